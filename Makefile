@@ -1,0 +1,40 @@
+# Every target does its own set-up: a virtual environment in .venv, dependencies from PyPI.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench docs clean
+
+help:
+	@echo "make demo   embed 21 European cities from comparisons of road distances alone (writes demo/)"
+	@echo "make test   run the test suite"
+	@echo "make lint   ruff and mypy"
+	@echo "make bench  compare with rival software in one run (takes a while)"
+	@echo "make docs   build the documentation site, warnings as errors"
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/nearer demo --out demo --force
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.run
+
+clean:
+	rm -rf $(VENV) demo build dist site .pytest_cache .mypy_cache .ruff_cache
