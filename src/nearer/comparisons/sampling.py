@@ -1,0 +1,238 @@
+"""Comparisons from what is known already: classes, distances, points, a neighbourhood graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nearer.comparisons.table import encode_column
+from nearer.comparisons.validate import Parts, check_integer, check_objects
+
+# Comparisons drawn in one go; the gathered points of a chunk stay in cache. Part of what a seed means: do not change.
+_DRAW = 1 << 16
+_MAX_ROWS = 2**31
+
+Compare = Callable[[np.ndarray], np.ndarray]
+
+
+def _sizes(n_objects: int, n_comparisons: Any, labels: Any) -> tuple[int, np.ndarray | None]:
+    n_comparisons = check_integer(n_comparisons, "n_comparisons", 1)
+    return n_comparisons, check_objects(n_objects, labels)[1]
+
+
+def from_classes(y: Any, n_comparisons: Any, rng: np.random.Generator, labels: Any) -> Parts:
+    """Random (i, j same class, k other class); see `Comparisons.from_classes`."""
+    codes, _ = encode_column(y, "classes", what="class")
+    n_objects = len(codes)
+    n_comparisons, labels = _sizes(n_objects, n_comparisons, labels)
+    size = np.bincount(codes)
+    if len(size) < 2:
+        raise ValueError("classes: all objects are of one class, expected at least two classes")
+    members = np.argsort(codes, kind="stable")  # objects class by class
+    start = np.cumsum(size) - size
+    able = np.flatnonzero(size[codes[members]] > 1)  # places of objects that are not alone in their class
+    if not len(able):
+        raise ValueError("classes: every object is alone in its class, expected a class with two or more")
+    index = np.empty((n_comparisons, 3), dtype=np.int32)
+    for begin in range(0, n_comparisons, _DRAW):
+        count = min(_DRAW, n_comparisons - begin)
+        anchor = able[rng.integers(len(able), size=count)]
+        own = codes[members[anchor]]
+        near = start[own] + rng.integers(size[own] - 1)
+        near += near >= anchor
+        far = rng.integers(n_objects - size[own])
+        far += np.where(far >= start[own], size[own], 0)
+        for column, place in enumerate((anchor, near, far)):
+            index[begin : begin + count, column] = members[place]
+    return Parts(index, n_objects, labels=labels)
+
+
+def _draw(n_objects: int, width: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Random rows of distinct objects: int32, shape (count, width)."""
+    rows = np.empty((count, width), dtype=np.int32)
+    taken: list[np.ndarray] = []  # the columns so far, each row in increasing order
+    for column in range(width):
+        value = rng.integers(n_objects - column, size=count, dtype=np.int32)
+        for other in taken:  # stepping over those taken, lowest first, makes the choice uniform over the rest
+            value += value >= other
+        rows[:, column] = value
+        if column + 1 < width:
+            for place, other in enumerate(taken):
+                taken[place], value = np.minimum(other, value), np.maximum(other, value)
+            taken.append(value.copy())
+    return rows
+
+
+def _sample(n_objects: int, n_comparisons: Any, kind: str, compare: Compare, rng: Any, labels: Any) -> Parts:
+    """Random comparisons put in order by `compare`: > 0 where the first distance is larger, 0 for a tie."""
+    n_comparisons, labels = _sizes(n_objects, n_comparisons, labels)
+    width = _width(kind)
+    if n_objects < width:
+        raise ValueError(f"n_objects: got {n_objects}, expected at least {width} for {kind}")
+    index = np.empty((n_comparisons, width), dtype=np.int32)
+    filled = ties = barren = 0
+    while filled < n_comparisons:
+        rows = _draw(n_objects, width, min(_DRAW, n_comparisons - filled), rng)
+        difference = compare(rows)
+        rows = _ordered(rows, difference)
+        ties += len(difference) - len(rows)
+        index[filled : filled + len(rows)] = rows
+        filled += len(rows)
+        barren = 0 if len(rows) else barren + len(difference)
+        if barren >= 1000 + 10 * n_objects:
+            raise ValueError(f"distances: {barren:,} random comparisons in a row are ties, nothing to compare")
+    return Parts(index, n_objects, labels=labels, dropped={"ties": ties})
+
+
+def _ordered(rows: np.ndarray, difference: np.ndarray) -> np.ndarray:
+    """Rows with the smaller distance first; ties left out."""
+    swap = np.flatnonzero(difference > 0)
+    rows[swap] = rows[swap][:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
+    tied = difference == 0
+    return rows[~tied] if tied.any() else rows
+
+
+def _width(kind: str) -> int:
+    if kind not in ("triplets", "quadruplets"):
+        raise ValueError(f"kind: got {kind!r}, expected 'triplets' or 'quadruplets'")
+    return 3 if kind == "triplets" else 4
+
+
+def _as_square(values: Any, name: str) -> np.ndarray:
+    matrix = np.asarray(values)
+    if matrix.dtype.kind not in "biuf" or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        what = f"dtype {matrix.dtype}, shape {matrix.shape}"
+        raise ValueError(f"{name}: got {what}, expected a square matrix of numbers")
+    return matrix
+
+
+def _refuse_cells(bad: np.ndarray, values: np.ndarray, name: str, why: str) -> None:
+    if bad.any():
+        row, column = divmod(int(np.argmax(bad)), bad.shape[1])
+        raise ValueError(f"{name}: entry ({row}, {column}) is {values[row, column]}: {why}")
+
+
+def from_distances(D: Any, n_comparisons: Any, kind: str, rng: np.random.Generator, labels: Any) -> Parts:
+    """All or random comparisons of a distance matrix; see `Comparisons.from_distances`."""
+    distances = _as_square(D, "distances").astype(np.float64, copy=False)
+    _refuse_cells(~np.isfinite(distances), distances, "distances", "a distance must be finite")
+    _refuse_cells(distances < 0, distances, "distances", "a distance cannot be negative")
+    scale = 1e-9 * np.maximum(distances, distances.T)
+    _refuse_cells(abs(distances - distances.T) > scale, distances, "distances", "the matrix is not symmetric")
+    distances = np.maximum(distances, distances.T)  # rounding must not decide which of two is nearer
+    if n_comparisons is None:
+        return _all_comparisons(distances, kind, labels)
+
+    def compare(rows: np.ndarray) -> np.ndarray:
+        c, d = (0, 2) if rows.shape[1] == 3 else (2, 3)
+        return distances[rows[:, 0], rows[:, 1]] - distances[rows[:, c], rows[:, d]]
+
+    return _sample(len(distances), n_comparisons, kind, compare, rng, labels)
+
+
+def _all_comparisons(distances: np.ndarray, kind: str, labels: Any) -> Parts:
+    """Every triplet, or every comparison of two pairs, that is not a tie."""
+    n = len(distances)
+    width = _width(kind)
+    _, labels = check_objects(n, labels)
+    first, second = np.triu_indices(n, 1)
+    n_pairs = len(first)
+    total = n * (n - 1) * (n - 2) // 2 if width == 3 else n_pairs * (n_pairs - 1) // 2
+    if total < 1:
+        raise ValueError(f"distances: {n} objects have no {kind}")
+    if total >= _MAX_ROWS:
+        raise ValueError(f"distances: {total:,} {kind} are too many to hold; ask for some with n_comparisons")
+    index = np.empty((total, width), dtype=np.int32)
+    filled = ties = 0
+    for turn in range(n if width == 3 else n_pairs - 1):
+        if width == 3:
+            others = (first != turn) & (second != turn)
+            near, far = first[others], second[others]
+            rows = np.stack([np.full(len(near), turn), near, far], axis=1)
+            difference = distances[turn, near] - distances[turn, far]
+        else:
+            i, j, l, k = first[turn], second[turn], first[turn + 1 :], second[turn + 1 :]  # noqa: E741
+            rows = np.stack([np.full(len(l), i), np.full(len(l), j), l, k], axis=1)
+            difference = distances[i, j] - distances[l, k]
+        rows = _ordered(rows, difference)
+        ties += len(difference) - len(rows)
+        index[filled : filled + len(rows)] = rows
+        filled += len(rows)
+    if not filled:
+        raise ValueError("distances: all comparisons are ties, nothing to compare")
+    return Parts(index[:filled], n, labels=labels, dropped={"ties": ties})
+
+
+def from_points(X: Any, n_comparisons: Any, kind: str, rng: np.random.Generator, labels: Any) -> Parts:
+    """Random comparisons of the distances between points; see `Comparisons.from_points`."""
+    points = np.asarray(X)
+    if points.dtype.kind not in "biuf" or points.ndim != 2 or points.shape[1] < 1:
+        what = f"dtype {points.dtype}, shape {points.shape}"
+        raise ValueError(f"points: got {what}, expected numbers of shape (n_objects, d)")
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    _refuse_cells(~np.isfinite(points), points, "points", "a coordinate must be finite")
+
+    def squared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        gap = points[a]
+        gap -= points[b]
+        return np.einsum("nd,nd->n", gap, gap)
+
+    def compare(rows: np.ndarray) -> np.ndarray:
+        c, d = (0, 2) if rows.shape[1] == 3 else (2, 3)
+        return squared(rows[:, 0], rows[:, 1]) - squared(rows[:, c], rows[:, d])
+
+    return _sample(len(points), n_comparisons, kind, compare, rng, labels)
+
+
+def from_knn_graph(A: Any, n_comparisons: Any, rng: np.random.Generator, labels: Any) -> Parts:
+    """All or random (i, neighbour, other) of a directed graph; see `Comparisons.from_knn_graph`."""
+    from scipy import sparse
+
+    if not sparse.issparse(A):
+        A = sparse.csr_array(_as_square(A, "graph"))
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"graph: got shape {A.shape}, expected a square matrix")
+    n = A.shape[0]
+    graph = sparse.coo_array(A)
+    if np.isnan(graph.data).any():
+        raise ValueError("graph: got an entry that is not a number")
+    graph.sum_duplicates()
+    linked = graph.data != 0
+    row, column = graph.coords[0][linked].astype(np.int64), graph.coords[1][linked].astype(np.int64)
+    loops = row == column
+    row, column = row[~loops], column[~loops]
+    order = np.lexsort((column, row))
+    row, column = row[order], column[order]
+    degree = np.bincount(row, minlength=n)
+    # Comparisons are numbered edge by edge; the edges of i have n - 1 - degree(i) comparisons each.
+    ends = np.cumsum((n - 1 - degree)[row])
+    total = int(ends[-1]) if len(ends) else 0
+    if not total:
+        raise ValueError("graph: no object has both a neighbour and a non-neighbour, nothing to compare")
+    if n_comparisons is None:
+        count = total
+        _, labels = check_objects(n, labels)
+        if total >= _MAX_ROWS:
+            raise ValueError(f"graph: {total:,} triplets are too many to hold; ask for some with n_comparisons")
+    else:
+        count, labels = _sizes(n, n_comparisons, labels)
+    closed_row, closed_column = np.concatenate([row, np.arange(n)]), np.concatenate([column, np.arange(n)])
+    order = np.lexsort((closed_column, closed_row))  # neighbourhoods with the object itself: what k must avoid
+    closed_row, closed_column = closed_row[order], closed_column[order]
+    begin = np.cumsum(degree + 1) - (degree + 1)
+    free_before = closed_column - (np.arange(len(closed_row)) - begin[closed_row])
+    key = closed_row * (n + 1) + free_before
+    index = np.empty((count, 3), dtype=np.int32)
+    for start in range(0, count, _DRAW):
+        stop = min(start + _DRAW, count)
+        number = np.arange(start, stop) if n_comparisons is None else rng.integers(total, size=stop - start)
+        edge = np.searchsorted(ends, number, side="right")
+        anchor = row[edge]
+        rank = number - (ends[edge] - (n - 1 - degree[anchor]))  # which of the non-neighbours
+        skipped = np.searchsorted(key, anchor * (n + 1) + rank, side="right") - begin[anchor]
+        index[start:stop, 0] = anchor
+        index[start:stop, 1] = column[edge]
+        index[start:stop, 2] = rank + skipped
+    return Parts(index, n, labels=labels, dropped={"self-neighbours": int(loops.sum())})
