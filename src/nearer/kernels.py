@@ -182,57 +182,61 @@ def satisfied_block(index, scale, X, start, stop):
 
 
 @_jit
-def _catch_up(X, dense, step, touched, row, t):
-    """Apply to one row the dense term of the steps since it was last touched."""
-    lag = t - touched[row]
-    if lag > 0:
-        amount = step * lag
-        for c in range(X.shape[1]):
-            X[row, c] -= amount * dense[row, c]
-        touched[row] = t
+def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first, n_steps):
+    """Inner SVRG steps at O(d) a step, whatever the number of objects.
 
+    Step t is ``X -= step * (grad f_p(X) - grad f_p(S) + g)``. The dense term g is the same at every step, so it is never
+    applied here: the kernel keeps ``Z = X + t * step * g``, which changes only in the rows of the drawn comparison.
 
-@_jit
-def svrg_pass(index, scale, kind, param, X, snapshot, dense, d_near, d_far, step, seed, first, n_steps, touched):
-    """Inner SVRG steps on X, in place, at O(d) a step.
-
-    Step t is ``X -= step * (grad f_p(X) - grad f_p(snapshot) + dense)``. The dense term is the same at every step,
-    so a row receives it only when it is next read; the slopes at the snapshot come from `gradient_block`.
-
-    touched : int64 (n,) scratch space.
+    Parameters
+    ----------
+    rows : float64 (n, 3, d), in place. ``rows[:, 0]`` is X at the start and Z at the end (the caller subtracts
+        ``n_steps * step * g``), ``rows[:, 1]`` is g, ``rows[:, 2]`` is S; side by side, since they are read together.
+    d_near, d_far : float64 (N,), scaled slopes at S, kept by `gradient_block`.
     """
     n = index.shape[0]
+    n_components = rows.shape[2]
     weighted = scale.shape[0] > 0
-    touched[:] = 0
-    for t in range(n_steps):
-        p = draw(seed, first + t, n)
-        i, j, l, k = _objects(index, p)  # noqa: E741
-        _catch_up(X, dense, step, touched, i, t)
-        _catch_up(X, dense, step, touched, j, t)
-        _catch_up(X, dense, step, touched, l, t)
-        _catch_up(X, dense, step, touched, k, t)
-        near, far = _squared_distances(X, i, j, l, k)
-        _, a, b = loss_terms(kind, param, near, far)
-        if weighted:
-            a *= scale[p]
-            b *= scale[p]
-        a0 = d_near[p]
-        b0 = d_far[p]
-        if a == 0.0 and b == 0.0 and a0 == 0.0 and b0 == 0.0:
-            continue
-        a *= 2.0 * step
-        b *= 2.0 * step
-        a0 *= 2.0 * step
-        b0 *= 2.0 * step
-        for c in range(X.shape[1]):
-            u = a * (X[i, c] - X[j, c]) - a0 * (snapshot[i, c] - snapshot[j, c])
-            v = b * (X[l, c] - X[k, c]) - b0 * (snapshot[l, c] - snapshot[k, c])
-            X[i, c] -= u
-            X[j, c] += u
-            X[l, c] -= v
-            X[k, c] += v
-    for row in range(X.shape[0]):
-        _catch_up(X, dense, step, touched, row, n_steps)
+    near_diff = np.empty(n_components)
+    far_diff = np.empty(n_components)
+    # Comparisons are fetched some steps ahead: independent loads overlap their cache misses.
+    ahead = 32
+    objects = np.empty((ahead, 4), dtype=np.int64)
+    slopes = np.empty((ahead, 3))
+    for t0 in range(0, n_steps, ahead):
+        n_fetched = min(ahead, n_steps - t0)
+        for q in range(n_fetched):
+            p = draw(seed, first + t0 + q, n)
+            objects[q, 0], objects[q, 1], objects[q, 2], objects[q, 3] = _objects(index, p)
+            slopes[q, 0] = d_near[p]
+            slopes[q, 1] = d_far[p]
+            slopes[q, 2] = scale[p] if weighted else 1.0
+        for q in range(n_fetched):
+            i, j, l, k = objects[q, 0], objects[q, 1], objects[q, 2], objects[q, 3]  # noqa: E741
+            shift = step * (t0 + q)
+            near = 0.0
+            far = 0.0
+            for c in range(n_components):
+                u = rows[i, 0, c] - rows[j, 0, c] - shift * (rows[i, 1, c] - rows[j, 1, c])
+                v = rows[l, 0, c] - rows[k, 0, c] - shift * (rows[l, 1, c] - rows[k, 1, c])
+                near_diff[c] = u
+                far_diff[c] = v
+                near += u * u
+                far += v * v
+            _, a, b = loss_terms(kind, param, near, far)
+            a *= 2.0 * step * slopes[q, 2]
+            b *= 2.0 * step * slopes[q, 2]
+            a0 = 2.0 * step * slopes[q, 0]
+            b0 = 2.0 * step * slopes[q, 1]
+            if a == 0.0 and b == 0.0 and a0 == 0.0 and b0 == 0.0:
+                continue
+            for c in range(n_components):
+                u = a * near_diff[c] - a0 * (rows[i, 2, c] - rows[j, 2, c])
+                v = b * far_diff[c] - b0 * (rows[l, 2, c] - rows[k, 2, c])
+                rows[i, 0, c] -= u
+                rows[j, 0, c] += u
+                rows[l, 0, c] -= v
+                rows[k, 0, c] += v
 
 
 @_jit
@@ -267,7 +271,7 @@ def sgd_pass(index, scale, kind, param, X, step, decay, power, seed, first, n_st
 def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
     """As `gradient_block` for the Gram matrix K (n, n): losses of the distances ``K_ii + K_jj - 2 K_ij``.
 
-    The gradient is added to G (n, n), symmetric; the scaled d value / d far goes to slopes (N,).
+    The gradient is added to G (n, n), symmetric; d value / d near, not scaled, goes to slopes (N,).
     """
     total = 0.0
     weighted = scale.shape[0] > 0
@@ -276,12 +280,12 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
         near = K[i, i] + K[j, j] - 2.0 * K[i, j]
         far = K[l, l] + K[k, k] - 2.0 * K[l, k]
         value, a, b = loss_terms(kind, param, near, far)
+        slopes[p] = a
         if weighted:
             value *= scale[p]
             a *= scale[p]
             b *= scale[p]
         total += value
-        slopes[p] = b
         G[i, i] += a
         G[j, j] += a
         G[i, j] -= a

@@ -1,0 +1,44 @@
+"""How the objective is minimised: every solver of the paper, L-BFGS, and `auto`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nearer.solvers.auto import Auto
+from nearer.solvers.base import Callback, History, HistoryRow, Result, Solver, SolverState
+from nearer.solvers.convex import Convex
+from nearer.solvers.gd import GD
+from nearer.solvers.lbfgs import LBFGS
+from nearer.solvers.sgd import SGD
+from nearer.solvers.step_sizes import BB, SBB, Constant, Decaying, StepSize
+from nearer.solvers.svrg import SVRG
+
+__all__ = [
+    "BB", "GD", "LBFGS", "SBB", "SGD", "SVRG", "Auto", "Callback", "Constant", "Convex", "Decaying", "History",
+    "HistoryRow", "Result", "Solver", "SolverState", "StepSize", "get_solver", "solver_names",
+]  # fmt: skip
+
+_SOLVERS: dict[str, Callable[[], Solver]] = {
+    "auto": Auto,
+    "svrg-sbb": lambda: SVRG(step=SBB()),
+    "svrg-bb": lambda: SVRG(step=BB()),
+    "svrg": lambda: SVRG(step=Constant()),
+    "sgd": SGD,
+    "gd": GD,
+    "lbfgs": LBFGS,
+    "convex": Convex,
+}
+
+
+def solver_names() -> tuple[str, ...]:
+    """Names accepted by `get_solver`."""
+    return tuple(_SOLVERS)
+
+
+def get_solver(solver: str | Solver) -> Solver:
+    """The solver of a given name with its defaults, or the solver itself."""
+    if isinstance(solver, Solver):
+        return solver
+    if not isinstance(solver, str) or solver not in _SOLVERS:
+        raise ValueError(f"unknown solver {solver!r}; expected one of: {', '.join(_SOLVERS)}, or a Solver")
+    return _SOLVERS[solver]()

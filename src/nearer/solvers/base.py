@@ -1,0 +1,272 @@
+"""What all solvers share: the run loop with its clock, history, stopping, callbacks and output rules."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+logger = logging.getLogger(__name__)
+
+__all__ = ["Callback", "History", "HistoryRow", "Result", "Solver", "SolverState"]
+
+_OUTPUTS = ("last", "best", "uniform")
+
+
+@dataclass(frozen=True)
+class HistoryRow:
+    """One epoch of a run; `step_size` is the step that led to this point (None at the start)."""
+
+    epoch: int
+    n_gradients: int
+    seconds: float
+    objective: float
+    step_size: float | None
+    grad_norm: float | None
+    train_error: float | None = None
+
+
+class History(list[HistoryRow]):
+    """Rows of a run, one per epoch, the starting point first."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = tuple(HistoryRow.__dataclass_fields__)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns by name, ready for a table."""
+        return {name: [getattr(row, name) for row in self] for name in self.FIELDS}
+
+    def column(self, name: str) -> np.ndarray:
+        """One column as floats; missing entries are NaN."""
+        values = [getattr(row, name) for row in self]
+        return np.array([math.nan if v is None else v for v in values], dtype=float)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a solver returns.
+
+    Attributes
+    ----------
+    embedding : float64 (n, d)
+    objective : F at the embedding
+    n_iter : epochs (batch solvers: iterations) done
+    n_gradients : single-comparison gradients, the common currency of all solvers
+    converged : whether a tolerance was met (False: a limit was hit, a callback stopped it, or it diverged)
+    message : why it stopped, in words
+    history : one row per epoch
+    """
+
+    embedding: np.ndarray
+    objective: float
+    n_iter: int
+    n_gradients: int
+    converged: bool
+    message: str
+    history: History
+
+
+@dataclass
+class SolverState:
+    """Where a solver is after an epoch; handed to the run loop and to callbacks.
+
+    Attributes
+    ----------
+    X : float64 (n, d), the current point. Callbacks must not change it.
+    value : objective at X, or None where the solver did not need it (the loop then measures it, clock stopped).
+    n_gradients : work so far.
+    step_size, grad_norm : of the step that led here; gradient norm at X, where known.
+    sample : a point drawn uniformly from the iterates of this epoch (None: X itself is the only one).
+    finished : a message when the solver itself sees that it has converged.
+    """
+
+    X: np.ndarray
+    value: float | None
+    n_gradients: int
+    step_size: float | None = None
+    grad_norm: float | None = None
+    sample: np.ndarray | None = None
+    finished: str | None = None
+
+
+Callback = Callable[[HistoryRow, SolverState], Any]
+"""Called after every epoch with the clock stopped; a true return value stops the run."""
+
+
+@dataclass
+class _Clock:
+    """Seconds of solving: the time spent in callbacks and evaluation is left out."""
+
+    started: float = field(default_factory=time.perf_counter)
+    paused: float = 0.0
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started - self.paused
+
+    def pause_since(self, moment: float) -> None:
+        self.paused += time.perf_counter() - moment
+
+
+@dataclass
+class Solver:
+    """Base of all solvers.
+
+    Parameters
+    ----------
+    max_epochs : most epochs (batch solvers: iterations).
+    tol : stop when the best objective fell by less than ``tol * max(|objective|, tiny)`` in `patience` epochs; 0: never.
+    patience : see `tol`.
+    grad_tol : stop when the norm of the gradient is at most this; 0: never.
+    max_seconds : stop after so much solving time; the best point so far is kept by ``output="best"``.
+    output : "last" iterate, "best" objective seen, or "uniform": an iterate drawn uniformly from all (as in theory).
+    record_error : also record the training error, one extra pass per epoch with the clock stopped.
+    """
+
+    max_epochs: int = 200
+    tol: float = 1e-5
+    patience: int = 5
+    grad_tol: float = 0.0
+    max_seconds: float | None = None
+    output: str = "last"
+    record_error: bool = False
+
+    name: ClassVar[str] = ""
+
+    def solve(
+        self,
+        objective: Any,
+        X0: np.ndarray,
+        rng: np.random.Generator | int | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> Result:
+        """Minimise the objective from X0.
+
+        Parameters
+        ----------
+        objective : see `nearer.objective`; which protocol is needed depends on the solver.
+        X0 : (n, d) starting point; not changed.
+        rng : generator or seed for everything random in the run.
+        callbacks : see `Callback`.
+        """
+        self._check_parameters()
+        self.check_objective(objective)
+        X0 = np.array(X0, dtype=np.float64, order="C")
+        if X0.shape != (objective.n_objects, objective.n_components):
+            expected = (objective.n_objects, objective.n_components)
+            raise ValueError(f"{self.name}: the starting point has shape {X0.shape}, expected {expected}")
+        if not np.isfinite(X0).all():
+            row = int(np.flatnonzero(~np.isfinite(X0).all(axis=1))[0])
+            raise ValueError(f"{self.name}: the starting point is not finite (first in row {row})")
+        return _Run(self, objective, np.random.default_rng(rng), callbacks).follow(X0)
+
+    def check_objective(self, objective: Any) -> None:
+        """Refuse, early and by name, an objective that this solver cannot take."""
+
+    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+        """Yield the starting point, then the state after every epoch; the run loop decides when to stop."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        if self.output not in _OUTPUTS:
+            raise ValueError(f"{self.name}: output must be one of {', '.join(_OUTPUTS)}, got {self.output!r}")
+        for name, least in (("max_epochs", 0), ("patience", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+                raise ValueError(f"{self.name}: {name} must be a whole number >= {least}, got {value!r}")
+        for name in ("tol", "grad_tol"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float, np.number)) or not value >= 0:
+                raise ValueError(f"{self.name}: {name} must be a number >= 0, got {value!r}")
+        if self.max_seconds is not None and not self.max_seconds > 0:
+            raise ValueError(f"{self.name}: max_seconds must be positive or None, got {self.max_seconds!r}")
+
+
+class _Run:
+    """One run of a solver: follows its epochs and keeps the books."""
+
+    def __init__(self, solver: Solver, objective: Any, rng: np.random.Generator, callbacks: Sequence[Callback]):
+        self.solver = solver
+        self.objective = objective
+        self.rng = rng
+        # A stream of its own, so that the output rule does not change the iterates.
+        self.output_rng = np.random.default_rng(rng.integers(2**63)) if solver.output == "uniform" else rng
+        self.callbacks = callbacks
+        self.history = History()
+        self.best_value = math.inf
+        self.best_X: np.ndarray | None = None
+        self.drawn: np.ndarray | None = None
+
+    def follow(self, X0: np.ndarray) -> Result:
+        clock = _Clock()
+        message, converged = "", False
+        last = X0
+        for epoch, state in enumerate(self.solver.epochs(self.objective, X0, self.rng)):
+            seconds = clock.seconds()
+            moment = time.perf_counter()
+            trouble = self._not_finite(state)
+            if trouble:
+                message = f"stopped: the {trouble} is no longer finite at epoch {epoch}; kept the last finite point"
+                break
+            last = state.X
+            stop = self._record(epoch, seconds, state)
+            clock.pause_since(moment)
+            message, converged = self._verdict(epoch, seconds, state)
+            if not message and stop:
+                message = "stopped by a callback"
+            if message:
+                break
+        logger.info("%s: %s", self.solver.name, message)
+        return self._result(last, message, converged)
+
+    def _not_finite(self, state: SolverState) -> str:
+        if not np.isfinite(state.X).all():
+            return "iterate"
+        if state.value is None:
+            state.value = self.objective.value(state.X)
+        return "" if math.isfinite(state.value) else "objective"
+
+    def _record(self, epoch: int, seconds: float, state: SolverState) -> bool:
+        assert state.value is not None
+        error = self.objective.error(state.X) if self.solver.record_error else None
+        row = HistoryRow(epoch, state.n_gradients, seconds, state.value, state.step_size, state.grad_norm, error)
+        self.history.append(row)
+        if state.value < self.best_value:
+            self.best_value = state.value
+            if self.solver.output == "best":
+                self.best_X = state.X.copy()
+        if self.solver.output == "uniform" and epoch > 0 and self.output_rng.random() * epoch < 1.0:
+            self.drawn = (state.X if state.sample is None else state.sample).copy()
+        return any([bool(callback(row, state)) for callback in self.callbacks])
+
+    def _verdict(self, epoch: int, seconds: float, state: SolverState) -> tuple[str, bool]:
+        solver = self.solver
+        if state.finished:
+            return state.finished, True
+        if state.grad_norm is not None and state.grad_norm <= solver.grad_tol:
+            return f"converged: gradient norm {state.grad_norm:.3g} <= {solver.grad_tol:.3g}", True
+        if solver.tol > 0 and epoch >= solver.patience:
+            values = [row.objective for row in self.history]
+            before = min(values[: -solver.patience])
+            if before - min(values) <= solver.tol * max(abs(before), np.finfo(float).tiny):
+                fell = f"objective fell by less than {solver.tol:.3g} (relative) in {solver.patience} epochs"
+                return f"converged: {fell}", True
+        if epoch >= solver.max_epochs:
+            return f"stopped: reached max_epochs = {solver.max_epochs}", False
+        if solver.max_seconds is not None and seconds >= solver.max_seconds:
+            return f"stopped: reached max_seconds = {solver.max_seconds:g}", False
+        return "", False
+
+    def _result(self, last: np.ndarray, message: str, converged: bool) -> Result:
+        rows = self.history
+        embedding, value = last, rows[-1].objective if rows else math.nan
+        if self.solver.output == "best" and self.best_X is not None:
+            embedding, value = self.best_X, self.best_value
+        elif self.solver.output == "uniform" and self.drawn is not None:
+            embedding = self.drawn
+            value = self.objective.value(embedding)
+        n_gradients = rows[-1].n_gradients if rows else 0
+        return Result(embedding, value, max(len(rows) - 1, 0), n_gradients, converged, message, rows)

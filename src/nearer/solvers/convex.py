@@ -1,0 +1,188 @@
+"""The convex formulation: a positive semi-definite Gram matrix by accelerated projected gradient."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from nearer.objective import GramObjective
+from nearer.solvers.base import Solver, SolverState
+
+__all__ = ["Certificate", "Convex", "certificate"]
+
+_MAX_OBJECTS = 10_000
+_PROOF_EVERY = 10
+
+
+@dataclass
+class Convex(Solver):
+    """Minimise ``L(K) + lam tr(K)`` over positive semi-definite K; the points are its top eigenvectors.
+
+    Accelerated projected gradient with backtracking and restarts; each iteration takes one eigendecomposition of an
+    n x n matrix, so this is for hundreds of objects. The kink of the hinge loss is smoothed, ever less. Stops when the
+    duality gap proves the objective to be within `gap_tol` (relative) of the best possible.
+    The objective of the history and the result is ``L(K) + lam tr(K)``.
+
+    Parameters
+    ----------
+    lam : float >= 0 or None. None means `relative_lam` times the smallest value for which K = 0 is optimal. With 0 and
+        answers free of contradictions the logistic loss has no minimiser.
+    relative_lam : float in (0, 1).
+    gap_tol : stop at this relative duality gap.
+    """
+
+    max_epochs: int = 2000
+    tol: float = 0.0
+    lam: float | None = None
+    relative_lam: float = 0.01
+    gap_tol: float = 1e-3
+    name = "convex"
+
+    def check_objective(self, objective: object) -> None:
+        if not isinstance(objective, GramObjective):
+            raise ValueError(f"{self.name}: {type(objective).__name__} does not offer the Gram matrix form")
+        loss = objective.loss
+        if not loss.convex_in_gram and loss.name != "ckl":
+            raise ValueError(
+                f"{self.name}: loss {loss.name!r} is not a convex function of the Gram matrix; "
+                "use hinge or ste (or ckl, without a guarantee), or another solver"
+            )
+        if objective.n_objects > _MAX_OBJECTS:
+            size = 8e-9 * objective.n_objects**2
+            raise ValueError(
+                f"{self.name}: {objective.n_objects:,} objects need several {size:.0f} GB matrices and as many "
+                f"eigendecompositions as iterations; the limit is {_MAX_OBJECTS:,}. Use solver='svrg-sbb' or 'auto'"
+            )
+        if self.lam is not None and not self.lam >= 0:
+            raise ValueError(f"{self.name}: lam must be a number >= 0 or None, got {self.lam!r}")
+
+    def epochs(self, objective: GramObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+        for K, value, work, step, proof in self.iterate(objective, X0 @ X0.T):
+            finished = None
+            if proof is not None and proof.relative_gap <= self.gap_tol:
+                finished = f"converged: relative duality gap {proof.relative_gap:.3g} <= {self.gap_tol:.3g}"
+            X = points_from_gram(K, objective.n_components)
+            yield SolverState(X, value, work, step, None, finished=finished)
+
+    def iterate(
+        self, objective: GramObjective, K: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, float, int, float | None, Certificate | None]]:
+        """Yield Gram matrix, objective, work, step and (where the loss is convex) certificate, per iteration."""
+        lam = self.resolve_lam(objective)
+        convex = objective.loss.convex_in_gram
+        n = objective.n_objects
+        width = 1.0
+        smooth = objective.smoothed(width)
+        is_smooth = smooth.loss == objective.loss
+        value = objective.gram_value_and_gradient(K)[0] + lam * np.trace(K)
+        work = objective.n_comparisons
+        yield K, value, work, None, None
+        Y, momentum, step = K, 1.0, float(n)
+        identity = np.eye(n)
+        for iteration in itertools.count(1):
+            f, G, _ = smooth.gram_value_and_gradient(Y)
+            work += objective.n_comparisons
+            while True:
+                new = project_psd(Y - step * (G + lam * identity))
+                D = new - Y
+                f_new, G_new, slopes = smooth.gram_value_and_gradient(new)
+                work += objective.n_comparisons
+                squared = float(np.vdot(D, D))
+                if f_new <= f + float(np.vdot(G, D)) + squared / (2 * step) + 1e-12 * abs(f) or step < 1e-300:
+                    break
+                step *= 0.5
+            if np.vdot(Y - new, new - K) > 0:  # the momentum points uphill: restart
+                momentum = 1.0
+            grown = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
+            Y = new + ((momentum - 1.0) / grown) * (new - K)
+            if not convex:  # ckl is defined for distances only
+                Y = project_psd(Y)
+            momentum = grown
+            K = new
+            proof = None
+            if convex and iteration % _PROOF_EVERY == 0:  # it costs an eigendecomposition
+                proof = certificate(objective, K, lam, G_new, slopes)
+                value = proof.primal
+                if not is_smooth and proof.gap < width:
+                    width *= 0.5
+                    smooth = objective.smoothed(width)
+                    momentum, Y = 1.0, K
+            else:
+                value = (f_new if is_smooth else objective.gram_value_and_gradient(K)[0]) + lam * float(np.trace(K))
+            yield K, value, work, step, proof
+            step *= 1.1
+
+    def resolve_lam(self, objective: GramObjective) -> float:
+        """The regularisation in force."""
+        if self.lam is not None:
+            return float(self.lam)
+        gradient = objective.gram_value_and_gradient(np.zeros((objective.n_objects,) * 2))[1]
+        return self.relative_lam * max(-smallest_eigenvalue(gradient), 1e-12)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof of near-optimality of a Gram matrix: its objective, and a lower bound on every other's.
+
+    Attributes
+    ----------
+    primal, dual : objective, and the value of a feasible dual point.
+    """
+
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        return self.gap / max(abs(self.primal), 1e-12)
+
+
+def certificate(
+    objective: GramObjective,
+    K: np.ndarray,
+    lam: float,
+    gradient: np.ndarray | None = None,
+    slopes: np.ndarray | None = None,
+) -> Certificate:
+    """Certificate of K (n, n) from the slopes (N,) of its comparisons.
+
+    Slopes a in [0, 1] are dual feasible when ``sum of a_p A_p / N + lam I`` is positive semi-definite, where
+    ``<A_p, K> = near - far``; those of K are shrunk until they are. `gradient` (n, n) and `slopes` may come from a
+    smoothed loss, whose slopes are as good.
+    """
+    value, own_gradient, own_slopes = objective.gram_value_and_gradient(K)
+    gradient = own_gradient if gradient is None else gradient
+    slopes = own_slopes if slopes is None else slopes
+    below = -smallest_eigenvalue(gradient)
+    shrink = min(1.0, lam / below) if below > 0 else 1.0
+    return Certificate(value + lam * float(np.trace(K)), objective.gram_dual(shrink * slopes))
+
+
+def smallest_eigenvalue(A: np.ndarray) -> float:
+    """Smallest eigenvalue of a symmetric matrix (n, n)."""
+    return float(scipy.linalg.eigh(A, eigvals_only=True, subset_by_index=[0, 0])[0])
+
+
+def project_psd(A: np.ndarray) -> np.ndarray:
+    """Nearest positive semi-definite matrix to a symmetric one (n, n)."""
+    values, vectors = np.linalg.eigh(0.5 * (A + A.T))
+    kept = values > 0
+    return (vectors[:, kept] * values[kept]) @ vectors[:, kept].T
+
+
+def points_from_gram(K: np.ndarray, n_components: int) -> np.ndarray:
+    """Points (n, d) from the top d eigenpairs of a centred Gram matrix (n, n)."""
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    values, vectors = np.linalg.eigh(centred)
+    top = slice(-1, -n_components - 1, -1)
+    points = vectors[:, top] * np.sqrt(np.maximum(values[top], 0.0))
+    return np.ascontiguousarray(np.pad(points, ((0, 0), (0, n_components - points.shape[1]))))

@@ -1,0 +1,62 @@
+"""Batch gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from nearer.objective import Objective
+from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.step_sizes import SBB, Change
+
+__all__ = ["GD"]
+
+
+@dataclass
+class GD(Solver):
+    """Gradient descent on the points; one epoch is one iteration.
+
+    Parameters
+    ----------
+    step : positive float for a constant step; None (default) for backtracking from the absolute Barzilai-Borwein step
+        until the objective falls enough (Armijo), so that the objective never rises.
+    """
+
+    max_epochs: int = 1000
+    step: float | None = None
+    name = "gd"
+
+    _SUFFICIENT = 1e-4
+    _MOST_HALVINGS = 40
+
+    def check_objective(self, objective: object) -> None:
+        if self.step is not None and (isinstance(self.step, bool) or not self.step > 0):
+            raise ValueError(f"{self.name}: step must be a positive number or None, got {self.step!r}")
+
+    def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+        n = objective.n_comparisons
+        X = X0
+        value, gradient = objective.value_and_gradient(X)
+        work = n
+        yield SolverState(X, value, work, None, float(np.linalg.norm(gradient)))
+        trial = self.step or 1.0 / max(float(np.abs(gradient).max()), 1e-12)
+        while True:
+            slope = float(np.vdot(gradient, gradient))
+            for _ in range(self._MOST_HALVINGS):
+                X_new = X - trial * gradient
+                new_value, new_gradient = objective.value_and_gradient(X_new)
+                work += n
+                if self.step is not None or new_value <= value - self._SUFFICIENT * trial * slope:
+                    break
+                trial *= 0.5
+            else:
+                yield SolverState(X, value, work, trial, slope**0.5, finished="converged: no step lowers the objective")
+                return
+            used = trial
+            if self.step is None:
+                trial = SBB(epsilon=0.0).after(Change.between(X_new, X, new_gradient, gradient), 1, 1, trial)
+                trial = min(trial, 100.0 * used)
+            X, value, gradient = X_new, new_value, new_gradient
+            yield SolverState(X, value, work, used, float(np.linalg.norm(gradient)))

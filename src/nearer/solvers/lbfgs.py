@@ -1,0 +1,111 @@
+"""Limited-memory BFGS on the full gradient."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from nearer.objective import Objective
+from nearer.solvers.base import Solver, SolverState
+
+__all__ = ["LBFGS"]
+
+
+@dataclass
+class LBFGS(Solver):
+    """L-BFGS with a weak Wolfe line search, which also copes with the kinks of hinge losses.
+
+    Parameters
+    ----------
+    memory : how many past steps shape the search direction.
+
+    References
+    ----------
+    Lewis and Overton, "Nonsmooth optimization via quasi-Newton methods", Math. Program. 2013 (the line search).
+    """
+
+    max_epochs: int = 1000
+    tol: float = 1e-6
+    memory: int = 10
+    name = "lbfgs"
+
+    _SUFFICIENT = 1e-4
+    _CURVATURE = 0.9
+    _MOST_TRIALS = 25
+
+    def check_objective(self, objective: object) -> None:
+        if isinstance(self.memory, bool) or not isinstance(self.memory, (int, np.integer)) or self.memory < 1:
+            raise ValueError(f"{self.name}: memory must be a whole number >= 1, got {self.memory!r}")
+
+    def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+        X = X0
+        value, gradient = objective.value_and_gradient(X)
+        work = objective.n_comparisons
+        pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=self.memory)
+        yield SolverState(X, value, work, None, float(np.linalg.norm(gradient)))
+        # The first step has no curvature to go by: move by a hundredth of the size of the point.
+        length = float(np.linalg.norm(gradient))
+        trial = 1e-2 * max(float(np.linalg.norm(X)), 1e-3) / length if length > 0 else 1.0
+        while True:
+            direction = -_two_loop(gradient, pairs)
+            slope = float(np.vdot(direction, gradient))
+            if not slope < 0:  # lost curvature: start again from the gradient
+                pairs.clear()
+                direction, slope = -gradient, -float(np.vdot(gradient, gradient))
+            step, X_new, new_value, new_gradient, used = self._search(objective, X, value, direction, slope, trial)
+            work += used * objective.n_comparisons
+            if step == 0.0:
+                if pairs:
+                    pairs.clear()
+                    trial = 1e-2 * float(np.linalg.norm(X)) / max(float(np.linalg.norm(gradient)), 1e-300)
+                    continue
+                norm = float(np.linalg.norm(gradient))
+                yield SolverState(X, value, work, 0.0, norm, finished="converged: no step lowers the objective")
+                return
+            s, y = X_new - X, new_gradient - gradient
+            sy = float(np.vdot(s, y))
+            if sy > 1e-14 * float(np.vdot(y, y)):
+                pairs.append((s, y, 1.0 / sy))
+            X, value, gradient = X_new, new_value, new_gradient
+            trial = 1.0
+            yield SolverState(X, value, work, step, float(np.linalg.norm(gradient)))
+
+    def _search(
+        self, objective: Objective, X: np.ndarray, value: float, direction: np.ndarray, slope: float, trial: float
+    ) -> tuple[float, np.ndarray, float, np.ndarray, int]:
+        """Step, new point, its value and gradient, evaluations used; step 0 when nothing lower was found."""
+        low, high = 0.0, np.inf
+        best = (0.0, X, value, direction)
+        for used in range(1, self._MOST_TRIALS + 1):
+            X_new = X + trial * direction
+            new_value, new_gradient = objective.value_and_gradient(X_new)
+            if not new_value <= value + self._SUFFICIENT * trial * slope:
+                high = trial
+            else:
+                best = (trial, X_new, new_value, new_gradient)
+                if np.vdot(new_gradient, direction) >= self._CURVATURE * slope:
+                    break
+                low = trial
+            trial = 0.5 * (low + high) if np.isfinite(high) else 2.0 * trial
+            if best[0] > 0.0 and used >= self._MOST_TRIALS // 4:
+                break
+        return *best, used
+
+
+def _two_loop(gradient: np.ndarray, pairs: deque[tuple[np.ndarray, np.ndarray, float]]) -> np.ndarray:
+    """Approximate inverse Hessian times the gradient."""
+    q = gradient.copy()
+    coefficients = []
+    for s, y, rho in reversed(pairs):
+        a = rho * float(np.vdot(s, q))
+        q -= a * y
+        coefficients.append(a)
+    if pairs:
+        s, y, rho = pairs[-1]
+        q *= 1.0 / (rho * float(np.vdot(y, y)))
+    for (s, y, rho), a in zip(pairs, reversed(coefficients)):
+        q += (a - rho * float(np.vdot(y, q))) * s
+    return q

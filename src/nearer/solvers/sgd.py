@@ -1,0 +1,54 @@
+"""Plain stochastic gradient descent with constant or decaying steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nearer.objective import StochasticObjective
+from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.step_sizes import Constant, Decaying
+from nearer.solvers.svrg import require_stochastic
+
+__all__ = ["SGD"]
+
+
+@dataclass
+class SGD(Solver):
+    """Stochastic gradient descent; one epoch is as many steps as there are comparisons.
+
+    The objective in the history is measured with the clock stopped: the method itself never needs it.
+
+    Parameters
+    ----------
+    step : `Decaying`, `Constant` (with a step) or a positive float.
+    """
+
+    step: Decaying | Constant | float = field(default_factory=Decaying)
+    name = "sgd"
+
+    def check_objective(self, objective: object) -> None:
+        require_stochastic(self, objective)
+        if isinstance(self.step, Constant) and self.step.first_step is None:
+            raise ValueError(f"{self.name}: Constant() needs a step here, for example Constant(0.1)")
+
+    def epochs(self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+        step, decay, power = self._schedule()
+        n = objective.n_comparisons
+        seed = int(rng.integers(2**63))
+        X, done = X0, 0
+        yield SolverState(X, None, 0)
+        while True:
+            size = step / (1.0 + decay * done / n) ** power
+            X = objective.sgd_pass(X, step, n, seed, first=done, decay=decay / n, power=power)
+            done += n
+            yield SolverState(X, None, done, size)
+
+    def _schedule(self) -> tuple[float, float, float]:
+        if isinstance(self.step, Decaying):
+            return self.step.step, self.step.decay, self.step.power
+        step = Constant(self.step) if isinstance(self.step, (int, float)) else self.step
+        assert step.first_step is not None
+        return step.first_step, 0.0, 1.0

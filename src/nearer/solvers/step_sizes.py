@@ -1,0 +1,145 @@
+"""Step sizes: constant, decaying, Barzilai-Borwein (BB) and its stabilised form (SBB)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+__all__ = ["BB", "SBB", "Constant", "Decaying", "StepSize"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Change of snapshot dX and of full gradient dg over one epoch, reduced to what step sizes need."""
+
+    squared_length: float
+    curvature: float
+
+    @classmethod
+    def between(cls, X: np.ndarray, X_old: np.ndarray, g: np.ndarray, g_old: np.ndarray) -> Change:
+        """From two snapshots: ``|dX|^2`` and ``<dX, dg> / |dX|^2``."""
+        dX = X - X_old
+        squared_length = float(np.vdot(dX, dX))
+        return cls(squared_length, float(np.vdot(dX, g - g_old)) / squared_length if squared_length > 0 else math.nan)
+
+
+class StepSize(Protocol):
+    """How long an inner step is."""
+
+    @property
+    def first_step(self) -> float | None:
+        """Step of the first epoch; None: one over the curvature measured at the start, split over the inner steps."""
+        ...
+
+    def after(self, change: Change, n_inner: int, n_objects: int, previous: float) -> float:
+        """Step of a later epoch, given the last change of snapshot."""
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same step throughout.
+
+    Parameters
+    ----------
+    first_step : positive float, or None: one over the curvature measured at the start, split over the inner steps.
+    """
+
+    first_step: float | None = None
+
+    def __post_init__(self) -> None:
+        _check("Constant", "first_step", self.first_step, allow_none=True)
+
+    def after(self, change: Change, n_inner: int, n_objects: int, previous: float) -> float:
+        return previous
+
+
+@dataclass(frozen=True)
+class Decaying:
+    """For `SGD`: step ``step / (1 + decay * e) ** power`` after e epochs' worth of comparisons.
+
+    Parameters
+    ----------
+    step : positive float, the first step.
+    decay : float >= 0 per epoch.
+    power : float in (0, 1].
+    """
+
+    step: float = 0.1
+    decay: float = 0.5
+    power: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check("Decaying", "step", self.step)
+        _check("Decaying", "decay", self.decay, zero=True)
+        _check("Decaying", "power", self.power)
+
+
+@dataclass(frozen=True)
+class BB:
+    """The original Barzilai-Borwein step ``|dX|^2 / (m <dX, dg>)``.
+
+    Without convexity the denominator may be negative or nearly zero: the step then points uphill or explodes. That is
+    kept visible on purpose; see `SBB` for the remedy.
+
+    Parameters
+    ----------
+    first_step : positive float or None (measured), the step of the first epoch.
+    """
+
+    first_step: float | None = None
+
+    def __post_init__(self) -> None:
+        _check("BB", "first_step", self.first_step, allow_none=True)
+
+    def after(self, change: Change, n_inner: int, n_objects: int, previous: float) -> float:
+        if change.squared_length == 0:
+            return previous
+        return 1.0 / (n_inner * change.curvature) if change.curvature != 0 else math.inf
+
+
+@dataclass(frozen=True)
+class SBB:
+    """The stabilised Barzilai-Borwein step ``|dX|^2 / (m (|<dX, dg>| + epsilon |dX|^2))``.
+
+    With a gradient Lipschitz of constant L it lies between ``1 / (m (L + epsilon))`` and ``1 / (m epsilon)``.
+
+    Parameters
+    ----------
+    epsilon : float >= 0, or None. 0 is SBB_0, the absolute value of the BB step. None means ``relative / n_objects``:
+        an object takes part in about 3/n of the comparisons, so the curvature of F falls as 1/n and a fixed epsilon
+        would freeze the step of a large problem.
+    first_step : positive float or None (measured), the step of the first epoch.
+    relative : float >= 0, used when epsilon is None.
+    """
+
+    epsilon: float | None = None
+    first_step: float | None = None
+    relative: float = 0.5
+
+    def __post_init__(self) -> None:
+        _check("SBB", "epsilon", self.epsilon, allow_none=True, zero=True)
+        _check("SBB", "first_step", self.first_step, allow_none=True)
+        _check("SBB", "relative", self.relative, zero=True)
+
+    def resolve_epsilon(self, n_objects: int) -> float:
+        """The epsilon in force for so many objects."""
+        return self.relative / n_objects if self.epsilon is None else self.epsilon
+
+    def after(self, change: Change, n_inner: int, n_objects: int, previous: float) -> float:
+        if change.squared_length == 0:
+            return previous
+        denominator = n_inner * (abs(change.curvature) + self.resolve_epsilon(n_objects))
+        return 1.0 / denominator if denominator > 0 else math.inf
+
+
+def _check(owner: str, name: str, value: float | None, *, allow_none: bool = False, zero: bool = False) -> None:
+    if value is None and allow_none:
+        return
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or value < 0 or (value == 0 and not zero):  # type: ignore[operator]
+        kind = "a number >= 0" if zero else "a positive number"
+        raise ValueError(f"{owner}: {name} must be {kind}{' or None' if allow_none else ''}, got {value!r}")
