@@ -1,0 +1,162 @@
+"""Synthetic comparisons: random points that answer random questions by their true distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nearer.comparisons import Comparisons
+from nearer.metrics import comparison_distances
+
+RandomState = int | np.random.Generator | None
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticData:
+    """Points with training and test comparisons made from them; no question is in both.
+
+    Attributes
+    ----------
+    points : float64 array (n, d)
+    train : Comparisons
+    test : Comparisons
+    """
+
+    points: np.ndarray
+    train: Comparisons
+    test: Comparisons
+
+
+def make_points(n: int, d: int, scale: float = 1.0, random_state: RandomState = None) -> np.ndarray:
+    """Random points from a normal distribution.
+
+    Parameters
+    ----------
+    n, d : int
+        Number of points and of coordinates.
+    scale : float
+        Standard deviation of each coordinate.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    float64 array (n, d)
+    """
+    if n < 1 or d < 1 or not (np.isfinite(scale) and scale > 0):
+        raise ValueError(f"n, d, scale: got {n}, {d}, {scale}, expected n >= 1, d >= 1 and a finite scale > 0")
+    return np.random.default_rng(random_state).normal(scale=scale, size=(n, d))
+
+
+def make_comparisons(
+    points: ArrayLike,
+    n_train: int,
+    n_test: int | None,
+    noise: float = 0.0,
+    random_state: RandomState = None,
+) -> SyntheticData:
+    """Random triplets answered by true distance, and a held-out set of other questions.
+
+    The questions "is i nearer to j or to k" (i, j, k distinct; j and k in either order are the same question) are drawn
+    without replacement, so no question occurs twice. No n x n matrix is formed.
+
+    Parameters
+    ----------
+    points : array (n, d)
+        True positions, all finite.
+    n_train : int
+        Number of training triplets.
+    n_test : int or None
+        Number of test triplets; None: all other questions, of n (n - 1) (n - 2) / 2 in total.
+    noise : float in [0, 1]
+        Fraction of the training answers that are swapped; the test answers stay true.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    SyntheticData
+        A question whose two distances are equal has no true answer: it is left out and counted in `dropped`.
+    """
+    array = np.asarray(points, dtype=np.float64)
+    if array.ndim != 2 or len(array) < 3 or not np.isfinite(array).all():
+        raise ValueError(f"points: got shape {array.shape}, expected at least 3 rows of finite coordinates")
+    total = _n_questions(len(array))
+    if n_train < 1 or (n_test is not None and n_test < 1) or n_train + (1 if n_test is None else n_test) > total:
+        raise ValueError(
+            f"n_train, n_test: got {n_train} and {n_test}, expected at least 1 each and at most {total:,} together, "
+            f"the number of questions about {len(array):,} objects"
+        )
+    rng = np.random.default_rng(random_state)
+    if n_test is None:
+        chosen = rng.choice(total, n_train, replace=False)
+        rest = np.ones(total, dtype=bool)
+        rest[chosen] = False
+        held_out = np.flatnonzero(rest)
+    else:
+        chosen, held_out = np.split(rng.choice(total, n_train + n_test, replace=False), [n_train])
+    train = _answer(array, _questions(chosen, len(array)))
+    test = _answer(array, _questions(held_out, len(array)))
+    return SyntheticData(array, train.with_noise(noise, rng) if noise else train, test)
+
+
+def make_table1(
+    random_state: RandomState = None,
+    *,
+    n: int = 100,
+    d: int = 10,
+    n_train: int = 10_000,
+    n_test: int | None = None,
+    scale: float = 0.05**0.5,
+    noise: float = 0.0,
+) -> SyntheticData:
+    """The synthetic problem of the paper's Table 1: 100 points in R^10 from N(0, I/20), 10,000 training triplets.
+
+    Parameters
+    ----------
+    random_state : int, Generator or None
+    n, d : int
+        Number of points and of coordinates.
+    n_train : int
+        Training triplets, drawn at random without replacement.
+    n_test : int or None
+        Test triplets; None: all other questions (475,100 at the default sizes).
+    scale : float
+        Standard deviation of each coordinate.
+    noise : float in [0, 1]
+        Fraction of the training answers that are swapped.
+
+    Returns
+    -------
+    SyntheticData
+    """
+    rng = np.random.default_rng(random_state)
+    return make_comparisons(make_points(n, d, scale, rng), n_train, n_test, noise, rng)
+
+
+def _n_questions(n: int) -> int:
+    """Number of different triplet questions about n objects: an anchor and an unordered pair of others."""
+    return n * ((n - 1) * (n - 2) // 2)
+
+
+def _questions(numbers: np.ndarray, n: int) -> np.ndarray:
+    """Questions (N, 3) [anchor, a, b], a < b, from their numbers (N,) below `_n_questions(n)`; int32."""
+    anchor, pair = np.divmod(numbers, (n - 1) * (n - 2) // 2)
+    # the pair a < b has number b (b - 1) / 2 + a; the square root may be off by one for large numbers
+    b = ((1.0 + np.sqrt(1.0 + 8.0 * pair)) / 2.0).astype(np.int64)
+    b -= b * (b - 1) // 2 > pair
+    b += (b + 1) * b // 2 <= pair
+    a = pair - b * (b - 1) // 2
+    # a and b count the objects other than the anchor
+    return np.stack([anchor, a + (a >= anchor), b + (b >= anchor)], axis=1).astype(np.int32)
+
+
+def _answer(points: np.ndarray, questions: np.ndarray) -> Comparisons:
+    """The questions answered by true distance, without ties."""
+    near, far = comparison_distances(points, questions)
+    swap, tie = near > far, near == far
+    questions[swap] = questions[swap][:, [0, 2, 1]]
+    if tie.all():
+        raise ValueError("points: all distances asked about are equal, so no question has an answer")
+    answered = Comparisons.from_triplets(questions[~tie], n_objects=len(points))
+    return answered._with(dropped={"ties": int(np.count_nonzero(tie))})

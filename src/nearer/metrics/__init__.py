@@ -1,0 +1,47 @@
+"""How good is a map: comparisons satisfied, calibration, agreement of shapes, retrieval."""
+
+from __future__ import annotations
+
+from nearer.metrics.alignment import (
+    Similarity,
+    fit_procrustes,
+    neighbourhood_agreement,
+    procrustes_align,
+    procrustes_distance,
+)
+from nearer.metrics.comparison import (
+    Calibration,
+    calibration,
+    comparison_accuracy,
+    comparison_distances,
+    comparison_error,
+    log_loss,
+)
+from nearer.metrics.retrieval import (
+    RetrievalScores,
+    average_precision_at_k,
+    mean_average_precision,
+    precision_at_k,
+    recall_at_k,
+    retrieval_scores,
+)
+
+__all__ = [
+    "Calibration",
+    "RetrievalScores",
+    "Similarity",
+    "average_precision_at_k",
+    "calibration",
+    "comparison_accuracy",
+    "comparison_distances",
+    "comparison_error",
+    "fit_procrustes",
+    "log_loss",
+    "mean_average_precision",
+    "neighbourhood_agreement",
+    "precision_at_k",
+    "procrustes_align",
+    "procrustes_distance",
+    "recall_at_k",
+    "retrieval_scores",
+]

@@ -1,0 +1,162 @@
+"""Compare two maps: Procrustes alignment and distance, agreement of neighbourhoods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.neighbors import NearestNeighbors
+
+
+@dataclass(frozen=True, eq=False)
+class Similarity:
+    """A similarity transform x -> scale * x @ rotation + shift, with x padded by zero columns where needed.
+
+    Attributes
+    ----------
+    rotation : array (d, d)
+        Orthogonal: a rotation, possibly with a reflection.
+    scale : float
+    shift : array (d,)
+    """
+
+    rotation: np.ndarray
+    scale: float
+    shift: np.ndarray
+
+    def apply(self, X: ArrayLike) -> np.ndarray:
+        """Transform points (m, at most d columns) into (m, d); rows with NaN become NaN."""
+        return self.scale * _padded(_checked(X, "X"), len(self.shift)) @ self.rotation + self.shift
+
+
+def fit_procrustes(X: ArrayLike, reference: ArrayLike, scaling: bool = True) -> Similarity:
+    """The similarity transform that brings X nearest to the reference, in least squares.
+
+    Parameters
+    ----------
+    X : array (n, d1)
+    reference : array (n, d2)
+        The narrower of the two is padded with zero columns.
+    scaling : bool
+        Also choose the scale; otherwise rotation, reflection and translation only.
+
+    Returns
+    -------
+    Similarity
+        Fitted on the rows that are without NaN in both.
+    """
+    points, target = _paired(X, reference)
+    mean, target_mean = points.mean(axis=0), target.mean(axis=0)
+    centred = points - mean
+    u, singular, vt = np.linalg.svd(centred.T @ (target - target_mean))
+    rotation = u @ vt
+    size = float(np.sum(centred**2))
+    scale = float(singular.sum()) / size if scaling and size > 0 else 1.0
+    return Similarity(rotation, scale, target_mean - scale * mean @ rotation)
+
+
+def procrustes_align(X: ArrayLike, reference: ArrayLike, scaling: bool = True) -> np.ndarray:
+    """X moved onto the reference by rotation, reflection, translation and (optionally) scaling.
+
+    Parameters
+    ----------
+    X : array (n, d1)
+    reference : array (n, d2)
+        Row i of both is the same object; rows with NaN in either are left out of the fit.
+    scaling : bool
+        Also choose the scale.
+
+    Returns
+    -------
+    array (n, max(d1, d2))
+        Every row of X transformed; a row of X with NaN is NaN.
+    """
+    return fit_procrustes(X, reference, scaling).apply(X)
+
+
+def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
+    """Disparity of two maps up to rotation, reflection, translation and scale, in [0, 1].
+
+    Both are centred and scaled to unit norm; the result is the least sum of squared differences left after the best
+    rotation and scale: 0 for the same shape, 1 for nothing in common. It is symmetric.
+
+    Parameters
+    ----------
+    X : array (n, d1)
+    Y : array (n, d2)
+        Row i of both is the same object; rows with NaN in either are left out.
+
+    Returns
+    -------
+    float
+    """
+    a, b = _paired(X, Y)
+    units = []
+    for name, points in (("X", a), ("Y", b)):
+        centred = points - points.mean(axis=0)
+        norm = np.linalg.norm(centred)
+        if norm == 0:
+            raise ValueError(f"{name}: all points coincide, so its shape is undefined")
+        units.append(centred / norm)
+    overlap = np.linalg.svd(units[0].T @ units[1], compute_uv=False).sum()
+    return float(np.clip(1.0 - overlap**2, 0.0, 1.0))
+
+
+def neighbourhood_agreement(X: ArrayLike, Y: ArrayLike, k: int = 10) -> float:
+    """Mean fraction of each object's k nearest neighbours that two maps share.
+
+    Parameters
+    ----------
+    X : array (n, d1)
+    Y : array (n, d2)
+        Row i of both is the same object; rows with NaN in either are left out.
+    k : int
+        Number of neighbours, below the number of objects.
+
+    Returns
+    -------
+    float in [0, 1]
+        About k / (n - 1) for unrelated maps.
+    """
+    a, b = _paired(X, Y, pad=False)
+    if not 1 <= k < len(a):
+        raise ValueError(f"k: got {k}, expected 1 to {len(a) - 1} for {len(a)} objects with positions in both")
+    both = np.concatenate([_neighbours(a, k), _neighbours(b, k)], axis=1)
+    both.sort(axis=1)  # a shared neighbour now stands next to itself
+    return float(np.count_nonzero(both[:, 1:] == both[:, :-1]) / (len(a) * k))
+
+
+def _neighbours(points: np.ndarray, k: int) -> np.ndarray:
+    """Indices (n, k) of the nearest other points."""
+    return NearestNeighbors(n_neighbors=k).fit(points).kneighbors(return_distance=False)
+
+
+def _checked(X: ArrayLike, name: str) -> np.ndarray:
+    """X as float64 (n, d)."""
+    points = np.asarray(X, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] == 0:
+        raise ValueError(f"{name}: got shape {points.shape}, expected (n_objects, n_components)")
+    if np.isinf(points).any():
+        raise ValueError(f"{name}: row {np.flatnonzero(np.isinf(points).any(axis=1))[0]} is infinite")
+    return points
+
+
+def _paired(X: ArrayLike, Y: ArrayLike, pad: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """The rows without NaN in either, padded to the same number of columns."""
+    a, b = _checked(X, "X"), _checked(Y, "reference")
+    if len(a) != len(b):
+        raise ValueError(f"the two maps have {len(a)} and {len(b)} rows, expected the same objects in both")
+    known = ~(np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1))
+    if not known.any():
+        raise ValueError("no object has a position in both maps")
+    width = max(a.shape[1], b.shape[1])
+    a, b = a[known], b[known]
+    return (_padded(a, width), _padded(b, width)) if pad else (a, b)
+
+
+def _padded(points: np.ndarray, width: int) -> np.ndarray:
+    """Points (n, width), filled up with zero columns."""
+    if points.shape[1] > width:
+        raise ValueError(f"X: got {points.shape[1]} columns, expected at most {width}")
+    return np.pad(points, ((0, 0), (0, width - points.shape[1])))

@@ -1,0 +1,276 @@
+"""How well an embedding answers comparisons: accuracy, log-loss, calibration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nearer.comparisons import Comparisons, as_comparisons
+from nearer.losses import Loss, get_loss
+
+CHUNK_ROWS = 1 << 17  # rows handled at once: a few MB of work space, whatever the number of comparisons
+
+
+def comparison_distances(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Squared distances of the near and the far pair of every comparison.
+
+    Parameters
+    ----------
+    embedding : array (n_objects, n_components)
+        Positions; NaN for an object without one.
+    comparisons : Comparisons or int array (N, 3) or (N, 4)
+        Rows (anchor, near, far) or (i, j, l, k) meaning d(i, j) < d(l, k).
+
+    Returns
+    -------
+    near, far : float64 arrays (N,)
+        |x_i - x_j|^2 and |x_l - x_k|^2; NaN where an object has no position.
+    """
+    points = _checked_embedding(embedding)
+    data = _checked_comparisons(comparisons, len(points))
+    near, far = np.empty(len(data)), np.empty(len(data))
+    for rows, chunk_near, chunk_far in _distance_chunks(points, data.index):
+        near[rows], far[rows] = chunk_near, chunk_far
+    return near, far
+
+
+def comparison_accuracy(
+    embedding: ArrayLike, comparisons: Comparisons | ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Weighted fraction of the comparisons that the embedding satisfies (near < far, strictly).
+
+    A tie, and a comparison with an object that has no position (NaN), counts as not satisfied.
+
+    Parameters
+    ----------
+    embedding : array (n_objects, n_components)
+    comparisons : Comparisons or int array (N, 3) or (N, 4)
+        Their weights, if any, are used.
+    sample_weight : array (N,), optional
+        Multiplies the weights of the comparisons.
+
+    Returns
+    -------
+    float in [0, 1]
+    """
+    points = _checked_embedding(embedding)
+    data = _checked_comparisons(comparisons, len(points))
+    weights, total = _weights(data, sample_weight)
+    satisfied = [
+        float(np.count_nonzero(near < far) if weights is None else weights[rows][near < far].sum())
+        for rows, near, far in _distance_chunks(points, data.index)
+    ]
+    return min(math.fsum(satisfied) / total, 1.0)
+
+
+def comparison_error(
+    embedding: ArrayLike, comparisons: Comparisons | ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Weighted fraction of the comparisons not satisfied: 1 - `comparison_accuracy`.
+
+    Parameters
+    ----------
+    embedding : array (n_objects, n_components)
+    comparisons : Comparisons or int array (N, 3) or (N, 4)
+    sample_weight : array (N,), optional
+
+    Returns
+    -------
+    float in [0, 1]
+    """
+    return 1.0 - comparison_accuracy(embedding, comparisons, sample_weight)
+
+
+def log_loss(
+    embedding: ArrayLike,
+    comparisons: Comparisons | ArrayLike,
+    loss: str | Loss,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Weighted mean of -log P[near is nearer], under the model of a probabilistic loss.
+
+    A comparison with an object that has no position (NaN) gets probability 1/2, as nothing is known about it.
+
+    Parameters
+    ----------
+    embedding : array (n_objects, n_components)
+    comparisons : Comparisons or int array (N, 3) or (N, 4)
+    loss : {"ckl", "ste", "tste"} or Loss
+        The loss the embedding was fitted with: it defines the model.
+    sample_weight : array (N,), optional
+        Multiplies the weights of the comparisons.
+
+    Returns
+    -------
+    float
+        In nats; log(2) = 0.693... is what guessing gives.
+    """
+    points = _checked_embedding(embedding)
+    model = _model(loss, points.shape[1])
+    data = _checked_comparisons(comparisons, len(points))
+    weights, total = _weights(data, sample_weight)
+    sums = []
+    for rows, near, far in _distance_chunks(points, data.index):
+        # the loss is the negative log-likelihood, in a form that does not overflow
+        values = np.asarray(model.terms(near, far)[0])
+        values = np.where(np.isnan(near) | np.isnan(far), math.log(2.0), values)
+        sums.append(float(values.sum() if weights is None else weights[rows] @ values))
+    return math.fsum(sums) / total
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Reliability table: how often predictions of a given confidence were right.
+
+    Attributes
+    ----------
+    bins : array (n_bins + 1,)
+        Edges of the confidence bins, from 0.5 to 1.
+    predicted : array (n_bins,)
+        Mean confidence of the predictions in each bin (NaN if empty).
+    observed : array (n_bins,)
+        Fraction of them that agree with the answers (NaN if empty).
+    count : int array (n_bins,)
+        Number of comparisons in each bin.
+    weight : array (n_bins,)
+        Share of the total weight in each bin (sums to 1).
+    ece : float
+        Expected calibration error: sum of weight * |observed - predicted|.
+    """
+
+    bins: np.ndarray
+    predicted: np.ndarray
+    observed: np.ndarray
+    count: np.ndarray
+    weight: np.ndarray
+    ece: float
+
+
+def calibration(
+    embedding: ArrayLike,
+    comparisons: Comparisons | ArrayLike,
+    loss: str | Loss,
+    n_bins: int = 10,
+    sample_weight: ArrayLike | None = None,
+) -> Calibration:
+    """Reliability table and expected calibration error of a probabilistic loss.
+
+    The model predicts the pair it holds to be nearer, with confidence max(p, 1 - p) in [0.5, 1]; confidences are put in
+    `n_bins` equal bins and compared with how often the answers agree. A tie (p = 1/2, also where an object has no
+    position) is right half of the time, whichever way it is guessed, and is counted so.
+
+    Parameters
+    ----------
+    embedding : array (n_objects, n_components)
+    comparisons : Comparisons or int array (N, 3) or (N, 4)
+        Preferably held out from the fit.
+    loss : {"ckl", "ste", "tste"} or Loss
+    n_bins : int
+    sample_weight : array (N,), optional
+
+    Returns
+    -------
+    Calibration
+    """
+    if n_bins < 1:
+        raise ValueError(f"n_bins: got {n_bins}, expected at least 1")
+    points = _checked_embedding(embedding)
+    model = _model(loss, points.shape[1])
+    data = _checked_comparisons(comparisons, len(points))
+    weights, total = _weights(data, sample_weight)
+    count = np.zeros(n_bins, dtype=np.int64)
+    mass, confidence_sum, right_sum = np.zeros(n_bins), np.zeros(n_bins), np.zeros(n_bins)
+    for rows, near, far in _distance_chunks(points, data.index):
+        unsure = np.isnan(near) | np.isnan(far) | (near == far)
+        p = np.where(unsure, 0.5, model.probability(near, far))
+        confidence = np.maximum(p, 1.0 - p)
+        right = np.where(unsure, 0.5, near < far)  # both pairs are put on one scale: the model prefers the shorter
+        which = np.minimum(((confidence - 0.5) * 2 * n_bins).astype(np.intp), n_bins - 1)
+        w = np.ones(len(p)) if weights is None else weights[rows]
+        count += np.bincount(which, minlength=n_bins)
+        mass += np.bincount(which, weights=w, minlength=n_bins)
+        confidence_sum += np.bincount(which, weights=w * confidence, minlength=n_bins)
+        right_sum += np.bincount(which, weights=w * right, minlength=n_bins)
+    filled = np.where(mass > 0, mass, np.nan)
+    return Calibration(
+        bins=np.linspace(0.5, 1.0, n_bins + 1),
+        predicted=confidence_sum / filled,
+        observed=right_sum / filled,
+        count=count,
+        weight=mass / total,
+        ece=float(np.abs(right_sum - confidence_sum).sum() / total),
+    )
+
+
+def _model(loss: str | Loss, n_components: int) -> Loss:
+    """The loss with its parameters filled in; refused if it says nothing about probabilities."""
+    resolved = (get_loss(loss) if isinstance(loss, str) else loss).resolve(n_components)
+    if not resolved.has_model:
+        raise ValueError(
+            f"loss: {resolved.name!r} has no model of the answers, so no probabilities; use ckl, ste or tste"
+        )
+    return resolved
+
+
+def _checked_embedding(embedding: ArrayLike) -> np.ndarray:
+    """The embedding as a float64 array (n, d)."""
+    points = np.ascontiguousarray(embedding, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] == 0:
+        raise ValueError(f"embedding: got shape {points.shape}, expected (n_objects, n_components)")
+    return points
+
+
+def _checked_comparisons(comparisons: Comparisons | ArrayLike, n_objects: int) -> Comparisons:
+    """The comparisons, with every object inside an embedding of n_objects rows, and at least one row."""
+    if not isinstance(comparisons, Comparisons):
+        array = np.asarray(comparisons)
+        if array.dtype.kind in "OUST":  # labels carry no order that would match the rows of the embedding
+            raise ValueError("comparisons: got labels, expected Comparisons or integers that are rows of the embedding")
+        comparisons = as_comparisons(array, n_objects=n_objects)
+    if len(comparisons) == 0:
+        raise ValueError("comparisons: got none, expected at least one")
+    if comparisons.n_objects > n_objects:
+        raise ValueError(
+            f"embedding: has {n_objects} rows, but the comparisons are over {comparisons.n_objects} objects"
+        )
+    return comparisons
+
+
+def _weights(comparisons: Comparisons, sample_weight: ArrayLike | None) -> tuple[np.ndarray | None, float]:
+    """Weight of every row (None: all 1) and their sum."""
+    weights = comparisons.weights
+    if sample_weight is not None:
+        extra = np.asarray(sample_weight, dtype=np.float64)
+        if extra.shape != (len(comparisons),):
+            raise ValueError(f"sample_weight: got shape {extra.shape}, expected ({len(comparisons)},)")
+        bad = np.flatnonzero(~(np.isfinite(extra) & (extra >= 0)))
+        if len(bad):
+            raise ValueError(f"sample_weight: row {bad[0]} is {extra[bad[0]]}, expected a finite number >= 0")
+        weights = extra if weights is None else weights * extra
+    if weights is None:
+        return None, float(len(comparisons))
+    total = float(weights.sum())
+    if total <= 0:
+        raise ValueError("sample_weight: all weights are 0, expected at least one above 0")
+    return weights, total
+
+
+def _distance_chunks(points: np.ndarray, index: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    """Row slices with their squared near and far distances, a bounded number of rows at a time."""
+    columns = (0, 1, 0, 2) if index.shape[1] == 3 else (0, 1, 2, 3)
+    step = max(1, CHUNK_ROWS * 8 // max(8, points.shape[1]))
+    for start in range(0, len(index), step):
+        rows = slice(start, min(start + step, len(index)))
+        i, j, l, k = (index[rows, c] for c in columns)  # noqa: E741
+        yield rows, _squared_distances(points, i, j), _squared_distances(points, l, k)
+
+
+def _squared_distances(points: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """|x_first - x_second|^2 row by row."""
+    difference = points[first]
+    difference -= points[second]
+    return np.einsum("nd,nd->n", difference, difference)

@@ -1,0 +1,108 @@
+"""Judgements read from a folder: small files written here, and the real ones where NEARER_DATA has them."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from nearer import datasets
+
+real = pytest.mark.skipif(not os.environ.get("NEARER_DATA"), reason="NEARER_DATA is not set")
+
+
+def test_music_by_hand(tmp_path):
+    (tmp_path / "music.csv").write_text("anchor,near,far\nb,a,c\nb,b,c\nc,a,b\n")
+    data = datasets.load_music(tmp_path)
+    assert data.labels.tolist() == ["a", "b", "c"]
+    assert data.index.tolist() == [[1, 0, 2], [2, 0, 1]]
+    assert sum(data.dropped.values()) == 1
+
+
+def test_materials_by_hand(tmp_path):
+    (tmp_path / "material_train_votes.csv").write_text(
+        "anchor,option_a,option_b,votes_a,votes_b\nx,y,z,3,1\ny,x,z,2,2\nz,x,y,0,4\n"
+    )
+    data = datasets.load_materials(tmp_path)
+    rows = {tuple(data.labels[row]): weight for row, weight in zip(data.index, data.weights)}
+    assert rows == {
+        ("x", "y", "z"): 3,
+        ("x", "z", "y"): 1,
+        ("y", "x", "z"): 2,
+        ("y", "z", "x"): 2,
+        ("z", "y", "x"): 4,
+    }
+
+
+def test_genres_by_hand(tmp_path):
+    (tmp_path / "music_genres.csv").write_text("artist,genres\na,r&amp;b|soul\nb,\n")
+    assert datasets.load_music_genres(tmp_path) == {"a": ("r&b", "soul"), "b": ()}
+
+
+def test_folder_from_the_environment(tmp_path, monkeypatch):
+    (tmp_path / "music.csv").write_text("anchor,near,far\nb,a,c\n")
+    monkeypatch.setenv("NEARER_DATA", str(tmp_path))
+    assert len(datasets.load_music()) == 1
+
+
+@pytest.mark.parametrize("load", [datasets.load_music, datasets.load_materials, datasets.load_music_genres])
+def test_missing_folder_and_file(tmp_path, monkeypatch, load):
+    monkeypatch.delenv("NEARER_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match="environment variable NEARER_DATA"):
+        load()
+    with pytest.raises(FileNotFoundError, match=r"no such file; set the argument folder"):
+        load(tmp_path)
+    monkeypatch.setenv("NEARER_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"no such file; set the environment variable NEARER_DATA"):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "header is missing, expected anchor,near,far"),
+        ("a,b,c\n", "header is a,b,c, expected anchor,near,far"),
+        ("anchor,near,far\n", "no rows"),
+        ("anchor,near,far\na,b,c\na,b\n", "data row 2 has 2 columns, expected 3"),
+    ],
+)
+def test_damaged_music_file(tmp_path, content, message):
+    (tmp_path / "music.csv").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        datasets.load_music(tmp_path)
+
+
+def test_votes_must_be_whole_numbers(tmp_path):
+    (tmp_path / "material_train_votes.csv").write_text("anchor,option_a,option_b,votes_a,votes_b\nx,y,z,many,1\n")
+    with pytest.raises(ValueError, match="votes must be whole numbers"):
+        datasets.load_materials(tmp_path)
+
+
+def test_artist_listed_twice(tmp_path):
+    (tmp_path / "music_genres.csv").write_text("artist,genres\na,soul\na,funk\n")
+    with pytest.raises(ValueError, match="artist a is listed twice"):
+        datasets.load_music_genres(tmp_path)
+
+
+@real
+@pytest.mark.data
+def test_real_music():
+    data = datasets.load_music()
+    assert (len(data), data.n_objects, sum(data.dropped.values())) == (9_090, 400, 17)
+    genres = datasets.load_music_genres()
+    assert set(data.labels) <= set(genres)
+    assert not any("&amp;" in genre for row in genres.values() for genre in row)
+
+
+@real
+@pytest.mark.data
+def test_real_materials():
+    data = datasets.load_materials()
+    assert data.n_objects == 100
+    assert np.all(data.weights >= 1)
+    with open(os.path.join(os.environ["NEARER_DATA"], "material_train_votes.csv")) as stream:
+        votes = [tuple(map(int, line.strip().split(",")[3:])) for line in list(stream)[1:]]
+    assert len(votes) == 22_801
+    assert len(data) == sum((a > 0) + (b > 0) for a, b in votes)
+    assert data.weights.sum() == sum(a + b for a, b in votes)

@@ -1,0 +1,143 @@
+"""Procrustes and neighbourhood agreement against scipy, known transforms and brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial import procrustes
+
+from nearer import metrics
+
+
+def random_similarity(points, rng, scale=2.5):
+    rotation, _ = np.linalg.qr(rng.normal(size=(points.shape[1],) * 2))
+    return scale * points @ rotation + rng.normal(size=points.shape[1])
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_align_undoes_a_similarity(d):
+    rng = np.random.default_rng(d)
+    reference = rng.normal(size=(12, d))
+    moved = random_similarity(reference, rng)
+    np.testing.assert_allclose(metrics.procrustes_align(moved, reference), reference, atol=1e-12)
+    assert metrics.procrustes_distance(moved, reference) == pytest.approx(0, abs=1e-12)
+
+
+def test_without_scaling_only_a_rigid_motion_is_undone():
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=(12, 3))
+    rigid, scaled = random_similarity(reference, rng, 1.0), random_similarity(reference, rng, 2.0)
+    np.testing.assert_allclose(metrics.procrustes_align(rigid, reference, scaling=False), reference, atol=1e-12)
+    left = metrics.procrustes_align(scaled, reference, scaling=False)
+    np.testing.assert_allclose(left - left.mean(0), 2 * (reference - reference.mean(0)), atol=1e-12)
+
+
+def test_align_by_hand():
+    # a square turned by 90 degrees, doubled, moved by (5, 5)
+    square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]])
+    turned = 2 * square @ np.array([[0.0, 1], [-1, 0]]) + 5
+    fit = metrics.fit_procrustes(turned, square)
+    assert fit.scale == pytest.approx(0.5)
+    np.testing.assert_allclose(fit.rotation, [[0, -1], [1, 0]], atol=1e-12)
+    np.testing.assert_allclose(fit.apply([[5.0, 5.0]]), [[0, 0]], atol=1e-12)
+
+
+def test_align_is_the_least_squares_optimum():
+    rng = np.random.default_rng(1)
+    X, reference = rng.normal(size=(15, 3)), rng.normal(size=(15, 3))
+    best = np.sum((metrics.procrustes_align(X, reference) - reference) ** 2)
+    fit = metrics.fit_procrustes(X, reference)
+    for _ in range(50):
+        other, _ = np.linalg.qr(fit.rotation + 0.1 * rng.normal(size=(3, 3)))
+        other *= np.sign(np.diag(other.T @ fit.rotation))
+        worse = metrics.Similarity(other, fit.scale * (1 + 0.1 * rng.normal()), fit.shift + 0.1 * rng.normal(size=3))
+        assert np.sum((worse.apply(X) - reference) ** 2) >= best
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_distance_agrees_with_scipy(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(10, 3)), rng.normal(size=(10, 3))
+    expected = procrustes(X, Y)[2]
+    assert metrics.procrustes_distance(X, Y) == pytest.approx(expected, rel=1e-10)
+    assert metrics.procrustes_distance(Y, X) == pytest.approx(expected, rel=1e-10)
+    # the disparity is what alignment leaves, relative to the spread of the reference
+    residual = np.sum((metrics.procrustes_align(X, Y) - Y) ** 2) / np.sum((Y - Y.mean(0)) ** 2)
+    assert residual == pytest.approx(expected, rel=1e-10)
+
+
+def test_rows_with_nan_are_left_out_of_the_fit_but_transformed():
+    rng = np.random.default_rng(3)
+    reference = rng.normal(size=(10, 2))
+    moved = random_similarity(reference, rng)
+    truth = reference.copy()
+    reference[3] = np.nan  # unknown in the reference: still transformed
+    moved[7] = np.nan  # unknown in X: stays unknown
+    aligned = metrics.procrustes_align(moved, reference)
+    np.testing.assert_allclose(np.delete(aligned, 7, axis=0), np.delete(truth, 7, axis=0), atol=1e-12)
+    assert np.isnan(aligned[7]).all()
+    assert metrics.procrustes_distance(moved, reference) == pytest.approx(0, abs=1e-12)
+
+
+def test_different_numbers_of_columns():
+    rng = np.random.default_rng(4)
+    flat = rng.normal(size=(10, 2))
+    space = random_similarity(np.pad(flat, ((0, 0), (0, 1))), rng)
+    np.testing.assert_allclose(metrics.procrustes_align(flat, space), space, atol=1e-12)
+    aligned = metrics.procrustes_align(space, flat)
+    assert aligned.shape == (10, 3)
+    np.testing.assert_allclose(aligned, np.pad(flat, ((0, 0), (0, 1))), atol=1e-12)
+    assert metrics.procrustes_distance(flat, space) == pytest.approx(0, abs=1e-12)
+
+
+def test_coinciding_points():
+    reference = np.random.default_rng(5).normal(size=(6, 2))
+    aligned = metrics.procrustes_align(np.ones((6, 2)), reference)
+    np.testing.assert_allclose(aligned, np.tile(reference.mean(0), (6, 1)))
+    with pytest.raises(ValueError, match="all points coincide"):
+        metrics.procrustes_distance(np.ones((6, 2)), reference)
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        (np.zeros((3, 2)), np.zeros((4, 2)), "3 and 4 rows"),
+        (np.zeros(3), np.zeros((3, 2)), r"X: got shape \(3,\)"),
+        (np.full((3, 2), np.nan), np.zeros((3, 2)), "no object has a position in both"),
+        (np.array([[0.0], [np.inf]]), np.zeros((2, 1)), "row 1 is infinite"),
+    ],
+)
+def test_bad_maps(X, Y, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.procrustes_align(X, Y)
+
+
+def test_neighbourhood_agreement_by_hand():
+    X = np.array([[0.0], [1.0], [3.0], [7.0]])  # nearest: 1, 0, 1, 2
+    Y = np.array([[0.0], [1.0], [10.0], [8.0]])  # nearest: 1, 0, 3, 2
+    assert metrics.neighbourhood_agreement(X, Y, k=1) == pytest.approx(3 / 4)
+    assert metrics.neighbourhood_agreement(X, Y, k=3) == 1
+
+
+@pytest.mark.parametrize(("d", "k"), [(2, 5), (30, 7)])
+def test_neighbourhood_agreement_against_brute_force(d, k):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(80, d))
+    Y = X + 0.5 * rng.normal(size=X.shape)
+    Y[11] = np.nan
+    known = np.arange(80) != 11
+
+    def neighbours(points):
+        distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+        np.fill_diagonal(distances, np.inf)
+        return [set(row[:k]) for row in np.argsort(distances, axis=1)]
+
+    shared = [len(a & b) / k for a, b in zip(neighbours(X[known]), neighbours(Y[known]))]
+    assert metrics.neighbourhood_agreement(X, Y, k) == pytest.approx(np.mean(shared))
+
+
+def test_neighbourhood_agreement_checks_k():
+    X = np.arange(4.0)[:, None]
+    for k in (0, 4):
+        with pytest.raises(ValueError, match=f"k: got {k}, expected 1 to 3"):
+            metrics.neighbourhood_agreement(X, X, k)

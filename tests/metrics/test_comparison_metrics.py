@@ -1,0 +1,150 @@
+"""Accuracy, log-loss and calibration against hand-computed values and plain NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from nearer import metrics
+from nearer.comparisons import Comparisons
+from nearer.losses import get_loss
+from nearer.metrics import comparison
+
+LINE = np.array([[0.0], [1.0], [3.0], [-1.0]])  # positions on a line
+
+
+def test_distances_by_hand():
+    near, far = metrics.comparison_distances(LINE, np.array([[0, 1, 2], [2, 3, 1]]))
+    assert near.tolist() == [1.0, 16.0]
+    assert far.tolist() == [9.0, 4.0]
+    near, far = metrics.comparison_distances(LINE, np.array([[0, 1, 2, 3], [1, 2, 2, 0]]))
+    assert near.tolist() == [1.0, 4.0]
+    assert far.tolist() == [16.0, 9.0]
+
+
+def test_accuracy_by_hand_with_tie_and_nan():
+    points = np.vstack([LINE, [[np.nan]]])
+    triplets = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3], [0, 1, 4], [4, 0, 1]])  # yes, no, tie, no position twice
+    assert metrics.comparison_accuracy(points, triplets) == pytest.approx(1 / 5)
+    assert metrics.comparison_error(points, triplets) == pytest.approx(4 / 5)
+
+
+def test_weights_multiply():
+    triplets = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2]])  # yes, no, yes
+    weighted = Comparisons.from_triplets(triplets, weights=[1.0, 2.0, 5.0], n_objects=4)
+    assert metrics.comparison_accuracy(LINE, weighted) == pytest.approx(6 / 8)
+    assert metrics.comparison_accuracy(LINE, triplets, sample_weight=[1, 2, 5]) == pytest.approx(6 / 8)
+    assert metrics.comparison_accuracy(LINE, weighted, sample_weight=[3, 1, 0]) == pytest.approx(3 / 5)
+
+
+@pytest.mark.parametrize("width", [3, 4])
+def test_chunks_do_not_matter(monkeypatch, width):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(20, 3))
+    rows = np.array([rng.choice(20, width, replace=False) for _ in range(500)])
+    weights = rng.random(500)
+    quads = rows if width == 4 else rows[:, [0, 1, 0, 2]]
+    near = np.sum((points[quads[:, 0]] - points[quads[:, 1]]) ** 2, axis=1)
+    far = np.sum((points[quads[:, 2]] - points[quads[:, 3]]) ** 2, axis=1)
+    table = metrics.calibration(points, rows, "ste", sample_weight=weights)
+    monkeypatch.setattr(comparison, "CHUNK_ROWS", 7)
+    np.testing.assert_allclose(metrics.comparison_distances(points, rows), (near, far), rtol=1e-12)
+    expected = weights[near < far].sum() / weights.sum()
+    assert metrics.comparison_accuracy(points, rows, weights) == pytest.approx(expected, rel=1e-12)
+    expected = np.average(np.logaddexp(0, near - far), weights=weights)
+    assert metrics.log_loss(points, rows, "ste", weights) == pytest.approx(expected, rel=1e-12)
+    again = metrics.calibration(points, rows, "ste", sample_weight=weights)
+    np.testing.assert_array_equal(table.count, again.count)
+    np.testing.assert_allclose(table.observed, again.observed, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["ckl", "ste", "tste"])
+def test_log_loss_is_mean_negative_log_probability(name):
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(10, 3))
+    rows = np.array([rng.choice(10, 3, replace=False) for _ in range(50)])
+    model = get_loss(name).resolve(3)
+    p = model.probability(*metrics.comparison_distances(points, rows))
+    assert metrics.log_loss(points, rows, name) == pytest.approx(-np.mean(np.log(p)), rel=1e-12)
+    assert metrics.log_loss(points, rows, model) == pytest.approx(-np.mean(np.log(p)), rel=1e-12)
+
+
+def test_log_loss_by_hand_and_without_overflow():
+    # ste on the line: near 1, far 9, and the reverse
+    one, other = math.log1p(math.exp(-8)), math.log1p(math.exp(8))
+    assert metrics.log_loss(LINE, np.array([[0, 1, 2], [0, 2, 1]]), "ste") == pytest.approx((one + other) / 2)
+    # ckl: P = (9 + 0.05) / (1 + 9 + 0.1)
+    assert metrics.log_loss(LINE, np.array([[0, 1, 2]]), "ckl") == pytest.approx(-math.log(9.05 / 10.1))
+    assert metrics.log_loss(LINE * 100, np.array([[0, 2, 1]]), "ste") == pytest.approx(80_000)
+
+
+def test_object_without_position_gets_probability_one_half():
+    points = np.vstack([LINE, [[np.nan]]])
+    rows = np.array([[0, 1, 4]])
+    assert metrics.log_loss(points, rows, "tste") == pytest.approx(math.log(2))
+    table = metrics.calibration(points, rows, "tste")
+    assert table.ece == 0
+    assert table.predicted[0] == table.observed[0] == 0.5
+
+
+@pytest.mark.parametrize("name", ["hinge", "soe"])
+def test_losses_without_model_are_refused(name):
+    for function in (metrics.log_loss, metrics.calibration):
+        with pytest.raises(ValueError, match=rf"'{name}' has no model.*use ckl, ste or tste"):
+            function(LINE, np.array([[0, 1, 2]]), name)
+
+
+def test_calibration_by_hand():
+    # ste: confidences 1 / (1 + exp(-|far - near|)) with |far - near| = 1, 1, 8 and a tie; answers right, wrong, right
+    points = np.array([[0.0], [1.0], [math.sqrt(2)], [3.0], [-1.0]])
+    rows = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3], [0, 1, 4]])
+    table = metrics.calibration(points, rows, "ste", n_bins=5, sample_weight=[3, 1, 1, 2])
+    p1, p8 = 1 / (1 + math.exp(-1)), 1 / (1 + math.exp(-8))
+    np.testing.assert_allclose(table.bins, [0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+    assert table.count.tolist() == [1, 0, 2, 0, 1]
+    np.testing.assert_allclose(table.predicted, [0.5, np.nan, p1, np.nan, p8])
+    np.testing.assert_allclose(table.observed, [0.5, np.nan, 0.75, np.nan, 1.0])
+    np.testing.assert_allclose(table.weight, [2 / 7, 0, 4 / 7, 0, 1 / 7])
+    assert table.ece == pytest.approx(4 / 7 * abs(0.75 - p1) + 1 / 7 * (1 - p8))
+
+
+def test_calibrated_answers_have_small_error():
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(50, 2))
+    rows = np.array([rng.choice(50, 3, replace=False) for _ in range(20_000)])
+    p = get_loss("ste").probability(*metrics.comparison_distances(points, rows))
+    swap = rng.random(len(rows)) > p
+    rows[swap] = rows[swap][:, [0, 2, 1]]
+    assert metrics.calibration(points, rows, "ste").ece < 0.02
+    assert metrics.calibration(points * 3, rows, "ste").ece > 0.1  # over-confident
+
+
+@pytest.mark.parametrize(
+    ("embedding", "rows", "weight", "message"),
+    [
+        ([0.0, 1.0], [[0, 1, 2]], None, r"embedding: got shape \(2,\)"),
+        (LINE, [[0, 1, 4]], None, "row 0"),
+        (LINE, [["a", "b", "c"]], None, "got labels"),
+        (LINE, [[0, 1, 2]], [1, 2], r"sample_weight: got shape \(2,\), expected \(1,\)"),
+        (LINE, [[0, 1, 2]], [-1.0], "sample_weight: row 0 is -1.0"),
+        (LINE, [[0, 1, 2]], [np.nan], "sample_weight: row 0 is nan"),
+        (LINE, [[0, 1, 2]], [0.0], "all weights are 0"),
+        (LINE, np.empty((0, 3), dtype=int), None, "comparisons"),
+    ],
+)
+def test_bad_input(embedding, rows, weight, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.comparison_accuracy(embedding, rows, weight)
+
+
+def test_embedding_too_short_for_comparisons():
+    data = Comparisons.from_triplets([[0, 1, 2]], n_objects=9)
+    with pytest.raises(ValueError, match="has 4 rows, but the comparisons are over 9 objects"):
+        metrics.comparison_error(LINE, data)
+
+
+def test_n_bins_checked():
+    with pytest.raises(ValueError, match="n_bins: got 0"):
+        metrics.calibration(LINE, np.array([[0, 1, 2]]), "ste", n_bins=0)
