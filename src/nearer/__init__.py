@@ -2,4 +2,36 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from nearer.comparisons import Comparisons
+    from nearer.estimator import CKL, GNMDS, SOE, STE, TSTE, OrdinalEmbedding
+
+# Loaded on first use: the command line must answer --help without waiting for compilers and solvers.
+_HOMES = {
+    "Comparisons": "nearer.comparisons",
+    "OrdinalEmbedding": "nearer.estimator",
+    "GNMDS": "nearer.estimator",
+    "CKL": "nearer.estimator",
+    "STE": "nearer.estimator",
+    "TSTE": "nearer.estimator",
+    "SOE": "nearer.estimator",
+}
+
+__all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "Comparisons", "OrdinalEmbedding", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nearer' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -229,7 +229,9 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
     """
     if isinstance(loss, Loss):
         if params:
-            raise ValueError(f"parameters {sorted(params)} given beside a ready-made loss; build the loss with them instead")
+            raise ValueError(
+                f"parameters {sorted(params)} given beside a ready-made loss; build the loss with them instead"
+            )
         return loss
     if not isinstance(loss, str) or _ALIASES.get(loss, loss) not in _LOSSES:
         raise ValueError(f"unknown loss {loss!r}; expected one of: {', '.join([*_LOSSES, *_ALIASES])}")
@@ -242,5 +244,10 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
 
 
 def _check_positive(loss: str, name: str, value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not math.isfinite(value) or value <= 0:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.number))
+        or not math.isfinite(value)
+        or value <= 0
+    ):
         raise ValueError(f"{loss}: {name} must be a positive number, got {value!r}")

@@ -77,7 +77,14 @@ class StochasticObjective(Protocol):
     ) -> np.ndarray: ...
 
     def sgd_pass(
-        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0.0, power: float = 1.0
+        self,
+        X: np.ndarray,
+        step: float,
+        n_steps: int,
+        seed: int,
+        first: int = 0,
+        decay: float = 0.0,
+        power: float = 1.0,
     ) -> np.ndarray: ...
 
 
@@ -134,7 +141,9 @@ class LocalObjective:
         """F(X)."""
         X = self._points(X)
         kind, param = self.loss.kind, self.loss.param
-        parts = self._map(lambda start, stop: kernels.value_block(self._index, self._scale, kind, param, X, start, stop))
+        parts = self._map(
+            lambda start, stop: kernels.value_block(self._index, self._scale, kind, param, X, start, stop)
+        )
         return sum(parts) / self.n_comparisons
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
@@ -172,7 +181,14 @@ class LocalObjective:
         return rows[:, 0] - (step * n_steps) * snapshot.gradient
 
     def sgd_pass(
-        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0.0, power: float = 1.0
+        self,
+        X: np.ndarray,
+        step: float,
+        n_steps: int,
+        seed: int,
+        first: int = 0,
+        decay: float = 0.0,
+        power: float = 1.0,
     ) -> np.ndarray:
         """`n_steps` plain stochastic steps of size ``step / (1 + decay * t) ** power``, t counted from `first`."""
         X = self._points(X).copy()
