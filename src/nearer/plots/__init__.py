@@ -1,0 +1,29 @@
+"""Pictures of maps and of their quality: functions that take and return matplotlib Axes.
+
+Every function draws on the Axes it is given, or on a new figure of its own when ``ax`` is None. Neither the
+backend nor any setting of pyplot is touched, so the functions are safe in scripts, servers and threads.
+"""
+
+from __future__ import annotations
+
+from nearer.plots.curves import (
+    plot_calibration,
+    plot_convergence,
+    plot_dimensions,
+    plot_learning_curve,
+    plot_retrieval,
+    plot_step_sizes,
+)
+from nearer.plots.figure import save_figure
+from nearer.plots.maps import plot_map
+
+__all__ = [
+    "plot_calibration",
+    "plot_convergence",
+    "plot_dimensions",
+    "plot_learning_curve",
+    "plot_map",
+    "plot_retrieval",
+    "plot_step_sizes",
+    "save_figure",
+]

@@ -1,0 +1,304 @@
+"""Curves: convergence, step sizes, dimensions, calibration, retrieval, learning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from nearer.plots.figure import GREY, columns, literal_legend, new_axes, style_axes
+from nearer.report.common import PALETTE
+
+__all__ = [
+    "plot_calibration",
+    "plot_convergence",
+    "plot_dimensions",
+    "plot_learning_curve",
+    "plot_retrieval",
+    "plot_step_sizes",
+]
+
+_X_TITLES = {"epoch": "Epoch", "n_gradients": "Gradients of single comparisons", "seconds": "Seconds"}
+_Y_TITLES = {
+    "objective": "Objective",
+    "grad_norm": "Norm of the gradient",
+    "train_error": "Training comparisons not satisfied",
+    "step_size": "Step size",
+}
+_DASHES = ("-", "--", "-.", ":")
+# Past this, a logarithmic axis shows more than a linear one.
+_LOG_SPAN = 30.0
+
+
+def plot_convergence(
+    history: Any, *, x: str = "n_gradients", y: str = "objective", log: bool | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw how a fit came down.
+
+    Parameters
+    ----------
+    history : history, or mapping of str to history
+        A history is a mapping of columns, an object with ``to_dict()`` or a list of rows. Several are drawn as
+        several lines with a legend.
+    x : {"n_gradients", "epoch", "seconds"}
+        The work on the horizontal axis.
+    y : {"objective", "grad_norm", "train_error"}
+        The column on the vertical axis; rows where it is missing are left out.
+    log : bool, optional
+        Logarithmic vertical axis; by default where the values are positive and span a factor of 30.
+    ax : Axes, optional
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    Axes
+    """
+    return _plot_histories(history, x, y, log, ax, "plot_convergence")
+
+
+def plot_step_sizes(histories: Any, *, x: str = "epoch", log: bool | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the step size of each epoch; parameters as for `plot_convergence`."""
+    return _plot_histories(histories, x, "step_size", log, ax, "plot_step_sizes")
+
+
+def _plot_histories(histories: Any, x: str, y: str, log: bool | None, ax: Axes | None, where: str) -> Axes:
+    if x not in _X_TITLES:
+        raise ValueError(f"{where}: x is {x!r}; expected one of {', '.join(_X_TITLES)}")
+    if y not in _Y_TITLES:
+        raise ValueError(f"{where}: y is {y!r}; expected one of {', '.join(_Y_TITLES)}")
+    several = isinstance(histories, Mapping) and not (set(histories) & (set(_X_TITLES) | set(_Y_TITLES)))
+    named = histories if several else {"": histories}
+    lines: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for name, history in named.items():
+        table = columns(history, (x, y), f"{where}: {name}" if name else where)
+        known = np.isfinite(table[x]) & np.isfinite(table[y])
+        lines[str(name)] = table[x][known], table[y][known]
+    ax = new_axes(ax)
+    style_axes(ax)
+    handles = _draw_lines(ax, lines)
+    values = np.concatenate([line[1] for line in lines.values()]) if lines else np.empty(0)
+    if log is None:
+        log = bool(len(values) and values.min() > 0 and values.max() / values.min() > _LOG_SPAN)
+    if log:
+        ax.set_yscale("log")
+    if x == "epoch":
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    elif x == "n_gradients":
+        ax.xaxis.set_major_formatter(FuncFormatter(_short_count))
+    ax.set(xlabel=_X_TITLES[x], ylabel=_Y_TITLES[y])
+    if several:
+        literal_legend(ax, handles, list(lines))
+    return ax
+
+
+def _draw_lines(ax: Axes, lines: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> list[Line2D]:
+    """One line each; colours first, then dashes, so that up to 32 lines differ."""
+    handles = []
+    for k, (xs, ys) in enumerate(lines.values()):
+        handles += ax.plot(
+            xs, ys, _DASHES[k // len(PALETTE) % len(_DASHES)], color=PALETTE[k % len(PALETTE)], linewidth=1.7,
+            marker="o" if len(xs) <= 40 else None, markersize=3,
+        )  # fmt: skip
+    return handles
+
+
+def plot_dimensions(
+    scores: Any, *, chosen: int | None = None, ceiling: float | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw cross-validated accuracy by number of dimensions.
+
+    Parameters
+    ----------
+    scores : mapping of columns, object with ``to_dict()``, or list of rows
+        Columns ``n_components``, ``accuracy`` and optionally ``standard_error``, drawn as bars of one standard error.
+    chosen : int, optional
+        The dimension to mark.
+    ceiling : float, optional
+        The accuracy that the noise of the answers allows, drawn as a line.
+    ax : Axes, optional
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    Axes
+    """
+    table = columns(scores, ("n_components", "accuracy"), "plot_dimensions")
+    dims, accuracy = table["n_components"], table["accuracy"]
+    order = np.argsort(dims)
+    ax = new_axes(ax)
+    style_axes(ax)
+    error = table.get("standard_error")
+    ax.errorbar(
+        dims[order], accuracy[order], yerr=None if error is None else error[order], color=PALETTE[0], marker="o",
+        markersize=5, linewidth=1.7, capsize=3, elinewidth=1.1,
+    )  # fmt: skip
+    handles, names = [], []
+    if chosen is not None:
+        if chosen not in dims:
+            raise ValueError(f"plot_dimensions: chosen is {chosen}; the dimensions are {dims.astype(int).tolist()}")
+        at = accuracy[dims == chosen]
+        handles += ax.plot([chosen], at, "o", markersize=13, mfc="none", mec=PALETTE[1], mew=1.8, zorder=5)
+        names.append(f"chosen: {chosen}")
+    if ceiling is not None:
+        handles.append(ax.axhline(ceiling, color=GREY, linestyle="--", linewidth=1.2))
+        names.append("noise ceiling")
+    _percent_axis(ax)
+    ax.set_xticks(dims[order]) if len(dims) <= 15 else ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel="Dimensions", ylabel="Held-out answers satisfied")
+    if handles:
+        literal_legend(ax, handles, names)
+    return ax
+
+
+def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw predicted probability against observed frequency, with 95 % Wilson intervals.
+
+    Parameters
+    ----------
+    calibration : object or mapping with ``predicted``, ``observed`` and ``count``
+        One entry per bin; empty bins are left out. ``ece`` (expected calibration error), if there, is told.
+    ax : Axes, optional
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    Axes
+    """
+    ece = calibration.get("ece") if isinstance(calibration, Mapping) else getattr(calibration, "ece", None)
+    table = columns(calibration, ("predicted", "observed", "count"), "plot_calibration")
+    full = table["count"] > 0
+    predicted, observed, count = (table[name][full] for name in ("predicted", "observed", "count"))
+    low, high = wilson_interval(observed, count)
+    ax = new_axes(ax, (4.8, 4.6))
+    style_axes(ax)
+    ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1.2)
+    ax.errorbar(
+        predicted, observed, yerr=[observed - low, high - observed], color=PALETTE[0], marker="o", markersize=5,
+        linewidth=1.5, capsize=3, elinewidth=1.1,
+    )  # fmt: skip
+    # Wholly below one half nothing was predicted when pairs are ordered (near first): use the room.
+    start = 0.0 if (predicted.size and predicted.min() < 0.5) else 0.5
+    start = min(start, float(low.min())) if low.size else start
+    ax.set(xlim=(start - 0.02, 1.02), ylim=(start - 0.02, 1.02), aspect="equal")
+    ax.set(xlabel="Predicted probability", ylabel="Observed frequency")
+    for axis in (ax.xaxis, ax.yaxis):
+        _percent(axis)
+        axis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+    told = f"{count.sum():,.0f} answers"
+    if ece is not None:
+        told += f"\ncalibration error {float(ece):.3f}"
+    ax.text(0.04, 0.96, told, transform=ax.transAxes, va="top", fontsize=9, color="#374151")
+    return ax
+
+
+def wilson_interval(share: np.ndarray, count: np.ndarray, z: float = 1.959964) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval for a share observed in `count` trials; arrays of one shape in, two out."""
+    centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
+    # At shares of 0 and 1 the bound meets the share; rounding must not push it past.
+    return np.minimum(centre - half, share), np.maximum(centre + half, share)
+
+
+def plot_retrieval(
+    curves: Mapping[str, Any],
+    *,
+    x_label: str = "Retrieved objects K",
+    y_label: str = "Precision@K",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw retrieval curves, one per method.
+
+    Parameters
+    ----------
+    curves : mapping of str to array (K,) or to a pair of arrays (x, y)
+        An array alone holds the values at K = 1, 2, ...; a pair gives its own horizontal positions.
+    x_label, y_label : str
+        For instance "Recall" and "Precision" for a precision-recall curve.
+    ax : Axes, optional
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    Axes
+    """
+    lines: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for name, curve in curves.items():
+        if isinstance(curve, tuple):
+            xs, ys = (np.asarray(part, dtype=float) for part in curve)
+        else:
+            ys = np.asarray(curve, dtype=float)
+            xs = np.arange(1.0, ys.size + 1)
+        if xs.ndim != 1 or xs.shape != ys.shape:
+            raise ValueError(f"plot_retrieval: curve {name!r} has shapes {xs.shape} and {ys.shape}; (K,) is expected")
+        lines[str(name)] = xs, ys
+    ax = new_axes(ax)
+    style_axes(ax)
+    handles = _draw_lines(ax, lines)
+    ax.set(xlabel=x_label, ylabel=y_label)
+    ax.set_ylim(bottom=0, top=min(1.02, ax.get_ylim()[1] * 1.05))
+    literal_legend(ax, handles, list(lines))
+    return ax
+
+
+def plot_learning_curve(curve: Any, *, ceiling: float | None = None, ax: Axes | None = None) -> Axes:
+    """Draw accuracy against the number of comparisons, measured and extrapolated.
+
+    Parameters
+    ----------
+    curve : mapping of columns, object with ``to_dict()``, or list of rows
+        Columns ``n_comparisons`` and ``accuracy``; optionally ``low`` and ``high`` (an interval, drawn as a band)
+        and ``extrapolated`` (bool: drawn as a dashed line).
+    ceiling : float, optional
+        The accuracy that the noise of the answers allows, drawn as a line.
+    ax : Axes, optional
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    Axes
+    """
+    table = columns(curve, ("n_comparisons", "accuracy"), "plot_learning_curve")
+    order = np.argsort(table["n_comparisons"], kind="stable")
+    table = {name: column[order] for name, column in table.items() if len(column) == len(order)}
+    xs, ys = table["n_comparisons"], table["accuracy"]
+    guessed = table.get("extrapolated", np.zeros(len(xs))).astype(bool)
+    ax = new_axes(ax)
+    style_axes(ax)
+    if "low" in table and "high" in table:
+        ax.fill_between(xs, table["low"], table["high"], color=PALETTE[4], alpha=0.3, linewidth=0)
+    handles = ax.plot(xs[~guessed], ys[~guessed], "o-", color=PALETTE[0], markersize=5, linewidth=1.7)
+    names = ["measured"]
+    if guessed.any():
+        last = np.flatnonzero(~guessed)[-1:]
+        tail = np.concatenate([last, np.flatnonzero(guessed)])
+        handles += ax.plot(xs[tail], ys[tail], "--", color=PALETTE[1], linewidth=1.7)
+        names.append("extrapolated")
+    if ceiling is not None:
+        handles.append(ax.axhline(ceiling, color=GREY, linestyle=":", linewidth=1.5))
+        names.append("noise ceiling")
+    ax.xaxis.set_major_formatter(FuncFormatter(_short_count))
+    _percent_axis(ax)
+    ax.set(xlabel="Comparisons", ylabel="Held-out answers satisfied")
+    literal_legend(ax, handles, names)
+    return ax
+
+
+def _short_count(value: float, _position: int | None = None) -> str:
+    """12,000 as 12k, 3,500,000 as 3.5M."""
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit:g}{unit}"
+    return f"{value:g}"
+
+
+def _percent(axis: Any) -> None:
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(100 * value, 6):g} %"))
+
+
+def _percent_axis(ax: Axes) -> None:
+    _percent(ax.yaxis)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))

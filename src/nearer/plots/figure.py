@@ -1,0 +1,197 @@
+"""Figures without pyplot: new Axes, literal text in fonts that have its letters, saving."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import font_manager, rcParams
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ft2font import FT2Font
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
+
+from nearer.io.atomic import atomic_write
+from nearer.report.common import clean_text, natural_key
+
+__all__ = ["GREY", "columns", "literal", "literal_legend", "new_axes", "save_figure", "style_axes"]
+
+GREY = "#6b7280"
+_FORMATS = (".png", ".svg", ".pdf")
+
+
+def new_axes(ax: Axes | None, figsize: tuple[float, float] = (6.4, 4.2)) -> Axes:
+    """Return `ax`, or the Axes of a new figure that belongs to no pyplot state."""
+    if ax is not None:
+        return ax
+    figure = Figure(figsize=figsize, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
+    FigureCanvasAgg(figure)
+    return figure.add_subplot()
+
+
+def style_axes(ax: Axes) -> None:
+    """Quiet frame: no top and right spine, a faint grid beneath the data."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(True, color="#e5e7eb", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def save_figure(fig: Figure | Axes, path: str | os.PathLike, *, dpi: float = 200, force: bool = False) -> Path:
+    """Write a figure as PNG, SVG or PDF: to a temporary file first, renamed when complete.
+
+    Parameters
+    ----------
+    fig : Figure or Axes
+        What to save; of an Axes, its whole figure.
+    path : path-like
+        Ends in ``.png``, ``.svg`` or ``.pdf``, which chooses the format.
+    dpi : float
+        Dots per inch of a PNG.
+    force : bool
+        Replace an existing file.
+
+    Returns
+    -------
+    pathlib.Path
+        Where the figure was written.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in _FORMATS:
+        raise ValueError(f"save_figure: {target.name!r} ends in {suffix!r}; expected one of {', '.join(_FORMATS)}")
+    figure = fig.figure.figure if isinstance(fig, Axes) else fig
+    # No date inside: the same figure gives the same file.
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})
+    with atomic_write(target, force) as file:
+        figure.savefig(file, format=suffix[1:], dpi=dpi, metadata=metadata)
+    return target
+
+
+def columns(table: Any, required: Sequence[str], where: str) -> dict[str, np.ndarray]:
+    """Read a table as columns.
+
+    Parameters
+    ----------
+    table : mapping of columns, object with ``to_dict()``, dataclass-like object, or sequence of rows
+        Rows are mappings, named tuples or objects with the columns as attributes.
+    required : sequence of str
+        Columns that must be there.
+    where : str
+        Opens the error message.
+
+    Returns
+    -------
+    dict of str to 1-D array
+        All of one length; None becomes NaN.
+    """
+    if hasattr(table, "to_dict") and not isinstance(table, Mapping):
+        table = table.to_dict()
+    if not isinstance(table, Mapping):
+        if isinstance(table, Sequence):
+            rows = [_as_mapping(row) for row in table]
+            table = {key: [row.get(key) for row in rows] for key in (rows[0] if rows else required)}
+        else:
+            table = _as_mapping(table)
+    missing = [name for name in required if name not in table]
+    if missing:
+        raise ValueError(f"{where}: no column {', '.join(missing)}; the columns are {', '.join(map(str, table))}")
+    out: dict[str, np.ndarray] = {}
+    for name, column in table.items():
+        if np.ndim(column) != 1:
+            continue
+        array = np.asarray(column)
+        out[name] = array.astype(float) if array.dtype.kind in "biufO" else array
+    lengths = {name: len(out[name]) for name in required if name in out}
+    if len(lengths) < len(required):
+        absent = [name for name in required if name not in out]
+        raise ValueError(f"{where}: column {', '.join(absent)} is not one-dimensional")
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"{where}: columns of unequal length: {lengths}")
+    return out
+
+
+def _as_mapping(row: Any) -> dict[str, Any]:
+    if isinstance(row, Mapping):
+        return dict(row)
+    if hasattr(row, "_asdict"):
+        return row._asdict()
+    names = getattr(row, "__dataclass_fields__", None) or getattr(row, "__dict__", {})
+    return {name: getattr(row, name) for name in names}
+
+
+def literal(text: Text, value: object) -> Text:
+    """Make `text` show `value` to the letter: no mathtext, no TeX, in fonts that have its letters."""
+    shown, families = _drawable(clean_text(value))
+    text.set_parse_math(False)
+    text.set_usetex(False)
+    text.set_text(shown)
+    if families:
+        text.set_fontfamily(families)
+    return text
+
+
+def literal_legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], **kwargs: Any) -> None:
+    """Add a legend, above the Axes unless told otherwise, with entries to the letter (also "_hidden" and "$x$")."""
+    if "loc" not in kwargs:
+        longest = max((len(name) for name in names), default=1)
+        kwargs |= {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "borderaxespad": 0, "columnspacing": 1.4}
+        kwargs["ncols"] = max(1, min(len(names), 64 // (longest + 6)))
+    legend = ax.legend(handles, [str(k) for k in range(len(names))], frameon=False, **kwargs)
+    for text, name in zip(legend.get_texts(), names):
+        literal(text, name)
+    literal(legend.get_title(), legend.get_title().get_text())
+
+
+def _drawable(text: str) -> tuple[str, list[str]]:
+    """Return the text and the font families it needs; letters that no installed font has are spelt U+XXXX."""
+    base = list(rcParams["font.family"])
+    missing = {ch for ch in text if not ch.isspace() and ord(ch) not in _default_charmap()}
+    # Joiners, direction marks and variation selectors have no picture of their own.
+    invisible = {ch for ch in missing if 0x200B <= ord(ch) <= 0x200F or 0x2028 <= ord(ch) <= 0x202E}
+    invisible |= {ch for ch in missing if 0xFE00 <= ord(ch) <= 0xFE0F or 0x2060 <= ord(ch) <= 0x2069 or ch == "\ufeff"}
+    families: list[str] = []
+    unknown = set()
+    for ch in sorted(missing - invisible):
+        family = _family_with(ord(ch))
+        if family is None:
+            unknown.add(ch)
+        elif family not in families:
+            families.append(family)
+    shown = "".join(f"[U+{ord(ch):04X}]" if ch in unknown else ch for ch in text if ch not in invisible)
+    return shown, (base + families if families else [])
+
+
+def _default_charmap() -> frozenset[int]:
+    return _charmap(font_manager.findfont(font_manager.FontProperties()))
+
+
+@lru_cache(maxsize=4096)
+def _charmap(path: str) -> frozenset[int]:
+    """Code points that the outline font at `path` can draw; none for bitmap-only fonts."""
+    try:
+        font = FT2Font(path)
+        return frozenset(font.get_charmap()) if font.scalable else frozenset()
+    except (OSError, RuntimeError):
+        return frozenset()
+
+
+@lru_cache(maxsize=4096)
+def _family_with(code: int) -> str | None:
+    """Name of an installed font family with the character `code`, None if there is none."""
+    regular = [f for f in font_manager.fontManager.ttflist if f.style == "normal" and f.variant == "normal"]
+    # A last-resort font has a box for everything and a letter for nothing.
+    regular = [f for f in regular if "last resort" not in f.name.lower()]
+    for entry in sorted(regular, key=lambda f: (abs(_weight(f.weight) - 400), natural_key(f.name), f.fname)):
+        if code in _charmap(entry.fname):
+            return entry.name
+    return None
+
+
+def _weight(weight: int | str) -> int:
+    return weight if isinstance(weight, int) else font_manager.weight_dict.get(weight, 400)

@@ -1,0 +1,204 @@
+"""The map itself: objects as points, with labels, groups and regions of uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import EllipseCollection
+from matplotlib.lines import Line2D
+
+from nearer.plots.figure import GREY, literal, literal_legend, new_axes
+from nearer.plots.labels import LabelLayer
+from nearer.report.common import PALETTE, group_codes, label_texts
+
+__all__ = ["ellipse_axes", "plot_map"]
+
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_MAX_GROUPS = len(PALETTE) * len(_MARKERS)
+
+
+def plot_map(
+    embedding: np.ndarray,
+    labels: Sequence | np.ndarray | None = None,
+    groups: Sequence | np.ndarray | None = None,
+    ellipses: np.ndarray | None = None,
+    *,
+    level: float = 0.9,
+    dims: tuple[int, int] = (0, 1),
+    max_labels: int = 200,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a map: one point per object, nearness as on paper.
+
+    Parameters
+    ----------
+    embedding : array (n_objects, n_components)
+        Positions; rows of NaN (objects without a position) are left out and counted in a note. One column gives
+        a strip, of more than two columns `dims` are shown.
+    labels : sequence (n_objects,), optional
+        Shown to the letter beside the points, without collisions; those without room are counted in a note.
+    groups : sequence (n_objects,), optional
+        Colours and markers, with a legend; None, NaN and "" mean "no group".
+    ellipses : array (n_objects, n_components, n_components) or (n_objects, 2, 2), optional
+        Covariance of each position; drawn as the region that holds the object with probability `level` under a
+        normal distribution. (n_objects, 2, 2) belongs to the two columns shown. Rows of NaN draw nothing.
+    level : float
+        Between 0 and 1.
+    dims : two ints
+        The columns to show when there are more than two.
+    max_labels : int
+        At most this many labels.
+    title : str, optional
+        Shown to the letter.
+    ax : Axes, optional
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    Axes
+        With equal aspect and without ticks: only relative distances have a meaning.
+    """
+    X = np.asarray(embedding, dtype=float)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"plot_map: embedding has shape {X.shape}; (n_objects, n_components) is expected")
+    if not 0 < level < 1:
+        raise ValueError(f"plot_map: level is {level}; a number between 0 and 1 is expected")
+    n_objects, n_components = X.shape
+    shown_dims = [0] if n_components == 1 else list(dims)
+    if n_components > 1 and (len(set(shown_dims)) != 2 or not all(0 <= k < n_components for k in shown_dims)):
+        raise ValueError(f"plot_map: dims is {dims}; two different columns of 0 to {n_components - 1} are expected")
+    texts = None if labels is None else label_texts(labels, n_objects, "plot_map")
+    covariances = None if ellipses is None else _covariances(ellipses, X.shape, shown_dims)
+    keep = np.isfinite(X).all(axis=1)
+    xy = np.column_stack([X[keep, 0], np.zeros(keep.sum())]) if n_components == 1 else X[keep][:, shown_dims]
+
+    ax = new_axes(ax, _figure_size(xy) if n_components > 1 else (6.8, 3.4))
+    size = float(np.clip(9.0 - 1.6 * np.log10(max(len(xy), 1)), 2.5, 8.0))
+    if covariances is not None:
+        _draw_regions(ax, xy, covariances[keep], level)
+    if groups is None:
+        ax.plot(xy[:, 0], xy[:, 1], "o", color=PALETTE[0], markersize=size, markeredgecolor="white", mew=0.4, zorder=4)
+    else:
+        codes, names = group_codes(groups, n_objects, "plot_map")
+        _draw_groups(ax, xy, codes[keep], names, size)
+    notes = [f"{(~keep).sum():,} of {n_objects:,} objects not shown: no position"] if not keep.all() else []
+    if covariances is not None:
+        notes.insert(0, f"{'bars' if n_components == 1 else 'ellipses'}: {100 * level:g} % regions")
+    if n_components > 2:
+        notes.insert(0, f"dimensions {shown_dims[0] + 1} and {shown_dims[1] + 1} of {n_components}")
+    kept_texts = None if texts is None else [t for t, k in zip(texts, keep) if k]
+    LabelLayer(
+        ax,
+        xy,
+        kept_texts,
+        marker_radius=size / 2,
+        max_labels=max_labels,
+        notes=notes,
+        strip=n_components == 1,
+    )
+    ax.margins(0.08)
+    if n_components == 1:
+        ax.set_ylim(-1, 1)
+        ax.axhline(0, color="#d1d5db", linewidth=1, zorder=1)
+        ax.spines[:].set_visible(False)
+    else:
+        ax.set_aspect("equal", adjustable="datalim")
+        for spine in ax.spines.values():
+            spine.set_color("#d1d5db")
+    ax.set(xticks=[], yticks=[])
+    if title is not None:
+        literal(ax.set_title(" ", loc="left"), title)
+    return ax
+
+
+def _figure_size(xy: np.ndarray) -> tuple[float, float]:
+    """Inches for a new figure: about the shape of the map."""
+    width, height = np.ptp(xy, axis=0) if len(xy) else (1.0, 1.0)
+    return 6.8, float(np.clip(6.4 * height / max(width, 1e-300), 4.0, 8.0))
+
+
+def ellipse_axes(covariances: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Axes of the regions that hold a bivariate normal variable with probability `level`.
+
+    Parameters
+    ----------
+    covariances : array (n, 2, 2)
+    level : float
+
+    Returns
+    -------
+    widths, heights, angles : arrays (n,)
+        Full lengths of the longer and the shorter axis, and the direction of the longer in degrees.
+    """
+    values, vectors = np.linalg.eigh(covariances)
+    # The squared radius of a bivariate normal is exponential with mean 2.
+    lengths = 2 * np.sqrt(-2 * np.log1p(-level) * np.maximum(values, 0))
+    angles = np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))
+    return lengths[:, 1], lengths[:, 0], angles
+
+
+def _covariances(ellipses: np.ndarray, shape: tuple[int, int], dims: list[int]) -> np.ndarray:
+    C = np.asarray(ellipses, dtype=float)
+    n, d = shape
+    if C.shape == (n, d, d):
+        C = C[:, dims][:, :, dims]
+    elif C.shape != (n, 2, 2) or d < 2:
+        raise ValueError(f"plot_map: ellipses has shape {C.shape}; ({n}, {d}, {d}) is expected")
+    known = np.isfinite(C).all(axis=(1, 2))
+    bad = np.zeros(n, dtype=bool)
+    bad[known] = np.abs(C[known] - C[known].transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-8 * np.abs(C[known]).max((1, 2))
+    bad[known] |= np.linalg.eigvalsh(C[known])[:, 0] < -1e-8 * np.abs(C[known]).max(axis=(1, 2))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(f"plot_map: ellipses: matrix {row} is {C[row].tolist()}: not a covariance matrix")
+    return C
+
+
+def _draw_regions(ax: Axes, xy: np.ndarray, covariances: np.ndarray, level: float) -> None:
+    known = np.isfinite(covariances).all(axis=(1, 2))
+    xy, covariances = xy[known], covariances[known]
+    if covariances.shape[1] == 1:
+        from scipy.stats import norm
+
+        reach = norm.ppf((1 + level) / 2) * np.sqrt(covariances[:, 0, 0])
+        ax.hlines(xy[:, 1], xy[:, 0] - reach, xy[:, 0] + reach, color=PALETTE[4], alpha=0.4, linewidth=4, zorder=2)
+        return
+    widths, heights, angles = ellipse_axes(covariances, level)
+    ax.add_collection(
+        EllipseCollection(
+            widths, heights, angles, units="xy", offsets=xy, offset_transform=ax.transData,
+            facecolor=(*_rgb(PALETTE[4]), 0.14), edgecolor=(*_rgb(PALETTE[0]), 0.45), linewidth=0.7, zorder=2,
+        )
+    )  # fmt: skip
+    # The collection does not count for the limits; its extreme points do.
+    reach = np.sqrt(-2 * np.log1p(-level) * np.diagonal(covariances, axis1=1, axis2=2))
+    ax.update_datalim(np.vstack([xy - reach, xy + reach]))
+
+
+def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], size: float) -> None:
+    if len(names) > _MAX_GROUPS:
+        raise ValueError(f"plot_map: {len(names)} groups; at most {_MAX_GROUPS} can be told apart")
+    handles: list[Line2D] = []
+    for code in range(-1, len(names)):
+        member = codes == code
+        if code < 0 and not member.any():
+            continue
+        colour = GREY if code < 0 else PALETTE[code % len(PALETTE)]
+        marker = "." if code < 0 else _MARKERS[code // len(PALETTE)]
+        handles += ax.plot(
+            xy[member, 0], xy[member, 1], marker, color=colour, markersize=size,
+            markeredgecolor=GREY if colour == PALETTE[-1] else "white", markeredgewidth=0.4, zorder=4,
+        )  # fmt: skip
+    texts = (["no group"] if len(handles) > len(names) else []) + names
+    columns = 1 + (len(texts) - 1) // 28
+    literal_legend(
+        ax, handles, texts, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, ncols=columns, fontsize=8.5,
+        handletextpad=0.3, markerscale=max(1.0, 6 / size),
+    )  # fmt: skip
+
+
+def _rgb(colour: str) -> tuple[float, float, float]:
+    return tuple(int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))  # type: ignore[return-value]
