@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.validate import Parts, check_integer, check_weights, first_of, take
+from nearer.comparisons.fields import check_integer, check_weights, first_of, take
+from nearer.comparisons.questions import exchanged
+from nearer.comparisons.validate import Parts
 
 _ANSWERS = "+1/-1, bool, or votes (N, 2)"
 
@@ -28,7 +31,7 @@ def answered(questions: Parts, answers: Any) -> Parts:
     first_is_nearer = values > 0
     if questions.keep is not None:
         first_is_nearer = first_is_nearer[questions.keep]
-    return questions._replace(index=_exchanged(questions.index, np.flatnonzero(~first_is_nearer)), keep=None)
+    return replace(questions, index=exchanged(questions.index, np.flatnonzero(~first_is_nearer)), keep=None)
 
 
 def _voted(questions: Parts, votes: np.ndarray) -> Parts:
@@ -45,20 +48,14 @@ def _voted(questions: Parts, votes: np.ndarray) -> Parts:
     if questions.weights is not None:
         weights *= questions.weights[row]
     unanswered = int(np.count_nonzero(~votes.any(axis=1)))
-    return questions._replace(
-        index=_exchanged(questions.index[row], np.flatnonzero(side)),
+    return replace(
+        questions,
+        index=exchanged(questions.index[row], np.flatnonzero(side)),
         weights=check_weights(weights, None),
         participants=take(questions.participants, row),
         dropped={**questions.dropped, "without votes": unanswered},
         keep=None,
     )
-
-
-def _exchanged(index: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """A copy with the two options exchanged in some rows."""
-    index = index.copy()
-    index[rows] = index[rows][:, [0, 2, 1] if index.shape[1] == 3 else [2, 3, 0, 1]]
-    return index
 
 
 def odd_one_out(sets: Parts, odd: Any) -> Parts:
@@ -84,10 +81,10 @@ def _picked(sets: Parts, choice: Any, name: str) -> tuple[np.ndarray, np.ndarray
     match = sets.index == values[rows, None]
     missing = ~match.any(axis=1)
     if missing.any():
-        row = int(np.argmax(missing))
-        members = tuple(sets.index[row].tolist())
+        first = int(np.argmax(missing))
+        members = tuple(sets.index[first].tolist())
         more = first_of(int(missing.sum()), "bad rows")
-        raise ValueError(f"{name}: row {rows[row]} is {values[rows[row]]}: not in its set {members}{more}")
+        raise ValueError(f"{name}: row {rows[first]} is {values[rows[first]]}: not in its set {members}{more}")
     place = match.argmax(axis=1)
     row = np.arange(len(place))
     others = np.array([[1, 2], [0, 2], [0, 1]])[place]
@@ -97,7 +94,7 @@ def _picked(sets: Parts, choice: Any, name: str) -> tuple[np.ndarray, np.ndarray
 def _doubled(sets: Parts, pairs_of_rows: np.ndarray) -> Parts:
     weights, participants = (None if v is None else np.repeat(v, 2) for v in (sets.weights, sets.participants))
     index = pairs_of_rows.reshape(-1, 3)
-    return sets._replace(index=index, weights=weights, participants=participants, keep=None)
+    return replace(sets, index=index, weights=weights, participants=participants, keep=None)
 
 
 def stack_rankings(queries: Any, ranked: Any) -> np.ndarray:
@@ -130,7 +127,7 @@ def ranked_pairs(rankings: Parts, k: int | None, ordered: bool) -> Parts:
     index[..., 2] = rankings.index[:, 1 + far]
     repeated = (None if v is None else np.repeat(v, len(near)) for v in (rankings.weights, rankings.participants))
     weights, participants = repeated
-    return rankings._replace(index=index.reshape(-1, 3), weights=weights, participants=participants, keep=None)
+    return replace(rankings, index=index.reshape(-1, 3), weights=weights, participants=participants, keep=None)
 
 
 def _as_array(values: Any, name: str, expected: str) -> np.ndarray:
@@ -140,7 +137,7 @@ def _as_array(values: Any, name: str, expected: str) -> np.ndarray:
         raise ValueError(f"{name}: got a ragged list, expected {expected}") from error
 
 
-def _refuse(bad: np.ndarray, values: np.ndarray, name: str, why: str) -> None:
+def _refuse(bad: Any, values: np.ndarray, name: str, why: str) -> None:
     if bad.any():
         row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
         shown = values[row].tolist()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearer.comparisons import answers as _answers
 from nearer.comparisons import sampling, validate
+from nearer.comparisons.fields import as_generator, check_objects
 from nearer.comparisons.table import encode_table, get_column, holds_labels
 from nearer.comparisons.validate import Parts, check_rows
 
@@ -77,7 +78,7 @@ class Constructors:
         on_degenerate : {"raise", "drop"}
         """
         named = [value for value in (weights, participants) if isinstance(value, str)]
-        _, labels = validate.check_objects(None, labels)
+        _, labels = check_objects(None, labels)
         index, labels = encode_table(table, columns, labels, skip=named)
         weights = get_column(table, weights) if isinstance(weights, str) else weights
         participants = get_column(table, participants) if isinstance(participants, str) else participants
@@ -112,7 +113,7 @@ class Constructors:
                 raise ValueError("questions: Comparisons bring their own n_objects, weights, labels and participants")
             return questions._answered(answers)
         if holds_labels(questions):
-            _, labels = validate.check_objects(n_objects, labels)
+            _, labels = check_objects(n_objects, labels)
             questions, labels = encode_table(questions, None, labels)
         form = validate.QUESTIONS
         parts = check_rows(questions, form, n_objects, weights, labels, participants, on_degenerate)
@@ -188,7 +189,7 @@ class Constructors:
 
         The anchor is uniform over the objects that share their class with another, j and k over those possible.
         """
-        rng = validate.as_generator(random_state)
+        rng = as_generator(random_state)
         made = cls._make(sampling.from_classes(y, n_comparisons, rng, labels))
         return made.with_noise(noise, rng)
 
@@ -212,7 +213,7 @@ class Constructors:
             comparisons of two pairs. Ties say nothing: they are passed over and counted in `dropped`.
         kind : {"triplets", "quadruplets"}
         """
-        rng = validate.as_generator(random_state)
+        rng = as_generator(random_state)
         made = cls._make(sampling.from_distances(D, n_comparisons, kind, rng, labels))
         return made.with_noise(noise, rng)
 
@@ -230,7 +231,7 @@ class Constructors:
 
         Drawn with replacement, of distinct objects; ties are passed over and counted in `dropped`.
         """
-        rng = validate.as_generator(random_state)
+        rng = as_generator(random_state)
         made = cls._make(sampling.from_points(X, n_comparisons, kind, rng, labels))
         return made.with_noise(noise, rng)
 
@@ -243,6 +244,6 @@ class Constructors:
         A non-zero entry (i, j) makes j a neighbour of i; the diagonal is ignored, and counted in `dropped`. All
         triplets, or `n_comparisons` random ones, uniform over all and drawn with replacement.
         """
-        rng = validate.as_generator(random_state)
+        rng = as_generator(random_state)
         made = cls._make(sampling.from_knn_graph(A, n_comparisons, rng, labels))
         return made.with_noise(noise, rng)

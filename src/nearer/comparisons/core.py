@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearer.comparisons import answers as _answers
-from nearer.comparisons import questions, resampling, validate
+from nearer.comparisons import fields, questions, resampling, validate
 from nearer.comparisons.constructors import Constructors
+from nearer.comparisons.fields import frozen, take
 from nearer.comparisons.table import holds_labels
-from nearer.comparisons.validate import Parts, check_rows, frozen, take
+from nearer.comparisons.validate import Parts, check_rows
 
 if TYPE_CHECKING:
     from nearer.comparisons.report import CheckReport
@@ -98,13 +100,15 @@ class Comparisons(Constructors):
         raise AttributeError(f"Comparisons cannot be changed (attribute {name!r})")
 
     def __reduce__(self) -> tuple:
-        parts = Parts(self.index, self.n_objects, self.weights, self.labels, self.participants, self._dropped)
-        return _rebuild, tuple(parts)
+        return _rebuild, (self._parts,)
+
+    @property
+    def _parts(self) -> Parts:
+        return Parts(self.index, self.n_objects, self.weights, self.labels, self.participants, self._dropped)
 
     def _with(self, **changes: Any) -> Comparisons:
         """The same with some parts exchanged for others that are known to be valid."""
-        parts = Parts(self.index, self.n_objects, self.weights, self.labels, self.participants, self._dropped)
-        return self._make(parts._replace(**changes))
+        return self._make(replace(self._parts, **changes))
 
     # ---- what it is ------------------------------------------------------------------------------------------------
 
@@ -184,15 +188,17 @@ class Comparisons(Constructors):
             raise ValueError(
                 f"flipped: got dtype {mask.dtype}, shape {mask.shape}, expected a bool mask ({len(self)},)"
             )
-        return self._with(index=_flip(self.index, np.flatnonzero(mask)))
+        return self._with(index=questions.exchanged(self.index, np.flatnonzero(mask)))
 
     def with_noise(self, fraction: float, random_state: Any = None) -> Comparisons:
         """Exactly ``round(fraction * N)`` random rows flipped."""
-        count = round(validate.check_fraction(fraction, "fraction") * len(self))
-        rng = validate.as_generator(random_state)
+        count = round(fields.check_fraction(fraction, "fraction") * len(self))
+        rng = fields.as_generator(random_state)
         if not count:
             return self
-        return self._with(index=_flip(self.index, rng.choice(len(self), count, replace=False, shuffle=False)))
+        return self._with(
+            index=questions.exchanged(self.index, rng.choice(len(self), count, replace=False, shuffle=False))
+        )
 
     def aggregate(self) -> Comparisons:
         """Rows that say the same merged into one, weights summed, in lexicographic order; participants are left out.
@@ -231,7 +237,7 @@ class Comparisons(Constructors):
             if groups != "participants" or self.participants is None:
                 raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
             groups = self.participants
-        groups = validate.check_participants(groups, len(self), "groups")
+        groups = fields.check_participants(groups, len(self), "groups")
         fold = resampling.fold_of_rows(len(self), n_folds, random_state, groups)
         return ((self[fold != number], self[fold == number]) for number in range(n_folds))
 
@@ -268,8 +274,7 @@ class Comparisons(Constructors):
         return first._make(Parts(index, n_objects, weights, first.labels, participants, dropped))
 
     def _answered(self, answers: Any) -> Comparisons:
-        parts = Parts(self.index, self.n_objects, self.weights, self.labels, self.participants, self._dropped)
-        return self._make(_answers.answered(parts, answers))
+        return self._make(_answers.answered(self._parts, answers))
 
     def check(self, n_components: int | None = None) -> CheckReport:
         """Look for faults in the data; see `CheckReport`.
@@ -284,20 +289,12 @@ class Comparisons(Constructors):
         return check(self, n_components)
 
 
-def _rebuild(*parts: Any) -> Comparisons:
-    return Comparisons._make(Parts(*parts))
+def _rebuild(parts: Parts) -> Comparisons:
+    return Comparisons._make(parts)
 
 
 def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
     return b is None if a is None else b is not None and np.array_equal(a, b)
-
-
-def _flip(index: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """A copy with near and far exchanged in some rows."""
-    order = [0, 2, 1] if index.shape[1] == 3 else [2, 3, 0, 1]
-    index = index.copy()
-    index[rows] = index[rows][:, order]
-    return index
 
 
 def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: int | None = None) -> Comparisons:
@@ -323,11 +320,11 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
             return Comparisons(X, n_objects=n_objects, weights=sample_weight)
         X = Comparisons.from_labels_table(X)
     if n_objects is not None and n_objects != X.n_objects:
-        n_objects = validate.check_integer(n_objects, "n_objects", 1, validate.INDEX_LIMIT)
+        n_objects = fields.check_integer(n_objects, "n_objects", 1, fields.INDEX_LIMIT)
         if n_objects < X.n_objects or X.labels is not None:
             raise ValueError(f"n_objects: got {n_objects:,}, but the comparisons are over {X.n_objects:,} objects")
         X = X._with(n_objects=n_objects)
     if sample_weight is not None:
-        weights = validate.check_weights(sample_weight, len(X))
-        X = X._with(weights=weights if X.weights is None else validate.check_weights(weights * X.weights, len(X)))
+        weights = fields.check_weights(sample_weight, len(X))
+        X = X._with(weights=weights if X.weights is None else fields.check_weights(weights * X.weights, None))
     return X if y is None else Comparisons.from_answers(X, y)

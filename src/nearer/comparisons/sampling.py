@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from nearer.comparisons.fields import check_integer, check_objects
+from nearer.comparisons.questions import exchanged
 from nearer.comparisons.table import encode_column
-from nearer.comparisons.validate import Parts, check_integer, check_objects
+from nearer.comparisons.validate import Parts
 
 # Comparisons drawn in one go; the gathered points of a chunk stay in cache. Part of what a seed means: do not change.
 _DRAW = 1 << 16
@@ -88,8 +90,7 @@ def _sample(n_objects: int, n_comparisons: Any, kind: str, compare: Compare, rng
 
 def _ordered(rows: np.ndarray, difference: np.ndarray) -> np.ndarray:
     """Rows with the smaller distance first; ties left out."""
-    swap = np.flatnonzero(difference > 0)
-    rows[swap] = rows[swap][:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
+    rows = exchanged(rows, np.flatnonzero(difference > 0))
     tied = difference == 0
     return rows[~tied] if tied.any() else rows
 
@@ -173,15 +174,13 @@ def from_points(X: Any, n_comparisons: Any, kind: str, rng: np.random.Generator,
         raise ValueError(f"points: got {what}, expected numbers of shape (n_objects, d)")
     points = np.ascontiguousarray(points, dtype=np.float64)
     _refuse_cells(~np.isfinite(points), points, "points", "a coordinate must be finite")
-
-    def squared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        gap = points[a]
-        gap -= points[b]
-        return np.einsum("nd,nd->n", gap, gap)
+    _refuse_cells(abs(points) > 1e150, points, "points", "too large, its square overflows")
 
     def compare(rows: np.ndarray) -> np.ndarray:
-        c, d = (0, 2) if rows.shape[1] == 3 else (2, 3)
-        return squared(rows[:, 0], rows[:, 1]) - squared(rows[:, c], rows[:, d])
+        ends = [points.take(column, axis=0) for column in rows.T]  # take is several times as fast as points[column]
+        pairs = ((0, 1), (0, 2)) if len(ends) == 3 else ((0, 1), (2, 3))
+        near, far = (ends[a] - ends[b] for a, b in pairs)
+        return np.einsum("nd,nd->n", near, near) - np.einsum("nd,nd->n", far, far)
 
     return _sample(len(points), n_comparisons, kind, compare, rng, labels)
 

@@ -178,7 +178,7 @@ def get_column(table: Any, name: Hashable) -> Any:
         return table[name]
     if hasattr(table, "column_names"):
         return table.column(name)
-    return table[name] if hasattr(table, "columns") else np.asarray(table)[:, name]  # type: ignore[call-overload]
+    return table[name] if hasattr(table, "columns") else np.asarray(table)[:, int(str(name))]
 
 
 def _choose(names: list[Hashable], columns: Sequence[Hashable] | None, skip: Sequence[Hashable]) -> Sequence[Hashable]:

@@ -1,0 +1,135 @@
+"""Checks of what goes with the rows: scalars, labels, weights, participants, random generators."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from nearer.comparisons.table import encode_column
+
+INDEX_LIMIT = 2**31  # indices are stored as int32
+
+
+def first_of(count: int, what: str) -> str:
+    """How many faults there are in all, said after the first."""
+    return f" (first of {count:,} {what})" if count > 1 else ""
+
+
+def take(values: np.ndarray | None, rows: Any) -> np.ndarray | None:
+    """Rows of an array that may be absent."""
+    return None if values is None else values[rows]
+
+
+def check_integer(value: Any, name: str, low: int, high: int | None = None) -> int:
+    """An integer between two bounds (inclusive)."""
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name}: got {value!r}, expected an integer") from None
+    if number < low or (high is not None and number > high):
+        bounds = f"at least {low}" if high is None or number < low else f"at most {high}"
+        raise ValueError(f"{name}: got {number}, expected {bounds}")
+    return number
+
+
+def check_fraction(value: Any, name: str) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+        raise ValueError(f"{name}: got {value!r}, expected a number from 0 to 1")
+    return float(value)
+
+
+def check_objects(n_objects: Any, labels: Any) -> tuple[int | None, np.ndarray | None]:
+    """The number of objects (None if neither is given) and the labels as an array of str."""
+    if n_objects is not None:
+        n_objects = check_integer(n_objects, "n_objects", 1, INDEX_LIMIT)
+    if labels is None:
+        return n_objects, None
+    labels = _as_labels(labels)
+    if n_objects is not None and n_objects != len(labels):
+        raise ValueError(f"labels: got {len(labels):,} labels for {n_objects:,} objects")
+    return len(labels), labels
+
+
+def _as_labels(labels: Any) -> np.ndarray:
+    array = labels if isinstance(labels, np.ndarray) else np.asarray(labels, dtype=object)
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"labels: got shape {array.shape}, expected (n_objects,) with at least one label")
+    if array.dtype.kind not in "Uiu":
+        for place, label in enumerate(array):
+            if isinstance(label, bool) or not isinstance(label, str | int | np.integer):
+                raise ValueError(f"labels: label {place} is {label!r}, expected text or an integer")
+    array = array.astype(str)
+    blank = np.char.strip(array) == ""
+    if blank.any():
+        raise ValueError(f"labels: label {int(np.argmax(blank))} is empty")
+    values, counts = np.unique(array, return_counts=True)
+    if len(values) < len(array):
+        twice = values[np.argmax(counts > 1)]
+        first, second = np.flatnonzero(array == twice)[:2]
+        raise ValueError(f"labels: {str(twice)!r} occurs twice, at {first} and {second}")
+    return frozen(array)
+
+
+def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
+    """Weights as float64 (N,): finite, not negative, not all zero; None stays None."""
+    if weights is None:
+        return None
+    try:
+        array = np.asarray(weights)
+    except ValueError:
+        raise ValueError("weights: got a ragged list, expected one number per row") from None
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"weights: got dtype {array.dtype}, expected numbers")
+    if array.ndim != 1 or (n_rows is not None and len(array) != n_rows):
+        expected = "(N,)" if n_rows is None else f"({n_rows},)"
+        raise ValueError(f"weights: got shape {array.shape}, expected {expected}, one for each row")
+    array = array.astype(np.float64, copy=False)
+    if not (array.min() >= 0 and array.max() < np.inf):  # NaN fails
+        bad = ~((array >= 0) & (array < np.inf))
+        row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
+        why = "a weight must be a finite number, 0 or more"
+        raise ValueError(f"weights: row {row} is {array[row]}: {why}{first_of(count, 'bad weights')}")
+    total = array.sum()
+    if not total > 0:
+        raise ValueError("weights: all are 0, expected at least one above 0")
+    if not np.isfinite(total):
+        raise ValueError("weights: their sum is infinite")
+    return frozen(array)
+
+
+def check_participants(participants: Any, n_rows: int, name: str = "participants") -> np.ndarray | None:
+    """Participants (or other groups) as (N,) text or integers, none missing; None stays None."""
+    if participants is None:
+        return None
+    plain = isinstance(participants, np.ndarray) and participants.dtype.kind in "Uiu"
+    if plain:
+        array = participants
+    else:
+        codes, values = encode_column(participants, name, what=name[:-1])
+        array = values[codes]
+    if array.shape != (n_rows,):
+        raise ValueError(f"{name}: got shape {array.shape}, expected ({n_rows},), one for each row")
+    return frozen(array)
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """A read-only view; the caller's own array stays as it is."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A NumPy generator from None, an integer seed, a Generator or a legacy RandomState."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    if random_state is not None:
+        random_state = check_integer(random_state, "random_state", 0)
+    return np.random.default_rng(random_state)
