@@ -24,7 +24,7 @@ def test_question_numbers_cover_every_question_once(n):
 
 
 def test_question_numbers_at_a_million_objects():
-    n = 1_000_000
+    n = 1_000_000  # the largest n for which questions can be numbered is 2.6 times that
     pairs = (n - 1) * (n - 2) // 2
     # first and last pair of an anchor, and both sides of the step from b to b + 1 for large b
     b = 999_000
@@ -92,6 +92,7 @@ def test_ties_are_left_out_and_counted():
         ({"points": [[0.0], [1.0]]}, r"points: got shape \(2, 1\)"),
         ({"points": [[0.0], [1.0], [np.nan]]}, "finite"),
         ({"points": np.zeros((4, 2))}, "all distances asked about are equal"),
+        ({"points": np.zeros((3_000_000, 1))}, "got 3,000,000 rows, more than"),
         ({"noise": 1.5}, "got 1.5"),
     ],
 )

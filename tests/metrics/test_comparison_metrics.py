@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ def test_accuracy_by_hand_with_tie_and_nan():
     triplets = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3], [0, 1, 4], [4, 0, 1]])  # yes, no, tie, no position twice
     assert metrics.comparison_accuracy(points, triplets) == pytest.approx(1 / 5)
     assert metrics.comparison_error(points, triplets) == pytest.approx(4 / 5)
+    assert metrics.comparison_accuracy(points, triplets, [2, 1, 5, 1, 1]) == pytest.approx(2 / 10)
 
 
 def test_weights_multiply():
@@ -148,3 +150,15 @@ def test_embedding_too_short_for_comparisons():
 def test_n_bins_checked():
     with pytest.raises(ValueError, match="n_bins: got 0"):
         metrics.calibration(LINE, np.array([[0, 1, 2]]), "ste", n_bins=0)
+
+
+def test_memory_does_not_grow_with_the_comparisons():
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(100, 8))
+    rows = np.tile(np.array([rng.choice(100, 3, replace=False) for _ in range(100)], dtype=np.int32), (5_000, 1))
+    data = Comparisons.from_triplets(rows)
+    tracemalloc.start()
+    metrics.comparison_accuracy(points, data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < rows.shape[0] * points.shape[1] * 8  # less than the coordinates of one column of objects

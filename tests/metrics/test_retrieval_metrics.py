@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
@@ -167,3 +169,14 @@ def test_queries_without_relevant_items_are_left_out_and_told():
 def test_bad_retrieval_input(arguments, message):
     with pytest.raises(ValueError, match=message):
         metrics.retrieval_scores(**{"database": LINE, "labels": CLASSES, **arguments})
+
+
+def test_memory_stays_below_the_distance_matrix(monkeypatch):
+    monkeypatch.setattr(retrieval, "CHUNK_DISTANCES", 1 << 17)
+    rng = np.random.default_rng(4)
+    database, labels = rng.normal(size=(1500, 2)), rng.integers(0, 5, 1500)
+    tracemalloc.start()
+    metrics.retrieval_scores(database, labels, k=40)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1500**2 * 8 / 3

@@ -82,6 +82,8 @@ def make_comparisons(
     if array.ndim != 2 or len(array) < 3 or not np.isfinite(array).all():
         raise ValueError(f"points: got shape {array.shape}, expected at least 3 rows of finite coordinates")
     total = _n_questions(len(array))
+    if total >= 2**63:
+        raise ValueError(f"points: got {len(array):,} rows, more than there are 64-bit numbers for their questions")
     if n_train < 1 or (n_test is not None and n_test < 1) or n_train + (1 if n_test is None else n_test) > total:
         raise ValueError(
             f"n_train, n_test: got {n_train} and {n_test}, expected at least 1 each and at most {total:,} together, "
@@ -142,10 +144,8 @@ def _n_questions(n: int) -> int:
 def _questions(numbers: np.ndarray, n: int) -> np.ndarray:
     """Questions (N, 3) [anchor, a, b], a < b, from their numbers (N,) below `_n_questions(n)`; int32."""
     anchor, pair = np.divmod(numbers, (n - 1) * (n - 2) // 2)
-    # the pair a < b has number b (b - 1) / 2 + a; the square root may be off by one for large numbers
+    # the pair a < b has number b (b - 1) / 2 + a; 1 + 8 pair stays below 2**53, where the root is exact enough
     b = ((1.0 + np.sqrt(1.0 + 8.0 * pair)) / 2.0).astype(np.int64)
-    b -= b * (b - 1) // 2 > pair
-    b += (b + 1) * b // 2 <= pair
     a = pair - b * (b - 1) // 2
     # a and b count the objects other than the anchor
     return np.stack([anchor, a + (a >= anchor), b + (b >= anchor)], axis=1).astype(np.int32)
