@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.neighbors import NearestNeighbors
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +128,8 @@ def neighbourhood_agreement(X: ArrayLike, Y: ArrayLike, k: int = 10) -> float:
 
 def _neighbours(points: np.ndarray, k: int) -> np.ndarray:
     """Indices (n, k) of the nearest other points."""
+    from sklearn.neighbors import NearestNeighbors  # by far the slowest import of this package
+
     return NearestNeighbors(n_neighbors=k).fit(points).kneighbors(return_distance=False)
 
 
