@@ -40,7 +40,7 @@ def loss_terms(kind, param, near, far):
         return 0.0 * margin, 0.0, 0.0  # 0 * margin keeps NaN visible
     if kind == CKL:
         both = 1.0 / (near + far + 2.0 * param)
-        return math.log1p((near + param) / (far + param)), both, both - 1.0 / (far + param)
+        return math.log1p((near + param) / (far + param)), both, -(near + param) * both / (far + param)
     if kind == STE:
         z = near - far
         e = math.exp(-abs(z))
@@ -185,8 +185,8 @@ def satisfied_block(index, scale, X, start, stop):
 def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first, n_steps):
     """Inner SVRG steps at O(d) a step, whatever the number of objects.
 
-    Step t is ``X -= step * (grad f_p(X) - grad f_p(S) + g)``. The dense term g is the same at every step, so it is never
-    applied here: the kernel keeps ``Z = X + t * step * g``, which changes only in the rows of the drawn comparison.
+    Step t is ``X -= step * (grad f_p(X) - grad f_p(S) + g)``. The dense term g is the same at every step, so it is
+    never applied here: the kernel keeps ``Z = X + t * step * g``, which changes only in the rows of the comparison.
 
     Parameters
     ----------

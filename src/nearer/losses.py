@@ -49,7 +49,7 @@ class Loss:
         return self
 
     def dual(self, slope: np.ndarray) -> np.ndarray:
-        """Minus the convex conjugate in ``near - far`` at slopes in [0, 1]; only for losses convex in the Gram matrix."""
+        """Minus the convex conjugate in ``near - far`` at slopes in [0, 1]; for losses convex in the Gram matrix."""
         raise ValueError(f"loss {self.name!r} is not a convex function of near - far")
 
     def terms(self, near, far) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ or on a cluster.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -155,7 +156,7 @@ class LocalObjective:
         """Weighted fraction of comparisons without near < far; ties and NaN count as errors."""
         X = self._points(X)
         parts = self._map(lambda start, stop: kernels.satisfied_block(self._index, self._scale, X, start, stop))
-        return 1.0 - sum(parts) / self.n_comparisons
+        return max(0.0, 1.0 - sum(parts) / self.n_comparisons)  # scaled counts may add up to a hair above N
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
         """Full gradient at X, with the slope of every comparison kept for `svrg_pass`."""
@@ -266,14 +267,15 @@ def _read_only(a: np.ndarray) -> np.ndarray:
 def _mean_one(weights: np.ndarray | None) -> np.ndarray:
     if weights is None:
         return np.empty(0)
-    return np.ascontiguousarray(weights * (weights.shape[0] / weights.sum()), dtype=np.float64)
+    relative = np.asarray(weights, dtype=np.float64) / weights.max()  # the sum of huge weights would overflow
+    return np.ascontiguousarray(relative * (relative.shape[0] / relative.sum()))
 
 
 def _block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
     # A block sums into an (n, d) array of its own, so it should hold clearly more comparisons than objects.
     n_blocks = int(np.clip(n_comparisons // max(_MIN_BLOCK, 2 * n_objects), 1, _MAX_BLOCKS))
     cuts = np.linspace(0, n_comparisons, n_blocks + 1).astype(int).tolist()
-    return list(zip(cuts[:-1], cuts[1:]))
+    return list(itertools.pairwise(cuts))
 
 
 def _sum_parts(parts: list[tuple[float, np.ndarray]], n: int) -> tuple[float, np.ndarray]:

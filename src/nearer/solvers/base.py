@@ -118,9 +118,9 @@ class Solver:
     Parameters
     ----------
     max_epochs : most epochs (batch solvers: iterations).
-    tol : stop when the best objective fell by less than ``tol * max(|objective|, tiny)`` in `patience` epochs; 0: never.
+    tol : stop when the best objective fell by less than ``tol * |objective|`` in `patience` epochs; 0: never.
     patience : see `tol`.
-    grad_tol : stop when the norm of the gradient is at most this; 0: never.
+    grad_tol : stop when the norm of the gradient is at most this; 0: only where the gradient vanishes.
     max_seconds : stop after so much solving time; the best point so far is kept by ``output="best"``.
     output : "last" iterate, "best" objective seen, or "uniform": an iterate drawn uniformly from all (as in theory).
     record_error : also record the training error, one extra pass per epoch with the clock stopped.
@@ -193,12 +193,12 @@ class _Run:
         self.objective = objective
         self.rng = rng
         # A stream of its own, so that the output rule does not change the iterates.
-        self.output_rng = np.random.default_rng(rng.integers(2**63)) if solver.output == "uniform" else rng
+        self.output_rng = rng.spawn(1)[0]
         self.callbacks = callbacks
         self.history = History()
         self.best_value = math.inf
         self.best_X: np.ndarray | None = None
-        self.drawn: np.ndarray | None = None
+        self.drawn: tuple[np.ndarray, float | None] | None = None
 
     def follow(self, X0: np.ndarray) -> Result:
         clock = _Clock()
@@ -239,8 +239,9 @@ class _Run:
             if self.solver.output == "best":
                 self.best_X = state.X.copy()
         if self.solver.output == "uniform" and epoch > 0 and self.output_rng.random() * epoch < 1.0:
-            self.drawn = (state.X if state.sample is None else state.sample).copy()
-        return any([bool(callback(row, state)) for callback in self.callbacks])
+            self.drawn = (state.X.copy(), state.value) if state.sample is None else (state.sample.copy(), None)
+        answers = [bool(callback(row, state)) for callback in self.callbacks]  # every callback runs
+        return any(answers)
 
     def _verdict(self, epoch: int, seconds: float, state: SolverState) -> tuple[str, bool]:
         solver = self.solver
@@ -266,7 +267,7 @@ class _Run:
         if self.solver.output == "best" and self.best_X is not None:
             embedding, value = self.best_X, self.best_value
         elif self.solver.output == "uniform" and self.drawn is not None:
-            embedding = self.drawn
-            value = self.objective.value(embedding)
+            embedding, known = self.drawn
+            value = self.objective.value(embedding) if known is None else known
         n_gradients = rows[-1].n_gradients if rows else 0
         return Result(embedding, value, max(len(rows) - 1, 0), n_gradients, converged, message, rows)

@@ -79,8 +79,8 @@ class Convex(Solver):
         width = 1.0
         smooth = objective.smoothed(width)
         is_smooth = smooth.loss == objective.loss
-        value = objective.gram_value_and_gradient(K)[0] + lam * np.trace(K)
-        work = objective.n_comparisons
+        value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
+        work = (1 if self.lam is not None else 2) * objective.n_comparisons  # finding lam took a pass
         yield K, value, work, None, None
         Y, momentum, step = K, 1.0, float(n)
         identity = np.eye(n)
@@ -108,12 +108,16 @@ class Convex(Solver):
             if convex and iteration % _PROOF_EVERY == 0:  # it costs an eigendecomposition
                 proof = certificate(objective, K, lam, G_new, slopes)
                 value = proof.primal
+                work += objective.n_comparisons
                 if not is_smooth and proof.gap < width:
                     width *= 0.5
                     smooth = objective.smoothed(width)
                     momentum, Y = 1.0, K
+            elif is_smooth:
+                value = f_new + lam * float(np.trace(K))
             else:
-                value = (f_new if is_smooth else objective.gram_value_and_gradient(K)[0]) + lam * float(np.trace(K))
+                value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
+                work += objective.n_comparisons
             yield K, value, work, step, proof
             step *= 1.1
 

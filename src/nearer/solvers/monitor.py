@@ -35,5 +35,5 @@ class ProgressLines:
             return
         self._last = now
         error = self.objective.error(state.X) if row.train_error is None else row.train_error
-        line = f"{self.prefix}: epoch {row.epoch:4d}  {row.seconds:7.2f} s  objective {row.objective:.6f}  error {error:.4f}"
-        (self.stream or sys.stderr).write(line + "\n")
+        where = f"{self.prefix}: epoch {row.epoch:4d}  {row.seconds:7.2f} s"
+        (self.stream or sys.stderr).write(f"{where}  objective {row.objective:.6f}  error {error:.4f}\n")

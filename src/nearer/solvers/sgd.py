@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -31,6 +32,10 @@ class SGD(Solver):
 
     def check_objective(self, objective: object) -> None:
         require_stochastic(self, objective)
+        if isinstance(self.step, numbers.Real):
+            Constant(float(self.step))  # refuses what is not positive
+        elif not isinstance(self.step, (Decaying, Constant)):
+            raise ValueError(f"{self.name}: step must be Decaying, Constant or a positive number, got {self.step!r}")
         if isinstance(self.step, Constant) and self.step.first_step is None:
             raise ValueError(f"{self.name}: Constant() needs a step here, for example Constant(0.1)")
 
@@ -49,6 +54,6 @@ class SGD(Solver):
     def _schedule(self) -> tuple[float, float, float]:
         if isinstance(self.step, Decaying):
             return self.step.step, self.step.decay, self.step.power
-        step = Constant(self.step) if isinstance(self.step, (int, float)) else self.step
-        assert step.first_step is not None
-        return step.first_step, 0.0, 1.0
+        step = self.step.first_step if isinstance(self.step, Constant) else self.step
+        assert step is not None  # see check_objective
+        return float(step), 0.0, 1.0

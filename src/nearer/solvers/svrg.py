@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from nearer.objective import Snapshot, StochasticObjective
 from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.curvature import curvature_along_gradient
 from nearer.solvers.step_sizes import Change, Constant, StepSize
 
 __all__ = ["SVRG"]
@@ -39,12 +41,16 @@ class SVRG(Solver):
 
     def check_objective(self, objective: object) -> None:
         require_stochastic(self, objective)
+        if isinstance(self.step, numbers.Real):
+            Constant(float(self.step))  # refuses what is not positive
+        elif not isinstance(self.step, StepSize):
+            raise ValueError(f"{self.name}: step must be SBB, BB, Constant or a positive number, got {self.step!r}")
         m = self.inner_steps
         if m is not None and (isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 1):
             raise ValueError(f"{self.name}: inner_steps must be a whole number >= 1 or None, got {m!r}")
 
     def epochs(self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
-        rule = self.step if not isinstance(self.step, (int, float)) else Constant(float(self.step))
+        rule = self.step if isinstance(self.step, StepSize) else Constant(float(self.step))
         m = self.inner_steps or objective.n_comparisons
         n = objective.n_objects
         old = objective.snapshot(X0)
@@ -80,14 +86,3 @@ def require_stochastic(solver: Solver, objective: object) -> None:
     if not isinstance(objective, StochasticObjective):
         kind = type(objective).__name__
         raise ValueError(f"{solver.name}: {kind} offers no stochastic passes; use a batch solver (lbfgs, gd)")
-
-
-def curvature_along_gradient(objective: StochasticObjective, start: Snapshot) -> float:
-    """``|dg| / |dX|`` for a short step down the gradient: a local Lipschitz estimate for one full gradient."""
-    length = float(np.linalg.norm(start.gradient))
-    if length == 0.0:
-        return 1.0  # a stationary start: any step will do
-    size = max(float(np.linalg.norm(start.X)), 1e-3)
-    X = start.X - (1e-2 * size / length) * start.gradient
-    moved = objective.snapshot(X)
-    return max(float(np.linalg.norm(moved.gradient - start.gradient)), 1e-12 * length) / (1e-2 * size)

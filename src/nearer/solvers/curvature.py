@@ -1,0 +1,74 @@
+"""How fast the gradient turns: local Lipschitz constants, and what the theory asks of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nearer.objective import Objective, Snapshot, StochasticObjective
+
+__all__ = ["curvature_along_gradient", "estimate_lipschitz", "theorem_inner_steps"]
+
+
+def curvature_along_gradient(objective: StochasticObjective, start: Snapshot) -> float:
+    """``|dg| / |dX|`` for a short step down the gradient: a local Lipschitz estimate for one full gradient."""
+    length = float(np.linalg.norm(start.gradient))
+    if length == 0.0:
+        return 1.0  # a stationary start: any step will do
+    size = max(float(np.linalg.norm(start.X)), 1e-3)
+    X = start.X - (1e-2 * size / length) * start.gradient
+    moved = objective.snapshot(X)
+    return max(float(np.linalg.norm(moved.gradient - start.gradient)), 1e-12 * length) / (1e-2 * size)
+
+
+def estimate_lipschitz(objective: Objective, X: np.ndarray, rng: np.random.Generator, n_iter: int = 30) -> float:
+    """Largest absolute eigenvalue of the Hessian at X, from below, by power iteration.
+
+    The largest curvature met by a run is that of the sharpest point on its way: take the maximum over several X.
+
+    Parameters
+    ----------
+    objective : Objective, twice differentiable near X (a kink gives a large but finite figure)
+    X : (n, d)
+    rng : draws the first direction
+    n_iter : Hessian-vector products; each takes two full gradients (central differences)
+
+    Returns
+    -------
+    float
+    """
+    if n_iter < 1:
+        raise ValueError(f"n_iter must be a whole number >= 1, got {n_iter!r}")
+    # The cube root of the rounding unit balances rounding against truncation in a central difference.
+    h = np.finfo(float).eps ** (1 / 3) * max(float(np.linalg.norm(X)), 1e-3)
+    direction = rng.normal(size=X.shape)
+    largest = 0.0
+    for _ in range(n_iter):
+        direction /= np.linalg.norm(direction)
+        forward = objective.value_and_gradient(X + h * direction)[1]
+        backward = objective.value_and_gradient(X - h * direction)[1]
+        direction = (forward - backward) / (2.0 * h)
+        curvature = float(np.linalg.norm(direction))
+        largest = max(largest, curvature)
+        if curvature == 0.0:  # flat here, or the direction fell into the null space
+            break
+    return largest
+
+
+def theorem_inner_steps(lipschitz: float, epsilon: float) -> int:
+    """Fewest inner steps m for which the convergence theorem of SVRG-SBB holds.
+
+    ``m > max{(L^2 / eps) (1 + 2 L / eps), 1 + sqrt(1 + 8 L^3 / eps)} / eps``
+
+    Parameters
+    ----------
+    lipschitz : L > 0, Lipschitz constant of the gradient
+    epsilon : epsilon > 0 of `SBB`
+    """
+    for name, value in (("lipschitz", lipschitz), ("epsilon", epsilon)):
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number, got {value!r}")
+    ratio = lipschitz / epsilon
+    bound = max(lipschitz * ratio * (1.0 + 2.0 * ratio), 1.0 + math.sqrt(1.0 + 8.0 * lipschitz**2 * ratio)) / epsilon
+    return math.floor(bound) + 1
