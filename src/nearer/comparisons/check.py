@@ -95,8 +95,7 @@ def noise_ceiling(counts: np.ndarray) -> tuple[float | None, float | None]:
     more, less = counts.max(axis=0), counts.min(axis=0)
     total = counts.sum()
     upper = more.sum() / total
-    # Without one answer of the majority the rest may tie (half right); an answer of the minority is wrong, but after
-    # a tie it is the others that lead whichever answer is left out.
+    # An answer of the minority always meets a majority against it; so does every answer to an evenly divided question.
     agreeing = np.where(more - 1 > less, more, np.where(more - 1 == less, more / 2, 0.0))
     return float(upper), float(agreeing.sum() / total)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearer.comparisons import answers as _answers
 from nearer.comparisons import sampling, validate
-from nearer.comparisons.fields import as_generator, check_objects
+from nearer.comparisons.fields import as_generator, check_fraction, check_objects
 from nearer.comparisons.table import encode_table, get_column, holds_labels
 from nearer.comparisons.validate import Parts, check_rows
 
@@ -189,7 +189,7 @@ class Constructors:
 
         The anchor is uniform over the objects that share their class with another, j and k over those possible.
         """
-        rng = as_generator(random_state)
+        rng, noise = as_generator(random_state), check_fraction(noise, "noise")
         made = cls._make(sampling.from_classes(y, n_comparisons, rng, labels))
         return made.with_noise(noise, rng)
 
@@ -213,7 +213,7 @@ class Constructors:
             comparisons of two pairs. Ties say nothing: they are passed over and counted in `dropped`.
         kind : {"triplets", "quadruplets"}
         """
-        rng = as_generator(random_state)
+        rng, noise = as_generator(random_state), check_fraction(noise, "noise")
         made = cls._make(sampling.from_distances(D, n_comparisons, kind, rng, labels))
         return made.with_noise(noise, rng)
 
@@ -231,7 +231,7 @@ class Constructors:
 
         Drawn with replacement, of distinct objects; ties are passed over and counted in `dropped`.
         """
-        rng = as_generator(random_state)
+        rng, noise = as_generator(random_state), check_fraction(noise, "noise")
         made = cls._make(sampling.from_points(X, n_comparisons, kind, rng, labels))
         return made.with_noise(noise, rng)
 
@@ -244,6 +244,6 @@ class Constructors:
         A non-zero entry (i, j) makes j a neighbour of i; the diagonal is ignored, and counted in `dropped`. All
         triplets, or `n_comparisons` random ones, uniform over all and drawn with replacement.
         """
-        rng = as_generator(random_state)
+        rng, noise = as_generator(random_state), check_fraction(noise, "noise")
         made = cls._make(sampling.from_knn_graph(A, n_comparisons, rng, labels))
         return made.with_noise(noise, rng)

@@ -317,6 +317,7 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
         if y is not None:
             return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight)
         if not holds_labels(X):
+            X = np.column_stack(list(X.values())) if isinstance(X, dict) else X
             return Comparisons(X, n_objects=n_objects, weights=sample_weight)
         X = Comparisons.from_labels_table(X)
     if n_objects is not None and n_objects != X.n_objects:

@@ -94,7 +94,8 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
         row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
         why = "a weight must be a finite number, 0 or more"
         raise ValueError(f"weights: row {row} is {array[row]}: {why}{first_of(count, 'bad weights')}")
-    total = array.sum()
+    with np.errstate(over="ignore"):
+        total = array.sum()
     if not total > 0:
         raise ValueError("weights: all are 0, expected at least one above 0")
     if not np.isfinite(total):

@@ -221,4 +221,4 @@ def _value_faults(block: np.ndarray, n_objects: int | None) -> Faults:
 
 
 def _show(value: int | float) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)

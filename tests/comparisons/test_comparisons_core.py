@@ -1,0 +1,267 @@
+"""The class itself: what it holds, rows taken, merged, flipped, split and joined."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import cross_val_score
+
+from nearer.comparisons import Comparisons, as_comparisons
+
+T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]])
+
+
+@pytest.fixture
+def cmp():
+    return Comparisons.from_triplets(
+        T, n_objects=5, weights=[1, 2, 3, 4], labels=list("abcde"), participants=["p", "q", "p", "q"]
+    )
+
+
+def test_what_it_holds(cmp):
+    assert cmp.index.dtype == np.int32
+    assert cmp.index.flags.c_contiguous
+    assert cmp.weights.dtype == np.float64
+    assert cmp.labels.tolist() == list("abcde")
+    assert cmp.participants.tolist() == ["p", "q", "p", "q"]
+    assert (cmp.kind, len(cmp), cmp.n_comparisons, cmp.n_objects, cmp.shape) == ("triplets", 4, 4, 5, (4, 3))
+    assert cmp.seen.tolist() == [True, True, True, False, False]
+    assert cmp.dropped == {}
+    assert repr(Comparisons(np.tile(T, (1000, 1)), n_objects=1400)) == "4,000 triplets over 1,400 objects"
+    assert Comparisons([[0, 1, 2, 3]]).kind == "quadruplets"
+
+
+def test_int32_is_taken_without_a_copy_and_stays_writable_for_its_owner():
+    rows = T.astype(np.int32)
+    cmp = Comparisons.from_triplets(rows)
+    assert np.shares_memory(cmp.index, rows)
+    assert rows.flags.writeable
+    assert not cmp.index.flags.writeable
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float32, np.float64])
+def test_any_whole_numbers_are_taken(dtype):
+    assert Comparisons.from_triplets(T.astype(dtype)) == Comparisons.from_triplets(T)
+    assert Comparisons.from_triplets(np.asfortranarray(T, dtype=dtype)) == Comparisons.from_triplets(T)
+
+
+def test_it_cannot_be_changed(cmp):
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        cmp.n_objects = 3
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        del cmp.weights
+    for array in (cmp.index, cmp.weights, cmp.labels, cmp.participants, cmp.seen):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[1]
+    cmp.dropped["x"] = 1
+    assert cmp.dropped == {}
+    with pytest.raises(TypeError, match="not iterable"):
+        list(cmp)
+
+
+def test_pickle_keeps_everything():
+    cmp = Comparisons.from_triplets([[0, 1, 2], [0, 0, 1]], weights=[2, 1], labels=list("abc"), on_degenerate="drop")
+    again = pickle.loads(pickle.dumps(cmp))
+    assert again == cmp
+    assert again.dropped == {"degenerate": 1}
+    assert not again.index.flags.writeable
+
+
+def test_equality(cmp):
+    assert cmp == cmp[:]
+    assert cmp != cmp[:3]
+    assert cmp != Comparisons.from_triplets(T, n_objects=5)
+    assert cmp != 3
+    assert Comparisons(T) != Comparisons(T, n_objects=4)
+    assert Comparisons(T, labels=["a", "b", "c"]) != Comparisons(T)
+
+
+@pytest.mark.parametrize("rows", [slice(1, 3), [False, True, True, False], [1, 2], np.array([1, -2])])
+def test_rows_taken_keep_objects_labels_weights_participants(cmp, rows):
+    part = cmp[rows]
+    assert part.index.tolist() == T[1:3].tolist()
+    assert part.weights.tolist() == [2, 3]
+    assert part.participants.tolist() == ["q", "p"]
+    assert part.n_objects == 5
+    assert part.labels.tolist() == list("abcde")
+
+
+def test_legal_coincidences_of_quadruplets():
+    rows = [[0, 1, 1, 2], [0, 1, 2, 0], [0, 1, 0, 2], [0, 1, 2, 1]]
+    assert Comparisons.from_quadruplets(rows).index.tolist() == rows
+
+
+def test_dropped_rows_take_their_weights_and_participants_along():
+    cmp = Comparisons.from_triplets(
+        [[0, 1, 2], [4, 4, 1], [1, 2, 0]], weights=[1, 2, 3], participants=[7, 8, 9], on_degenerate="drop"
+    )
+    assert cmp.index.tolist() == [[0, 1, 2], [1, 2, 0]]
+    assert cmp.weights.tolist() == [1, 3]
+    assert cmp.participants.tolist() == [7, 9]
+    assert cmp.dropped == {"degenerate": 1}
+    assert cmp.n_objects == 5  # an object of a dropped row exists, unseen
+    assert not cmp.seen[4]
+
+
+def test_quadruplets_of_triplets(cmp):
+    assert cmp.quadruplets().tolist() == [[0, 1, 0, 2], [1, 2, 1, 0], [2, 0, 2, 1], [0, 1, 0, 2]]
+    four = Comparisons([[0, 1, 2, 3]])
+    assert four.quadruplets() is four.index
+
+
+def test_flipped(cmp):
+    mask = np.array([True, False, False, True])
+    assert cmp.flipped(mask).index.tolist() == [[0, 2, 1], [1, 2, 0], [2, 0, 1], [0, 2, 1]]
+    assert Comparisons([[0, 1, 2, 3]]).flipped([True]).index.tolist() == [[2, 3, 0, 1]]
+
+
+def test_noise_flips_the_exact_number_of_rows():
+    cmp = Comparisons.from_points(np.random.default_rng(0).normal(size=(30, 2)), 1001, random_state=1)
+    noisy = cmp.with_noise(0.1, random_state=2)
+    differs = (noisy.index != cmp.index).any(axis=1)
+    assert differs.sum() == 100
+    assert noisy == cmp.flipped(differs)
+    assert noisy == cmp.with_noise(0.1, random_state=2)
+    assert cmp.with_noise(1.0) == cmp.flipped(np.ones(1001, bool))
+    assert cmp.with_noise(0.0) == cmp
+
+
+def test_aggregate_sums_the_weights_of_equal_rows(cmp):
+    merged = cmp.aggregate()
+    assert merged.index.tolist() == [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+    assert merged.weights.tolist() == [5, 2, 3]
+    assert merged.participants is None
+    assert merged.labels.tolist() == list("abcde")
+    assert Comparisons(T).aggregate().weights.tolist() == [2, 1, 1]
+
+
+def test_aggregate_knows_that_a_pair_has_no_order():
+    cmp = Comparisons([[3, 0, 1, 2], [0, 3, 2, 1], [1, 2, 0, 3]])
+    merged = cmp.aggregate()
+    assert merged.index.tolist() == [[3, 0, 1, 2], [1, 2, 0, 3]]
+    assert merged.weights.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("width", [3, 4])
+@pytest.mark.parametrize("top", [6, 2**31 - 1])  # the second needs ranks: its keys exceed 64 bits
+def test_aggregate_matches_a_dictionary(width, top):
+    rng = np.random.default_rng(0)
+    names = np.r_[0:5, top - 1]
+    rows = names[np.argsort(rng.random((400, 6)), axis=1)[:, :width]]
+    weights = rng.integers(1, 9, 400)
+    expected: dict[tuple, int] = {}
+    for row, weight in zip(rows.tolist(), weights.tolist()):
+        key = tuple(row) if width == 3 else (*sorted(row[:2]), *sorted(row[2:]))
+        expected[key] = expected.get(key, 0) + weight
+    merged = Comparisons(rows, weights=weights).aggregate()
+    keys = [tuple(r) if width == 3 else (*sorted(r[:2]), *sorted(r[2:])) for r in merged.index.tolist()]
+    assert keys == sorted(expected)
+    assert dict(zip(keys, merged.weights.tolist())) == expected
+
+
+def test_split_stays_over_all_objects(cmp):
+    train, test = cmp.split(0.25, random_state=0)
+    assert (len(train), len(test)) == (3, 1)
+    assert train.n_objects == test.n_objects == 5
+    assert test.labels.tolist() == list("abcde")
+    again = cmp.split(0.25, random_state=0)
+    assert (train, test) == again
+    assert len(cmp.split(3)[1]) == 3
+
+
+def test_split_differs_between_seeds():
+    cmp = Comparisons(np.tile(T, (50, 1)), participants=np.arange(200))
+    assert cmp.split(random_state=0)[1] != cmp.split(random_state=1)[1]
+    assert cmp.split(random_state=np.random.default_rng(0))[1] == cmp.split(random_state=0)[1]
+    legacy = [cmp.split(random_state=np.random.RandomState(0))[1] for _ in range(2)]
+    assert legacy[0] == legacy[1]
+
+
+def test_folds_are_a_partition_of_equal_sizes():
+    cmp = Comparisons(np.tile(T, (5, 1)), n_objects=9, participants=np.arange(20))
+    seen = []
+    for train, test in cmp.folds(3, random_state=0):
+        assert train.n_objects == test.n_objects == 9
+        assert sorted([*train.participants, *test.participants]) == list(range(20))
+        assert len(test) in (6, 7)
+        seen += test.participants.tolist()
+    assert sorted(seen) == list(range(20))
+
+
+def test_folds_keep_groups_together_and_even():
+    who = np.repeat(["a", "b", "c", "d", "e"], [8, 4, 4, 2, 2])
+    cmp = Comparisons(np.tile(T, (5, 1)), participants=who)
+    parts = list(cmp.folds(2, random_state=0, groups="participants"))
+    assert [len(test) for _, test in parts] == [10, 10]
+    for train, test in parts:
+        assert not set(train.participants) & set(test.participants)
+    by_array = list(cmp.folds(2, random_state=0, groups=who))
+    assert [test for _, test in by_array] == [test for _, test in parts]
+
+
+def test_concat(cmp):
+    plain = Comparisons.from_triplets(T[:2], n_objects=5, labels=list("abcde"), participants=["r", "r"])
+    joined = cmp.concat(plain)
+    assert joined.index.tolist() == [*T.tolist(), *T[:2].tolist()]
+    assert joined.weights.tolist() == [1, 2, 3, 4, 1, 1]
+    assert joined.participants.tolist() == ["p", "q", "p", "q", "r", "r"]
+    assert Comparisons.concat([cmp, plain]) == joined
+    assert cmp.concat([plain]) == joined
+    assert Comparisons(T).concat([Comparisons(T, n_objects=9)]).n_objects == 9
+    dropping = Comparisons([[0, 1, 2], [0, 0, 1]], on_degenerate="drop")
+    assert dropping.concat(dropping).dropped == {"degenerate": 2}
+
+
+def test_seen_in_chunks(monkeypatch):
+    monkeypatch.setattr("nearer.comparisons.validate.CHUNK", 2)
+    cmp = Comparisons([[0, 1, 2], [0, 1, 2], [5, 7, 0]], n_objects=9)
+    assert np.flatnonzero(cmp.seen).tolist() == [0, 1, 2, 5, 7]
+
+
+class _CountsRows(BaseEstimator):
+    def fit(self, X, y=None):
+        self.kind_ = type(X).__name__
+        return self
+
+    def score(self, X, y=None):
+        assert self.kind_ == type(X).__name__ == "Comparisons"
+        assert X.n_objects == 7
+        return len(X)
+
+
+def test_scikit_learn_takes_rows():
+    cmp = Comparisons(np.tile(T, (5, 1)), n_objects=7, weights=np.arange(1, 21))
+    assert cross_val_score(_CountsRows(), cmp, cv=4).tolist() == [5, 5, 5, 5]
+
+
+class TestAsComparisons:
+    def test_comparisons_pass_through(self, cmp):
+        assert as_comparisons(cmp) is cmp
+        assert as_comparisons(cmp, sample_weight=[1, 0, 2, 1]).weights.tolist() == [1, 0, 6, 4]
+        assert as_comparisons(Comparisons(T), sample_weight=[1, 0, 2, 1]).weights.tolist() == [1, 0, 2, 1]
+        assert as_comparisons(Comparisons(T), n_objects=8).n_objects == 8
+
+    def test_arrays(self):
+        assert as_comparisons(T, n_objects=4, sample_weight=[1, 2, 3, 4]) == Comparisons(T, 4, [1, 2, 3, 4])
+        assert as_comparisons([[0, 1, 2, 3]]).kind == "quadruplets"
+        assert as_comparisons(dict(enumerate(T.T))) == Comparisons(T)
+
+    def test_answers(self):
+        y = np.array([1, -1, 1, -1])
+        expected = Comparisons(T, weights=[1, 2, 3, 4]).flipped(y < 0)
+        assert as_comparisons(T, y, sample_weight=[1, 2, 3, 4]) == expected
+        assert as_comparisons(Comparisons(T, weights=[1, 2, 3, 4]), y > 0) == expected
+
+    def test_labels(self):
+        pandas = pytest.importorskip("pandas")
+        names = np.array(["x", "y", "z"])[T]
+        expected = Comparisons(T, labels=["x", "y", "z"])
+        frame = pandas.DataFrame(names, columns=["anchor", "near", "far"])
+        columns = {name: list(frame[name]) for name in frame}
+        for table in (names, names.tolist(), frame, columns):
+            assert as_comparisons(table) == expected
+        assert as_comparisons(frame, [True, True, False, True]) == expected.flipped([False, False, True, False])
+        assert as_comparisons(pandas.DataFrame(T)) == Comparisons(T)
