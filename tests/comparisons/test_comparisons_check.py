@@ -1,0 +1,203 @@
+"""The data check: every planted fault is found, and nothing else."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from nearer.comparisons import CheckReport, Comparisons
+from nearer.comparisons.check import components, noise_ceiling
+
+
+def test_clean_data_is_ok():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    D = np.linalg.norm(X[:, None] - X[None], axis=-1)
+    report = Comparisons.from_distances(D).check(n_components=2)
+    assert isinstance(report, CheckReport)
+    assert report.ok
+    assert report.problems == []
+    assert report.n_questions == report.n_comparisons == 12 * 11 * 10 // 2
+    assert report.noise_ceiling is None
+    assert report.noise_ceiling_low is None
+    assert report.components == [12]
+    assert report.participants is None
+    assert "no problem found" in str(report)
+    assert "noise ceiling: unknown" in str(report)
+
+
+def test_every_planted_fault_is_found():
+    rows = [
+        (0, 1, 2),
+        (0, 1, 2),  # repeated
+        (0, 2, 1),  # contradicts both
+        (1, 2, 3),
+        (1, 3, 2),  # contradicts
+        (2, 3, 0),
+        (3, 0, 1),
+        (2, 2, 1),  # degenerate
+        (4, 5, 6),  # an island
+        (4, 5, 5),  # degenerate
+    ]
+    labels = ["zero", "one", "two", "three", "four", "five", "six", "seven"]
+    cmp = Comparisons.from_triplets(rows, labels=labels, on_degenerate="drop")
+    report = cmp.check(n_components=2)
+    assert report.n_degenerate == 2
+    assert report.n_questions == 5
+    assert report.n_repeated_questions == 2
+    assert report.n_repeated_answers == 5
+    found = [(c.row, c.votes_for, c.votes_against) for c in report.contradictions]
+    assert found == [(("one", "two", "three"), 1, 1), (("zero", "one", "two"), 2, 1)]
+    assert report.noise_ceiling == pytest.approx(3 / 5)
+    assert report.unseen == ["seven"]
+    assert report.components == [4, 3]
+    assert report.islands == [["four", "five", "six"]]
+    # questions: 012, 123, 203, 301 -> zero 3, one 3, two 3, three 3; the island 1 each
+    assert report.too_few == {"four": 1, "five": 1, "six": 1}
+    assert cmp.check(n_components=3).too_few == dict.fromkeys(labels[4:7], 1) | dict.fromkeys(labels[:4], 3)
+    assert cmp.check().too_few is None
+    assert not report.ok
+    assert report.problems == [
+        "2 degenerate rows were dropped.",
+        "2 questions are answered both ways: (one, two, three) 1 to 1; (zero, one, two) 2 to 1.",
+        "1 object occurs in no comparison: seven.",
+        "The objects fall into 2 groups never compared with each other, so their relative places are arbitrary; apart "
+        "from the largest: {four, five, six}.",
+        "3 objects occur in fewer than 3 questions, too few for 2 dimensions: four (1), five (1), six (1).",
+    ]
+    text = str(report)
+    for problem in report.problems:
+        assert problem in text
+    assert json.loads(json.dumps(report.to_dict()))["too_few"][0] == {"object": "four", "n_questions": 1}
+    assert report.to_dict()["ok"] is False
+
+
+def test_quadruplets_answered_both_ways_in_any_spelling():
+    cmp = Comparisons([[0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 0, 1], [0, 1, 1, 2], [2, 1, 0, 1]])
+    report = cmp.check(n_components=1)
+    assert report.n_questions == 2
+    assert [(c.row, c.votes_for, c.votes_against) for c in report.contradictions] == [
+        ((0, 1, 1, 2), 1, 1),
+        ((0, 1, 2, 3), 2, 1),
+    ]
+    assert report.too_few == {3: 1}  # 0, 1, 2 occur in both questions, 1 twice in one of them
+
+
+def test_whole_weights_are_votes_and_others_are_not():
+    rows = [[0, 1, 2], [0, 2, 1], [1, 2, 0]]
+    votes = Comparisons(rows, weights=[3, 1, 0]).check()
+    assert votes.weights_are_votes
+    assert (votes.n_answers, votes.n_questions, votes.n_repeated_questions) == (4, 1, 1)
+    assert votes.noise_ceiling == 0.75
+    parts = Comparisons(rows, weights=[0.5, 0.1, 1.0]).check()
+    assert not parts.weights_are_votes
+    assert (parts.n_answers, parts.n_questions, parts.noise_ceiling) == (3, 2, 0.5)
+
+
+def test_objects_without_labels_are_named_by_index():
+    report = Comparisons([[0, 1, 2]], n_objects=5).check()
+    assert report.unseen == [3, 4]
+    json.dumps(report.to_dict())
+
+
+def _leave_one_out(up, down):
+    answers = [1] * up + [-1] * down
+    right = 0.0
+    for answer in answers:
+        rest = sum(answers) - answer
+        right += 0.5 if rest == 0 else float(np.sign(rest) == answer)
+    return right
+
+
+@pytest.mark.parametrize(("up", "down"), [(2, 0), (1, 1), (2, 1), (3, 1), (2, 2), (5, 4), (0, 7)])
+def test_noise_ceiling_of_one_question(up, down):
+    upper, lower = noise_ceiling(np.array([[up], [down]], float))
+    assert upper == max(up, down) / (up + down)
+    assert lower == pytest.approx(_leave_one_out(up, down) / (up + down))
+
+
+@pytest.mark.parametrize("n_answers", [2, 3, 4, 9])
+def test_noise_ceilings_enclose_the_best_accuracy(n_answers):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=200_000)
+    up = rng.binomial(n_answers, p).astype(float)
+    upper, lower = noise_ceiling(np.stack([up, n_answers - up]))
+    best = np.maximum(p, 1 - p).mean()
+    assert lower < best < upper
+
+
+def test_components_do_not_depend_on_chunks(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.permuted(np.tile(np.arange(5) + 5 * g, (6, 1)), axis=1)[:, :3] for g in range(8)])
+    rows = rng.permutation(rows).astype(np.int32)
+    seen = Comparisons(rows, n_objects=50).seen
+    whole = [group.tolist() for group in components(rows, 50, seen)]
+    monkeypatch.setattr("nearer.comparisons.check.CHUNK", 2)
+    assert [group.tolist() for group in components(rows, 50, seen)] == whole
+    # a slow union of sets
+    groups: list[set] = []
+    for row in rows.tolist():
+        touching = [group for group in groups if group & set(row)]
+        groups = [group for group in groups if not group & set(row)] + [set(row).union(*touching)]
+    assert sorted(map(sorted, groups)) == sorted(whole)
+
+
+class TestParticipants:
+    @staticmethod
+    def _data(flip, seed=0, n_questions=60, n_people=8):
+        """Everyone answers every question; `flip` gives for some the fraction of answers turned, 5 % for the rest."""
+        rng = np.random.default_rng(seed)
+        truth = Comparisons.from_points(rng.normal(size=(15, 2)), 4 * n_questions, random_state=seed).aggregate()
+        questions = rng.permutation(truth.index)[:n_questions]
+        parts = []
+        for person in range(n_people):
+            part = Comparisons(questions, n_objects=15, participants=np.full(n_questions, f"p{person}"))
+            parts.append(part.flipped(rng.random(n_questions) < flip.get(f"p{person}", 0.05)))
+        return Comparisons.concat(parts)
+
+    def test_those_who_disagree_are_found(self):
+        report = self._data({"p2": 0.5, "p5": 1.0}).check()
+        doubtful = {p.participant for p in report.participants if p.suspicious}
+        assert doubtful == {"p2", "p5"}
+        assert report.participants[0].participant == "p5"
+        assert report.participants[0].agreement < 0.1
+        assert report.problems[-1].startswith("2 participants disagree with the rest: p5 (agrees ")
+        json.dumps(report.to_dict())
+
+    def test_nobody_is_accused_where_all_are_alike(self):
+        accused = [
+            sum(
+                p.suspicious
+                for p in self._data(dict.fromkeys([f"p{i}" for i in range(8)], 0.2), seed).check().participants
+            )
+            for seed in range(20)
+        ]
+        assert sum(accused) <= 1
+
+    def test_few_shared_answers_are_not_judged(self):
+        report = self._data({"p0": 1.0}, n_questions=9).check()
+        assert not any(p.suspicious for p in report.participants)
+        assert all(p.p_value is None for p in report.participants)
+
+    def test_counts_against_a_slow_loop(self):
+        cmp = self._data({"p1": 0.4}, n_questions=20, n_people=4)
+        cmp = cmp[np.random.default_rng(0).random(len(cmp)) < 0.7]
+        rows, people = cmp.index.tolist(), cmp.participants.tolist()
+        for person in cmp.check().participants:
+            shared = agree = 0
+            for (a, near, far), who in zip(rows, people):
+                if who != person.participant:
+                    continue
+                others = [row for row, other in zip(rows, people) if other != who]
+                lead = others.count([a, near, far]) - others.count([a, far, near])
+                shared += lead != 0
+                agree += lead > 0
+            assert person.n_answers == people.count(person.participant)
+            assert person.n_shared == shared
+            assert person.agreement == pytest.approx(agree / shared)
+
+    def test_without_shared_questions_nothing_is_said(self):
+        report = Comparisons([[0, 1, 2], [1, 2, 0]], participants=[1, 2]).check()
+        assert [(p.participant, p.n_shared, p.agreement) for p in report.participants] == [(1, 0, None), (2, 0, None)]
+        assert report.ok

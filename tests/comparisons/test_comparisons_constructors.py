@@ -1,0 +1,316 @@
+"""The named constructors, against hand-written rows and slow loops."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from nearer.comparisons import Comparisons
+
+DATA = os.environ.get("NEARER_DATA")
+
+
+def _as_set(cmp):
+    return set(map(tuple, cmp.index.tolist()))
+
+
+class TestLabelsTable:
+    ROWS = (("c", "a", "b"), ("a", "b", "d"))
+
+    def test_every_kind_of_table_gives_the_same(self):
+        pandas = pytest.importorskip("pandas")
+        names = ["anchor", "near", "far"]
+        array = np.array(self.ROWS)
+        frame = pandas.DataFrame(array, columns=names)
+        arrow = pa.table({name: array[:, i] for i, name in enumerate(names)})
+        chunked = pa.concat_tables([arrow[:1], arrow[1:]])
+        expected = Comparisons.from_triplets([[2, 0, 1], [0, 1, 3]], labels=["a", "b", "c", "d"])
+        tables = [self.ROWS, array, array.astype(object), frame, frame.astype("category"), arrow, chunked]
+        tables += [
+            frame.to_dict("list"),
+            frame.astype(object),
+            arrow.cast(pa.schema([(n, pa.large_string()) for n in names])),
+        ]
+        for table in tables:
+            assert Comparisons.from_labels_table(table) == expected
+
+    def test_given_labels_fix_the_order(self):
+        cmp = Comparisons.from_labels_table(self.ROWS, labels=["d", "c", "b", "a", "z"])
+        assert cmp.index.tolist() == [[1, 3, 2], [3, 2, 0]]
+        assert cmp.n_objects == 5
+
+    def test_integer_names_sort_as_numbers(self):
+        cmp = Comparisons.from_labels_table({"anchor": [10, 9], "near": [9, 200], "far": [200.0, 10.0]})
+        assert cmp.labels.tolist() == ["9", "10", "200"]
+        assert cmp.index.tolist() == [[1, 0, 2], [0, 2, 1]]
+        assert Comparisons.from_labels_table([[10, 9, 200]], labels=[9, 10, 200]).index.tolist() == [[1, 0, 2]]
+
+    def test_named_columns_weights_and_participants(self):
+        table = {"who": ["p", "q"], "anchor": ["c", "a"], "near": ["a", "b"], "far": ["b", "d"], "n": [2, 3]}
+        cmp = Comparisons.from_labels_table(table, weights="n", participants="who")
+        assert cmp.index.tolist() == [[2, 0, 1], [0, 1, 3]]
+        assert cmp.weights.tolist() == [2, 3]
+        assert cmp.participants.tolist() == ["p", "q"]
+        turned = Comparisons.from_labels_table(table, columns=["anchor", "far", "near"])
+        assert turned == Comparisons(cmp.index, labels=cmp.labels).flipped([True, True])
+
+    def test_a_fourth_column_beside_known_names_is_no_label(self):
+        table = {"anchor": ["c"], "near": ["a"], "far": ["b"], "who": ["p"]}
+        assert Comparisons.from_labels_table(table).kind == "triplets"
+        assert Comparisons.from_labels_table({k: [k] for k in "pqrs"}).index.tolist() == [[0, 1, 2, 3]]
+
+    def test_degenerate_rows_are_dropped_on_request(self):
+        cmp = Comparisons.from_labels_table([*self.ROWS, ("z", "z", "a")], on_degenerate="drop")
+        assert cmp.dropped == {"degenerate": 1}
+        assert cmp.labels.tolist() == ["a", "b", "c", "d", "z"]
+
+
+class TestAnswers:
+    QUESTIONS = ((0, 1, 2), (1, 2, 3), (2, 3, 0))
+
+    @pytest.mark.parametrize("answers", [[1, -1, 1], [True, False, True], [1.0, -1.0, 1.0], [[1], [-1], [1]]])
+    def test_choices(self, answers):
+        cmp = Comparisons.from_answers(self.QUESTIONS, answers, weights=[1, 2, 3])
+        assert cmp.index.tolist() == [[0, 1, 2], [1, 3, 2], [2, 3, 0]]
+        assert cmp.weights.tolist() == [1, 2, 3]
+
+    def test_quadruplets(self):
+        cmp = Comparisons.from_answers([[0, 1, 2, 3], [0, 1, 1, 2]], [-1, 1])
+        assert cmp.index.tolist() == [[2, 3, 0, 1], [0, 1, 1, 2]]
+
+    def test_votes_become_weights(self):
+        cmp = Comparisons.from_answers(self.QUESTIONS, [[3, 0], [2, 2], [0, 0]], participants=["p", "q", "r"])
+        assert cmp.index.tolist() == [[0, 1, 2], [1, 2, 3], [1, 3, 2]]
+        assert cmp.weights.tolist() == [3, 2, 2]
+        assert cmp.participants.tolist() == ["p", "q", "q"]
+        assert cmp.dropped == {"without votes": 1}
+        weighted = Comparisons.from_answers(self.QUESTIONS, [[3, 0], [2, 2], [0, 0]], weights=[10, 1, 1])
+        assert weighted.weights.tolist() == [30, 2, 2]
+
+    @pytest.mark.parametrize("answers", [[1, 1, -1], [[1, 0], [1, 0], [0, 1]]])
+    def test_answers_of_dropped_questions_are_dropped(self, answers):
+        cmp = Comparisons.from_answers([[0, 1, 2], [3, 3, 1], [1, 2, 0]], answers, on_degenerate="drop")
+        assert cmp.index.tolist() == [[0, 1, 2], [1, 0, 2]]
+        assert cmp.dropped == {"degenerate": 1}
+
+    def test_labels(self):
+        questions = [["c", "a", "b"]]
+        cmp = Comparisons.from_answers(questions, [-1])
+        assert cmp.labels[cmp.index].tolist() == [["c", "b", "a"]]
+
+
+def test_odd_one_out():
+    cmp = Comparisons.from_odd_one_out([[4, 5, 6], [1, 2, 3]], [5, 1], weights=[1, 2], participants=["p", "q"])
+    assert cmp.index.tolist() == [[4, 6, 5], [6, 4, 5], [2, 3, 1], [3, 2, 1]]
+    assert cmp.weights.tolist() == [1, 1, 2, 2]
+    assert cmp.participants.tolist() == ["p", "p", "q", "q"]
+
+
+def test_odd_one_out_drops_sets():
+    cmp = Comparisons.from_odd_one_out([[4, 4, 6], [1, 2, 3]], [9, 1], on_degenerate="drop")
+    assert cmp.index.tolist() == [[2, 3, 1], [3, 2, 1]]
+    assert cmp.dropped == {"degenerate": 1}
+
+
+def test_most_central():
+    cmp = Comparisons.from_most_central([[4, 5, 6], [1, 2, 3]], [5, 1])
+    assert cmp.index.tolist() == [[4, 5, 6], [6, 5, 4], [2, 1, 3], [3, 1, 2]]
+
+
+class TestRankings:
+    def test_full_order(self):
+        cmp = Comparisons.from_rankings([0], [[3, 1, 2]])
+        assert cmp.index.tolist() == [[0, 3, 1], [0, 3, 2], [0, 1, 2]]
+        assert Comparisons.from_rankings([0], [[3, 1, 2]], k=3) == cmp
+
+    def test_first_k_in_order(self):
+        cmp = Comparisons.from_rankings([0, 9], [[1, 2, 3, 4], [5, 6, 7, 8]], k=2, weights=[1, 2])
+        first = [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 2, 3], [0, 2, 4]]
+        second = [[9, 5, 6], [9, 5, 7], [9, 5, 8], [9, 6, 7], [9, 6, 8]]
+        assert cmp.index.tolist() == first + second
+        assert cmp.weights.tolist() == [1] * 5 + [2] * 5
+
+    def test_first_k_as_a_set(self):
+        cmp = Comparisons.from_rankings([0], [[1, 2, 3, 4]], k=2, ordered=False)
+        assert cmp.index.tolist() == [[0, 1, 3], [0, 1, 4], [0, 2, 3], [0, 2, 4]]
+
+
+class TestClasses:
+    def test_rows_are_right_and_uniform(self):
+        y = np.array(["a", "b", "a", "b", "a", "c"])
+        cmp = Comparisons.from_classes(y, 70_000, random_state=0)
+        i, j, k = cmp.index.T
+        assert (y[i] == y[j]).all()
+        assert (y[i] != y[k]).all()
+        assert (i != j).all()
+        assert cmp.n_objects == 6
+        rows, counts = np.unique(cmp.index, axis=0, return_counts=True)
+        expected = {"a": 1 / 5 / 2 / 3, "b": 1 / 5 / 1 / 4}  # anchor, partner, other
+        assert len(rows) == 3 * 2 * 3 + 2 * 1 * 4
+        for row, count in zip(rows, counts):
+            p = expected[y[row[0]]]
+            assert abs(count - 70_000 * p) < 5 * np.sqrt(70_000 * p)
+
+    def test_noise(self):
+        y = np.repeat([0, 1, 2], 4)
+        cmp = Comparisons.from_classes(y, 1000, random_state=0, noise=0.05)
+        assert (y[cmp.index[:, 0]] != y[cmp.index[:, 1]]).sum() == 50
+
+
+class TestDistances:
+    D = np.array([[0, 1, 2, 4], [1, 0, 2, 5], [2, 2, 0, 6], [4, 5, 6, 0]])
+
+    def test_all_triplets(self):
+        cmp = Comparisons.from_distances(self.D, labels=list("abcd"))
+        expected = {(a, b, c) for a, b, c in itertools.permutations(range(4), 3) if self.D[a, b] < self.D[a, c]}
+        assert _as_set(cmp) == expected
+        assert len(cmp) == len(expected)
+        assert len(cmp) + cmp.dropped["ties"] == 12
+        assert cmp.labels.tolist() == list("abcd")
+
+    def test_all_quadruplets(self):
+        cmp = Comparisons.from_distances(self.D, kind="quadruplets")
+        pairs = list(itertools.combinations(range(4), 2))
+        expected = {p + q for p in pairs for q in pairs if self.D[p] < self.D[q]}
+        assert _as_set(cmp) == expected
+        assert len(cmp) + cmp.dropped["ties"] == 15
+
+    @pytest.mark.parametrize("kind", ["triplets", "quadruplets"])
+    def test_random_ones_are_right_and_as_many_as_asked(self, kind):
+        cmp = Comparisons.from_distances(self.D, 5000, kind=kind, random_state=0)
+        i, j, l, k = cmp.quadruplets().T  # noqa: E741
+        assert (self.D[i, j] < self.D[l, k]).all()
+        assert len(cmp) == 5000
+        # Of the 12 triplets one is a tie, of the 3 distinct-object quadruplets none.
+        assert (cmp.dropped.get("ties", 0) > 0) == (kind == "triplets")
+        if kind == "quadruplets":
+            assert all(len(set(row)) == 4 for row in cmp.index.tolist())
+
+    def test_nearly_symmetric_is_symmetric(self):
+        D = self.D * (1 + 1e-12 * np.triu(np.ones((4, 4))))
+        assert len(Comparisons.from_distances(D)) == 11
+
+
+class TestPoints:
+    @pytest.mark.parametrize("kind", ["triplets", "quadruplets"])
+    def test_agrees_with_the_distance_matrix(self, kind):
+        X = np.random.default_rng(3).normal(size=(50, 3))
+        D = np.linalg.norm(X[:, None] - X[None], axis=-1)
+        cmp = Comparisons.from_points(X, 100_000, kind=kind, random_state=0, labels=[f"o{i}" for i in range(50)])
+        i, j, l, k = cmp.quadruplets().T  # noqa: E741
+        assert (D[i, j] < D[l, k]).all()
+        assert (len(cmp), cmp.n_objects, len(cmp.labels)) == (100_000, 50, 50)
+        assert cmp == Comparisons.from_distances(D, 100_000, kind=kind, random_state=0, labels=cmp.labels)
+
+    @pytest.mark.parametrize(("kind", "width"), [("triplets", 3), ("quadruplets", 4)])
+    def test_every_choice_of_objects_is_as_likely(self, kind, width):
+        cmp = Comparisons.from_points(np.random.default_rng(0).normal(size=(5, 2)), 120_000, kind=kind, random_state=0)
+        counts: dict[tuple, int] = {}
+        for row in cmp.index.tolist():
+            key = (
+                (row[0], *sorted(row[1:]))
+                if width == 3
+                else tuple(sorted([tuple(sorted(row[:2])), tuple(sorted(row[2:]))]))
+            )
+            counts[key] = counts.get(key, 0) + 1
+        n_keys = 5 * 6 if width == 3 else 15
+        assert len(counts) == n_keys
+        p = 1 / n_keys
+        assert all(abs(count - 120_000 * p) < 5 * np.sqrt(120_000 * p) for count in counts.values())
+
+    def test_same_seed_same_bits(self):
+        X = np.random.default_rng(0).normal(size=(20, 2))
+        make = Comparisons.from_points
+        first = make(X, 70_000, random_state=4, noise=0.1)
+        assert first == make(X, 70_000, random_state=4, noise=0.1)
+        assert first == make(X, 70_000, random_state=np.random.default_rng(4), noise=0.1)
+        assert first != make(X, 70_000, random_state=5, noise=0.1)
+        clean = make(X, 70_000, random_state=4)
+        assert (first.index != clean.index).any(axis=1).sum() == 7000
+
+    def test_ties_are_passed_over_and_counted(self):
+        cmp = Comparisons.from_points([[0.0], [1.0], [-1.0], [5.0]], 1000, random_state=0)
+        assert len(cmp) == 1000
+        assert cmp.dropped["ties"] > 0
+        assert (0, 1, 2) not in _as_set(cmp)
+
+
+class TestKnnGraph:
+    @pytest.fixture
+    def graph(self):
+        A = (np.random.default_rng(1).random((9, 9)) < 0.4).astype(int)
+        A[3] = 0  # no neighbours
+        A[4] = 1  # all are neighbours
+        return A
+
+    @staticmethod
+    def _expected(A):
+        triples = itertools.permutations(range(len(A)), 3)
+        return {(i, j, k) for i, j, k in triples if A[i, j] and not A[i, k]}
+
+    @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array, sparse.coo_matrix, sparse.csc_matrix, np.bool_])
+    def test_all(self, graph, convert):
+        cmp = Comparisons.from_knn_graph(convert(graph))
+        assert _as_set(cmp) == self._expected(graph)
+        assert len(cmp) == len(self._expected(graph))
+        assert cmp.dropped == {"self-neighbours": int(np.trace(graph))}
+        assert cmp.n_objects == 9
+
+    def test_random_is_uniform(self, graph):
+        cmp = Comparisons.from_knn_graph(graph, 200_000, random_state=0)
+        rows, counts = np.unique(cmp.index, axis=0, return_counts=True)
+        assert set(map(tuple, rows.tolist())) == self._expected(graph)
+        mean = 200_000 / len(rows)
+        assert (abs(counts - mean) < 5 * np.sqrt(mean)).all()
+
+    def test_explicit_zeros_are_no_neighbours(self):
+        A = sparse.csr_array((np.array([1, 0]), (np.array([0, 0]), np.array([1, 2]))), shape=(3, 3))
+        assert Comparisons.from_knn_graph(A).index.tolist() == [[0, 1, 2]]
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not DATA, reason="NEARER_DATA is not set")
+class TestRealData:
+    @staticmethod
+    def _read(name):
+        with open(Path(DATA) / name, newline="") as file:
+            header, *rows = csv.reader(file)
+        return {column: list(values) for column, values in zip(header, zip(*rows))}
+
+    def test_music_has_17_degenerate_rows(self):
+        table = self._read("music.csv")
+        with pytest.raises(ValueError, match="first of 17 bad rows"):
+            Comparisons.from_labels_table(table)
+        cmp = Comparisons.from_labels_table(table, on_degenerate="drop")
+        assert repr(cmp) == "9,090 triplets over 400 objects"
+        report = cmp.check()
+        assert report.n_degenerate == 17
+        assert report.problems[0] == "17 degenerate rows were dropped."
+
+    def test_material_votes(self):
+        table = self._read("material_train_votes.csv")
+        questions = [table[name] for name in ("anchor", "option_a", "option_b")]
+        votes = np.array([table["votes_a"], table["votes_b"]], dtype=float).T
+        cmp = Comparisons.from_answers(np.array(questions).T, votes)
+        assert cmp.n_objects == 100
+        assert cmp.weights.sum() == votes.sum()
+        assert len(cmp) == np.count_nonzero(votes)
+        report = cmp.check()
+        assert report.weights_are_votes
+        assert report.n_answers == votes.sum()
+        merged: dict[tuple, list[float]] = {}
+        for anchor, a, b, (up, down) in zip(*questions, votes.tolist()):
+            sides = merged.setdefault((anchor, *sorted((a, b))), [0, 0])
+            sides[a > b] += up
+            sides[a < b] += down
+        answered = [sides for sides in merged.values() if sum(sides) > 1]
+        assert report.n_repeated_questions == len(answered)
+        assert len(report.contradictions) == sum(min(sides) > 0 for sides in merged.values())
+        assert report.noise_ceiling == pytest.approx(sum(map(max, answered)) / sum(map(sum, answered)))
