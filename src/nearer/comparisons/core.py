@@ -273,6 +273,23 @@ class Comparisons(Constructors):
         n_objects = max(part.n_objects for part in parts)
         return first._make(Parts(index, n_objects, weights, first.labels, participants, dropped))
 
+    def relabelled(self, labels: Any) -> Comparisons:
+        """The same rows, with the objects numbered as in another list of labels.
+
+        Parameters
+        ----------
+        labels : sequence of str, shape (m,)
+            They come first, in this order; labels of these comparisons that are not among them follow, sorted.
+        """
+        if self.labels is None:
+            raise ValueError("relabelled: these comparisons have no labels")
+        _, first = fields.check_objects(None, labels)
+        assert first is not None
+        together = np.concatenate([first, np.setdiff1d(self.labels, first)])
+        order = np.argsort(together)
+        place = order[np.searchsorted(together, self.labels, sorter=order)].astype(np.int32)
+        return self._with(index=place[self.index], n_objects=len(together), labels=together)
+
     def _answered(self, answers: Any) -> Comparisons:
         return self._make(_answers.answered(self._parts, answers))
 

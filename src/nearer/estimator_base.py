@@ -1,0 +1,350 @@
+"""What all ordinal embeddings share: fit, further fits, prediction, placement, saving."""
+
+from __future__ import annotations
+
+import numbers
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from nearer.comparisons import Comparisons, as_comparisons
+from nearer.losses import get_loss
+from nearer.metrics import comparison_accuracy, comparison_distances
+from nearer.objective import LocalObjective, resolve_jobs
+from nearer.placement import Placement, place_objects
+from nearer.solvers import Callback, Solver, get_solver
+from nearer.starts import best_of_starts
+
+__all__ = ["BaseOrdinalEmbedding"]
+
+
+Start = Callable[[np.random.Generator], np.ndarray]
+"""Makes a starting point (n_objects, n_components)."""
+
+
+def _has_model(estimator: BaseOrdinalEmbedding) -> bool:
+    loss = get_loss(estimator.loss, **(estimator.loss_params or {}))
+    if not loss.has_model:
+        raise AttributeError(f"predict_proba: loss {loss.name!r} is not a probability model; use ckl, ste or tste")
+    return True
+
+
+class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
+    """All of an ordinal embedding but the choice of loss, which subclasses make; see `OrdinalEmbedding`."""
+
+    loss: Any
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        loss_params: dict[str, float] | None = None,
+        solver: str | Solver = "auto",
+        n_init: int = 1,
+        init: Any = "random",
+        n_objects: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.n_components = n_components
+        self.loss_params = loss_params
+        self.solver = solver
+        self.n_init = n_init
+        self.init = init
+        self.n_objects = n_objects
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BaseOrdinalEmbedding:
+        """Find the map.
+
+        Parameters
+        ----------
+        X : Comparisons, int array (N, 3) anchor, near, far or (N, 4) i, j, l, k, or a table of labels
+        y : answers (N,) to X taken as questions: +1 or True means X is right as it stands, -1 or False the opposite
+        sample_weight : (N,), optional
+        """
+        solver = self._check_parameters()
+        comparisons = as_comparisons(X, y, sample_weight, self.n_objects)
+        _warn_unseen(comparisons)
+        n_init = 1 if not isinstance(self.init, str) else int(self.n_init)
+        shape = (comparisons.n_objects, int(self.n_components))
+        self._solve(comparisons, solver, [lambda rng: self._starting_point(rng, shape)] * n_init)
+        self.n_comparisons_at_start_ = len(comparisons)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BaseOrdinalEmbedding:
+        """Take in further comparisons, which may name new objects; without an earlier fit, the same as `fit`.
+
+        Earlier comparisons are not forgotten: they are kept in `comparisons_` (equal ones merged, without who answered)
+        and the map is solved again for all of them, starting from where it is, with new objects first placed as by
+        `place`. A map that began with few answers may sit in a poor place, so once there are twice as many
+        comparisons as at the last random start, `n_init` new random starts compete with the present map.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+            With labels, if the map has labels; numbers from `n_objects_` on are new objects.
+        """
+        if not hasattr(self, "embedding_"):
+            return self.fit(X, y, sample_weight)
+        solver = self._check_parameters()
+        if not hasattr(self, "comparisons_"):
+            raise ValueError("partial_fit: this map was saved without its comparisons, so it cannot be fitted further")
+        if self.embedding_.shape[1] != self.n_components:
+            raise ValueError(
+                f"partial_fit: the map has {self.embedding_.shape[1]} dimensions, "
+                f"n_components is now {self.n_components}"
+            )
+        _, further = self._on_map(X, y, sample_weight)
+        self._refuse_nameless(further, "partial_fit")
+        comparisons = _joined(self.comparisons_, further)
+        if self.n_objects is not None and comparisons.n_objects > self.n_objects:
+            raise ValueError(
+                f"partial_fit: the comparisons are over {comparisons.n_objects:,} objects, "
+                f"n_objects is {self.n_objects:,}"
+            )
+        _warn_unseen(comparisons)
+        shape = (comparisons.n_objects, int(self.n_components))
+        starts: list[Start] = [lambda rng: self._continued(further, shape, rng)]
+        if len(comparisons) >= 2 * self.n_comparisons_at_start_:
+            starts += [lambda rng: rng.normal(size=shape)] * int(self.n_init)
+            self.n_comparisons_at_start_ = len(comparisons)
+        self._solve(comparisons, solver, starts)
+        return self
+
+    def place(self, X: Any, y: Any = None, sample_weight: Any = None, *, n_init: int = 8) -> Placement:
+        """Find places for objects that are not on the map; the map itself stays as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+            Comparisons that name new objects, any number of them, beside known ones or each other. With labels if the
+            map has labels; otherwise numbers from `n_objects_` on are new. Comparisons of known objects alone are left
+            out, and counted.
+        n_init : int
+            Starts; the best is kept for each object (each group, where new objects are compared with each other).
+
+        Returns
+        -------
+        Placement
+        """
+        embedding, comparisons = self._on_map(X, y, sample_weight)
+        self._refuse_nameless(comparisons, "place")
+        rng = _generator(self.random_state)
+        return place_objects(embedding, comparisons, self.loss_, n_init=n_init, rng=rng, n_jobs=self.n_jobs)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        feature_map: Any = None,
+        with_comparisons: bool = True,
+    ) -> None:
+        """Write the fitted map to a file that `nearer.load` reads: arrays and JSON, no code.
+
+        Parameters
+        ----------
+        path : path-like
+            By custom ends in ``.nearer``.
+        force : bool
+            Replace an existing file.
+        feature_map : FeatureMap, optional
+            Saved in the same file, found again as ``feature_map_``; default: the ``feature_map_`` of a loaded model.
+        with_comparisons : bool
+            Also save the comparisons, which `partial_fit` needs.
+        """
+        from nearer.io.model import save_model
+
+        save_model(self, path, force=force, feature_map=feature_map, with_comparisons=with_comparisons)
+
+    def transform(self, X: Any = None) -> np.ndarray:
+        """The map (n_objects, n_components); X is not looked at."""
+        check_is_fitted(self, "embedding_")
+        return self.embedding_
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Find the map and return it, (n_objects, n_components)."""
+        return self.fit(X, y, sample_weight).embedding_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Whether the map satisfies each comparison: bool (N,); ties and objects without a place give False."""
+        near, far = comparison_distances(*self._on_map(X))
+        return near < far
+
+    @available_if(_has_model)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each answer under the model of the loss: (N, 2), columns "far is nearer" and "near is nearer".
+
+        Comparisons with an object without a place get 1/2.
+        """
+        near, far = comparison_distances(*self._on_map(X))
+        yes = np.full(near.shape, 0.5)
+        known = np.isfinite(near) & np.isfinite(far)
+        yes[known] = self.loss_.probability(near[known], far[known])
+        return np.column_stack([1.0 - yes, yes])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Fraction of comparisons that the map satisfies (weighted); parameters as in `fit`.
+
+        Comparisons with an object that has no place on the map count as not satisfied, with a warning.
+        """
+        embedding, comparisons = self._on_map(X, y, sample_weight)
+        lost = np.isnan(embedding).any(axis=1)
+        if lost.any():
+            n_lost = int(lost[comparisons.index].any(axis=1).sum())
+            if n_lost:
+                warnings.warn(
+                    f"{n_lost:,} of {len(comparisons):,} comparisons name an object without a place on the map; "
+                    "they count as not satisfied",
+                    stacklevel=2,
+                )
+        return comparison_accuracy(embedding, comparisons)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the coordinates: x1, x2, ..."""
+        check_is_fitted(self, "embedding_")
+        return np.array([f"x{c + 1}" for c in range(self.embedding_.shape[1])], dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _check_parameters(self) -> Solver:
+        for name in ("n_components", "n_init"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+                raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+        if isinstance(self.init, str) and self.init != "random":
+            raise ValueError(f"init must be 'random' or an array (n_objects, n_components), got {self.init!r}")
+        solver = get_solver(self.solver)
+        if self.max_seconds is not None:
+            solver = replace(solver, max_seconds=self.max_seconds)
+        return solver
+
+    def _solve(self, comparisons: Comparisons, solver: Solver, starts: list[Start]) -> None:
+        """Solve from every start and take over the best result."""
+        loss = get_loss(self.loss, **(self.loss_params or {})).resolve(self.n_components)
+        seen = np.flatnonzero(comparisons.seen)
+        n_jobs = resolve_jobs(self.n_jobs)
+        # Starts side by side use one thread each; a single start uses them all.
+        compact = comparisons if len(seen) == comparisons.n_objects else _renumbered(comparisons, seen)
+        objective = LocalObjective(compact, loss, self.n_components, n_jobs if len(starts) == 1 else 1)
+        generators = _generator(self.random_state).spawn(len(starts))
+        points = [start(rng)[seen] for start, rng in zip(starts, generators)]
+        result = best_of_starts(objective, solver, points, generators, n_jobs, self.callbacks or (), self.verbose)
+
+        embedding = np.full((comparisons.n_objects, self.n_components), np.nan)
+        embedding[seen] = result.embedding - result.embedding.mean(axis=0)
+        self.embedding_ = embedding
+        self.labels_ = comparisons.labels
+        self.n_objects_ = comparisons.n_objects
+        self.n_features_in_ = comparisons.index.shape[1]
+        self.comparisons_ = comparisons
+        self.loss_ = loss
+        self.result_ = result
+        self.objective_ = result.objective
+        self.n_iter_ = result.n_iter
+        self.history_ = result.history
+
+    def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+        if not isinstance(self.init, str):
+            X0 = np.asarray(self.init, dtype=float)
+            if X0.shape != shape:
+                raise ValueError(f"init has shape {X0.shape}, expected {shape}")
+            return X0
+        X0 = rng.normal(size=shape)
+        if self.warm_start and hasattr(self, "embedding_") and self.embedding_.shape[1] == shape[1]:
+            known = self.embedding_[: shape[0]]
+            X0 *= np.nanstd(known)
+            X0[: len(known)] = np.where(np.isnan(known), X0[: len(known)], known)
+        return X0
+
+    def _continued(self, further: Comparisons, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+        """The present map with new objects placed by the further comparisons; where those do not tell, at random."""
+        X0 = rng.normal(scale=np.nanstd(self.embedding_), size=shape)
+        known = self.embedding_
+        if np.isnan(known).any() or shape[0] > len(known):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # objects without a place start at random
+                if np.isnan(_filled(known, shape[0])[further.index]).any():
+                    known = place_objects(known, further, self.loss_, rng=rng, n_jobs=self.n_jobs).full_embedding
+        X0[: len(known)] = np.where(np.isnan(known), X0[: len(known)], known)
+        return X0
+
+    def _on_map(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[np.ndarray, Comparisons]:
+        """The map, with NaN rows for objects it has never heard of, and X as comparisons of its rows."""
+        check_is_fitted(self, "embedding_")
+        comparisons = as_comparisons(X, y, sample_weight)
+        if comparisons.labels is not None:
+            if self.labels_ is None:
+                raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
+            comparisons = comparisons.relabelled(self.labels_)
+        return _filled(self.embedding_, comparisons.n_objects), comparisons
+
+    def _refuse_nameless(self, comparisons: Comparisons, what: str) -> None:
+        if self.labels_ is not None and comparisons.labels is None and comparisons.n_objects > self.n_objects_:
+            raise ValueError(
+                f"{what}: object {comparisons.n_objects - 1} is not on the map, whose {self.n_objects_:,} objects have "
+                "labels; give comparisons with labels, so that new objects have a name"
+            )
+
+
+def _warn_unseen(comparisons: Comparisons) -> None:
+    unseen = np.flatnonzero(~comparisons.seen)
+    if len(unseen):
+        first = int(unseen[0])
+        name = first if comparisons.labels is None else repr(str(comparisons.labels[first]))
+        warnings.warn(
+            f"{len(unseen):,} of {comparisons.n_objects:,} objects occur in no comparison (first: {name}); "
+            "their rows of embedding_ are NaN",
+            stacklevel=3,
+        )
+
+
+def _filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
+    """The map with rows of NaN for objects it does not have."""
+    missing = n_objects - len(embedding)
+    return embedding if missing <= 0 else np.pad(embedding, ((0, missing), (0, 0)), constant_values=np.nan)
+
+
+def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
+    """All comparisons, numbered and named as the further ones, equal rows merged; quadruplets if either has them."""
+    kinds = {earlier.kind, further.kind}
+    n_objects = max(earlier.n_objects, further.n_objects)
+    labels = earlier.labels if further.labels is None else further.labels
+    parts = [
+        Comparisons(part.index if len(kinds) == 1 else part.quadruplets(), n_objects, part.weights, labels)
+        for part in (earlier, further)
+    ]
+    return Comparisons.concat(parts).aggregate()
+
+
+def _renumbered(comparisons: Comparisons, seen: np.ndarray) -> Comparisons:
+    """The same comparisons over the seen objects alone."""
+    number = np.zeros(comparisons.n_objects, dtype=np.int32)
+    number[seen] = np.arange(len(seen), dtype=np.int32)
+    return Comparisons(number[comparisons.index], n_objects=len(seen), weights=comparisons.weights)
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.RandomState):  # scikit-learn's convention
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)

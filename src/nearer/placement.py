@@ -1,0 +1,264 @@
+"""Find places for new objects on a map that stays as it is."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from nearer.comparisons import Comparisons
+from nearer.losses import Loss
+from nearer.metrics import comparison_distances
+from nearer.objective import LocalObjective
+from nearer.solvers import LBFGS
+
+__all__ = ["Placement", "place_objects"]
+
+# What the pull to the centre costs an object at the rim of the map, in units of the loss of one comparison. It keeps
+# objects that were only ever said to be far from everything from flying away, and moves the others next to nothing.
+_PULL = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where new objects go on a map.
+
+    Attributes
+    ----------
+    embedding : float64 array (n_new, n_components)
+        A place for each new object; NaN for objects that nothing ties to the map.
+    objects : int array (n_new,)
+        Rows of `full_embedding` that are new.
+    labels : array (n_new,) of str, or None
+    n_comparisons, n_satisfied : int arrays (n_new,)
+        Comparisons that name the object, and those of them that hold on the map.
+    n_unused : int
+        Comparisons given that name no new object.
+    full_embedding : float64 array (n_objects, n_components)
+        The map with the new objects added; the rows of the known ones are what they were.
+    full_labels : array (n_objects,) of str, or None
+    """
+
+    embedding: np.ndarray
+    objects: np.ndarray
+    labels: np.ndarray | None
+    n_comparisons: np.ndarray
+    n_satisfied: np.ndarray
+    n_unused: int
+    full_embedding: np.ndarray
+    full_labels: np.ndarray | None
+
+    @property
+    def satisfied(self) -> np.ndarray:
+        """Fraction of each new object's comparisons that hold, array (n_new,)."""
+        return self.n_satisfied / self.n_comparisons
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns of a table, one row for each new object."""
+        names = self.objects if self.labels is None else self.labels
+        table = {"object": names.tolist()}
+        table |= {f"x{c + 1}": self.embedding[:, c].tolist() for c in range(self.embedding.shape[1])}
+        return table | {"n_comparisons": self.n_comparisons.tolist(), "n_satisfied": self.n_satisfied.tolist()}
+
+    def __repr__(self) -> str:
+        placed = int(np.isfinite(self.embedding).all(axis=1).sum())
+        mean = f", {self.satisfied.mean():.1%} of their comparisons hold" if len(self.objects) else ""
+        return f"Placement: {placed:,} of {len(self.objects):,} new objects placed{mean}"
+
+
+class _FreeRows:
+    """An objective as a function of some rows of the map alone, with a weak pull of each towards the centre."""
+
+    def __init__(self, objective: LocalObjective, X: np.ndarray, free: np.ndarray, pull: float, centre: np.ndarray):
+        self.objective, self.X, self.free, self.pull, self.centre = objective, X, free, pull, centre
+        self.n_objects, self.n_components = len(free), X.shape[1]
+        self.n_comparisons = objective.n_comparisons
+
+    def filled(self, rows: np.ndarray) -> np.ndarray:
+        X = self.X.copy()
+        X[self.free] = rows
+        return X
+
+    def value(self, rows: np.ndarray) -> float:
+        return self.objective.value(self.filled(rows)) + self.pull * float(np.sum((rows - self.centre) ** 2))
+
+    def value_and_gradient(self, rows: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = self.objective.value_and_gradient(self.filled(rows))
+        away = rows - self.centre
+        return value + self.pull * float(np.sum(away**2)), gradient[self.free] + 2.0 * self.pull * away
+
+    def error(self, rows: np.ndarray) -> float:
+        return self.objective.error(self.filled(rows))
+
+
+def place_objects(
+    embedding: np.ndarray,
+    comparisons: Comparisons,
+    loss: Loss,
+    *,
+    n_init: int = 8,
+    rng: np.random.Generator | None = None,
+    n_jobs: int | None = None,
+) -> Placement:
+    """Place the objects that the map does not know, from comparisons among them and with known ones.
+
+    The loss of all comparisons that name a new object is minimised over the new objects' places. Objects that no chain
+    of comparisons joins are independent: each such group keeps the best of its own starts.
+
+    Parameters
+    ----------
+    embedding : array (n, n_components)
+        The map. Objects with a row of NaN have no place, and count as new if a comparison names them.
+    comparisons : Comparisons
+        Objects numbered as the rows of the map; numbers from n on are new.
+    loss : Loss, with its parameters resolved
+    n_init : int
+        Starting points: the first is the centre of what each object is said to be near, the others are places of known
+        objects drawn at random.
+    rng : Generator or None
+    n_jobs : int or None
+        Threads; the result does not depend on it.
+
+    Returns
+    -------
+    Placement
+    """
+    if n_init < 1:
+        raise ValueError(f"n_init: got {n_init}, expected at least 1")
+    rng = np.random.default_rng(rng)
+    full = np.full((max(comparisons.n_objects, len(embedding)), embedding.shape[1]), np.nan)
+    full[: len(embedding)] = embedding
+    homeless = np.isnan(full).any(axis=1)
+    if homeless.all():
+        raise ValueError("place: no object of the map has a place")
+    named = homeless[comparisons.index]
+    used = named.any(axis=1)
+    new = np.zeros(len(full), dtype=bool)
+    new[np.unique(comparisons.index[named])] = True
+    if not used.any():
+        raise ValueError(f"place: none of the {len(comparisons):,} comparisons names an object that is not on the map")
+    if comparisons.weights is not None:
+        used &= comparisons.weights > 0  # a selection may not be without weight
+    if not used.any():
+        raise ValueError("place: all comparisons that name an object that is not on the map have weight 0")
+    rows = comparisons[used]
+
+    objects = np.flatnonzero(new)
+    group, anchored = _groups(rows, new, objects)
+    if not anchored.all():
+        warnings.warn(
+            f"{int((~anchored[group]).sum()):,} of {len(objects):,} new objects are compared with no object of the "
+            "map, not even through others: they get no place",
+            stacklevel=3,
+        )
+    tied = anchored[group]
+    if tied.any():
+        row_group = _group_of_rows(rows, objects, group, len(full))
+        placed = _solve(full, rows[anchored[row_group]], loss, objects[tied], group[tied], n_init, rng, n_jobs)
+        full[objects[tied]] = placed
+    counts, satisfied = _counts(full, comparisons[named.any(axis=1)], objects)
+    return Placement(
+        embedding=full[objects],
+        objects=objects,
+        labels=None if comparisons.labels is None else comparisons.labels[objects],
+        n_comparisons=counts,
+        n_satisfied=satisfied,
+        n_unused=int(len(comparisons) - named.any(axis=1).sum()),
+        full_embedding=full,
+        full_labels=comparisons.labels,
+    )
+
+
+def _groups(rows: Comparisons, new: np.ndarray, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The group of each new object (those joined by comparisons), and which groups are tied to the map.
+
+    A group is tied if some distance between one of its objects and a known one is compared with anything.
+    """
+    number = np.full(len(new), -1)
+    number[objects] = np.arange(len(objects))
+    index = rows.quadruplets()
+    edges = [index[:, [a, b]] for a in range(4) for b in range(a)]
+    pairs = np.concatenate([edge[new[edge].all(axis=1)] for edge in edges])
+    graph = coo_matrix((np.ones(len(pairs)), number[pairs].T), shape=(len(objects),) * 2)
+    n_groups, group = connected_components(graph, directed=False)
+    tied = np.zeros(n_groups, dtype=bool)
+    for pair in (index[:, :2], index[:, 2:]):
+        mixed = pair[new[pair].sum(axis=1) == 1]
+        tied[group[number[mixed[new[mixed]]]]] = True
+    return group, tied
+
+
+def _group_of_rows(rows: Comparisons, objects: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
+    """The group of each comparison: all its new objects are of one."""
+    number = np.full(n, -1)
+    number[objects] = group
+    return number[rows.index].max(axis=1)
+
+
+def _solve(
+    full: np.ndarray,
+    rows: Comparisons,
+    loss: Loss,
+    objects: np.ndarray,
+    group: np.ndarray,
+    n_init: int,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+) -> np.ndarray:
+    """Places (len(objects), d); all groups are solved together, from starts that are chosen group by group."""
+    involved = np.flatnonzero(rows.seen)
+    number = np.zeros(len(full), dtype=np.int32)
+    number[involved] = np.arange(len(involved), dtype=np.int32)
+    small = Comparisons(number[rows.index], n_objects=len(involved), weights=rows.weights)
+    known = full[np.isfinite(full).all(axis=1)]
+    centre = known.mean(axis=0)
+    rim = max(float(np.max(np.sum((known - centre) ** 2, axis=1))), np.finfo(float).tiny)
+    weight = len(rows) if rows.weights is None else float(rows.weights.sum())
+    local = LocalObjective(small, loss, full.shape[1], n_jobs)
+    objective = _FreeRows(local, full[involved], number[objects], _PULL / (rim * weight), centre)
+    _, group = np.unique(group, return_inverse=True)
+    row_group = _group_of_rows(rows, objects, group, len(full))
+
+    best = np.full(group.max() + 1, np.inf)
+    X = np.empty((len(objects), full.shape[1]))
+    for start in range(n_init):
+        X0 = _near_centres(full, rows, objects, centre) if start == 0 else known[rng.integers(len(known), size=len(X))]
+        X0 = X0 + rng.normal(scale=0.01 * np.sqrt(rim), size=X0.shape)
+        found = LBFGS().solve(objective, X0).embedding
+        value = _group_values(objective.filled(found), small, loss, row_group)
+        better = value < best
+        best[better] = value[better]
+        X[better[group]] = found[better[group]]
+    return LBFGS().solve(objective, X).embedding
+
+
+def _near_centres(full: np.ndarray, rows: Comparisons, objects: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """For each new object, the mean of the known ones that it is said to be near; the centre if there are none."""
+    pairs = rows.quadruplets()[:, :2]
+    pairs = np.concatenate([pairs, pairs[:, ::-1]])
+    pairs = pairs[np.isnan(full[pairs[:, 0]]).any(axis=1) & np.isfinite(full[pairs[:, 1]]).all(axis=1)]
+    count = np.bincount(pairs[:, 0], minlength=len(full))[objects, None]
+    total = np.zeros_like(full)
+    np.add.at(total, pairs[:, 0], full[pairs[:, 1]])
+    return np.where(count > 0, total[objects] / np.maximum(count, 1), centre)
+
+
+def _group_values(X: np.ndarray, rows: Comparisons, loss: Loss, row_group: np.ndarray) -> np.ndarray:
+    """Total loss of the comparisons of each group."""
+    value = loss.terms(*comparison_distances(X, rows))[0]
+    return np.bincount(row_group, weights=value if rows.weights is None else value * rows.weights)
+
+
+def _counts(full: np.ndarray, rows: Comparisons, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many comparisons name each object, and how many of them hold."""
+    near, far = comparison_distances(full, rows)
+    index = np.sort(rows.index, axis=1)
+    index[:, 1:][index[:, 1:] == index[:, :-1]] = -1  # an object named twice in a row counts once
+    holds = np.broadcast_to((near < far)[:, None], index.shape)
+    total = np.bincount(index[index >= 0], minlength=len(full))
+    held = np.bincount(index[(index >= 0) & holds], minlength=len(full))
+    return total[objects], held[objects]

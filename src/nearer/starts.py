@@ -1,0 +1,56 @@
+"""Several starting points, the best result kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from nearer.solvers import Callback, Result, Solver
+from nearer.solvers.monitor import ProgressLines
+
+__all__ = ["best_of_starts", "in_threads"]
+
+
+def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
+    """``[task(0), ..., task(count - 1)]``, on at most `n_jobs` threads; the compiled loops run side by side."""
+    if min(n_jobs, count) <= 1:
+        return [task(number) for number in range(count)]
+    with ThreadPoolExecutor(min(n_jobs, count)) as pool:
+        return list(pool.map(task, range(count)))
+
+
+def best_of_starts(
+    objective: Any,
+    solver: Solver,
+    starts: Sequence[np.ndarray],
+    generators: Sequence[np.random.Generator],
+    n_jobs: int = 1,
+    callbacks: Sequence[Callback] = (),
+    verbose: int = 0,
+) -> Result:
+    """Solve from every starting point; the result with the lowest objective is kept, the first of equals.
+
+    Parameters
+    ----------
+    objective : see `nearer.objective`
+    solver : Solver
+    starts : arrays (n, d)
+    generators : one for each start, for everything random in its run
+    n_jobs : starts run side by side
+    callbacks : of every run
+    verbose : 1 shows progress about twice a second, 2 every epoch
+    """
+
+    def run(number: int) -> Result:
+        watching = list(callbacks)
+        if verbose:
+            prefix = "nearer" if len(starts) == 1 else f"nearer: start {number + 1} of {len(starts)}"
+            watching.append(ProgressLines(objective, every=0.5 if verbose == 1 else 0.0, prefix=prefix))
+        return solver.solve(objective, starts[number], generators[number], watching)
+
+    results = in_threads(run, len(starts), n_jobs)
+    return min(results, key=lambda result: math.inf if math.isnan(result.objective) else result.objective)
