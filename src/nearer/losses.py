@@ -7,7 +7,7 @@ distances: no exponential of a large positive number is ever formed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
@@ -236,10 +236,11 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
     if not isinstance(loss, str) or _ALIASES.get(loss, loss) not in _LOSSES:
         raise ValueError(f"unknown loss {loss!r}; expected one of: {', '.join([*_LOSSES, *_ALIASES])}")
     cls = _LOSSES[_ALIASES.get(loss, loss)]
-    unknown = sorted(set(params) - set(cls.__dataclass_fields__))
+    known = [field.name for field in fields(cls)]
+    unknown = sorted(set(params) - set(known))
     if unknown:
-        known = ", ".join(cls.__dataclass_fields__) or "none"
-        raise ValueError(f"loss {loss!r} has no parameter {', '.join(unknown)}; its parameters: {known}")
+        names = ", ".join(known) or "none"
+        raise ValueError(f"loss {loss!r} has no parameter {', '.join(unknown)}; its parameters: {names}")
     return cls(**params)
 
 

@@ -267,7 +267,7 @@ def _read_only(a: np.ndarray) -> np.ndarray:
 def _mean_one(weights: np.ndarray | None) -> np.ndarray:
     if weights is None:
         return np.empty(0)
-    relative = np.asarray(weights, dtype=np.float64) / weights.max()  # the sum of huge weights would overflow
+    relative = np.asarray(weights, dtype=np.float64) / weights.max()  # equal weights become exactly one
     return np.ascontiguousarray(relative * (relative.shape[0] / relative.sum()))
 
 

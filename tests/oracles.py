@@ -1,0 +1,158 @@
+"""Slow, independent re-derivations of what the engine computes, in plain NumPy.
+
+Nothing here is taken from `nearer`: losses are written from their definitions in extended precision, slopes come from
+complex-step differentiation instead of formulas, and every sum is over explicit rows. Comparisons are quadruplets
+(N, 4) of i, j, l, k meaning d(i, j) < d(l, k); a triplet (a, b, c) is (a, b, a, c).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+LOSSES = ("hinge", "ckl", "ste", "tste", "soe")
+
+
+def as_quadruplets(index):
+    """Rows (N, 3) or (N, 4) as quadruplets (N, 4)."""
+    index = np.asarray(index, dtype=int)
+    return index if index.shape[1] == 4 else np.column_stack([index[:, 0], index[:, 1], index[:, 0], index[:, 2]])
+
+
+def _softplus(z):
+    """log(1 + exp(z)) for real or complex z, without overflow."""
+    return np.where(z.real > 0, z, 0) + np.log1p(np.exp(np.where(z.real > 0, -z, z)))
+
+
+def loss(name, near, far, param):
+    """One loss at squared distances near, far (arrays, real or complex)."""
+    if name == "hinge":
+        margin = 1 + near - far
+        return np.where(margin.real > 0, margin, 0)
+    if name == "ckl":
+        return np.log1p((near + param) / (far + param))
+    if name == "ste":
+        return _softplus(near - far)
+    if name == "tste":
+        return _softplus((param + 1) / 2 * np.log((1 + near / param) / (1 + far / param)))
+    if name == "soe":
+        margin = 1 + np.sqrt(near) - np.sqrt(far)
+        return np.where(margin.real > 0, margin, 0) ** 2
+    raise KeyError(name)
+
+
+def terms(name, near, far, param):
+    """Value and both slopes (by complex steps) at squared distances; float64 arrays."""
+    near = np.atleast_1d(np.asarray(near, dtype=np.longdouble))
+    far = np.atleast_1d(np.asarray(far, dtype=np.longdouble))
+    h = np.longdouble(1e-30)
+    value = loss(name, near, far, param)
+    with np.errstate(all="ignore"):  # sqrt has no slope at 0; that case is set below
+        d_near = loss(name, near + 1j * h, far + 0j, param).imag / h
+        d_far = loss(name, near + 0j, far + 1j * h, param).imag / h
+    if name == "soe":  # by convention a distance of zero has no direction
+        d_near, d_far = np.where(near == 0, 0, d_near), np.where(far == 0, 0, d_far)
+    return tuple(np.asarray(a, dtype=float) for a in (value.real, d_near, d_far))
+
+
+def squared_distances(X, Q):
+    """Squared distances (N,), (N,) of the near and far pairs of Q (N, 4) at points X (n, d)."""
+    near = np.array([np.sum((X[i] - X[j]) ** 2) for i, j, _, _ in Q])
+    far = np.array([np.sum((X[l] - X[k]) ** 2) for _, _, l, k in Q])  # noqa: E741
+    return near, far
+
+
+def shares(weights, n):
+    """Weights (n,) divided by their mean; ones for None."""
+    return np.ones(n) if weights is None else np.asarray(weights, float) / np.mean(weights)
+
+
+def value(name, param, Q, weights, X):
+    """F(X), the weighted mean of the losses."""
+    return float(np.mean(shares(weights, len(Q)) * terms(name, *squared_distances(X, Q), param)[0]))
+
+
+def row_gradient(name, param, row, X):
+    """Gradient (n, d) of the loss of one comparison, dense."""
+    i, j, l, k = row  # noqa: E741
+    near, far = squared_distances(X, [row])
+    _, a, b = terms(name, near, far, param)
+    g = np.zeros_like(X)
+    g[i] += 2 * a[0] * (X[i] - X[j])
+    g[j] += 2 * a[0] * (X[j] - X[i])
+    g[l] += 2 * b[0] * (X[l] - X[k])
+    g[k] += 2 * b[0] * (X[k] - X[l])
+    return g
+
+
+def gradient(name, param, Q, weights, X):
+    """Gradient (n, d) of F."""
+    scale = shares(weights, len(Q))
+    return sum(s * row_gradient(name, param, row, X) for s, row in zip(scale, Q)) / len(Q)
+
+
+def error(Q, weights, X):
+    """Weighted share of comparisons without near < far."""
+    near, far = squared_distances(X, Q)
+    return float(np.mean(shares(weights, len(Q)) * ~(near < far)))
+
+
+def numeric_gradient(f, X, h=1e-5):
+    """Central differences of a scalar function of X (n, d), fourth order."""
+    G = np.empty_like(X)
+    for at in np.ndindex(X.shape):
+        E = np.zeros_like(X)
+        E[at] = h
+        G[at] = (8 * (f(X + E) - f(X - E)) - (f(X + 2 * E) - f(X - 2 * E))) / (12 * h)
+    return G
+
+
+def dense_svrg(name, param, Q, weights, X, snapshot, step, draws):
+    """All iterates (T + 1, n, d) of SVRG from X, every step applied to the whole matrix."""
+    scale = shares(weights, len(Q))
+    g = gradient(name, param, Q, weights, snapshot)
+    path = [X]
+    for p in draws:
+        here = scale[p] * row_gradient(name, param, Q[p], path[-1])
+        there = scale[p] * row_gradient(name, param, Q[p], snapshot)
+        path.append(path[-1] - step * (here - there + g))
+    return np.array(path)
+
+
+def sgd(name, param, Q, weights, X, steps, draws):
+    """All iterates (T + 1, n, d) of stochastic gradient descent with the given steps (T,)."""
+    scale = shares(weights, len(Q))
+    path = [X]
+    for eta, p in zip(steps, draws):
+        path.append(path[-1] - eta * scale[p] * row_gradient(name, param, Q[p], path[-1]))
+    return np.array(path)
+
+
+def pair_matrix(i, j, n):
+    """E (n, n) with <E, K> = K_ii + K_jj - 2 K_ij for symmetric K."""
+    e = np.zeros(n)
+    e[i] += 1
+    e[j] -= 1
+    return np.outer(e, e)
+
+
+def gram_value_and_gradient(name, param, Q, weights, K):
+    """The objective as a function of a Gram matrix K (n, n): value, gradient (n, n), slopes (N,)."""
+    scale = shares(weights, len(Q))
+    n = len(K)
+    near = np.array([np.sum(pair_matrix(i, j, n) * K) for i, j, _, _ in Q])
+    far = np.array([np.sum(pair_matrix(l, k, n) * K) for _, _, l, k in Q])  # noqa: E741
+    f, a, b = terms(name, near, far, param)
+    G = np.zeros((n, n))
+    for s, slope_near, slope_far, (i, j, l, k) in zip(scale, a, b, Q):  # noqa: E741
+        G += s * (slope_near * pair_matrix(i, j, n) + slope_far * pair_matrix(l, k, n))
+    return float(np.mean(scale * f)), G / len(Q), a
+
+
+def hessian(gradient_of, X, h=1e-5):
+    """Hessian (nd, nd) by central differences of a gradient function."""
+    H = np.empty((X.size, X.size))
+    for column, at in enumerate(np.ndindex(X.shape)):
+        E = np.zeros_like(X)
+        E[at] = h
+        H[:, column] = ((gradient_of(X + E) - gradient_of(X - E)) / (2 * h)).ravel()
+    return 0.5 * (H + H.T)

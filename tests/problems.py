@@ -1,0 +1,70 @@
+"""Small problems that the tests of the engine share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nearer.comparisons import Comparisons
+from nearer.losses import get_loss
+from nearer.objective import LocalObjective
+from oracles import as_quadruplets
+
+FORMS = ("triplets", "quadruplets", "weighted triplets", "weighted quadruplets")
+
+
+@dataclass
+class Problem:
+    """An objective with the same data in the form that `oracles` takes."""
+
+    objective: LocalObjective
+    Q: np.ndarray
+    weights: np.ndarray | None
+    X: np.ndarray
+
+    @property
+    def oracle(self):
+        """First arguments of the oracle functions."""
+        return self.objective.loss.name, self.objective.loss.param, self.Q, self.weights
+
+
+def random_rows(form, n, size, rng):
+    """Legal random comparisons (size, 3 or 4), in which any two of the four objects may coincide."""
+    rows = []
+    while len(rows) < size:
+        i, j, l, k = rng.integers(n, size=4)  # noqa: E741
+        if "triplets" in form:
+            if len({i, j, k}) == 3:
+                rows.append((i, j, k))
+        elif i != j and l != k and {i, j} != {l, k}:
+            rows.append((i, j, l, k))
+    return np.array(rows)
+
+
+def random_problem(loss, form="triplets", n=9, d=3, size=40, seed=0, spread=0.6):
+    """Random comparisons and points; weights include a zero."""
+    rng = np.random.default_rng(seed)
+    rows = random_rows(form, n, size, rng)
+    weights = None
+    if form.startswith("weighted"):
+        weights = rng.uniform(0.2, 3.0, size)
+        weights[0] = 0.0
+    comparisons = Comparisons(rows, n_objects=n, weights=weights)
+    objective = LocalObjective(comparisons, get_loss(loss), d, n_jobs=1)
+    return Problem(objective, as_quadruplets(rows), weights, rng.normal(scale=spread, size=(n, d)))
+
+
+def noisy_problem(loss, form="triplets", n=15, d=2, size=700, noise=0.15, seed=1):
+    """True distances with some answers swapped, so that minima are finite; starts near the truth."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(n, d))
+    rows = random_rows(form, n, size, rng)
+    Q = as_quadruplets(rows)
+    near = np.sum((truth[Q[:, 0]] - truth[Q[:, 1]]) ** 2, axis=1)
+    far = np.sum((truth[Q[:, 2]] - truth[Q[:, 3]]) ** 2, axis=1)
+    weights = rng.uniform(0.5, 2.0, size) if form.startswith("weighted") else None
+    comparisons = Comparisons(rows, n_objects=n, weights=weights).flipped((near > far) ^ (rng.random(size) < noise))
+    objective = LocalObjective(comparisons, get_loss(loss), d, n_jobs=1)
+    X0 = truth + 0.3 * rng.normal(size=truth.shape)
+    return Problem(objective, as_quadruplets(comparisons.index), weights, X0)

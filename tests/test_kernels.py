@@ -1,0 +1,103 @@
+"""Compiled kernels against NumPy oracles, comparison by comparison."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import oracles
+from nearer import kernels
+from nearer.losses import get_loss
+from problems import FORMS, random_problem
+
+LOSSES = oracles.LOSSES
+
+
+def _arrays(problem):
+    index = np.ascontiguousarray(problem.objective.comparisons.index)
+    weights = problem.weights
+    scale = np.empty(0) if weights is None else oracles.shares(weights, len(weights))
+    return index, scale, problem.objective.loss.kind, problem.objective.loss.param
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_blocks_match_oracle(loss, form):
+    problem = random_problem(loss, form, seed=3)
+    index, scale, kind, param = _arrays(problem)
+    start, stop = 7, 31
+    Q, X = problem.Q[start:stop], problem.X
+    share = oracles.shares(problem.weights, len(problem.Q))[start:stop]
+    f, a, b = oracles.terms(loss, *oracles.squared_distances(X, Q), param)
+    G, d_near, d_far = np.ones_like(X), np.full(len(index), -7.0), np.full(len(index), -7.0)
+    total = kernels.gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far)
+    assert total == pytest.approx(np.sum(share * f), rel=1e-12)
+    assert kernels.value_block(index, scale, kind, param, X, start, stop) == pytest.approx(total, rel=1e-12)
+    np.testing.assert_allclose(d_near[start:stop], share * a, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(d_far[start:stop], share * b, rtol=1e-12, atol=1e-15)
+    assert (d_near[:start] == -7).all()
+    assert (d_far[stop:] == -7).all()
+    expected = 1.0 + sum(s * oracles.row_gradient(loss, param, row, X) for s, row in zip(share, Q))
+    np.testing.assert_allclose(G, expected, rtol=1e-11, atol=1e-12)
+    near, far = oracles.squared_distances(X, Q)
+    assert kernels.satisfied_block(index, scale, X, start, stop) == pytest.approx(np.sum(share * (near < far)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", ["hinge", "ckl", "ste"])
+def test_gram_block_matches_oracle(loss, form):
+    problem = random_problem(loss, form, seed=4)
+    index, scale, kind, param = _arrays(problem)
+    K = problem.X @ problem.X.T
+    G, slopes = np.zeros_like(K), np.empty(len(index))
+    total = kernels.gram_block(index, scale, kind, param, K, 0, len(index), G, slopes)
+    value, gradient, a = oracles.gram_value_and_gradient(*problem.oracle, K)
+    assert total / len(index) == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(G / len(index), gradient, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(slopes, a, rtol=1e-10)
+    np.testing.assert_array_equal(G, G.T)
+
+
+def test_ties_and_nan_are_not_satisfied():
+    index = np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [4, 0, 1]], dtype=np.int32)
+    X = np.array([[0.0], [1.0], [-1.0], [2.0], [np.nan]])
+    assert kernels.satisfied_block(index, np.empty(0), X, 0, 4) == 2  # a tie, two right, one NaN
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 97, 10_000])
+def test_draw_is_in_range_and_uniform(n):
+    drawn = kernels.draw_many(12345, 0, 200_000, n)
+    assert drawn.min() >= 0
+    assert drawn.max() < n
+    counts = np.bincount(drawn, minlength=n)
+    assert len(counts) == n
+    if n > 1:
+        assert stats.chisquare(counts).pvalue > 1e-4
+
+
+def test_draw_is_uniform_over_seeds_and_successive_draws_are_independent():
+    first = np.array([kernels.draw(seed, 0, 10) for seed in range(50_000)])
+    assert stats.chisquare(np.bincount(first, minlength=10)).pvalue > 1e-4
+    drawn = kernels.draw_many(7, 0, 100_001, 5)
+    pairs = np.bincount(drawn[:-1] * 5 + drawn[1:], minlength=25)
+    assert stats.chisquare(pairs).pvalue > 1e-4
+
+
+def test_draw_depends_on_seed_and_step_alone():
+    whole = kernels.draw_many(99, 0, 1000, 313)
+    np.testing.assert_array_equal(whole[400:], kernels.draw_many(99, 400, 600, 313))
+    np.testing.assert_array_equal(whole, [kernels.draw(99, t, 313) for t in range(1000)])
+    assert (whole != kernels.draw_many(100, 0, 1000, 313)).mean() > 0.9
+    largest = 2**63 - 1
+    assert 0 <= kernels.draw(largest, 2**40, 2**31 - 1) < 2**31 - 1
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, "smoothed hinge"])
+def test_scalar_and_array_forms_agree(loss):
+    found = get_loss("hinge").smoothed(0.3) if loss == "smoothed hinge" else get_loss(loss).resolve(4)
+    near, far = np.random.default_rng(0).gamma(1.0, size=(2, 50))
+    value, d_near, d_far = found.terms(near, far)
+    for p in range(50):
+        got = kernels.loss_terms(found.kind, found.param, near[p], far[p])
+        assert got == pytest.approx((value[p], d_near[p], d_far[p]), rel=1e-13)
