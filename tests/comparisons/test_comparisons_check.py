@@ -81,6 +81,8 @@ def test_quadruplets_answered_both_ways_in_any_spelling():
         ((0, 1, 1, 2), 1, 1),
         ((0, 1, 2, 3), 2, 1),
     ]
+    once = Comparisons([[0, 1, 1, 2]]).check(n_components=1)
+    assert once.too_few == {0: 1, 1: 1, 2: 1}  # 1 occurs twice, in one question
     assert report.too_few == {3: 1}  # 0, 1, 2 occur in both questions, 1 twice in one of them
 
 

@@ -38,6 +38,8 @@ class TestLabelsTable:
             frame.astype(object),
             arrow.cast(pa.schema([(n, pa.large_string()) for n in names])),
         ]
+        if hasattr(np.dtypes, "StringDType"):
+            tables.append(array.astype(np.dtypes.StringDType()))
         for table in tables:
             assert Comparisons.from_labels_table(table) == expected
 

@@ -126,7 +126,7 @@ def components(index: np.ndarray, n_objects: int, seen: np.ndarray) -> list[np.n
     list of ndarrays of int
         The objects of each component, the largest component first.
     """
-    from scipy.sparse import coo_array
+    from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
     label, n_labels = np.arange(n_objects), n_objects
@@ -136,7 +136,7 @@ def components(index: np.ndarray, n_objects: int, seen: np.ndarray) -> list[np.n
         starts = np.tile(block[:, 0], block.shape[1] - 1)
         apart = starts != ends
         if apart.any():
-            links = coo_array((np.ones(int(apart.sum()), bool), (starts[apart], ends[apart])), (n_labels, n_labels))
+            links = coo_matrix((np.ones(int(apart.sum()), bool), (starts[apart], ends[apart])), (n_labels, n_labels))
             n_labels, joined = connected_components(links, directed=False)
             label = joined[label]
     members = np.flatnonzero(seen)

@@ -190,16 +190,16 @@ def from_knn_graph(A: Any, n_comparisons: Any, rng: np.random.Generator, labels:
     from scipy import sparse
 
     if not sparse.issparse(A):
-        A = sparse.csr_array(_as_square(A, "graph"))
+        A = sparse.csr_matrix(_as_square(A, "graph"))
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"graph: got shape {A.shape}, expected a square matrix")
     n = A.shape[0]
-    graph = sparse.coo_array(A)
+    graph = sparse.coo_matrix(A)
     if np.isnan(graph.data).any():
         raise ValueError("graph: got an entry that is not a number")
     graph.sum_duplicates()
     linked = graph.data != 0
-    row, column = graph.coords[0][linked].astype(np.int64), graph.coords[1][linked].astype(np.int64)
+    row, column = graph.row[linked].astype(np.int64), graph.col[linked].astype(np.int64)
     loops = row == column
     row, column = row[~loops], column[~loops]
     order = np.lexsort((column, row))

@@ -53,7 +53,8 @@ def _dictionary(column: Any, name: Hashable, what: str) -> Any:
     import pyarrow as pa
 
     if not isinstance(column, pa.Array | pa.ChunkedArray):
-        column = np.ascontiguousarray(column) if isinstance(column, np.ndarray) else column
+        if isinstance(column, np.ndarray):
+            column = column.astype(object) if column.dtype.kind == "T" else np.ascontiguousarray(column)
         try:
             column = pa.array(column, from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError) as error:
@@ -71,10 +72,10 @@ def _dictionary(column: Any, name: Hashable, what: str) -> Any:
         count = f" (first of {chunked.null_count:,} missing)" if chunked.null_count > 1 else ""
         raise ValueError(f"{_column(name)}row {row} has no {what}{count}")
     kind = chunked.type
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
     if not (text or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise ValueError(f"{_column(name)}got type {kind}, expected text or integers")
-    if kind == pa.string_view():
+    if str(kind) == "string_view":
         chunked = chunked.cast(pa.large_string())
     encoded = chunked.dictionary_encode().combine_chunks()
     return encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
@@ -147,7 +148,7 @@ def holds_labels(values: Any) -> bool:
     except ValueError:  # ragged; whoever takes it as indices says so
         return False
     return any(
-        column.dtype.kind == "U" or (column.dtype.kind == "O" and column.size > 0 and isinstance(column.flat[0], str))
+        column.dtype.kind in "UT" or (column.dtype.kind == "O" and column.size > 0 and isinstance(column.flat[0], str))
         for column in columns
     )
 

@@ -137,7 +137,7 @@ def _as_matrix(values: Any, form: Form) -> np.ndarray:
         ) from error
     if rows.size == 0 and rows.ndim in (1, 2):
         raise ValueError(f"{form.name}: no rows, expected at least one")
-    if rows.dtype.kind in "US":
+    if rows.dtype.kind in "UST":
         raise ValueError(
             f"{form.name}: got text (dtype {rows.dtype}), expected integers; for labels use from_labels_table"
         )
