@@ -157,7 +157,8 @@ class CheckReport:
             lines.append(
                 f"  noise ceiling: at most {_percent(self.noise_ceiling)} of the answers to the repeated questions can "
                 f"be satisfied; for new answers the best accuracy is on average between "
-                f"{_percent(self.noise_ceiling_low)} and {_percent(self.noise_ceiling)} ({self.n_repeated_answers:,.0f} answers)"
+                f"{_percent(self.noise_ceiling_low)} and {_percent(self.noise_ceiling)} "
+                f"({self.n_repeated_answers:,.0f} answers)"
             )
         seen = self.n_objects - len(self.unseen)
         groups = _count(len(self.components), "connected group", "connected groups")
