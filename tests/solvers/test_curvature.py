@@ -1,0 +1,69 @@
+"""Lipschitz estimates against known Hessians; the theorem's bound by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import oracles
+from nearer.objective import Snapshot
+from nearer.solvers.curvature import curvature_along_gradient, estimate_lipschitz, theorem_inner_steps
+from problems import random_problem
+
+
+class _Quadratic:
+    """``x^T A x / 2`` for a symmetric A (n, n)."""
+
+    def __init__(self, A):
+        self.A = A
+
+    def value_and_gradient(self, X):
+        return 0.5 * float(np.vdot(X, self.A @ X)), self.A @ X
+
+
+def test_lipschitz_estimate_is_the_largest_curvature():
+    rng = np.random.default_rng(0)
+    Z = np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    A = Z @ np.diag([-5.0, 3.0, 2.0, 1.0, 0.5, 0.0]) @ Z.T  # the largest one is negative
+    X = rng.normal(size=(6, 1))
+    assert estimate_lipschitz(_Quadratic(A), X, rng, 60) == pytest.approx(5.0, rel=1e-6)
+    assert estimate_lipschitz(_Quadratic(np.zeros((6, 6))), X, rng) == 0.0
+    with pytest.raises(ValueError, match="n_iter"):
+        estimate_lipschitz(_Quadratic(A), X, rng, 0)
+
+
+@pytest.mark.parametrize("loss", ["ckl", "ste", "tste"])
+def test_lipschitz_estimate_matches_the_whole_hessian(loss):
+    problem = random_problem(loss, "quadruplets", seed=2)
+    H = oracles.hessian(lambda X: problem.objective.value_and_gradient(X)[1], problem.X)
+    largest = np.abs(np.linalg.eigvalsh(H)).max()
+    got = estimate_lipschitz(problem.objective, problem.X, np.random.default_rng(0), 300)
+    assert got == pytest.approx(largest, rel=1e-3)
+
+
+def test_curvature_along_gradient():
+    class Bowl(_Quadratic):
+        def snapshot(self, X):
+            value, gradient = self.value_and_gradient(X)
+            return Snapshot(X, value, gradient, None)
+
+    bowl = Bowl(np.diag([2.0, 7.0]))
+    assert curvature_along_gradient(bowl, bowl.snapshot(np.array([[0.0], [3.0]]))) == pytest.approx(7.0)
+    assert curvature_along_gradient(bowl, bowl.snapshot(np.array([[3.0], [0.0]]))) == pytest.approx(2.0)
+    assert curvature_along_gradient(bowl, bowl.snapshot(np.zeros((2, 1)))) == 1.0
+
+
+def test_theorem_bound_on_inner_steps_by_hand():
+    # L = 1, eps = 1: max(1 * 3, 1 + sqrt 9) = 4, and m must be larger
+    assert theorem_inner_steps(1.0, 1.0) == 5
+    # L = 2, eps = 1/2: (4 / .5) (1 + 8) = 72; 1 + sqrt(1 + 64 / .5) = 12.4; over eps: 144
+    assert theorem_inner_steps(2.0, 0.5) == 145
+    # L small: the second term rules, (1 + sqrt(1 + 8e-3 / 2)) / 2 = 1.001
+    assert theorem_inner_steps(0.1, 2.0) == 2
+    for bad in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="lipschitz must be a positive number"):
+            theorem_inner_steps(bad, 1.0)
+        with pytest.raises(ValueError, match="epsilon must be a positive number"):
+            theorem_inner_steps(1.0, bad)
