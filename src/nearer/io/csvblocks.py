@@ -1,0 +1,101 @@
+"""Columns of delimited text, read by pyarrow piece by piece and kept as codes into their distinct texts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, Any
+
+from .columns import Column, column_from_arrow
+
+# Text in memory at a time; what stays is four bytes a cell.
+PIECE_BYTES = 64 << 20
+# Large enough that few dictionaries have to be merged, small enough to keep several cores busy.
+BLOCK_BYTES = 4 << 20
+
+
+class CsvBlocks:
+    """Reads chosen columns of a delimited text.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns of the file.
+    positions : list of int
+        Columns to read.
+    delimiter : str
+    encoding : str
+    """
+
+    def __init__(self, n_columns: int, positions: list[int], delimiter: str, encoding: str = "utf-8") -> None:
+        self._names = [f"c{position}" for position in range(n_columns)]
+        self._wanted = [self._names[position] for position in positions]
+        self._delimiter, self._encoding = delimiter, encoding
+
+    def read_file(self, path: str, skip: int) -> list[Column]:
+        """Read a plain UTF-8 file after its first `skip` lines."""
+        with open(path, "rb") as file:
+            for _ in range(skip):
+                file.readline()
+            return self._encoded(self._pieces(file))
+
+    def read_stream(self, stream: Any, skip: int) -> list[Column]:
+        """Read anything that has to be decoded or unpacked first, after its first `skip` lines."""
+        return self._encoded(self._stream_pieces(stream, skip))
+
+    def _encoded(self, pieces: Iterator[Any]) -> list[Column]:
+        """Encode piece after piece, so that the text of only one is held."""
+        import pyarrow as pa
+
+        encoded: list[list[Any]] = [[] for _ in self._wanted]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for piece in pieces:
+                tasks = [[pool.submit(chunk.dictionary_encode) for chunk in piece[name]] for name in self._wanted]
+                for chunks, column in zip(encoded, tasks):
+                    chunks += [task.result() for task in column]
+        kind = pa.dictionary(pa.int32(), pa.string())
+        return [column_from_arrow(pa.chunked_array(chunks, kind)) for chunks in encoded]
+
+    def _pieces(self, file: IO[bytes]) -> Iterator[dict[str, list[Any]]]:
+        """Yield columns of text, a piece of whole lines at a time; from the first quotation mark on, row by row end."""
+        import pyarrow as pa
+        import pyarrow.csv as pacsv
+
+        while piece := file.read(PIECE_BYTES):
+            end = len(piece) if len(piece) < PIECE_BYTES else piece.rfind(b"\n") + 1
+            if not end or b'"' in piece:
+                # A quoted cell may hold line ends, so lines no longer tell where rows end.
+                file.seek(-len(piece), os.SEEK_CUR)
+                yield from self._stream_pieces(file, 0)
+                return
+            file.seek(end - len(piece), os.SEEK_CUR)
+            if piece.isspace():
+                continue
+            buffer = pa.py_buffer(piece)[:end]
+            table = pacsv.read_csv(pa.BufferReader(buffer), **self._options(0, quoted=False))
+            yield {name: table.column(name).chunks for name in self._wanted}
+
+    def _stream_pieces(self, stream: Any, skip: int) -> Iterator[dict[str, list[Any]]]:
+        import pyarrow.csv as pacsv
+
+        with pacsv.open_csv(stream, **self._options(skip, quoted=True)) as reader:
+            for batch in reader:
+                yield {name: [batch.column(name)] for name in self._wanted}
+
+    def _options(self, skip: int, quoted: bool) -> dict[str, Any]:
+        import pyarrow as pa
+        import pyarrow.csv as pacsv
+
+        return {
+            "read_options": pacsv.ReadOptions(
+                block_size=BLOCK_BYTES, column_names=self._names, skip_rows=skip, encoding=self._encoding
+            ),
+            "parse_options": pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=quoted),
+            "convert_options": pacsv.ConvertOptions(
+                include_columns=self._wanted,
+                column_types=dict.fromkeys(self._wanted, pa.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        }

@@ -1,0 +1,41 @@
+"""The one error of this package: a file that cannot be read as asked, said with file, place and reason."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+SHOWN = 3
+
+
+class FileFormatError(ValueError):
+    """A file does not hold what was expected.
+
+    The message names the file, where known the place in it, and what to do. Places are counted from 1: ``line 5``
+    is the fifth line of a text file as an editor shows it (the header is line 1); ``row 5`` is the fifth row of data
+    of a file without lines (Parquet, NumPy, MATLAB, a JSON array).
+    """
+
+
+def listed(items: Iterable[object], limit: int = 8) -> str:
+    """Join `items` by commas, the rest beyond `limit` counted."""
+    texts = [str(item) for item in items]
+    more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
+    return ", ".join(texts[:limit]) + more
+
+
+def shown(text: object, limit: int = 60) -> str:
+    """Quote `text` for a message: on one line, cut when long."""
+    quoted = repr(text) if isinstance(text, str) else str(text)
+    return quoted if len(quoted) <= limit else quoted[: limit - 4] + "..." + quoted[-1]
+
+
+def counted(count: int, noun: str) -> str:
+    """Return e.g. ``"1 row"`` or ``"9,090 rows"``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def closest(name: str, known: Sequence[str]) -> str | None:
+    """Return the word of `known` that `name` most likely meant, or None."""
+    found = difflib.get_close_matches(name.casefold(), known, n=1, cutoff=0.7)
+    return found[0] if found else None

@@ -1,0 +1,163 @@
+"""Integer comparisons read a block at a time, for data that need not fit in memory."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .columnar import open_parquet
+from .errors import FileFormatError
+from .roles import find_roles
+
+INT32_LIMIT = 2**31
+
+
+class IndexSource(ABC):
+    """Comparisons by object number, in a file.
+
+    Attributes
+    ----------
+    path : str
+    n_comparisons : int
+    n_columns : int
+        3 (anchor, near, far) or 4 (i, j, l, k: d(i, j) < d(l, k)).
+    """
+
+    path: str
+    n_comparisons: int
+    n_columns: int
+
+    @abstractmethod
+    def _raw_blocks(self, size: int) -> Iterator[np.ndarray]:
+        """Yield arrays (at most size, n_columns) of any integer type."""
+
+    def blocks(self, size: int = 1 << 18) -> Iterator[np.ndarray]:
+        """Yield the comparisons in order, int32 C-contiguous (size, n_columns); the last block may be shorter."""
+        if size < 1:
+            raise ValueError(f"size: got {size}, expected at least 1")
+        start = 0
+        for block in self._raw_blocks(size):
+            self._check(block, start)
+            yield np.ascontiguousarray(block, dtype=np.int32)
+            start += len(block)
+
+    @cached_property
+    def n_objects(self) -> int:
+        """The highest object number plus one; the first use passes once over the file and checks every row."""
+        highest = -1
+        for block in self.blocks():
+            highest = max(highest, int(block.max()))
+        return highest + 1
+
+    def _check(self, block: np.ndarray, start: int) -> None:
+        """Refuse numbers out of range and rows that compare an object with itself."""
+        if block.min() < 0 or block.max() >= INT32_LIMIT:
+            bad, why = ((block < 0) | (block >= INT32_LIMIT)).any(axis=1), "an object number is outside 0..2**31 - 1"
+        else:
+            bad, why = _degenerate(block), "an object cannot be compared with itself"
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise FileFormatError(f"{self.path}, row {start + row + 1} is {tuple(block[row].tolist())}: {why}")
+
+
+def _degenerate(block: np.ndarray) -> np.ndarray:
+    if block.shape[1] == 3:
+        anchor, near, far = block.T
+        return (anchor == near) | (anchor == far) | (near == far)
+    i, j, other, k = block.T
+    same = ((i == other) & (j == k)) | ((i == k) & (j == other))
+    return (i == j) | (other == k) | same
+
+
+class _NumpySource(IndexSource):
+    def __init__(self, path: str) -> None:
+        try:
+            data = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, OSError, EOFError) as error:
+            raise FileFormatError(f"{path}: is not a readable NumPy array: {error}") from error
+        if data.ndim != 2 or data.shape[1] not in (3, 4) or data.dtype.kind not in "iu":
+            raise FileFormatError(f"{path}: got {data.dtype} of shape {data.shape}, expected integers (n, 3) or (n, 4)")
+        if not len(data):
+            raise FileFormatError(f"{path}: the array has no rows")
+        self.path, self._data = path, data
+        self.n_comparisons, self.n_columns = data.shape
+
+    def _raw_blocks(self, size: int) -> Iterator[np.ndarray]:
+        for start in range(0, self.n_comparisons, size):
+            yield np.asarray(self._data[start : start + size])
+
+
+class _ParquetSource(IndexSource):
+    def __init__(self, path: str) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        source = open_parquet(path)
+        roles = find_roles(path, source.names, True)
+        if roles.form.kind not in ("triplets", "quadruplets"):
+            raise FileFormatError(
+                f"{path}: holds {roles.form.kind}; only triplets and quadruplets can be read in blocks"
+            )
+        self.path, self._files = path, source.files
+        self._names = [source.names[roles.at[role]] for role in roles.form.roles]
+        self.n_comparisons, self.n_columns = sum(source.lengths), len(self._names)
+        for file in self._files:
+            schema = pq.read_schema(file)
+            for name in self._names:
+                if not pa.types.is_integer(schema.field(name).type):
+                    kind = schema.field(name).type
+                    raise FileFormatError(f"{file}: column {name!r} is {kind}, expected integers (object numbers)")
+
+    def _raw_blocks(self, size: int) -> Iterator[np.ndarray]:
+        import pyarrow.parquet as pq
+
+        kept: list[np.ndarray] = []
+        count = 0
+        for file in self._files:
+            with pq.ParquetFile(file) as part:
+                for batch in part.iter_batches(batch_size=size, columns=self._names):
+                    rows = self._rows(file, batch)
+                    # Batches end with each row group and file: join them so that every block but the last is full.
+                    while count + len(rows) >= size:
+                        cut = size - count
+                        yield np.concatenate([*kept, rows[:cut]]) if kept else rows[:cut]
+                        kept, count, rows = [], 0, rows[cut:]
+                    if len(rows):
+                        kept.append(rows)
+                        count += len(rows)
+        if kept:
+            yield np.concatenate(kept)
+
+    def _rows(self, file: str, batch: Any) -> np.ndarray:
+        for name in self._names:
+            if batch.column(name).null_count:
+                raise FileFormatError(f"{file}: column {name!r} has empty cells")
+        return np.stack([batch.column(name).to_numpy() for name in self._names], axis=1)
+
+
+def open_index(path: str | os.PathLike[str]) -> IndexSource:
+    """Open comparisons by object number for reading block by block.
+
+    Parameters
+    ----------
+    path : path-like
+        A .npy file (memory-mapped), or Parquet: a file, a folder or a pattern.
+
+    Returns
+    -------
+    IndexSource
+    """
+    name = os.fspath(path)
+    if Path(name).suffix.lower() == ".npy":
+        if not Path(name).is_file():
+            raise FileFormatError(f"{name}: no such file")
+        return _NumpySource(name)
+    if Path(name).is_file() and Path(name).suffix.lower() not in (".parquet", ".pq"):
+        raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
+    return _ParquetSource(name)

@@ -1,0 +1,155 @@
+"""Comparisons written to CSV, JSON lines, Parquet or NumPy files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .atomic import atomic_write
+from .columnar import META_KEY
+from .errors import counted
+from .spreadsheet import guard
+
+if TYPE_CHECKING:
+    from nearer.comparisons import Comparisons
+
+logger = logging.getLogger(__name__)
+_BLOCK = 1 << 16
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".tab": "\t"}
+WRITABLE = (*_DELIMITERS, ".jsonl", ".ndjson", ".parquet", ".pq", ".npz")
+
+
+def write_comparisons(path: str | os.PathLike[str], comparisons: Comparisons, *, force: bool = False) -> None:
+    """Write comparisons to a file, the format by its ending.
+
+    Parquet and .npz keep everything, also objects that occur in no comparison and the order of labels. CSV, TSV and
+    JSON lines hold the rows only: reading them gives the same rows over the objects that occur, labels sorted. Labels
+    that a spreadsheet could run as a formula are guarded by an apostrophe in CSV and TSV, which reading takes off.
+
+    Parameters
+    ----------
+    path : path-like
+        Ending .csv, .tsv, .txt, .jsonl, .parquet or .npz.
+    comparisons : Comparisons
+    force : bool, default=False
+        Replace an existing file.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in WRITABLE:
+        raise ValueError(
+            f"{os.fspath(path)}: cannot write {ending or 'a file without an ending'}; use {', '.join(WRITABLE)}"
+        )
+    if ending == ".npz":
+        with atomic_write(path, force) as file:
+            np.savez_compressed(file, allow_pickle=False, **_arrays(comparisons))
+    elif ending in (".parquet", ".pq"):
+        _write_parquet(path, comparisons, force)
+    else:
+        _tell_unseen(path, comparisons)
+        if ending in _DELIMITERS:
+            _write_table(path, comparisons, _DELIMITERS[ending], force)
+        else:
+            _write_jsonl(path, comparisons, force)
+
+
+def _tell_unseen(path: Any, comparisons: Comparisons) -> None:
+    unseen = int(np.count_nonzero(~comparisons.seen))
+    if unseen:
+        logger.warning(
+            "%s: %s in no comparison cannot be kept in this format", os.fspath(path), counted(unseen, "object")
+        )
+
+
+def _names(comparisons: Comparisons) -> list[str]:
+    return ["anchor", "near", "far"] if comparisons.kind == "triplets" else ["i", "j", "l", "k"]
+
+
+def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
+    arrays = {"index": comparisons.index, "n_objects": np.array(comparisons.n_objects)}
+    if comparisons.labels is not None:
+        arrays["labels"] = comparisons.labels.astype(str)
+    if comparisons.weights is not None:
+        arrays["weights"] = comparisons.weights
+    if comparisons.participants is not None:
+        arrays["participants"] = _plain_participants(comparisons.participants)
+    return arrays
+
+
+def _plain_participants(participants: np.ndarray) -> np.ndarray:
+    return participants if participants.dtype.kind in "iu" else participants.astype(str)
+
+
+def _blocks(comparisons: Comparisons, labels: np.ndarray | None) -> Iterator[list[list[Any]]]:
+    """Yield columns of Python values, a block of rows at a time."""
+    for start in range(0, len(comparisons), _BLOCK):
+        stop = start + _BLOCK
+        columns = []
+        for column in comparisons.index[start:stop].T:
+            columns.append((column if labels is None else labels[column]).tolist())
+        if comparisons.weights is not None:
+            columns.append(comparisons.weights[start:stop].tolist())
+        if comparisons.participants is not None:
+            columns.append(comparisons.participants[start:stop].tolist())
+        yield columns
+
+
+def _header(comparisons: Comparisons) -> list[str]:
+    extra = [name for name in ("weight", "participant") if getattr(comparisons, name + "s") is not None]
+    return _names(comparisons) + extra
+
+
+def safe_texts(texts: np.ndarray, what: str) -> np.ndarray:
+    """Guard texts (n,) for a spreadsheet; refuse those that a text file cannot carry."""
+    for spot, text in enumerate(texts.tolist()):
+        if "\0" in text:
+            raise ValueError(f"{what} {spot} is {text!r}: a text file cannot carry a NUL character")
+    return np.array([guard(text) for text in texts.tolist()], dtype=object)
+
+
+def _write_table(path: Any, comparisons: Comparisons, delimiter: str, force: bool) -> None:
+    labels = None if comparisons.labels is None else safe_texts(comparisons.labels, "label")
+    header = _header(comparisons)
+    with atomic_write(path, force, mode="w") as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(header)
+        for columns in _blocks(comparisons, labels):
+            if header[-1] == "participant":
+                columns[-1] = [guard(name) if isinstance(name, str) else name for name in columns[-1]]
+            writer.writerows(zip(*columns))
+
+
+def _write_jsonl(path: Any, comparisons: Comparisons, force: bool) -> None:
+    header = _header(comparisons)
+    with atomic_write(path, force, mode="w") as file:
+        for columns in _blocks(comparisons, comparisons.labels):
+            rows = (json.dumps(dict(zip(header, row)), ensure_ascii=False) for row in zip(*columns))
+            file.writelines(row + "\n" for row in rows)
+
+
+def _write_parquet(path: Any, comparisons: Comparisons, force: bool) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    labels = None if comparisons.labels is None else pa.array(comparisons.labels.tolist(), pa.string())
+    arrays = []
+    for column in comparisons.index.T:
+        codes = pa.array(np.ascontiguousarray(column))
+        arrays.append(codes if labels is None else pa.DictionaryArray.from_arrays(codes, labels))
+    if comparisons.weights is not None:
+        arrays.append(pa.array(comparisons.weights))
+    if comparisons.participants is not None:
+        arrays.append(pa.array(_plain_participants(comparisons.participants).tolist()))
+    known = {"n_objects": int(comparisons.n_objects)}
+    if comparisons.labels is not None:
+        known["labels"] = comparisons.labels.tolist()
+    table = pa.Table.from_arrays(arrays, names=_header(comparisons))
+    table = table.replace_schema_metadata({META_KEY: json.dumps(known).encode()})
+    with atomic_write(path, force) as file:
+        pq.write_table(table, file, compression="zstd")
