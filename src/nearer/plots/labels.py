@@ -21,7 +21,7 @@ __all__ = ["LabelLayer", "Placement", "place_labels"]
 
 _NEAR = np.deg2rad([0, 180, 90, 270, 35, 145, 215, 325])
 _FAR = np.deg2rad(np.arange(0, 360, 30))
-_STRIP = np.deg2rad([90, 270, 70, 110, 250, 290, 50, 130, 230, 310])
+_STRIP = np.deg2rad([90, 270, 75, 105, 255, 285, 60, 120, 240, 300])
 _FULL_AFTER = 100
 
 
@@ -88,7 +88,7 @@ def place_labels(
             if not _inside(box, bounds) or _meets(box, boxes) or _covers(box, near, radius) or _covers(box, leaders, 1):
                 continue
             path = _leader_path(point, box, radius) if step > steps[0] else np.empty((0, 2))
-            if len(path) and not _leader_is_free(path, point, near, boxes, leaders, radius):
+            if len(path) and not _leader_is_free(path, point, near[:0] if strip else near, boxes, leaders, radius):
                 continue
             placed.append(Placement(int(index), tuple(box.tolist()), tuple(path[-1].tolist()) if len(path) else None))
             boxes, leaders = np.vstack([boxes, box]), np.vstack([leaders, path])

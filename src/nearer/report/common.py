@@ -18,6 +18,9 @@ _VISIBLE = {"\n": "↵", "\r": "", "\t": "→"}
 def clean_text(value: object) -> str:
     """One printable line for any label: line breaks become ↵, control characters become �.
 
+    So do the two marks that turn the direction of all that follows: with them, text can be made to look like other
+    text.
+
     Parameters
     ----------
     value : object
@@ -34,7 +37,7 @@ def clean_text(value: object) -> str:
     for ch in text:
         if ch in _VISIBLE:
             out.append(_VISIBLE[ch])
-        elif unicodedata.category(ch) in ("Cc", "Cs"):
+        elif unicodedata.category(ch) in ("Cc", "Cs") or ch in "\u202d\u202e":
             out.append("\ufffd")
         else:
             out.append(ch)

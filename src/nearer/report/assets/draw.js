@@ -1,0 +1,290 @@
+// Draws the map on its canvas.
+const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
+const MAX_LABELS = 300;
+const MAX_REGIONS = 3000;
+const THUMB = 44;
+
+class Painter {
+  constructor(canvas, view) {
+    this.canvas = canvas;
+    this.view = view;
+    this.show = { labels: true, regions: Boolean(data.cov), thumbs: Boolean(data.thumbs) };
+    this.matches = new Set();
+    this.focus = -1;
+    this.group = -1;
+    this.images = new Map();
+    this.widths = new Map();
+    this.labels = data.labels.map((text) => shorten(text, 40));
+    this.order = this.spreadOrder();
+    this.counts = { labels: 0, visible: 0, regions: 0 };
+  }
+
+  // A fixed scattered order, so that the same names stay while one moves about.
+  spreadOrder() {
+    const key = (i) => Math.imul(i + 1, 2654435761) >>> 0;
+    return this.view.placed.slice().sort((a, b) => key(a) - key(b));
+  }
+
+  radius() {
+    return clamp(7.5 - 1.35 * Math.log10(Math.max(this.view.n, 1)), 2.2, 6) * clamp(Math.sqrt(this.view.scale / this.view.baseScale), 1, 1.6);
+  }
+
+  faded(i) {
+    return this.group >= 0 && data.groups.codes[i] !== this.group;
+  }
+
+  paint() {
+    const { view } = this;
+    this.theme = colours();
+    const ctx = (this.ctx = sharpen(this.canvas, view.width, view.height));
+    ctx.clearRect(0, 0, view.width, view.height);
+    const visible = view.placed.filter((i) => view.isVisible(i, 12));
+    this.counts = { labels: 0, visible: visible.length, regions: 0 };
+    this.boxes = new Map();
+    if (view.d === 1) this.line(view.height / 2 + view.cy * view.scale);
+    if (view.d === 3) this.triad();
+    if (this.show.regions && data.cov) this.regions(visible);
+    const pictured = this.show.thumbs && data.thumbs ? this.thumbs(visible) : new Set();
+    this.points(visible.filter((i) => !pictured.has(i)));
+    this.rings();
+    this.names(pictured);
+  }
+
+  line(y) {
+    this.ctx.strokeStyle = this.theme.line;
+    this.ctx.lineWidth = 1.5;
+    this.ctx.beginPath();
+    this.ctx.moveTo(0, y);
+    this.ctx.lineTo(this.view.width, y);
+    this.ctx.stroke();
+  }
+
+  // The three axes, as a small star in the corner.
+  triad() {
+    const { ctx, theme, view } = this, x = 44, y = view.height - 44;
+    ctx.font = FONT;
+    ctx.strokeStyle = theme.muted;
+    ctx.fillStyle = theme.muted;
+    ctx.lineWidth = 1.2;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    for (let k = 0; k < 3; k++) {
+      const dx = 24 * view.turn[k], dy = -24 * view.turn[3 + k];
+      ctx.beginPath();
+      ctx.moveTo(x, y);
+      ctx.lineTo(x + dx, y + dy);
+      ctx.stroke();
+      ctx.fillText(String(k + 1), x + 1.4 * dx, y + 1.4 * dy);
+    }
+  }
+
+  regions(visible) {
+    const { ctx, view, theme } = this;
+    if (visible.length > MAX_REGIONS) return;
+    const factor = view.d === 1 ? normalQuantile((1 + data.level) / 2) : Math.sqrt(-2 * Math.log(1 - data.level));
+    ctx.lineWidth = 1;
+    for (const i of visible) {
+      const cov = view.covariance(i);
+      if (!cov) continue;
+      const [xx, xy, yy] = cov, half = (xx + yy) / 2, root = Math.hypot((xx - yy) / 2, xy);
+      const long = factor * Math.sqrt(half + root) * view.scale, short = view.d === 1 ? 5 : factor * Math.sqrt(Math.max(half - root, 0)) * view.scale;
+      const angle = xy === 0 && xx >= yy ? 0 : Math.atan2(half + root - xx, xy);
+      ctx.beginPath();
+      ctx.ellipse(view.x[i], view.y[i], long, short, -angle, 0, 2 * Math.PI);
+      const colour = data.groups ? groupColour(data.groups.codes[i], theme) : theme.accent;
+      ctx.globalAlpha = this.faded(i) ? 0.03 : 0.1;
+      ctx.fillStyle = colour;
+      ctx.fill();
+      ctx.globalAlpha = this.faded(i) ? 0.08 : 0.45;
+      ctx.strokeStyle = colour;
+      ctx.stroke();
+      this.counts.regions++;
+    }
+    ctx.globalAlpha = 1;
+  }
+
+  points(visible) {
+    const { ctx, view, theme } = this, base = this.radius();
+    const deep = view.d === 3 && visible.length <= 4000;
+    if (deep) visible.sort((a, b) => view.depth[a] - view.depth[b]);
+    let reach = 0;
+    if (deep) for (const i of view.placed) reach = Math.max(reach, Math.abs(view.depth[i]));
+    const batches = new Map();
+    for (const i of visible) {
+      const code = data.groups ? data.groups.codes[i] : null;
+      if (deep) {
+        const near = reach ? view.depth[i] / reach : 0;
+        this.stamp([i], code, base * (1 + 0.3 * near), (0.7 + 0.3 * near) * (this.faded(i) ? 0.15 : 1));
+      } else {
+        const key = code === null ? "all" : code;
+        if (!batches.has(key)) batches.set(key, []);
+        batches.get(key).push(i);
+      }
+    }
+    for (const [key, members] of batches) this.stamp(members, key === "all" ? null : key, base, this.faded(members[0]) ? 0.15 : 1);
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = theme.ink;
+  }
+
+  stamp(members, code, radius, alpha) {
+    const { ctx, view, theme } = this;
+    ctx.globalAlpha = alpha;
+    ctx.fillStyle = code === null ? theme.accent : groupColour(code, theme);
+    ctx.strokeStyle = theme.card;
+    ctx.lineWidth = 0.8;
+    ctx.beginPath();
+    for (const i of members) addMarker(ctx, code === null ? 0 : groupShape(code), view.x[i], view.y[i], radius);
+    ctx.fill();
+    if (view.placed.length <= 4000) ctx.stroke();
+  }
+
+  rings() {
+    const { ctx, view, theme } = this;
+    ctx.lineWidth = 2.5;
+    ctx.strokeStyle = theme.second;
+    ctx.beginPath();
+    for (const i of this.matches) {
+      if (!view.isVisible(i, 12)) continue;
+      ctx.moveTo(view.x[i] + this.radius() + 4, view.y[i]);
+      ctx.arc(view.x[i], view.y[i], this.radius() + 4, 0, 2 * Math.PI);
+    }
+    ctx.stroke();
+    if (this.focus >= 0) {
+      ctx.strokeStyle = theme.ink;
+      ctx.beginPath();
+      ctx.arc(view.x[this.focus], view.y[this.focus], this.radius() + 4, 0, 2 * Math.PI);
+      ctx.stroke();
+    }
+  }
+
+  thumbs(visible) {
+    const { ctx, view, theme } = this, drawn = new Set(), wanted = new Set(visible);
+    for (const i of this.order) {
+      if (!wanted.has(i) || !(i in data.thumbs) || this.faded(i)) continue;
+      const x = view.x[i] - THUMB / 2, y = view.y[i] - THUMB / 2;
+      const image = this.image(i);
+      if (!image.complete || !image.naturalWidth || this.blocked(x, y, THUMB, THUMB)) continue;
+      this.claim(x, y, THUMB, THUMB);
+      const ratio = THUMB / Math.max(image.naturalWidth, image.naturalHeight);
+      const width = image.naturalWidth * ratio, height = image.naturalHeight * ratio;
+      ctx.drawImage(image, view.x[i] - width / 2, view.y[i] - height / 2, width, height);
+      ctx.lineWidth = 2;
+      ctx.strokeStyle = data.groups ? groupColour(data.groups.codes[i], theme) : theme.line;
+      ctx.strokeRect(view.x[i] - width / 2, view.y[i] - height / 2, width, height);
+      drawn.add(i);
+    }
+    return drawn;
+  }
+
+  image(i) {
+    if (!this.images.has(i)) {
+      const image = new Image();
+      image.onload = () => this.changed && this.changed();
+      image.src = data.thumbs[i];
+      this.images.set(i, image);
+    }
+    return this.images.get(i);
+  }
+
+  names(pictured) {
+    const { ctx, view, theme } = this;
+    if (!this.show.labels && !this.matches.size && this.focus < 0) return;
+    ctx.font = FONT;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "middle";
+    ctx.direction = "ltr";
+    ctx.lineJoin = "round";
+    ctx.lineWidth = 3;
+    ctx.strokeStyle = theme.card;
+    ctx.fillStyle = theme.ink;
+    const first = [...(this.focus >= 0 ? [this.focus] : []), ...Array.from(this.matches).slice(0, MAX_LABELS)];
+    let failures = 0;
+    for (const i of first) this.name(i, pictured, true);
+    if (!this.show.labels) return;
+    for (const i of this.order) {
+      if (this.counts.labels >= MAX_LABELS || failures > 1500) break;
+      if (!view.isVisible(i) || this.faded(i) || this.matches.has(i) || i === this.focus) continue;
+      if (!this.name(i, pictured, false)) failures++;
+    }
+  }
+
+  // Tries the places around an object for its name; returns whether one was free.
+  name(i, pictured, forced) {
+    const { ctx, view } = this, text = this.labels[i], height = 15;
+    if (!text.trim() || (forced && !view.isVisible(i))) return false;
+    if (!this.widths.has(i)) this.widths.set(i, ctx.measureText(text).width);
+    const width = this.widths.get(i), gap = pictured.has(i) ? THUMB / 2 + 3 : this.radius() + 4, x = view.x[i], y = view.y[i];
+    let spots = [[x + gap, y - height / 2], [x - gap - width, y - height / 2], [x - width / 2, y - gap - height], [x - width / 2, y + gap]];
+    if (view.d === 1) {
+      spots = [];
+      for (let k = 0; k < 6; k++) for (const sign of [-1, 1]) spots.push([x - width / 2, sign < 0 ? y - gap - height - 17 * k : y + gap + 17 * k]);
+    }
+    for (const [left, top] of spots) {
+      if (left < 2 || top < 2 || left + width > view.width - 2 || top + height > view.height - 2) continue;
+      if (this.blocked(left, top, width, height)) continue;
+      if (!forced && view.some(left, top, left + width, top + height, (j) => j !== i && this.inside(j, left, top, width, height))) continue;
+      this.claim(left, top, width, height);
+      if (view.d === 1) this.stem(x, y, top < y ? top + height : top);
+      ctx.strokeText(text, left, top + height / 2);
+      ctx.fillText(text, left, top + height / 2);
+      this.counts.labels++;
+      return true;
+    }
+    return false;
+  }
+
+  stem(x, from, to) {
+    const { ctx, theme } = this;
+    ctx.save();
+    ctx.strokeStyle = theme.line;
+    ctx.lineWidth = 1;
+    ctx.beginPath();
+    ctx.moveTo(x, from + Math.sign(to - from) * (this.radius() + 1));
+    ctx.lineTo(x, to);
+    ctx.stroke();
+    ctx.restore();
+    this.claim(x - 1, Math.min(from, to), 2, Math.abs(to - from));
+  }
+
+  inside(j, left, top, width, height) {
+    const r = this.radius() * 0.8;
+    return this.view.x[j] > left - r && this.view.x[j] < left + width + r && this.view.y[j] > top - r && this.view.y[j] < top + height + r;
+  }
+
+  keys(left, top, width, height) {
+    const keys = [];
+    for (let row = Math.floor(top / 32); row <= Math.floor((top + height) / 32); row++) {
+      for (let column = Math.floor(left / 32); column <= Math.floor((left + width) / 32); column++) keys.push(column + 4096 * row);
+    }
+    return keys;
+  }
+
+  blocked(left, top, width, height) {
+    return this.keys(left, top, width, height).some((key) =>
+      (this.boxes.get(key) || []).some(([x, y, w, h]) => x < left + width + 2 && x + w + 2 > left && y < top + height && y + h > top)
+    );
+  }
+
+  claim(left, top, width, height) {
+    for (const key of this.keys(left, top, width, height)) {
+      if (!this.boxes.has(key)) this.boxes.set(key, []);
+      this.boxes.get(key).push([left, top, width, height]);
+    }
+  }
+}
+
+// Quantile of the standard normal distribution by bisection of its integral; exact enough for a picture.
+function normalQuantile(p) {
+  const below = (z) => {
+    let sum = z, term = z;
+    for (let k = 1; k < 200; k++) sum += term *= (z * z) / (2 * k + 1);
+    return 0.5 + (sum * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
+  };
+  let low = 0, high = 6;
+  for (let k = 0; k < 50; k++) {
+    const mid = (low + high) / 2;
+    if (below(mid) < p) low = mid;
+    else high = mid;
+  }
+  return low;
+}
