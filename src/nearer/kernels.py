@@ -1,7 +1,8 @@
 """The hot path: compiled loops over comparisons.
 
-The only module that imports Numba. A loss reaches a kernel as an integer code plus one float parameter and is chosen
-by an if/elif in one scalar function, because that is what keeps Numba's disk cache valid across processes.
+The only module that imports Numba, and one file: Numba renews its disk cache when the file of a kernel changes, not
+when a kernel it calls in another file does. A loss reaches a kernel as an integer code plus one float parameter and is
+chosen by an if/elif, because that is what keeps the cache valid across processes.
 
 Conventions shared by all kernels
 ---------------------------------
@@ -19,65 +20,175 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import intrinsic
 
 HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE = range(6)
 
 # Enough freedom to vectorise sums; NaN and infinity keep their meaning, so divergence stays visible.
 _jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
 
+# Full passes work on tiles, so that the losses of a tile are computed side by side.
+_TILE = 64
+# Stochastic passes fetch comparisons so many steps ahead: independent loads overlap their cache misses.
+_AHEAD = 32
+_LOG2E = 1.4426950408889634
+_LN2 = 0.6931471805599453
+
+
+# ---- exponential and logarithm as plain arithmetic, so that loops over them become vector instructions ----
+
+
+@intrinsic
+def _bits_of(typing_context, x):
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], context.get_value_type(types.int64))
+
+    return types.int64(types.float64), codegen
+
+
+@intrinsic
+def _float_of(typing_context, bits):
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], context.get_value_type(types.float64))
+
+    return types.float64(types.int64), codegen
+
+
+@_jit
+def _exp(x):
+    """exp(x) for x <= 0, to about 1e-15 relative; below -708 it stays at exp(-708)."""
+    x = max(x, -708.0)
+    n = math.floor(x * _LOG2E + 0.5)
+    r = x - n * _LN2
+    p = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
+    p = 1.0 / 3628800.0 + r * (1.0 / 39916800.0 + r * p)
+    p = 1.0 / 40320.0 + r * (1.0 / 362880.0 + r * p)
+    p = 1.0 / 720.0 + r * (1.0 / 5040.0 + r * p)
+    p = 1.0 / 24.0 + r * (1.0 / 120.0 + r * p)
+    p = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * p)))
+    # Adding 1.5 * 2^52 leaves n in the low bits; shifted up they are the exponent of 2^n.
+    return p * _float_of((_bits_of(n + 6755399441055744.0) + 1023) << 52)
+
+
+@_jit
+def _log(x):
+    """log(x) for normal x > 0, to about 1e-15."""
+    bits = _bits_of(x)
+    n = (bits - 0x3FE6A09E667F3BCD) >> 52  # such that x / 2^n lies between sqrt(1/2) and sqrt(2)
+    m = _float_of(bits - (n << 52))
+    f = (m - 1.0) / (m + 1.0)
+    g = f * f
+    p = 2.0 / 17.0 + g * (2.0 / 19.0 + g * (2.0 / 21.0))
+    p = 2.0 / 11.0 + g * (2.0 / 13.0 + g * (2.0 / 15.0 + g * p))
+    p = 2.0 / 5.0 + g * (2.0 / 7.0 + g * (2.0 / 9.0 + g * p))
+    return n * _LN2 + f * (2.0 + g * (2.0 / 3.0 + g * p))
+
+
+# ---- losses: value, d value / d near, d value / d far; the formulas are in nearer.losses ----
+# Free of branches, and `0 * (near + far)` makes a value NaN once a distance is not finite.
+
+
+@_jit
+def _hinge(near, far):
+    margin = 1.0 + near - far
+    active = 1.0 if margin > 0.0 else 0.0
+    return max(margin, 0.0) + 0.0 * (near + far), active, -active
+
+
+@_jit
+def _ckl(delta, near, far):
+    both = 1.0 / (near + far + 2.0 * delta)
+    below = 1.0 / (far + delta)
+    return _log((near + far + 2.0 * delta) * below) + 0.0 * (near + far), both, -(near + delta) * both * below
+
+
+@_jit
+def _logistic(z):
+    """log(1 + exp(z)) and its derivative."""
+    e = _exp(-abs(z))
+    s = 1.0 / (1.0 + e)
+    return max(z, 0.0) + _log(1.0 + e), s if z >= 0.0 else s * e
+
+
+@_jit
+def _ste(near, far):
+    value, s = _logistic(near - far)
+    return value + 0.0 * (near + far), s, -s
+
+
+@_jit
+def _tste(alpha, near, far):
+    h = 0.5 * (alpha + 1.0)
+    by_near = 1.0 / (alpha + near)
+    by_far = 1.0 / (alpha + far)
+    value, s = _logistic(h * _log((alpha + near) * by_far))
+    return value + 0.0 * (near + far), s * h * by_near, -s * h * by_far
+
+
+@_jit
+def _soe(near, far):
+    root_near = math.sqrt(near)
+    root_far = math.sqrt(far)
+    margin = max(1.0 + root_near - root_far, 0.0)
+    d_near = margin / root_near if near > 0.0 else 0.0
+    d_far = -margin / root_far if far > 0.0 else 0.0
+    return margin * margin + 0.0 * (near + far), d_near, d_far
+
+
+@_jit
+def _smooth_hinge(width, near, far):
+    margin = max(1.0 + near - far, 0.0)
+    slope = min(margin / width, 1.0)
+    return slope * (margin - 0.5 * width * slope) + 0.0 * (near + far), slope, -slope
+
 
 @_jit
 def loss_terms(kind, param, near, far):
     """One loss at two squared distances: value, d value / d near, d value / d far.
 
-    The formulas are in `nearer.losses`; `param` is delta (ckl), alpha (tste) or the width (smoothed hinge).
+    `param` is delta (ckl), alpha (tste) or the width (smoothed hinge).
     """
     if kind == HINGE:
-        margin = 1.0 + near - far
-        if margin > 0.0:
-            return margin, 1.0, -1.0
-        return 0.0 * margin, 0.0, 0.0  # 0 * margin keeps NaN visible
+        return _hinge(near, far)
     if kind == CKL:
-        both = 1.0 / (near + far + 2.0 * param)
-        return math.log1p((near + param) / (far + param)), both, -(near + param) * both / (far + param)
+        return _ckl(param, near, far)
     if kind == STE:
-        z = near - far
-        e = math.exp(-abs(z))
-        s = 1.0 / (1.0 + e)
-        if z < 0.0:
-            s *= e
-        return max(z, 0.0) + math.log1p(e), s, -s
+        return _ste(near, far)
     if kind == TSTE:
-        h = 0.5 * (param + 1.0)
-        z = h * math.log((param + near) / (param + far))
-        e = math.exp(-abs(z))
-        s = 1.0 / (1.0 + e)
-        if z < 0.0:
-            s *= e
-        return max(z, 0.0) + math.log1p(e), s * h / (param + near), -s * h / (param + far)
+        return _tste(param, near, far)
     if kind == SOE:
-        root_near = math.sqrt(near)
-        root_far = math.sqrt(far)
-        margin = 1.0 + root_near - root_far
-        if margin > 0.0:
-            d_near = margin / root_near if near > 0.0 else 0.0
-            d_far = -margin / root_far if far > 0.0 else 0.0
-            return margin * margin, d_near, d_far
-        return 0.0 * margin, 0.0, 0.0
-    margin = 1.0 + near - far  # SMOOTH_HINGE: quadratic for 0 < margin < param
-    if margin <= 0.0:
-        return 0.0, 0.0, 0.0
-    if margin < param:
-        return 0.5 * margin * margin / param, margin / param, -margin / param
-    return margin - 0.5 * param, 1.0, -1.0
+        return _soe(near, far)
+    return _smooth_hinge(param, near, far)
+
+
+@_jit
+def _tile_terms(kind, param, near, far, value, d_near, d_far, n):
+    """`loss_terms` for the first n entries of arrays; one loop per loss, so that each is compiled to vector code."""
+    if kind == HINGE:
+        for q in range(n):
+            value[q], d_near[q], d_far[q] = _hinge(near[q], far[q])
+    elif kind == CKL:
+        for q in range(n):
+            value[q], d_near[q], d_far[q] = _ckl(param, near[q], far[q])
+    elif kind == STE:
+        for q in range(n):
+            value[q], d_near[q], d_far[q] = _ste(near[q], far[q])
+    elif kind == TSTE:
+        for q in range(n):
+            value[q], d_near[q], d_far[q] = _tste(param, near[q], far[q])
+    elif kind == SOE:
+        for q in range(n):
+            value[q], d_near[q], d_far[q] = _soe(near[q], far[q])
+    else:
+        for q in range(n):
+            value[q], d_near[q], d_far[q] = _smooth_hinge(param, near[q], far[q])
 
 
 @_jit
 def loss_terms_many(kind, param, near, far, value, d_near, d_far):
     """`loss_terms` for arrays (N,), written into the last three arguments."""
-    for p in range(near.shape[0]):
-        value[p], d_near[p], d_far[p] = loss_terms(kind, param, near[p], far[p])
+    _tile_terms(kind, param, near, far, value, d_near, d_far, near.shape[0])
 
 
 @_jit
@@ -121,15 +232,69 @@ def _squared_distances(X, i, j, l, k):  # noqa: E741
 
 
 @_jit
+def _tile_distances(index, X, start, n, near, far):
+    """Squared distances of n comparisons from start on; triplets read their anchor once."""
+    if index.shape[1] == 3:
+        for q in range(n):
+            i, j, k = index[start + q, 0], index[start + q, 1], index[start + q, 2]
+            near[q] = 0.0
+            far[q] = 0.0
+            for c in range(X.shape[1]):
+                u = X[i, c] - X[j, c]
+                v = X[i, c] - X[k, c]
+                near[q] += u * u
+                far[q] += v * v
+    else:
+        for q in range(n):
+            i, j, l, k = _objects(index, start + q)  # noqa: E741
+            near[q], far[q] = _squared_distances(X, i, j, l, k)
+
+
+@_jit
+def _tile_gradient(index, X, start, n, d_near, d_far, G):
+    """Add to G (n, d) the gradient of n comparisons from start on, given their slopes."""
+    if index.shape[1] == 3:
+        for q in range(n):
+            a = 2.0 * d_near[q]
+            b = 2.0 * d_far[q]
+            if a == 0.0 and b == 0.0:
+                continue
+            i, j, k = index[start + q, 0], index[start + q, 1], index[start + q, 2]
+            for c in range(X.shape[1]):
+                u = a * (X[i, c] - X[j, c])
+                v = b * (X[i, c] - X[k, c])
+                G[i, c] += u + v
+                G[j, c] -= u
+                G[k, c] -= v
+    else:
+        for q in range(n):
+            a = 2.0 * d_near[q]
+            b = 2.0 * d_far[q]
+            i, j, l, k = _objects(index, start + q)  # noqa: E741
+            for c in range(X.shape[1]):
+                u = a * (X[i, c] - X[j, c])
+                v = b * (X[l, c] - X[k, c])
+                G[i, c] += u
+                G[j, c] -= u
+                G[l, c] += v
+                G[k, c] -= v
+
+
+@_jit
 def value_block(index, scale, kind, param, X, start, stop):
     """Sum of scaled losses of the comparisons start..stop-1."""
     total = 0.0
     weighted = scale.shape[0] > 0
-    for p in range(start, stop):
-        i, j, l, k = _objects(index, p)  # noqa: E741
-        near, far = _squared_distances(X, i, j, l, k)
-        value, _, _ = loss_terms(kind, param, near, far)
-        total += value * scale[p] if weighted else value
+    near, far, value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
+    for t in range(start, stop, _TILE):
+        n = min(_TILE, stop - t)
+        _tile_distances(index, X, t, n, near, far)
+        _tile_terms(kind, param, near, far, value, a, b, n)
+        if weighted:
+            for q in range(n):
+                value[q] *= scale[t + q]
+        for q in range(n):
+            total += value[q]
     return total
 
 
@@ -142,29 +307,23 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
     total = 0.0
     weighted = scale.shape[0] > 0
     keep = d_near.shape[0] > 0
-    for p in range(start, stop):
-        i, j, l, k = _objects(index, p)  # noqa: E741
-        near, far = _squared_distances(X, i, j, l, k)
-        value, a, b = loss_terms(kind, param, near, far)
+    near, far, value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
+    for t in range(start, stop, _TILE):
+        n = min(_TILE, stop - t)
+        _tile_distances(index, X, t, n, near, far)
+        _tile_terms(kind, param, near, far, value, a, b, n)
         if weighted:
-            value *= scale[p]
-            a *= scale[p]
-            b *= scale[p]
-        total += value
+            for q in range(n):
+                value[q] *= scale[t + q]
+                a[q] *= scale[t + q]
+                b[q] *= scale[t + q]
+        for q in range(n):
+            total += value[q]
         if keep:
-            d_near[p] = a
-            d_far[p] = b
-        if a == 0.0 and b == 0.0:
-            continue
-        a *= 2.0
-        b *= 2.0
-        for c in range(X.shape[1]):
-            u = a * (X[i, c] - X[j, c])
-            v = b * (X[l, c] - X[k, c])
-            G[i, c] += u
-            G[j, c] -= u
-            G[l, c] += v
-            G[k, c] -= v
+            for q in range(n):
+                d_near[t + q] = a[q]
+                d_far[t + q] = b[q]
+        _tile_gradient(index, X, t, n, a, b, G)
     return total
 
 
@@ -199,12 +358,10 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
     weighted = scale.shape[0] > 0
     near_diff = np.empty(n_components)
     far_diff = np.empty(n_components)
-    # Comparisons are fetched some steps ahead: independent loads overlap their cache misses.
-    ahead = 32
-    objects = np.empty((ahead, 4), dtype=np.int64)
-    slopes = np.empty((ahead, 3))
-    for t0 in range(0, n_steps, ahead):
-        n_fetched = min(ahead, n_steps - t0)
+    objects = np.empty((_AHEAD, 4), dtype=np.int64)
+    slopes = np.empty((_AHEAD, 3))
+    for t0 in range(0, n_steps, _AHEAD):
+        n_fetched = min(_AHEAD, n_steps - t0)
         for q in range(n_fetched):
             p = draw(seed, first + t0 + q, n)
             objects[q, 0], objects[q, 1], objects[q, 2], objects[q, 3] = _objects(index, p)
@@ -265,6 +422,58 @@ def sgd_pass(index, scale, kind, param, X, step, decay, power, seed, first, n_st
             X[j, c] += u
             X[l, c] -= v
             X[k, c] += v
+
+
+@_jit
+def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
+    """Stochastic steps whose length adapts to each object (AdaGrad), in place.
+
+    rows : float64 (n, d + 1). The last column sums, per object, the squared lengths of the pulls it has felt; a pull
+        moves it by ``step / sqrt(sum)`` times the pull, so no step depends on the scale of the loss.
+    """
+    n = index.shape[0]
+    n_components = rows.shape[1] - 1
+    weighted = scale.shape[0] > 0
+    objects = np.empty((_AHEAD, 4), dtype=np.int64)
+    weights = np.ones(_AHEAD)
+    for t0 in range(0, n_steps, _AHEAD):
+        n_fetched = min(_AHEAD, n_steps - t0)
+        for q in range(n_fetched):
+            p = draw(seed, first + t0 + q, n)
+            objects[q, 0], objects[q, 1], objects[q, 2], objects[q, 3] = _objects(index, p)
+            if weighted:
+                weights[q] = scale[p]
+        for q in range(n_fetched):
+            i, j, l, k = objects[q, 0], objects[q, 1], objects[q, 2], objects[q, 3]  # noqa: E741
+            near = 0.0
+            far = 0.0
+            for c in range(n_components):
+                u = rows[i, c] - rows[j, c]
+                v = rows[l, c] - rows[k, c]
+                near += u * u
+                far += v * v
+            _, a, b = loss_terms(kind, param, near, far)
+            a *= 2.0 * weights[q]
+            b *= 2.0 * weights[q]
+            near_pull = a * a * near
+            far_pull = b * b * far
+            if near_pull == 0.0 and far_pull == 0.0:
+                continue
+            rows[i, n_components] += near_pull
+            rows[j, n_components] += near_pull
+            rows[l, n_components] += far_pull
+            rows[k, n_components] += far_pull
+            at_i = step / math.sqrt(rows[i, n_components] + 1e-300)
+            at_j = step / math.sqrt(rows[j, n_components] + 1e-300)
+            at_l = step / math.sqrt(rows[l, n_components] + 1e-300)
+            at_k = step / math.sqrt(rows[k, n_components] + 1e-300)
+            for c in range(n_components):
+                u = a * (rows[i, c] - rows[j, c])
+                v = b * (rows[l, c] - rows[k, c])
+                rows[i, c] -= at_i * u
+                rows[j, c] += at_j * u
+                rows[l, c] -= at_l * v
+                rows[k, c] += at_k * v
 
 
 @_jit

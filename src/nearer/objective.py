@@ -24,7 +24,7 @@ __all__ = ["GramObjective", "LocalObjective", "Objective", "Snapshot", "Stochast
 
 # Blocks of a full pass: their number depends on the data alone, never on the threads, and sums run in block order,
 # so a result has the same bits on any number of cores.
-_MIN_BLOCK = 16_384
+_MIN_BLOCK = 4_096
 _MAX_BLOCKS = 16
 
 
