@@ -1,0 +1,34 @@
+"""The same fit on a Dask cluster: only the objective changes.
+
+Needs the ``dask`` extra: ``pip install 'nearer[dask]'``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nearer.distributed.checkpoint import Checkpoint, load_checkpoint
+    from nearer.distributed.cluster import ClusterError, connect
+    from nearer.distributed.data import ClusterData, open_data
+    from nearer.distributed.objective import DaskObjective
+
+__all__ = ["Checkpoint", "ClusterData", "ClusterError", "DaskObjective", "connect", "load_checkpoint", "open_data"]
+
+# Loaded on first use, so that the names can be looked at without Dask installed.
+_HOMES = {
+    "Checkpoint": "checkpoint",
+    "load_checkpoint": "checkpoint",
+    "ClusterError": "cluster",
+    "connect": "cluster",
+    "ClusterData": "data",
+    "open_data": "data",
+    "DaskObjective": "objective",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nearer.distributed' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"nearer.distributed.{_HOMES[name]}"), name)

@@ -1,0 +1,268 @@
+"""Reaching a cluster, and running work on it until it is done or clearly cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+logger = logging.getLogger(__name__)
+
+__all__ = ["ClusterError", "Engine", "connect", "require_dask"]
+
+_FAN_IN = 4
+_ATTEMPTS = 5
+_POLL_SECONDS = 1.0
+# Points up to this size, summed over the tasks, travel inside the tasks: cheaper than a broadcast of their own.
+_INLINE_BYTES = 2**20
+_TIMEOUTS = (TimeoutError, asyncio.TimeoutError)  # one and the same from Python 3.11 on
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot be reached, or cannot go on."""
+
+
+def require_dask() -> None:
+    """Refuse, saying what to install, where Dask is not installed."""
+    try:
+        import dask  # noqa: F401
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"a cluster needs Dask, which is not installed ({error.name} is missing): pip install 'nearer[dask]'"
+        ) from error
+
+
+@contextlib.contextmanager
+def connect(
+    address: str, *, timeout: float = 10.0, memory_limit: str | int | None = None, n_workers: int = 1
+) -> Iterator[Client]:
+    """Connect to a cluster, or start one on this machine, for the length of a ``with`` block.
+
+    Parameters
+    ----------
+    address : str
+        ``"tcp://host:8786"`` (also tls://, ucx://): a scheduler that is running. ``"local:4"``: start a scheduler and
+        four worker processes with one thread each here, and stop them at the end; ``"local"``: one for each core.
+    timeout : float
+        Seconds to wait for the scheduler, and for the workers.
+    memory_limit : str or int, optional
+        Of each local worker, such as ``"1GiB"``.
+    n_workers : int
+        Wait until a running scheduler has so many workers.
+
+    Yields
+    ------
+    distributed.Client
+    """
+    require_dask()
+    from distributed import Client, LocalCluster
+
+    kind, _, rest = str(address).partition(":")
+    with contextlib.ExitStack() as stack:
+        if kind == "local":
+            count = _local_workers(address, rest)
+            cluster = stack.enter_context(
+                LocalCluster(
+                    n_workers=count, threads_per_worker=1, processes=True, host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0", memory_limit=memory_limit or "auto", silence_logs=logging.ERROR,
+                )
+            )  # fmt: skip
+            client = stack.enter_context(Client(cluster, direct_to_workers=True, set_as_default=False))
+            logger.info("started %d workers; dashboard at %s", count, client.dashboard_link)
+        else:
+            if not rest.startswith("//") or memory_limit is not None:
+                what = "memory_limit is for local workers only" if memory_limit else f"got {address!r}"
+                raise ValueError(f"cluster: {what}, expected 'tcp://host:8786' or 'local:4'")
+            try:
+                client = stack.enter_context(Client(address, timeout=timeout, set_as_default=False))
+            except (OSError, *_TIMEOUTS, ValueError) as error:
+                raise ClusterError(
+                    f"cluster {address}: no scheduler answered in {timeout:g} s ({str(error).splitlines()[0]})"
+                ) from error
+            try:
+                client.wait_for_workers(n_workers, timeout=timeout)
+            except _TIMEOUTS as error:
+                found = len(client.nthreads())
+                raise ClusterError(
+                    f"cluster {address}: the scheduler has {found} workers after {timeout:g} s, expected {n_workers}; "
+                    f"start one with: dask worker {address}"
+                ) from error
+        yield client
+
+
+def _local_workers(address: str, rest: str) -> int:
+    from nearer.objective import resolve_jobs
+
+    if not rest and ":" not in address:
+        return resolve_jobs(None)
+    if not rest.isdigit() or int(rest) < 1:
+        raise ValueError(f"cluster: got {address!r}, expected the number of workers after 'local:', as in 'local:4'")
+    return int(rest)
+
+
+class Engine:
+    """Runs tasks on a cluster: places, broadcasts, sums in a fixed order, waits, tries again after a loss.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    worker_timeout : float
+        Seconds to wait for a worker when all are gone.
+    """
+
+    def __init__(self, client: Client, worker_timeout: float = 60.0):
+        require_dask()
+        if getattr(client, "asynchronous", False):
+            raise ValueError("client: got an asynchronous Dask client, expected an ordinary one")
+        self.client = client
+        self.worker_timeout = worker_timeout
+        self._check_versions()
+
+    @property
+    def address(self) -> str:
+        """Of the scheduler."""
+        scheduler = self.client.scheduler
+        return str(scheduler.address) if scheduler is not None else "(closed)"
+
+    def workers(self) -> dict[str, int]:
+        """Threads of each worker, by address in order."""
+        return dict(sorted(self.client.nthreads().items()))
+
+    def memory(self) -> int:
+        """Bytes that all workers may use together."""
+        info = self.client.scheduler_info(n_workers=-1)["workers"]
+        if all(worker["memory_limit"] for worker in info.values()):
+            return sum(worker["memory_limit"] for worker in info.values())
+        hosts = self.client.run(_host_memory)  # no limit set: what the machines have, each counted once
+        return sum(dict(hosts.values()).values())
+
+    def homes(self, n_shards: int) -> list[str]:
+        """A worker for each shard, evenly by threads, neighbours together."""
+        slots = [address for address, threads in self.workers().items() for _ in range(threads)]
+        return [slots[number * len(slots) // n_shards] for number in range(n_shards)] if slots else []
+
+    def submit(self, name: str, function: Callable, *arguments: Any, home: str | None = None) -> Future:
+        """Start a task under a name that the dashboard shows; it runs at `home` while that is alive."""
+        where = {"workers": [home], "allow_other_workers": True} if home else {}
+        return self.client.submit(function, *arguments, key=f"{name}-{uuid.uuid4().hex}", pure=False, **where)
+
+    def broadcast(self, array: np.ndarray, n_tasks: int) -> Any:
+        """The array in a form to give to `n_tasks` tasks: sent once to every worker, or inside the tasks if small."""
+        if array.nbytes * n_tasks <= _INLINE_BYTES:
+            return array
+        return self.client.scatter(array, broadcast=True, hash=False)
+
+    def tree(self, name: str, function: Callable, futures: Sequence[Future]) -> Future:
+        """Combine futures in a tree whose shape depends on their number alone."""
+        futures = list(futures)
+        while len(futures) > 1:
+            groups = [futures[start : start + _FAN_IN] for start in range(0, len(futures), _FAN_IN)]
+            futures = [group[0] if len(group) == 1 else self.submit(name, function, group) for group in groups]
+        return futures[0]
+
+    def run(self, build: Callable[[int], Any], forget: Callable[[], None] = lambda: None) -> Any:
+        """Result of the future (or list of futures) that `build(attempt)` starts.
+
+        Dask itself repeats tasks of a lost worker. What it cannot bring back, since it came from the client, is sent
+        again: `forget` is called and `build` starts anew.
+        """
+        for attempt in range(_ATTEMPTS):
+            futures: Any = None
+            try:
+                self.wait_for_a_worker()
+                futures = build(attempt)
+                return self._result(futures)
+            except (CancelledError, *_TIMEOUTS, OSError) as error:
+                if _names_a_file(error):
+                    raise
+                self._check_scheduler(error)
+                logger.warning("lost data with a worker (%s); sending them again", error)
+                forget()
+            except BaseException as error:
+                if futures is not None:
+                    with contextlib.suppress(Exception):
+                        self.client.cancel(futures)
+                explained = self._explained(error)
+                if explained is error:
+                    raise
+                raise explained from error
+        raise ClusterError(f"cluster {self.address}: gave up after losing data {_ATTEMPTS} times")
+
+    def wait_for_a_worker(self) -> None:
+        """Return as soon as there is a worker; refuse after `worker_timeout` without one."""
+        started = time.monotonic()
+        while True:
+            try:
+                if self.client.nthreads():
+                    return
+            except (OSError, *_TIMEOUTS, RuntimeError, CancelledError) as error:
+                self._check_scheduler(error)
+            waited = time.monotonic() - started
+            if waited >= self.worker_timeout:
+                raise ClusterError(f"cluster {self.address}: all workers are lost, none came back in {waited:.0f} s")
+            time.sleep(min(0.2, self.worker_timeout))
+
+    def _result(self, futures: Any) -> Any:
+        from distributed import wait
+
+        while True:
+            try:
+                wait(futures, timeout=_POLL_SECONDS)
+                return self.client.gather(futures)
+            except _TIMEOUTS:
+                self.wait_for_a_worker()
+
+    def _check_scheduler(self, error: BaseException) -> None:
+        if self.client.status not in ("running", "connecting"):
+            raise ClusterError(f"cluster: the scheduler at {self.address} is gone ({error})") from error
+
+    def _check_versions(self) -> None:
+        import nearer
+        from nearer.distributed import tasks
+
+        self.wait_for_a_worker()
+        try:
+            versions = self.client.run(tasks.version)
+        except (ImportError, AttributeError) as error:
+            raise ClusterError(
+                f"cluster {self.address}: the workers cannot import nearer ({error}); install nearer "
+                f"{nearer.__version__} on every worker"
+            ) from error
+        for worker, version in sorted(versions.items()):
+            if version != nearer.__version__:
+                raise ClusterError(
+                    f"cluster {self.address}: worker {worker} has nearer {version}, this side has {nearer.__version__}"
+                )
+
+    def _explained(self, error: BaseException) -> BaseException:
+        from distributed import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            return ClusterError(
+                f"cluster {self.address}: {error.allowed_failures + 1} workers died one after the other at the same "
+                f"task ({error.task}), most likely for lack of memory: use workers with more of it"
+            )
+        return error
+
+
+def _names_a_file(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.filename is not None
+
+
+def _host_memory() -> tuple[str, int]:
+    import socket
+
+    import psutil  # type: ignore[import-untyped]
+
+    return socket.gethostname(), psutil.virtual_memory().total

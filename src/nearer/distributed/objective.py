@@ -1,0 +1,309 @@
+"""`DaskObjective`: what solvers need, computed by the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from nearer.distributed import tasks
+from nearer.distributed.data import ClusterData, open_data
+from nearer.losses import Loss, get_loss
+from nearer.objective import Snapshot, resolve_jobs
+
+logger = logging.getLogger(__name__)
+
+__all__ = ["DaskObjective", "Timings"]
+
+_WARM_UP = 2
+_NOTICEABLY = 1.25
+
+
+@dataclass
+class Timings:
+    """Where the time of full passes went.
+
+    Attributes
+    ----------
+    n_evaluations : int
+    seconds : waited for them
+    compute_seconds : processor time of all tasks, were they done one after the other
+    last : seconds and compute seconds of the last one
+    """
+
+    n_evaluations: int = 0
+    seconds: float = 0.0
+    compute_seconds: float = 0.0
+    last: tuple[float, float] = (0.0, 0.0)
+
+    def add(self, seconds: float, compute_seconds: float) -> None:
+        """Note one pass."""
+        self.n_evaluations += 1
+        self.seconds += seconds
+        self.compute_seconds += compute_seconds
+        self.last = seconds, compute_seconds
+
+
+@dataclass
+class _Slopes:
+    """What stays on the cluster from a snapshot: the points sent, and a future of slopes for each shard."""
+
+    points: Any
+    kept: list[Any] | None
+
+
+class DaskObjective:
+    """The objective on a Dask cluster; takes the place of `LocalObjective`.
+
+    A full pass is one map-reduce: the points go out once, every shard is summed where it was loaded, and the sums are
+    added in a tree whose shape depends on the number of shards alone. Stochastic passes run on all shards side by side,
+    see `svrg_pass`.
+
+    Parameters
+    ----------
+    comparisons : ClusterData, or anything `open_data` takes
+    loss : name or Loss
+    n_components : dimension of the points
+    client : distributed.Client; not needed with ClusterData
+    **options : for `open_data`
+    """
+
+    def __init__(
+        self, comparisons: Any, loss: str | Loss, n_components: int, client: Any = None, **options: Any
+    ) -> None:
+        if not isinstance(comparisons, ClusterData):
+            if client is None:
+                raise ValueError("DaskObjective: needs client=, a distributed.Client")
+            comparisons = open_data(comparisons, client, **options)
+        self.data = comparisons
+        self.n_components = int(n_components)
+        self.loss = get_loss(loss).resolve(self.n_components)
+        self.n_objects = comparisons.n_objects
+        self.n_comparisons = comparisons.n_comparisons
+        self.timings = Timings()
+        self._engine = comparisons.engine
+        self._total = float(sum(map(sum, comparisons.weights)))
+        # A shard in memory is one block, whatever it was read from.
+        self._weights = (
+            [[sum(blocks)] for blocks in comparisons.weights] if comparisons.hold_rows else comparisons.weights
+        )
+        self._homes: list[str] = []
+        self._shards: list[Any] = []
+        self._warned = False
+
+    @property
+    def n_shards(self) -> int:
+        """Tasks in a pass."""
+        return len(self.data.shards)
+
+    def value(self, X: np.ndarray) -> float:
+        """F(X)."""
+        return self._sum(X, "value").total / self._total
+
+    def error(self, X: np.ndarray) -> float:
+        """Weighted fraction of comparisons without near < far; ties and NaN count as errors."""
+        return self._sum(X, "error").total / self._total
+
+    def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
+        """F(X) and its gradient (n, d)."""
+        part = self._sum(X, "gradient")
+        assert part.array is not None
+        return part.total / self._total, part.array / self._total
+
+    def snapshot(self, X: np.ndarray) -> Snapshot:
+        """Full gradient at X; the slopes of the comparisons stay on the workers, if they fit there."""
+        X = self._points(X).copy()
+        slopes = _Slopes(None, None)
+
+        def build(attempt: int) -> Any:
+            shards = self._load()
+            slopes.points = self._engine.broadcast(X, len(shards))
+            if not self.data.hold_slopes:
+                return self._map_sum("gradient", partial(tasks.evaluate, what="gradient"), shards, slopes.points)
+            slopes.kept = [
+                self._engine.submit("snapshot", tasks.snapshot, shard, slopes.points, home=home)
+                for shard, home in zip(shards, self._homes)
+            ]
+            parts = [
+                self._engine.submit("part-of-snapshot", tasks.part_of, kept, home=home)
+                for kept, home in zip(slopes.kept, self._homes)
+            ]
+            return self._engine.tree("sum", tasks.combine, parts)
+
+        part = self._timed(build)
+        assert part.array is not None
+        return Snapshot(X, part.total / self._total, part.array / self._total, slopes)
+
+    def svrg_pass(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> np.ndarray:
+        """About `n_steps` variance-reduced steps in all, on the shards side by side; returns the combined point.
+
+        This is distributed SVRG as in the reference: every shard runs its own inner loop from X on its own comparisons
+        with the common full gradient, and the results are averaged. A shard gets steps in proportion to its weight and
+        a step size larger in the same measure, so that steps times step size is what the serial pass would have, and
+        a step size rule made for the serial pass (such as SBB, which divides by the number of steps) stays right. With
+        one shard in memory it is the serial pass. With `first` > 0 the pass goes on from the combined point.
+
+        References
+        ----------
+        Cen, Zhang, Chi, Chen, Liu, "Convergence of distributed stochastic variance reduced methods without sampling
+        extra data", IEEE Transactions on Signal Processing 68, 2020.
+        """
+        X = self._points(X)
+        plan = self._plan(step, n_steps, seed, first, same_length=True)
+        sent = X.copy() if X is not snapshot.X else None
+
+        def build(attempt: int) -> Any:
+            engine, n = self._engine, self.n_shards
+            shards = self._load()
+            slopes = snapshot.slopes if attempt == 0 and snapshot.slopes.kept else None
+            S = slopes.points if slopes else engine.broadcast(snapshot.X, n)
+            gradient = engine.broadcast(snapshot.gradient, n)
+            start = None if sent is None else engine.broadcast(sent, n)
+            parts = [
+                engine.submit(
+                    "svrg-pass", tasks.svrg, shards[number], start, S, gradient,
+                    slopes.kept[number] if slopes else None, inner, home=self._homes[number],
+                )
+                for number, inner in plan
+            ]  # fmt: skip
+            return engine.tree("sum", tasks.combine, parts)
+
+        return X + self._engine.run(build, self._forget).array
+
+    def sgd_pass(
+        self,
+        X: np.ndarray,
+        step: float,
+        n_steps: int,
+        seed: int,
+        first: int = 0,
+        decay: float = 0.0,
+        power: float = 1.0,
+    ) -> np.ndarray:
+        """About `n_steps` plain stochastic steps in all, on the shards side by side, averaged.
+
+        Steps keep their size (iterative parameter mixing), so a pass over many shards moves less than a serial one.
+
+        References
+        ----------
+        McDonald, Hall, Mann, "Distributed training strategies for the structured perceptron", NAACL 2010.
+        """
+        X = self._points(X).copy()
+        plan = self._plan(step, n_steps, seed, first, same_length=False)
+        # A shard counts its own steps: the decay over a pass is that of the serial run.
+        decay = decay * self.n_shards
+
+        def build(attempt: int) -> Any:
+            shards = self._load()
+            points = self._engine.broadcast(X, len(shards))
+            parts = [
+                self._engine.submit(
+                    "sgd-pass", tasks.sgd, shards[number], points, inner, decay, power, home=self._homes[number]
+                )
+                for number, inner in plan
+            ]
+            return self._engine.tree("sum", tasks.combine, parts)
+
+        return X + self._engine.run(build, self._forget).array
+
+    def _plan(
+        self, step: float, n_steps: int, seed: int, first: int, same_length: bool
+    ) -> list[tuple[int, tasks.Inner]]:
+        """Who takes which steps: all of it a function of the arguments, nothing of the scheduling."""
+        flat = np.concatenate([np.asarray(blocks) for blocks in self._weights])
+        ends = np.concatenate([[0.0], np.cumsum(flat)]) / flat.sum()
+        counts = np.diff(np.rint(ends * n_steps).astype(int)).tolist()
+        before = (np.diff(ends) * first).astype(int).tolist()
+        plan = []
+        start = 0
+        for number, blocks in enumerate(self._weights):
+            own, past = counts[start : start + len(blocks)], before[start : start + len(blocks)]
+            start += len(blocks)
+            if not sum(own):
+                continue
+            random = np.random.SeedSequence([int(seed), number])
+            seeds = tuple(int(word >> np.uint64(1)) for word in random.generate_state(len(blocks), np.uint64))
+            order = np.random.default_rng(random).permutation(len(blocks)).tolist()
+            share = sum(own) / n_steps
+            length = step / share if same_length else step
+            visited = tuple(block for block in order if own[block])
+            plan.append((number, tasks.Inner(length, share, tuple(own), seeds, tuple(past), visited)))
+        return plan
+
+    def _sum(self, X: np.ndarray, what: str) -> tasks.Part:
+        X = self._points(X)
+
+        def build(attempt: int) -> Any:
+            shards = self._load()
+            points = self._engine.broadcast(X, len(shards))
+            return self._map_sum(what, partial(tasks.evaluate, what=what), shards, points)
+
+        return self._timed(build)
+
+    def _map_sum(self, name: str, function: Any, shards: list[Any], points: Any) -> Any:
+        parts = [
+            self._engine.submit(name, function, shard, points, home=home) for shard, home in zip(shards, self._homes)
+        ]
+        return self._engine.tree("sum", tasks.combine, parts)
+
+    def _timed(self, build: Any) -> tasks.Part:
+        started = time.perf_counter()
+        part = self._engine.run(build, self._forget)
+        self.timings.add(time.perf_counter() - started, part.seconds)
+        self._compare_with_local()
+        return part
+
+    def _compare_with_local(self) -> None:
+        """Warn once if this machine alone would be faster, by what the tasks themselves took."""
+        if self._warned or self.timings.n_evaluations <= _WARM_UP:
+            return
+        self._warned = True
+        seconds, compute = self.timings.last
+        alone = compute / resolve_jobs(None)
+        if seconds > _NOTICEABLY * alone and self.data.n_bytes < _free_memory() / 2:
+            warnings.warn(
+                f"a pass over {self.n_comparisons:,} comparisons takes {1e3 * seconds:.0f} ms on the cluster, of which "
+                f"{1e3 * compute:.1f} ms are computing; this machine alone would need about {1e3 * alone:.1f} ms: "
+                "fit without a cluster",
+                stacklevel=2,
+            )
+
+    def _load(self) -> list[Any]:
+        """Futures of the shards, each at its home; loaded on first use and after a loss."""
+        if not self._shards:
+            data = self.data
+            self._homes = self._engine.homes(self.n_shards)
+            coding = data.coding
+            if coding is not None:
+                coding = self._engine.client.scatter(coding, broadcast=True, hash=False)
+            for number, home in enumerate(self._homes):
+                pieces = data.place(number, home)
+                self._shards.append(
+                    self._engine.submit(
+                        "load-shard", tasks.load, pieces, coding, self.loss, self.n_objects, self.n_components,
+                        data.hold_rows, home=home,
+                    )
+                )  # fmt: skip
+        return self._shards
+
+    def _forget(self) -> None:
+        self._shards = []
+
+    def _points(self, X: np.ndarray) -> np.ndarray:
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        if X.shape != (self.n_objects, self.n_components):
+            raise ValueError(f"points have shape {X.shape}, expected ({self.n_objects}, {self.n_components})")
+        return X
+
+
+def _free_memory() -> int:
+    import psutil  # type: ignore[import-untyped]
+
+    return psutil.virtual_memory().available

@@ -1,0 +1,270 @@
+"""What runs on the workers: plain functions of a shard and the points, built on `LocalObjective`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nearer.comparisons import Comparisons
+from nearer.distributed.coding import Coding
+from nearer.distributed.pieces import Piece
+from nearer.losses import Loss
+from nearer.objective import LocalObjective, Snapshot
+
+__all__ = ["Facts", "Inner", "Kept", "Part", "Shard"]
+
+
+@dataclass
+class Part:
+    """A share of a sum over comparisons.
+
+    Attributes
+    ----------
+    total : float, or nan where there is none
+    array : float64 (n, d) or None
+    seconds : processor time spent on it
+    """
+
+    total: float
+    array: np.ndarray | None
+    seconds: float
+
+
+@dataclass
+class Kept:
+    """A share of the full gradient, with the slopes of a held shard for the inner pass; stays on its worker."""
+
+    part: Part
+    slopes: Any
+
+
+@dataclass
+class Facts:
+    """What must be known about a shard before the fit: rows and weights of each piece, width, objects."""
+
+    rows: list[int]
+    weights: list[float]
+    width: int
+    coding: Coding | None
+
+
+class Shard:
+    """The comparisons of one task: held in memory as one objective, or read anew piece by piece at every pass.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+    coding : Coding or None
+    loss : Loss
+    n_objects, n_components : int
+    hold : bool
+        Read now and keep, as one block.
+    """
+
+    def __init__(
+        self, pieces: Sequence[Piece], coding: Coding | None, loss: Loss, n_objects: int, n_components: int, hold: bool
+    ):
+        self.pieces = pieces
+        self.coding = coding
+        self.loss = loss
+        self.n_objects = n_objects
+        self.n_components = n_components
+        self._held: LocalObjective | None = None
+        if hold:
+            read = [part for piece in pieces if (part := piece.read(coding)) is not None]
+            if not read:
+                raise ValueError("a shard has no comparison that counts, though it had when it was looked at first")
+            self._held = self._objective(read[0] if len(read) == 1 else Comparisons.concat(read))
+            self.pieces = ()
+
+    def blocks(self, order: Sequence[int] | None = None) -> Iterator[tuple[int, LocalObjective]]:
+        """Number and objective of each block, in `order`; a block whose comparisons count nothing is left out."""
+        if self._held is not None:
+            yield 0, self._held
+            return
+        for number in range(len(self.pieces)) if order is None else order:
+            comparisons = self.pieces[number].read(self.coding)
+            if comparisons is not None:
+                yield number, self._objective(comparisons)
+
+    def _objective(self, comparisons: Comparisons) -> LocalObjective:
+        if comparisons.n_objects != self.n_objects:
+            comparisons = Comparisons(comparisons.index, n_objects=self.n_objects, weights=comparisons.weights)
+        # One thread: Dask runs as many tasks as a worker has threads.
+        return LocalObjective(comparisons, self.loss, self.n_components, n_jobs=1)
+
+    def __sizeof__(self) -> int:
+        """So that Dask knows what a shard weighs, to spill it and not to move it about."""
+        if self._held is None:
+            return 1024
+        comparisons = self._held.comparisons
+        return comparisons.index.nbytes + (0 if comparisons.weights is None else 2 * comparisons.weights.nbytes)
+
+    def __reduce__(self) -> tuple:
+        arguments = self.loss, self.n_objects, self.n_components
+        if self._held is None:
+            return Shard, (self.pieces, self.coding, *arguments, False)
+        return _held_shard, (self._held.comparisons, *arguments)
+
+
+def _held_shard(comparisons: Comparisons, loss: Loss, n_objects: int, n_components: int) -> Shard:
+    shard = Shard((), None, loss, n_objects, n_components, hold=False)
+    shard._held = shard._objective(comparisons)
+    return shard
+
+
+def load(
+    pieces: Sequence[Piece], coding: Coding | None, loss: Loss, n_objects: int, n_components: int, hold: bool
+) -> Shard:
+    """A shard, read now or later."""
+    return Shard(pieces, coding, loss, n_objects, n_components, hold)
+
+
+def scan(pieces: Sequence[Piece], limit: int | None) -> Facts:
+    """Read every piece once: check it, count it, collect its objects.
+
+    `limit` is the number of objects where objects are numbered from 0 and the user said how many there are.
+    """
+    facts = Facts([], [], 0, None)
+    codings = []
+    for piece in pieces:
+        coding, comparisons = piece.scan()
+        facts.rows.append(0 if comparisons is None else len(comparisons))
+        facts.weights.append(0.0 if comparisons is None else _weight(comparisons))
+        if comparisons is not None:
+            facts.width = comparisons.index.shape[1]
+        if coding is None:
+            continue
+        codings.append(coding)
+        if limit is not None and not coding.is_text and len(coding):
+            worst = coding.values[0] if coding.values[0] < 0 else coding.values[-1]
+            if not 0 <= worst < limit:
+                where = piece.where()  # type: ignore[attr-defined]
+                raise ValueError(f"{where}: object number {worst} is outside 0..{limit - 1}")
+    if codings:
+        facts.coding = Coding.union(codings)
+    return facts
+
+
+def union(codings: Sequence[Coding | None]) -> Coding | None:
+    """All objects of several shards (None for a shard without rows)."""
+    known = [coding for coding in codings if coding is not None]
+    return Coding.union(known) if known else None
+
+
+def coding_of(facts: Facts) -> Coding | None:
+    """The objects of a shard."""
+    return facts.coding
+
+
+def without_coding(facts: Facts) -> Facts:
+    """The facts that are small whatever the number of objects."""
+    return replace(facts, coding=None)
+
+
+def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
+    """Weighted sums over a shard: "value", "error" or "gradient" (value and gradient)."""
+    started = time.thread_time()
+    total, array = 0.0, np.zeros_like(X, dtype=np.float64) if what == "gradient" else None
+    for _, objective in shard.blocks():
+        weight = _weight(objective.comparisons)
+        if array is not None:
+            value, gradient = objective.value_and_gradient(X)
+            gradient *= weight
+            array += gradient
+        else:
+            value = objective.value(X) if what == "value" else objective.error(X)
+        total += weight * value
+    return Part(total, array, time.thread_time() - started)
+
+
+def snapshot(shard: Shard, X: np.ndarray) -> Kept:
+    """As `evaluate` for the gradient of a held shard, keeping the slopes of every comparison."""
+    started = time.thread_time()
+    ((_, objective),) = shard.blocks()
+    weight = _weight(objective.comparisons)
+    taken = objective.snapshot(X)
+    return Kept(Part(weight * taken.value, weight * taken.gradient, time.thread_time() - started), taken.slopes)
+
+
+def part_of(kept: Kept) -> Part:
+    """The share of the gradient alone, to be summed; the slopes stay where they are."""
+    return kept.part
+
+
+def combine(parts: Sequence[Part]) -> Part:
+    """Sum of parts, in the order given."""
+    total = parts[0].total
+    array = None if parts[0].array is None else parts[0].array.copy()
+    for part in parts[1:]:
+        total += part.total
+        if array is not None:
+            array += part.array
+    return Part(total, array, sum(part.seconds for part in parts))
+
+
+@dataclass(frozen=True)
+class Inner:
+    """The stochastic steps of one shard in one pass.
+
+    Attributes
+    ----------
+    step : float
+    share : weight of this shard's movement in the combined one
+    steps, seeds, firsts : for each block, how many steps, with which seed, from which step on
+    order : in which order the blocks are visited
+    """
+
+    step: float
+    share: float
+    steps: tuple[int, ...]
+    seeds: tuple[int, ...]
+    firsts: tuple[int, ...]
+    order: tuple[int, ...]
+
+
+def svrg(
+    shard: Shard, X: np.ndarray | None, S: np.ndarray, gradient: np.ndarray, kept: Kept | None, inner: Inner
+) -> Part:
+    """Inner SVRG steps on a shard from X (None: from S); gives this shard's share of the movement (n, d).
+
+    Where the slopes at S were not kept they are computed again, block by block.
+    """
+    started = time.thread_time()
+    start = S if X is None else X
+    point = start
+    for number, objective in shard.blocks(inner.order):
+        if kept is None:
+            taken = replace(objective.snapshot(S), gradient=gradient)
+        else:
+            taken = Snapshot(S, np.nan, gradient, kept.slopes)
+        point = objective.svrg_pass(
+            point, taken, inner.step, inner.steps[number], inner.seeds[number], inner.firsts[number]
+        )
+    return Part(np.nan, inner.share * (point - start), time.thread_time() - started)
+
+
+def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -> Part:
+    """Plain stochastic steps on a shard from X; gives this shard's share of the movement (n, d)."""
+    started = time.thread_time()
+    point = X
+    for number, objective in shard.blocks(inner.order):
+        point = objective.sgd_pass(
+            point, inner.step, inner.steps[number], inner.seeds[number], inner.firsts[number], decay, power
+        )
+    return Part(np.nan, inner.share * (point - X), time.thread_time() - started)
+
+
+def _weight(comparisons: Comparisons) -> float:
+    return float(len(comparisons)) if comparisons.weights is None else float(comparisons.weights.sum())
+
+
+def version() -> str:
+    """The version of this package on a worker."""
+    import nearer
+
+    return nearer.__version__
