@@ -200,7 +200,7 @@ def wilson_interval(share: np.ndarray, count: np.ndarray, z: float = 1.959964) -
     centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
     # At shares of 0 and 1 the bound meets the share; rounding must not push it past.
-    return np.minimum(centre - half, share), np.maximum(centre + half, share)
+    return np.clip(centre - half, 0, share), np.clip(centre + half, share, 1)
 
 
 def plot_retrieval(

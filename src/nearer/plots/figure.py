@@ -18,7 +18,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
 from nearer.io.atomic import atomic_write
-from nearer.report.common import clean_text, natural_key
+from nearer.report.common import clean_text, natural_key, shorten
 
 __all__ = ["GREY", "columns", "literal", "literal_legend", "new_axes", "save_figure", "style_axes"]
 
@@ -139,12 +139,12 @@ def literal(text: Text, value: object) -> Text:
 def literal_legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], **kwargs: Any) -> None:
     """Add a legend, above the Axes unless told otherwise, with entries to the letter (also "_hidden" and "$x$")."""
     if "loc" not in kwargs:
-        longest = max((len(name) for name in names), default=1)
+        longest = min(max((len(name) for name in names), default=1), 32)
         kwargs |= {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "borderaxespad": 0, "columnspacing": 1.4}
         kwargs["ncols"] = max(1, min(len(names), 64 // (longest + 6)))
     legend = ax.legend(handles, [str(k) for k in range(len(names))], frameon=False, **kwargs)
     for text, name in zip(legend.get_texts(), names):
-        literal(text, name)
+        literal(text, shorten(clean_text(name), 32))
     literal(legend.get_title(), legend.get_title().get_text())
 
 

@@ -21,7 +21,7 @@ __all__ = ["LabelLayer", "Placement", "place_labels"]
 
 _NEAR = np.deg2rad([0, 180, 90, 270, 35, 145, 215, 325])
 _FAR = np.deg2rad(np.arange(0, 360, 30))
-_STRIP = np.deg2rad([90, 270, 75, 105, 255, 285, 60, 120, 240, 300])
+_STRIP = np.deg2rad([90, 270, 70, 110, 250, 290])
 _FULL_AFTER = 100
 
 
@@ -70,7 +70,7 @@ def place_labels(
     low, high = np.array(bounds[:2]), np.array(bounds[2:])
     inside = np.all((points >= low) & (points <= high), axis=1)
     spacing = cKDTree(points).query(points, k=2)[0][:, 1] if len(points) > 1 else np.zeros(len(points))
-    steps = radius * np.array([1.6, *np.arange(4.0, 40 if strip else 12, 3.5)])
+    steps = radius * np.array([1.6, *(np.arange(4.5, 35, 5.0) if strip else (4.0, 7.5, 11.0))])
     boxes, leaders = np.empty((0, 4)), np.empty((0, 2))
     placed: list[Placement] = []
     failures = 0
@@ -138,10 +138,13 @@ def _leader_is_free(
     path: np.ndarray, point: np.ndarray, near: np.ndarray, boxes: np.ndarray, leaders: np.ndarray, radius: float
 ) -> bool:
     others = near[(near != point).any(axis=1)]
+    low, high = path.min(axis=0), path.max(axis=0)
     for obstacle, margin in ((others, radius + 1.0), (leaders, 2.5)):
+        obstacle = obstacle[((obstacle > low - margin) & (obstacle < high + margin)).all(axis=1)]
         if len(obstacle) and np.min(np.abs(path[:, None] - obstacle[None]).max(axis=2)) < margin:
             return False
     inner = path[:-1]
+    boxes = boxes[((boxes[:, 2:] > low - 1) & (boxes[:, :2] < high + 1)).all(axis=1)]
     after, before = inner[:, None] > boxes[None, :, :2] - 1, inner[:, None] < boxes[None, :, 2:] + 1
     return not bool((after & before).all(axis=2).any())
 

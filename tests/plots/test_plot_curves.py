@@ -1,0 +1,160 @@
+"""Convergence, step sizes, dimensions, calibration, retrieval, learning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from nearer.plots import (
+    plot_calibration,
+    plot_convergence,
+    plot_dimensions,
+    plot_learning_curve,
+    plot_retrieval,
+    plot_step_sizes,
+)
+from nearer.plots.curves import wilson_interval
+
+HISTORY = {
+    "epoch": [0, 1, 2, 3],
+    "n_gradients": [0, 10_000, 20_000, 30_000],
+    "seconds": [0.0, 0.1, 0.2, 0.3],
+    "objective": [100.0, 10.0, 1.0, 0.5],
+    "step_size": [None, 0.5, 0.25, np.nan],
+    "grad_norm": [1.0, 0.5, 0.4, 0.3],
+}
+
+
+def legend_texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def rows_of(history):
+    return [dict(zip(history, values)) for values in zip(*history.values())]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        HISTORY,
+        SimpleNamespace(to_dict=lambda: HISTORY),
+        rows_of(HISTORY),
+        [SimpleNamespace(**r) for r in rows_of(HISTORY)],
+    ],
+    ids=["columns", "to_dict", "rows", "objects"],
+)
+def test_convergence_takes_every_form_of_history(history):
+    ax = plot_convergence(history)
+    (line,) = ax.get_lines()
+    np.testing.assert_array_equal(line.get_xdata(), HISTORY["n_gradients"])
+    np.testing.assert_array_equal(line.get_ydata(), HISTORY["objective"])
+    assert ax.get_yscale() == "log"
+    assert ax.get_legend() is None
+    ax.figure.canvas.draw()
+
+
+def test_small_span_is_linear_and_log_can_be_forced():
+    assert plot_convergence(HISTORY, y="grad_norm", x="seconds").get_yscale() == "linear"
+    assert plot_convergence(HISTORY, y="grad_norm", log=True).get_yscale() == "log"
+
+
+def test_several_histories_get_a_literal_legend():
+    ax = plot_step_sizes({"$sbb": HISTORY, "_bb": HISTORY})
+    assert legend_texts(ax) == ["$sbb", "_bb"]
+    np.testing.assert_array_equal(ax.get_lines()[0].get_xdata(), [1, 2])
+    ax.figure.canvas.draw()
+
+
+def test_draws_on_given_axes():
+    ax = Figure().add_subplot()
+    assert plot_convergence(HISTORY, ax=ax) is ax
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"x": "time"}, "x is 'time'"),
+        ({"y": "loss"}, "y is 'loss'"),
+        ({"y": "train_error"}, "no column train_error; the columns are epoch"),
+    ],
+)
+def test_convergence_errors(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        plot_convergence(HISTORY, **kwargs)
+
+
+def test_columns_of_unequal_length_are_refused():
+    with pytest.raises(ValueError, match="unequal length"):
+        plot_convergence({"n_gradients": [1, 2], "objective": [1.0]})
+
+
+def test_dimensions_marks_the_chosen_and_the_ceiling():
+    scores = {"n_components": [3, 1, 2], "accuracy": [0.9, 0.7, 0.85], "standard_error": [0.01, 0.02, 0.01]}
+    ax = plot_dimensions(scores, chosen=2, ceiling=0.95)
+    np.testing.assert_array_equal(ax.get_lines()[0].get_xdata(), [1, 2, 3])
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), [0.7, 0.85, 0.9])
+    assert legend_texts(ax) == ["chosen: 2", "noise ceiling"]
+    ring = next(line for line in ax.get_lines() if line.get_markersize() == 13)
+    assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (2, 0.85)
+    with pytest.raises(ValueError, match="chosen is 7"):
+        plot_dimensions(scores, chosen=7)
+
+
+@dataclass
+class Table:
+    predicted: np.ndarray
+    observed: np.ndarray
+    count: np.ndarray
+    ece: float
+
+
+def test_calibration_leaves_out_empty_bins():
+    table = Table(np.array([0.55, np.nan, 0.95]), np.array([0.5, np.nan, 0.9]), np.array([10, 0, 30]), 0.05)
+    ax = plot_calibration(table)
+    np.testing.assert_array_equal(ax.get_lines()[1].get_xdata(), [0.55, 0.95])
+    (told,) = ax.texts
+    assert told.get_text() == "40 answers\ncalibration error 0.050"
+    assert ax.get_xlim() == ax.get_ylim()
+    ax.figure.canvas.draw()
+
+
+def test_wilson_interval_by_hand():
+    # 5 of 10 with z = 2: centre 1/2, half width 2/(1.4) * sqrt(0.025 + 0.01).
+    low, high = wilson_interval(np.array([0.5]), np.array([10.0]), z=2.0)
+    half = 2 / 1.4 * np.sqrt(0.035)
+    assert (low[0], high[0]) == pytest.approx((0.5 - half, 0.5 + half))
+    low, high = wilson_interval(np.array([0.0, 1.0]), np.array([7.0, 7.0]))
+    assert low[0] == 0.0
+    assert high[1] == 1.0
+
+
+def test_retrieval_takes_values_and_pairs():
+    ax = plot_retrieval(
+        {"ours": [0.9, 0.8, 0.7], "raw": ([0.1, 0.5], [0.6, 0.2])}, x_label="Recall", y_label="Precision"
+    )
+    np.testing.assert_array_equal(ax.get_lines()[0].get_xdata(), [1, 2, 3])
+    np.testing.assert_array_equal(ax.get_lines()[1].get_xdata(), [0.1, 0.5])
+    assert legend_texts(ax) == ["ours", "raw"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Recall", "Precision")
+    with pytest.raises(ValueError, match="curve 'bad'"):
+        plot_retrieval({"bad": ([1, 2], [1])})
+
+
+def test_learning_curve_continues_the_measured_part():
+    curve = {
+        "n_comparisons": [4000, 1000, 2000, 8000],
+        "accuracy": [0.85, 0.7, 0.8, 0.87],
+        "low": [0.84, 0.68, 0.79, 0.84],
+        "high": [0.86, 0.72, 0.81, 0.9],
+        "extrapolated": [False, False, False, True],
+    }
+    ax = plot_learning_curve(curve, ceiling=0.9)
+    measured, guessed, _ = ax.get_lines()
+    np.testing.assert_array_equal(measured.get_xdata(), [1000, 2000, 4000])
+    np.testing.assert_array_equal(guessed.get_xdata(), [4000, 8000])
+    assert legend_texts(ax) == ["measured", "extrapolated", "noise ceiling"]
+    ax.figure.canvas.draw()
