@@ -430,8 +430,11 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
 
     rows : float64 (n, d + 1). The last column sums, per object, the squared lengths of the pulls it has felt; a pull
         moves it by ``step / sqrt(sum)`` times the pull, so no step depends on the scale of the loss.
+
+    Returns the sum of the scaled losses met on the way.
     """
     n = index.shape[0]
+    total = 0.0
     n_components = rows.shape[1] - 1
     weighted = scale.shape[0] > 0
     objects = np.empty((_AHEAD, 4), dtype=np.int64)
@@ -452,7 +455,8 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
                 v = rows[l, c] - rows[k, c]
                 near += u * u
                 far += v * v
-            _, a, b = loss_terms(kind, param, near, far)
+            value, a, b = loss_terms(kind, param, near, far)
+            total += value * weights[q]
             a *= 2.0 * weights[q]
             b *= 2.0 * weights[q]
             near_pull = a * a * near
@@ -474,6 +478,7 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
                 rows[j, c] += at_j * u
                 rows[l, c] -= at_l * v
                 rows[k, c] += at_k * v
+    return total
 
 
 @_jit

@@ -20,7 +20,15 @@ from nearer import kernels
 from nearer.comparisons import Comparisons
 from nearer.losses import Loss, get_loss
 
-__all__ = ["GramObjective", "LocalObjective", "Objective", "Snapshot", "StochasticObjective", "resolve_jobs"]
+__all__ = [
+    "GramObjective",
+    "LocalObjective",
+    "Objective",
+    "SampledObjective",
+    "Snapshot",
+    "StochasticObjective",
+    "resolve_jobs",
+]
 
 # Blocks of a full pass: their number depends on the data alone, never on the threads, and sums run in block order,
 # so a result has the same bits on any number of cores.
@@ -87,6 +95,15 @@ class StochasticObjective(Protocol):
         decay: float = 0.0,
         power: float = 1.0,
     ) -> np.ndarray: ...
+
+
+@runtime_checkable
+class SampledObjective(Objective, Protocol):
+    """What the default solver likes to have on top of `Objective`: random parts of the data, and adaptive steps."""
+
+    def subset(self, size: int, rng: np.random.Generator) -> LocalObjective: ...
+
+    def value_at_zero(self) -> float: ...
 
 
 @runtime_checkable
@@ -198,6 +215,35 @@ class LocalObjective:
             float(step), float(decay), float(power), int(seed), int(first), int(n_steps),
         )  # fmt: skip
         return X
+
+    def adagrad_pass(
+        self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """`n_steps` stochastic steps whose length adapts to each object.
+
+        Parameters
+        ----------
+        X : (n, d) starting point. memory : (n,) squared pulls so far, zeros at first. step : length of a first step.
+
+        Returns
+        -------
+        X (n, d), memory (n,), mean loss met on the way
+        """
+        rows = np.column_stack([self._points(X), memory])
+        total = kernels.adagrad_pass(
+            self._index, self._scale, self.loss.kind, self.loss.param, rows,
+            float(step), int(seed), int(first), int(n_steps),
+        )  # fmt: skip
+        return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), total / n_steps
+
+    def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
+        """The objective of `size` random comparisons, the data in memory."""
+        part = self.comparisons[rng.choice(self.n_comparisons, size, replace=False, shuffle=False)]
+        return LocalObjective(part, self.loss, self.n_components, self.n_jobs)
+
+    def value_at_zero(self) -> float:
+        """The objective of all points in one place: the natural unit of progress."""
+        return float(self.loss.terms(0.0, 0.0)[0])
 
     def smoothed(self, width: float) -> LocalObjective:
         """The same objective with a differentiable loss (see `Loss.smoothed`)."""

@@ -82,6 +82,8 @@ class SolverState:
     step_size, grad_norm : of the step that led here; gradient norm at X, where known.
     sample : a point drawn uniformly from the iterates of this epoch (None: X itself is the only one).
     finished : a message when the solver itself sees that it has converged.
+    provisional : value and gradient are of a part of the data, so they neither stop the run nor count as best.
+    note : what was done so far, for the final message.
     """
 
     X: np.ndarray
@@ -91,6 +93,8 @@ class SolverState:
     grad_norm: float | None = None
     sample: np.ndarray | None = None
     finished: str | None = None
+    provisional: bool = False
+    note: str = ""
 
 
 Callback = Callable[[HistoryRow, SolverState], Any]
@@ -101,7 +105,7 @@ Callback = Callable[[HistoryRow, SolverState], Any]
 class _Clock:
     """Seconds of solving: the time spent in callbacks and evaluation is left out."""
 
-    started: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=lambda: time.perf_counter())
     paused: float = 0.0
 
     def seconds(self) -> float:
@@ -161,10 +165,20 @@ class Solver:
         if not np.isfinite(X0).all():
             row = int(np.flatnonzero(~np.isfinite(X0).all(axis=1))[0])
             raise ValueError(f"{self.name}: the starting point is not finite (first in row {row})")
-        return _Run(self, objective, np.random.default_rng(rng), callbacks).follow(X0)
+        with np.errstate(over="ignore", invalid="ignore"):  # divergence is told once, by the message
+            return _Run(self, objective, np.random.default_rng(rng), callbacks).follow(X0)
 
     def check_objective(self, objective: Any) -> None:
         """Refuse, early and by name, an objective that this solver cannot take."""
+
+    def settled(self, values: list[float], objective: Any) -> str:
+        """Why the run may end, given the objective after every epoch, or an empty string: the rule of `tol`."""
+        if self.tol == 0 or len(values) <= self.patience:
+            return ""
+        before = min(values[: -self.patience])
+        if before - min(values) > self.tol * max(abs(before), np.finfo(float).tiny):
+            return ""
+        return f"objective fell by less than {self.tol:.3g} (relative) in {self.patience} epochs"
 
     def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         """Yield the starting point, then the state after every epoch; the run loop decides when to stop."""
@@ -196,13 +210,15 @@ class _Run:
         self.output_rng = rng.spawn(1)[0]
         self.callbacks = callbacks
         self.history = History()
+        self.values: list[float] = []
         self.best_value = math.inf
         self.best_X: np.ndarray | None = None
         self.drawn: tuple[np.ndarray, float | None] | None = None
+        self.provisional = False
 
     def follow(self, X0: np.ndarray) -> Result:
         clock = _Clock()
-        message, converged = "", False
+        message, converged, note = "", False, ""
         last = X0
         for epoch, state in enumerate(self.solver.epochs(self.objective, X0, self.rng)):
             seconds = clock.seconds()
@@ -211,7 +227,7 @@ class _Run:
             if trouble:
                 message = f"stopped: the {trouble} is no longer finite at epoch {epoch}; kept the last finite point"
                 break
-            last = state.X
+            last, self.provisional, note = state.X, state.provisional, state.note
             stop = self._record(epoch, seconds, state)
             clock.pause_since(moment)
             message, converged = self._verdict(epoch, seconds, state)
@@ -219,6 +235,7 @@ class _Run:
                 message = "stopped by a callback"
             if message:
                 break
+        message += f" ({note})" if note else ""
         logger.info("%s: %s", self.solver.name, message)
         return self._result(last, message, converged)
 
@@ -234,7 +251,9 @@ class _Run:
         error = self.objective.error(state.X) if self.solver.record_error else None
         row = HistoryRow(epoch, state.n_gradients, seconds, state.value, state.step_size, state.grad_norm, error)
         self.history.append(row)
-        if state.value < self.best_value:
+        if not state.provisional:
+            self.values.append(state.value)
+        if state.value < self.best_value and not state.provisional:
             self.best_value = state.value
             if self.solver.output == "best":
                 self.best_X = state.X.copy()
@@ -247,14 +266,12 @@ class _Run:
         solver = self.solver
         if state.finished:
             return state.finished, True
-        if state.grad_norm is not None and state.grad_norm <= solver.grad_tol:
-            return f"converged: gradient norm {state.grad_norm:.3g} <= {solver.grad_tol:.3g}", True
-        if solver.tol > 0 and epoch >= solver.patience:
-            values = [row.objective for row in self.history]
-            before = min(values[: -solver.patience])
-            if before - min(values) <= solver.tol * max(abs(before), np.finfo(float).tiny):
-                fell = f"objective fell by less than {solver.tol:.3g} (relative) in {solver.patience} epochs"
-                return f"converged: {fell}", True
+        if not state.provisional:
+            if state.grad_norm is not None and state.grad_norm <= solver.grad_tol:
+                return f"converged: gradient norm {state.grad_norm:.3g} <= {solver.grad_tol:.3g}", True
+            reason = solver.settled(self.values, self.objective)
+            if reason:
+                return f"converged: {reason}", True
         if epoch >= solver.max_epochs:
             return f"stopped: reached max_epochs = {solver.max_epochs}", False
         if solver.max_seconds is not None and seconds >= solver.max_seconds:
@@ -269,5 +286,7 @@ class _Run:
         elif self.solver.output == "uniform" and self.drawn is not None:
             embedding, known = self.drawn
             value = self.objective.value(embedding) if known is None else known
+        elif self.provisional:
+            value = self.objective.value(embedding)
         n_gradients = rows[-1].n_gradients if rows else 0
         return Result(embedding, value, max(len(rows) - 1, 0), n_gradients, converged, message, rows)
