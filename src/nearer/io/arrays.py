@@ -100,6 +100,8 @@ def _find_main(path: str, arrays: Mapping[str, np.ndarray], variable: str | None
                 f"{path}: no array {variable!r} of shape (n, 3) or wider; there are {_shapes(arrays)}"
             )
         return variable
+    # MATLAB writes a vector as one row: it is no comparison if another array has many.
+    wide = [name for name in wide if len(arrays[name]) > 1] or wide
     if len(wide) == 1:
         return wide[0]
     for name in (*_MAIN, *_MAIN_SHORT):
@@ -126,6 +128,8 @@ def _beside(
         role = "answer" if word in _ANSWERS else role_of(name)
         if name == main:
             continue
+        if array.shape == (1, length):
+            array = array[0]
         if word == "nobjects" and array.size == 1:
             n_objects = int(array.reshape(-1)[0])
         elif word in _LABELS and array.ndim == 1 and array.dtype.kind in "UO":

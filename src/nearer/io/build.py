@@ -15,6 +15,7 @@ from .columns import Column, Source
 from .errors import SHOWN, FileFormatError, counted, listed, shown
 from .objects import Objects, code_objects
 from .roles import Roles
+from .spreadsheet import is_guarded, unguard
 
 
 @dataclass
@@ -224,6 +225,8 @@ def _participants(rows: _Rows, notes: list[str]) -> np.ndarray | None:
         texts = column.texts()
         if rows.source.numbers_are_text and not empty.any() and all(_is_integer(text) for text in texts):
             return np.array([int(text) for text in texts], np.int64)[column.codes]
+        if rows.source.numbers_are_text and is_guarded(texts):
+            texts = [unguard(text) for text in texts]
         names = np.array([*texts, "unknown"])[column.codes]
     if empty.any():
         names[empty] = "unknown"

@@ -133,7 +133,7 @@ def open_numpy(path: str | Path, *, kind: str | None = None, variable: str | Non
     except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
         if isinstance(error, FileFormatError):
             raise
-        pickled = "pickle" in str(error) or "Object arrays" in str(error)
+        pickled = any(word in str(error) for word in ("pickle", "Object arrays", "Python objects"))
         why = "it holds Python objects (pickled), which are not read: loading them could run code" if pickled else error
         raise FileFormatError(f"{name}: is not a readable NumPy file: {why}") from error
     if {"coords", "data", "shape"} <= set(arrays) and arrays["coords"].ndim == 2:

@@ -13,6 +13,7 @@ from .columns import Column, column_from_arrow
 PIECE_BYTES = 64 << 20
 # Large enough that few dictionaries have to be merged, small enough to keep several cores busy.
 BLOCK_BYTES = 4 << 20
+SCAN_BYTES = 256 << 10
 
 
 class CsvBlocks:
@@ -38,7 +39,7 @@ class CsvBlocks:
         with open(path, "rb") as file:
             for _ in range(skip):
                 file.readline()
-            return self._encoded(self._pieces(file))
+            return self._encoded(self._pieces(path, file))
 
     def read_stream(self, stream: Any, skip: int) -> list[Column]:
         """Read anything that has to be decoded or unpacked first, after its first `skip` lines."""
@@ -52,29 +53,34 @@ class CsvBlocks:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             for piece in pieces:
                 tasks = [[pool.submit(chunk.dictionary_encode) for chunk in piece[name]] for name in self._wanted]
-                for chunks, column in zip(encoded, tasks):
-                    chunks += [task.result() for task in column]
+                for chunks, waiting in zip(encoded, tasks):
+                    chunks += [task.result() for task in waiting]
         kind = pa.dictionary(pa.int32(), pa.string())
-        return [column_from_arrow(pa.chunked_array(chunks, kind)) for chunks in encoded]
+        columns = [column_from_arrow(pa.chunked_array(chunks, kind)) for chunks in encoded]
+        for column in columns:
+            if column.values is not None:
+                column.values.validate(full=True)
+        return columns
 
-    def _pieces(self, file: IO[bytes]) -> Iterator[dict[str, list[Any]]]:
-        """Yield columns of text, a piece of whole lines at a time; from the first quotation mark on, row by row end."""
+    def _pieces(self, path: str, file: IO[bytes]) -> Iterator[dict[str, list[Any]]]:
+        """Yield columns of text, a piece of whole lines at a time, up to the first quotation mark; then as a stream."""
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
-        while piece := file.read(PIECE_BYTES):
-            end = len(piece) if len(piece) < PIECE_BYTES else piece.rfind(b"\n") + 1
-            if not end or b'"' in piece:
-                # A quoted cell may hold line ends, so lines no longer tell where rows end.
-                file.seek(-len(piece), os.SEEK_CUR)
-                yield from self._stream_pieces(file, 0)
-                return
-            file.seek(end - len(piece), os.SEEK_CUR)
-            if piece.isspace():
-                continue
-            buffer = pa.py_buffer(piece)[:end]
-            table = pacsv.read_csv(pa.BufferReader(buffer), **self._options(0, quoted=False))
-            yield {name: table.column(name).chunks for name in self._wanted}
+        start = file.tell()
+        with pa.memory_map(path) as mapped:
+            while start < mapped.size():
+                end = _piece_end(file, start)
+                if end is None:
+                    # A quoted cell may hold line ends, so lines no longer tell where rows end.
+                    file.seek(start)
+                    yield from self._stream_pieces(file, 0)
+                    return
+                mapped.seek(start)
+                piece = pa.BufferReader(mapped.read_buffer(end - start))
+                table = pacsv.read_csv(piece, **self._options(0, quoted=False))
+                yield {name: table.column(name).chunks for name in self._wanted}
+                start = end
 
     def _stream_pieces(self, stream: Any, skip: int) -> Iterator[dict[str, list[Any]]]:
         import pyarrow.csv as pacsv
@@ -95,7 +101,26 @@ class CsvBlocks:
             "convert_options": pacsv.ConvertOptions(
                 include_columns=self._wanted,
                 column_types=dict.fromkeys(self._wanted, pa.string()),
+                check_utf8=False,  # the distinct texts are checked instead
                 null_values=[""],
                 strings_can_be_null=True,
             ),
         }
+
+
+def _piece_end(file: IO[bytes], start: int) -> int | None:
+    """Return where the piece from `start` ends: after the last line end within reach, at the end of the file, or
+    None if it holds a quotation mark or no line end."""
+    file.seek(start)
+    block = bytearray(SCAN_BYTES)
+    at, line_end = start, None
+    while at < start + PIECE_BYTES:
+        count = file.readinto(block)  # type: ignore[attr-defined]
+        if not count:
+            return at
+        if block.find(b'"', 0, count) >= 0:
+            return None
+        last = block.rfind(b"\n", 0, count)
+        line_end = at + last + 1 if last >= 0 else line_end
+        at += count
+    return line_end

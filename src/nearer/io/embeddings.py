@@ -11,8 +11,7 @@ import numpy as np
 
 from .atomic import atomic_write
 from .errors import FileFormatError, counted
-from .spreadsheet import unguard
-from .write import safe_texts
+from .spreadsheet import text_cells, unguard
 
 
 def write_embedding(
@@ -41,13 +40,11 @@ def write_embedding(
         raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
     if labels is not None and len(labels) != len(X):
         raise ValueError(f"labels: got {len(labels):,} for {len(X):,} objects")
-    names = list(range(len(X))) if labels is None else safe_texts(np.asarray(labels).astype(str), "label").tolist()
-    cells = X.astype(object)
-    cells[np.isnan(X)] = ""
+    names = map(str, range(len(X))) if labels is None else text_cells(np.asarray(labels).astype(str).tolist(), "label")
     with atomic_write(path, force, mode="w") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["label", *(f"x{axis + 1}" for axis in range(X.shape[1]))])
-        writer.writerows([name, *row] for name, row in zip(names, cells.tolist()))
+        file.write(",".join(["label", *(f"x{axis + 1}" for axis in range(X.shape[1]))]) + "\n")
+        for name, row in zip(names, X.tolist()):
+            file.write(",".join([name, *("" if value != value else repr(value) for value in row)]) + "\n")
 
 
 def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray | None]:

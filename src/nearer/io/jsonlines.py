@@ -152,19 +152,21 @@ def open_jsonl(path: str | Path) -> Source:
 def _bad_line(path: str, error: Exception) -> FileFormatError:
     """Find the first line that is not JSON; only run once reading has failed."""
     kinds: dict[str, tuple[type, int]] = {}
+    first_kind: type | None = None
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
-                value = json.loads(line.decode("utf-8-sig"))
+                value = json.loads(line.decode("utf-8-sig").rstrip())
             except json.JSONDecodeError as problem:
                 return FileFormatError(f"{path}, line {number}, column {problem.colno}: not JSON: {problem.msg}")
             except UnicodeDecodeError:
                 return FileFormatError(f"{path}, line {number}: is not UTF-8 text")
-            if not isinstance(value, dict):
-                return FileFormatError(f"{path}, line {number}: {shown(str(value))}: expected an object as on line 1")
-            for name, cell in value.items():
+            first_kind = first_kind or type(value)
+            if type(value) is not first_kind:
+                return FileFormatError(f"{path}, line {number}: {shown(str(value))}: expected the same as on line 1")
+            for name, cell in value.items() if isinstance(value, dict) else ():
                 if cell is None:
                     continue
                 kind, first = kinds.setdefault(name, (type(cell), number))

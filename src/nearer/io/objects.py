@@ -14,6 +14,7 @@ from .errors import FileFormatError, counted, shown
 _INTEGER = r"^(0|[1-9][0-9]{0,17})$"
 _DECIMAL_INTEGER = r"^[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?$"
 _RISKY = "[=+\\-@\t\r\n＝＋－＠]"
+_BLANKS = " \u00a0"  # as left around a delimiter; tabs and line ends belong to the label
 INT32_LIMIT = 2**31
 
 
@@ -118,14 +119,14 @@ def _clean(columns: Sequence[Column], strip: bool | None, notes: list[str]) -> l
         notes.append(f"{counted(count, 'label')} read without the apostrophe that keeps a spreadsheet from running it")
         values = [pc.replace_substring_regex(value, f"^'('*{_RISKY})", r"\1") for value in values]
         distinct = pc.unique(pa.chunked_array(values))
-    trimmed = pc.utf8_trim_whitespace(distinct)
+    trimmed = pc.utf8_trim(distinct, characters=_BLANKS)
     if strip is None:
         strip = len(pc.unique(trimmed)) < len(distinct)
     if strip:
         count = pc.sum(pc.not_equal(trimmed, distinct)).as_py() or 0
         if count:
             notes.append(f"spaces around {counted(count, 'label')} removed")
-        values = [pc.utf8_trim_whitespace(value) for value in values]
+        values = [pc.utf8_trim(value, characters=_BLANKS) for value in values]
     return [Column(codes=column.codes, values=value) for column, value in zip(columns, values)]
 
 

@@ -47,6 +47,8 @@ class Look:
         Lines before the first row of data.
     rows : list of list of str
         The first rows of data.
+    only_cr : bool
+        Whether lines end with a carriage return alone.
     """
 
     encoding: str
@@ -55,6 +57,7 @@ class Look:
     names: list[str]
     skip: int
     rows: list[list[str]]
+    only_cr: bool = False
 
 
 def split(text: Iterable[str], delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
@@ -115,6 +118,7 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
         rows.append(row)
         if len(rows) > SAMPLE_ROWS:
             break
+    only_cr = "\r" in text and "\n" not in text
     first, last, cells = rows[0]
     cells = [cell.strip() for cell in cells]
     cells[0] = cells[0].removeprefix("#").lstrip()
@@ -124,8 +128,8 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     if header:
         if not sample:
             raise FileFormatError(f"{path}: has a header but no rows")
-        return Look(encoding, delimiter, True, cells, last, sample)
-    return Look(encoding, delimiter, False, [""] * len(cells), first - 1, [rows[0][2], *sample])
+        return Look(encoding, delimiter, True, cells, last, sample, only_cr)
+    return Look(encoding, delimiter, False, [""] * len(cells), first - 1, [rows[0][2], *sample], only_cr)
 
 
 def _find_delimiter(path: str, text: str) -> str:
@@ -141,7 +145,7 @@ def _find_delimiter(path: str, text: str) -> str:
         except csv.Error:
             continue
         width = len(rows[0])
-        if width < 3:
+        if width < 3 or (delimiter == " " and any("" in cells for cells in rows)):
             continue
         found = {role_of(cell) for cell in rows[0]}
         if any(set(form.roles) <= found for form in FORMS) and delimiter != WHITESPACE:

@@ -33,3 +33,21 @@ def is_guarded(texts: Iterable[str]) -> bool:
             return False
         some = some or _GUARDED.match(text) is not None
     return some
+
+
+def text_cell(text: str, delimiter: str = ",") -> str:
+    """Write `text` as a cell of a delimited file: guarded, and quoted where it holds a delimiter, quote or line end."""
+    text = guard(text)
+    if any(mark in text for mark in (delimiter, '"', "\n", "\r")):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def text_cells(texts: Iterable[str], what: str, delimiter: str = ",") -> list[str]:
+    """Write texts as cells; refuse what a text file cannot carry, naming the `what` (label, ...) and its place."""
+    cells = []
+    for spot, text in enumerate(texts):
+        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise ValueError(f"{what} {spot} is {text!r}: a text file cannot carry NUL or half a character")
+        cells.append(text_cell(text, delimiter))
+    return cells

@@ -43,7 +43,8 @@ class TextSource(Source):
         return columns
 
     def _is_plain_utf8(self) -> bool:
-        return not self.compressed and self.seen.encoding.startswith("utf-8") and self.seen.delimiter != WHITESPACE
+        is_utf8 = self.seen.encoding.startswith("utf-8") and not self.compressed
+        return is_utf8 and self.seen.delimiter != WHITESPACE and not self.seen.only_cr
 
     def sample(self, position: int) -> list[str]:
         return [row[position].strip() for row in self.seen.rows if position < len(row)]

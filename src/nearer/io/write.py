@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import logging
 import os
@@ -15,7 +14,7 @@ import numpy as np
 from .atomic import atomic_write
 from .columnar import META_KEY
 from .errors import counted
-from .spreadsheet import guard
+from .spreadsheet import text_cells
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
@@ -105,24 +104,21 @@ def _header(comparisons: Comparisons) -> list[str]:
     return _names(comparisons) + extra
 
 
-def safe_texts(texts: np.ndarray, what: str) -> np.ndarray:
-    """Guard texts (n,) for a spreadsheet; refuse those that a text file cannot carry."""
-    for spot, text in enumerate(texts.tolist()):
-        if "\0" in text:
-            raise ValueError(f"{what} {spot} is {text!r}: a text file cannot carry a NUL character")
-    return np.array([guard(text) for text in texts.tolist()], dtype=object)
-
-
 def _write_table(path: Any, comparisons: Comparisons, delimiter: str, force: bool) -> None:
-    labels = None if comparisons.labels is None else safe_texts(comparisons.labels, "label")
-    header = _header(comparisons)
+    # Distinct texts are quoted once; the rows are then joined by C code.
+    labels = people = None
+    if comparisons.labels is not None:
+        labels = np.array(text_cells(comparisons.labels.tolist(), "label", delimiter), dtype=object)
+    if comparisons.participants is not None and comparisons.participants.dtype.kind not in "iu":
+        names = sorted(set(comparisons.participants.tolist()))
+        people = dict(zip(names, text_cells(names, "participant", delimiter)))
     with atomic_write(path, force, mode="w") as file:
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(header)
+        file.write(delimiter.join(_header(comparisons)) + "\n")
         for columns in _blocks(comparisons, labels):
-            if header[-1] == "participant":
-                columns[-1] = [guard(name) if isinstance(name, str) else name for name in columns[-1]]
-            writer.writerows(zip(*columns))
+            if people is not None:
+                columns[-1] = list(map(people.__getitem__, columns[-1]))
+            texts = [column if isinstance(column[0], str) else list(map(repr, column)) for column in columns]
+            file.write("\n".join(map(delimiter.join, zip(*texts))) + "\n")
 
 
 def _write_jsonl(path: Any, comparisons: Comparisons, force: bool) -> None:

@@ -1,0 +1,342 @@
+"""Every way to write a comparison gives what the arrays would."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from nearer.comparisons import Comparisons
+from nearer.io import read_comparisons
+
+NAMES = np.array(["ant", "bee", "cat", "dog"])
+T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0]])
+Q = np.array([[0, 1, 2, 3], [3, 1, 0, 2], [1, 2, 0, 3]])
+
+
+def csv_of(rows, header=None, delimiter=","):
+    lines = [] if header is None else [delimiter.join(header)]
+    return "\n".join(lines + [delimiter.join(map(str, row)) for row in rows]) + "\n"
+
+
+@pytest.fixture
+def save(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|", " "])
+@pytest.mark.parametrize("header", [None, ("anchor", "near", "far"), ("Head", "Winner", "Loser"), ("i", "j", "k")])
+@pytest.mark.parametrize("bom", [b"", codecs.BOM_UTF8])
+def test_delimited_triplets(save, delimiter, header, bom):
+    path = save("t.csv", bom + csv_of(NAMES[T], header, delimiter).encode())
+    result = read_comparisons(path)
+    assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
+    assert result.kind == "triplets"
+    assert result.n_rows == 4
+    assert ("no header: columns taken as anchor, near, far" in result.understood) == (header is None)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_line_ends_and_missing_last_one(save, newline):
+    text = csv_of(NAMES[T], ("anchor", "near", "far")).rstrip("\n").replace("\n", newline)
+    assert read_comparisons(save("t.csv", text)).comparisons == Comparisons.from_triplets(T, labels=NAMES)
+
+
+def test_columns_in_any_order_with_others_between(save):
+    rows = [(n, "x", f, a) for a, n, f in NAMES[T]]
+    result = read_comparisons(save("t.csv", csv_of(rows, ("near", "time", "far", "anchor"))))
+    assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
+    assert result.columns == {"near": "near", "far": "far", "anchor": "anchor"}
+    assert "columns not used: time" in result.understood
+
+
+def test_quoted_cells_with_everything_inside(save):
+    names = np.array(['a,"b"', "line\nbreak", "plain", "tab\there"])
+    cells = [['"' + name.replace('"', '""') + '"' for name in row] for row in names[T]]
+    result = read_comparisons(save("t.csv", csv_of(cells, ('"anchor"', '"near"', '"far"'))))
+    order = np.argsort(names)
+    assert result.comparisons.labels.tolist() == names[order].tolist()
+    assert (result.comparisons.labels[result.comparisons.index] == names[T]).all()
+
+
+def test_quadruplets_by_name_and_by_number_of_columns(save):
+    expected = Comparisons.from_quadruplets(Q, labels=NAMES)
+    assert read_comparisons(save("q.csv", csv_of(NAMES[Q], ("i", "j", "l", "k")))).comparisons == expected
+    shuffled = read_comparisons(save("s.csv", csv_of(NAMES[Q][:, [3, 0, 2, 1]], ("k", "i", "l", "j"))))
+    assert shuffled.comparisons == expected
+    bare = read_comparisons(save("b.csv", csv_of(NAMES[Q])))
+    assert bare.comparisons == expected
+    assert "no header: columns taken as i, j, l, k" in bare.understood
+
+
+ANSWERED = [
+    ("sign", [1, -1, 1, -1]),
+    ("words", ["a", "b", "a", "b"]),
+    ("sides", ["left", "right", "Left", "RIGHT"]),
+    ("bool", ["True", "False", "true", "false"]),
+    ("position", [1, 2, 1, 2]),
+    ("columns", ["option_a", "option_b", "option_a", "option_b"]),
+]
+
+
+@pytest.mark.parametrize(("name", "answers"), ANSWERED, ids=[case[0] for case in ANSWERED])
+def test_question_and_response(save, name, answers):
+    rows = [(*row, answer) for row, answer in zip(NAMES[T], answers)]
+    path = save("a.csv", csv_of(rows, ("anchor", "option_a", "option_b", "response")))
+    expected = Comparisons.from_answers(T, [1, -1, 1, -1], labels=NAMES)
+    assert read_comparisons(path).comparisons == expected
+
+
+def test_response_names_the_object_chosen(save):
+    chosen = [row[1] if first else row[2] for row, first in zip(NAMES[T], [True, False, True, False])]
+    rows = [(*row, answer) for row, answer in zip(NAMES[T], chosen)]
+    expected = Comparisons.from_answers(T, [1, -1, 1, -1], labels=NAMES)
+    for header in (("Center", "Left", "Right", "Answer"), ("head", "left", "right", "winner")):
+        assert read_comparisons(save("a.csv", csv_of(rows, header))).comparisons == expected
+
+
+def test_headless_fourth_column_of_signs_is_an_answer(save):
+    rows = [(*row, answer) for row, answer in zip(NAMES[T], [1, -1, 1, -1])]
+    result = read_comparisons(save("a.csv", csv_of(rows)))
+    assert result.comparisons == Comparisons.from_answers(T, [1, -1, 1, -1], labels=NAMES)
+    assert "anchor, a, b, answer" in result.understood
+
+
+def test_signed_counts_become_weights_and_zero_gives_nothing(save):
+    rows = [(*row, answer) for row, answer in zip(NAMES[T], [3, -2, 0, 1])]
+    result = read_comparisons(save("a.csv", csv_of(rows, ("i", "j", "k", "response"))))
+    expected = Comparisons.from_answers(T, [[3, 0], [0, 2], [0, 0], [1, 0]], labels=NAMES)
+    assert result.comparisons == expected
+    assert result.comparisons.weights.tolist() == [3, 2, 1]
+    assert "1 undecided answer (0) give no comparison" in result.understood
+
+
+def test_votes_per_option(save):
+    votes = np.array([[3, 1], [2, 2], [0, 0], [0, 4]])
+    rows = [(*row, *vote) for row, vote in zip(NAMES[T], votes)]
+    result = read_comparisons(save("v.csv", csv_of(rows, ("anchor", "option_a", "option_b", "votes_a", "votes_b"))))
+    assert result.comparisons == Comparisons.from_answers(T, votes, labels=NAMES)
+    assert result.kind == "votes"
+    assert (
+        "4 voted questions: 5 triplets over 4 objects; 1 question without votes give no comparison" in result.understood
+    )
+
+
+def test_quadruplet_answers_and_votes(save):
+    header = ("i", "j", "l", "k")
+    rows = [(*row, answer) for row, answer in zip(NAMES[Q], [1, -1, 1])]
+    answered = read_comparisons(save("a.csv", csv_of(rows, (*header, "answer")))).comparisons
+    assert answered == Comparisons.from_answers(Q, [1, -1, 1], labels=NAMES)
+    rows = [(*row, 2, 1) for row in NAMES[Q]]
+    voted = read_comparisons(save("v.csv", csv_of(rows, (*header, "votes_a", "votes_b")))).comparisons
+    assert voted == Comparisons.from_answers(Q, [[2, 1]] * 3, labels=NAMES)
+
+
+SETS = np.array([[0, 1, 2], [3, 1, 0], [2, 3, 1]])
+
+
+@pytest.mark.parametrize("how", ["object", "from 0", "from 1", "letter"])
+@pytest.mark.parametrize("role", ["odd", "central"])
+def test_sets_of_three(save, how, role):
+    spots = np.array([0, 2, 1])
+    picked = SETS[np.arange(3), spots]
+    cells = {"object": NAMES[picked], "from 0": spots, "from 1": spots + 1, "letter": np.array(list("abc"))[spots]}[how]
+    rows = [(*row, cell) for row, cell in zip(NAMES[SETS], cells)]
+    make = Comparisons.from_odd_one_out if role == "odd" else Comparisons.from_most_central
+    result = read_comparisons(save("s.csv", csv_of(rows, ("a", "b", "c", role))))
+    assert result.comparisons == make(SETS, picked, labels=NAMES)
+    assert ("read as positions" in result.understood) == how.startswith("from")
+
+
+def test_odd_and_the_two_others(save):
+    rows = NAMES[SETS][:, [2, 0, 1]]
+    result = read_comparisons(save("s.csv", csv_of(rows, ("odd", "a", "b"))))
+    expected = Comparisons.from_odd_one_out(SETS, SETS[:, 2], labels=NAMES)
+    assert result.comparisons == expected
+    told = read_comparisons(save("n.csv", csv_of(rows)), columns="odd,a,b")
+    assert told.comparisons == expected
+
+
+def test_participants_and_weights(save):
+    rows = [(*row, f"p{spot % 2}", 0.5 + spot) for spot, row in enumerate(NAMES[T])]
+    path = save("w.csv", csv_of(rows, ("anchor", "near", "far", "Worker ID", "weight")))
+    full = {"weights": [0.5, 1.5, 2.5, 3.5], "participants": np.array(["p0", "p1", "p0", "p1"])}
+    result = read_comparisons(path)
+    assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES, **full)
+    assert "participant Worker ID, weight weight" in result.understood
+    bare = read_comparisons(path, participant="", weight="").comparisons
+    assert bare == Comparisons.from_triplets(T, labels=NAMES)
+    named = read_comparisons(path, participant="weight", weight="").comparisons
+    assert named.participants.tolist() == ["0.5", "1.5", "2.5", "3.5"]
+
+
+def test_participants_numbers_and_gaps(save):
+    rows = [(*row, spot) for spot, row in enumerate(NAMES[T])]
+    numbered = read_comparisons(save("n.csv", csv_of(rows, ("anchor", "near", "far", "puid")))).comparisons
+    assert numbered.participants.dtype.kind == "i"
+    rows[2] = (*rows[2][:3], "")
+    result = read_comparisons(save("g.csv", csv_of(rows, ("anchor", "near", "far", "puid"))))
+    assert result.comparisons.participants.tolist() == ["0", "1", "unknown", "3"]
+    assert "1 answer without a participant put under 'unknown'" in result.understood
+
+
+def test_columns_told_in_every_way(save):
+    path = save("x.csv", csv_of(NAMES[T], ("image1", "image2", "image3")))
+    expected = Comparisons.from_triplets(T, labels=NAMES)
+    for columns in (
+        {"anchor": "image1", "near": "image2", "far": "image3"},
+        {"anchor": 1, "near": 2, "far": 3},
+        "anchor=image1,near=image2,far=image3",
+        "anchor,near,far",
+        ["head", "winner", "loser"],
+    ):
+        assert read_comparisons(path, columns=columns, header=True).comparisons == expected
+    wide = save("w.csv", csv_of([("7", *row) for row in NAMES[T]]))
+    assert read_comparisons(wide, columns="-,anchor,near,far").comparisons == expected
+
+
+def test_header_told(save):
+    path = save("t.csv", csv_of(NAMES[T], ("left", "right", "head")))
+    taken_as_data = read_comparisons(path, header=False).comparisons
+    assert len(taken_as_data) == 5
+    assert "left" in taken_as_data.labels
+
+
+def test_numbers_0_to_n_are_object_numbers(save):
+    result = read_comparisons(save("t.csv", csv_of(T, ("anchor", "near", "far"))))
+    assert result.comparisons == Comparisons.from_triplets(T)
+    assert result.comparisons.labels is None
+    assert "names of objects" not in result.understood
+
+
+def test_numbers_from_1_are_names_unless_told(save):
+    path = save("t.csv", csv_of(T + 1))
+    result = read_comparisons(path)
+    assert result.comparisons == Comparisons.from_triplets(T, labels=["1", "2", "3", "4"])
+    assert "the numbers 1 to 4, are names of objects" in result.understood
+    told = read_comparisons(path, index_base=1)
+    assert told.comparisons == Comparisons.from_triplets(T)
+    assert "object numbers counted from 1" in told.understood
+
+
+def test_sparse_numbers_are_names_in_numeric_order(save):
+    ids = np.array([0, 9, 10, 100])
+    result = read_comparisons(save("t.csv", csv_of(ids[T])))
+    assert result.comparisons == Comparisons.from_triplets(T, labels=["0", "9", "10", "100"])
+    assert "0 to 100, with gaps" in result.understood
+    huge = np.array([0, 9, 10, 10**15])
+    assert read_comparisons(save("h.csv", csv_of(huge[T]))).comparisons.labels.tolist()[-1] == str(10**15)
+    assert read_comparisons(save("n.csv", csv_of(ids[T])), n_objects=101).comparisons == Comparisons.from_triplets(
+        ids[T], n_objects=101
+    )
+
+
+def test_numbers_with_a_decimal_point_and_runs_of_blanks(save):
+    text = "\n".join("  ".join(f"{cell:.6e}" for cell in row) for row in T)
+    result = read_comparisons(save("ascii.txt", "   " + text.replace("\n", "\n   ")))
+    assert result.comparisons == Comparisons.from_triplets(T)
+    assert "whitespace-separated" in result.understood
+    assert "decimal point" in result.understood
+
+
+def test_leading_zeros_are_text(save):
+    names = np.array(["000", "001", "002", "010"])
+    assert read_comparisons(save("t.csv", csv_of(names[T]))).comparisons.labels.tolist() == names.tolist()
+
+
+def test_labels_told_fix_order_and_objects(save):
+    order = ["dog", "cat", "emu", "bee", "ant"]
+    result = read_comparisons(save("t.csv", csv_of(NAMES[T])), labels=order)
+    expected = Comparisons.from_labels_table(NAMES[T], labels=order)
+    assert result.comparisons == expected
+    numbers = read_comparisons(save("n.csv", csv_of(T)), labels=NAMES).comparisons
+    assert numbers == Comparisons.from_triplets(T, labels=NAMES)
+
+
+def test_spaces_that_set_labels_apart_are_removed_and_told(save):
+    text = "anchor, near, far\n" + "\n".join(", ".join(row) for row in NAMES[T])
+    result = read_comparisons(save("t.csv", text))
+    assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
+    assert "spaces around" in result.understood
+    assert len(read_comparisons(save("t.csv", text), strip=False).comparisons.labels) == 8
+
+
+def test_degenerate_rows_are_dropped_counted_and_placed(save):
+    rows = [*NAMES[T], ("ant", "ant", "bee"), ("ant", "bee", "ant"), ("ant", "bee", "bee")]
+    result = read_comparisons(save("music.csv", csv_of(rows, ("anchor", "near", "far"))))
+    assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
+    assert result.dropped == {"anchor repeated": 2, "both options the same": 1}
+    assert result.understood == (
+        "music.csv: comma-separated, header anchor/near/far: 4 triplets over 4 objects; "
+        "2 rows dropped: anchor repeated (first at line 6); 1 row dropped: both options the same (at line 8)"
+    )
+
+
+def test_lines_are_counted_as_an_editor_does(save):
+    text = 'anchor,near,far\n\n"a\nb",c,d\n\nx,x,c\n'
+    assert "(at line 6)" in read_comparisons(save("t.csv", text)).understood
+
+
+def test_empty_rows_are_skipped_and_told(save):
+    text = csv_of(NAMES[T], ("anchor", "near", "far")) + ",,\n,,\n"
+    result = read_comparisons(save("t.csv", text))
+    assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
+    assert result.dropped == {"empty row": 2}
+
+
+def test_empty_cells_dropped_on_request_take_their_labels_along(save):
+    text = csv_of([*NAMES[T], ("zebra", "", "ant")], ("anchor", "near", "far"))
+    result = read_comparisons(save("t.csv", text), on_missing="drop")
+    assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
+    assert result.dropped == {"empty cell": 1}
+
+
+def test_trailing_delimiter(save):
+    text = "\n".join(",".join(row) + "," for row in NAMES[T])
+    assert read_comparisons(save("t.csv", text)).comparisons == Comparisons.from_triplets(T, labels=NAMES)
+
+
+def test_encodings_and_compression(save):
+    names = np.array(["Ärger", "Ölüm", "ça", "été"])
+    order = np.argsort(names)
+    text = csv_of(names[T], ("anchor", "near", "far"))
+    expected = names[T].tolist()
+    for name, content, options in (
+        ("latin.csv", text.encode("latin-1"), {"encoding": "latin-1"}),
+        ("utf16.csv", text.encode("utf-16"), {}),
+        ("packed.csv.gz", gzip.compress(text.encode()), {}),
+    ):
+        comparisons = read_comparisons(save(name, content), **options).comparisons
+        assert comparisons.labels.tolist() == names[order].tolist()
+        assert comparisons.labels[comparisons.index].tolist() == expected
+
+
+def test_facts_are_plain_values(save):
+    facts = read_comparisons(save("t.csv", csv_of(T))).facts()
+    assert json.loads(json.dumps(facts))["n_comparisons"] == 4
+
+
+def test_pieces_join_across_boundaries(save, monkeypatch):
+    from nearer.io import csvblocks
+
+    rng = np.random.default_rng(0)
+    names = np.array([f"name{number}" for number in range(50)])
+    index = np.array([rng.permutation(50)[:3] for _ in range(3000)])
+    expected = Comparisons.from_labels_table(names[index])
+    text = csv_of(names[index], ("anchor", "near", "far"))
+    monkeypatch.setattr(csvblocks, "SCAN_BYTES", 1000)
+    monkeypatch.setattr(csvblocks, "PIECE_BYTES", 4096)
+    monkeypatch.setattr(csvblocks, "BLOCK_BYTES", 1024)
+    assert read_comparisons(save("t.csv", text)).comparisons == expected
+    # From the first quotation mark on the file is read as a stream.
+    lines = text.splitlines()
+    lines[2000] = ",".join(f'"{cell}"' for cell in lines[2000].split(","))
+    assert read_comparisons(save("q.csv", "\n".join(lines))).comparisons == expected

@@ -1,0 +1,299 @@
+"""A file that cannot be read is refused with its name, the place and the reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nearer.io import FileFormatError, read_comparisons
+from nearer.io.errors import counted, listed, shown
+
+GOOD = "anchor,near,far\nant,bee,cat\ndog,cat,bee\n"
+
+
+@pytest.fixture
+def refused(tmp_path):
+    def run(name, content, **options):
+        path = tmp_path / name
+        if content is not None:
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(FileFormatError) as caught:
+            read_comparisons(path, **options)
+        message = str(caught.value)
+        assert str(path) in message
+        assert "\n" not in message
+        return message.replace(str(tmp_path) + "/", "")
+
+    return run
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.json", "e.jsonl", "e.parquet", "e.npy", "e.mat", "e"])
+def test_empty_file(refused, name):
+    assert refused(name, b"") == f"{name}: is empty"
+
+
+@pytest.mark.parametrize("content", ["\n\n", " ", "\ufeff"])
+def test_blank_file(refused, content):
+    assert refused("e.csv", content) == "e.csv: is empty"
+
+
+def test_header_only(refused):
+    assert refused("h.csv", "anchor,near,far\n") == "h.csv: has a header but no rows"
+
+
+def test_missing_file_with_a_suggestion(refused, tmp_path):
+    (tmp_path / "answers.csv").write_text(GOOD)
+    assert refused("anwsers.csv", None) == "anwsers.csv: no such file; did you mean 'answers.csv'?"
+    assert refused("x/y.csv", None) == "x/y.csv: no such file"
+    assert refused("part-*.parquet", None) == "part-*.parquet: no such file"
+
+
+def test_directory(tmp_path):
+    with pytest.raises(FileFormatError, match=r"is a directory without Parquet files"):
+        read_comparisons(tmp_path)
+    with pytest.raises(FileFormatError, match=r"only Parquet files may be"):
+        read_comparisons(tmp_path, format="csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"PK\x03\x04\x14\x00", "a zip archive or a spreadsheet (.xlsx): save it as CSV first"),
+        (b"\x89PNG\r\n\x1a\n", "an image"),
+        (b"PAR1\x15\x04", "a Parquet file: give it the ending .parquet or say format='parquet'"),
+    ],
+)
+def test_binary_file_by_its_first_bytes(refused, content, reason):
+    assert refused("b.csv", content) == f"b.csv: is not text but {reason}"
+
+
+def test_binary_file_unknown(refused):
+    assert refused("b.csv", b"ab,c\0\1\2") == "b.csv: is not text (binary data at byte 5)"
+    assert "is not a Parquet file" in refused("b.parquet", b"\0\1\2\3" * 100)
+    assert "is not a readable NumPy file" in refused("b.npy", b"\0\1\2\3" * 100)
+    assert "is not a readable NumPy file" in refused("b.npz", b"PK\x03\x04\x14\x00")
+    assert "is not a readable MATLAB file" in refused("b.mat", b"\0\1\2\3" * 100)
+
+
+def test_wrong_encoding_early_and_late(refused):
+    early = refused("l.csv", "anchor,near,far\nant,bée,cat\n".encode("latin-1"))
+    assert early == (
+        "l.csv, line 2: byte 0xe9 is not UTF-8 text; if an older program saved the file, "
+        "try encoding='latin-1' or encoding='cp1252'"
+    )
+    late = GOOD.encode() + b"ant,bee,cat\n" * 200_000 + "ant,bée,cat\n".encode("latin-1") + b"ant,bee,cat\n"
+    assert refused("l.csv", late).startswith("l.csv, line 200004: byte 0xe9 is not UTF-8 text")
+    assert "line 2:" in refused("u.csv", "anchor,near,far\n,\ud800,x".encode("utf-8", "surrogatepass"))
+
+
+def test_header_typo(refused):
+    message = refused("t.csv", GOOD.replace("anchor", "ancor"))
+    assert message.startswith("t.csv, line 1: columns 'ancor', 'near', 'far': no column for anchor for triplets; ")
+    assert "did you mean 'anchor' for 'ancor'?" in message
+    assert "columns={'anchor'" in message
+    two = refused("t.csv", GOOD.replace("anchor,near", "ancor,neaer"))
+    assert "did you mean 'anchor' for 'ancor'?" in two
+
+
+def test_unknown_columns(refused):
+    message = refused("u.csv", "foo,bar,baz\n1,2,3\n3,2,1\n")
+    assert message.startswith("u.csv, line 1: columns 'foo', 'bar', 'baz': no column name is known; say which is which")
+    assert "asks for column 'haed'; the file has 'head', 'x', 'y'; did you mean 'head'?" in refused(
+        "u.csv", "head,x,y\na,b,c\n", columns={"anchor": "haed", "near": "x", "far": "y"}
+    )
+    assert "asks for column 9, the file has columns 1 to 3" in refused(
+        "u.csv", GOOD, columns={"anchor": 9, "near": 1, "far": 2}
+    )
+    assert "columns names 2 columns, the file has 3" in refused("u.csv", GOOD, columns="anchor,near")
+    assert "cannot be both" in refused("u.csv", GOOD, columns={"anchor": 1, "near": 1, "far": 2})
+
+
+def test_too_many_or_too_few_columns_without_names(refused):
+    assert "5 columns without names: cannot tell which is which" in refused("w.csv", "a,b,c,d,e\nb,c,d,e,a\n")
+    assert "line 1: cannot split 'a,b' into the 3 or more columns" in refused("n.csv", "a,b\nc,d\n")
+    assert "cannot split 'Some prose,'" in refused("n.csv", "Some prose,\n\nin lines, without order; really\n")
+    assert "odd-one-out with 3 columns" in refused("o.csv", "a,b,c\nb,c,a\n", kind="odd-one-out")
+
+
+def test_two_meanings(refused):
+    text = "anchor,near,far,response\nant,bee,cat,1\ndog,cat,bee,-1\n"
+    message = refused("m.csv", text)
+    assert "line 1: columns 'anchor', 'near', 'far' say what is nearer, and so may 'response'" in message
+    assert "two columns are called 'near'" in refused("m.csv", "anchor,near,near,far\na,b,c,d\n")
+    assert "columns 'head', 'query' could each be the anchor" in refused("m.csv", "query,head,near,far\na,b,c,d\n")
+
+
+def test_mixed_delimiters(refused):
+    message = refused("m.csv", GOOD + "ant;bee;dog\nbee,cat,dog\n")
+    assert message == (
+        "m.csv, line 4: 1 cell where the header has 3: 'ant;bee;dog'; "
+        "this line looks separated by semicolon, the file by comma"
+    )
+
+
+def test_ragged_rows_are_counted_and_the_first_shown(refused):
+    message = refused("r.csv", GOOD + "ant,bee\n" * 5 + "ant,bee,cat,dog\n")
+    assert message == (
+        "r.csv, line 4: 2 cells where the header has 3: 'ant,bee' (6 such rows: line 4, line 5, line 6, ...)"
+    )
+
+
+def test_a_million_bad_rows(refused):
+    message = refused("r.csv", GOOD + "x,y\n" * 1_000_000)
+    assert "r.csv, line 4: 2 cells where the header has 3: 'x,y' (1,000,000 such rows" in message
+    assert len(message) < 200
+    message = refused("e.csv", GOOD + "x,,y\n" * 1_000_000)
+    assert message.startswith(
+        "e.csv, line 4, column 'near': empty cell; 1,000,000 rows in all: line 4, line 5, line 6, ..."
+    )
+    message = refused("d.csv", "anchor,near,far\n" + "x,x,y\n" * 1_000_000)
+    assert message == "d.csv: no row is left (1,000,000 anchor repeated)"
+
+
+def test_open_quotation_mark(refused):
+    message = refused("q.csv", GOOD + 'ant,"bee,cat\n' + "dog,cat,bee\n" * 100)
+    assert "line 4" in message
+    assert "quotation mark not closed" in message
+
+
+def test_empty_cell(refused):
+    message = refused("e.csv", GOOD + "ant,,cat\n")
+    assert message == "e.csv, line 4, column 'near': empty cell; say on_missing='drop' to leave such rows out"
+    assert "every row has an empty cell" in refused("e.csv", "anchor,near,far\na,,c\n", on_missing="drop")
+
+
+def test_degenerate_refused_on_request(refused):
+    message = refused("d.csv", GOOD + "ant,ant,cat\nbee,cat,bee\n", on_degenerate="raise")
+    assert message == "d.csv, line 4: anchor repeated (2 such rows); say on_degenerate='drop' to leave it out"
+    quads = "i,j,l,k\na,b,c,d\na,a,c,d\na,b,b,a\n"
+    assert "line 3: object paired with itself" in refused("q.csv", quads, on_degenerate="raise")
+    assert "line 3: both pairs the same" in refused("q.csv", quads.replace("a,a,c,d\n", ""), on_degenerate="raise")
+    sets = "a,b,c,odd\nx,y,z,z\nx,x,y,y\n"
+    assert "line 3: object repeated" in refused("s.csv", sets, on_degenerate="raise")
+
+
+VOTES = "anchor,option_a,option_b,votes_a,votes_b\nant,bee,cat,1,2\n"
+
+
+@pytest.mark.parametrize("cell", ["many", "-1", "inf", '"1,5"'])
+def test_votes_that_are_no_numbers(refused, cell):
+    message = refused("v.csv", VOTES + f"ant,bee,cat,1,{cell}\n")
+    assert "v.csv, line 3, column 'votes_b'" in message
+    assert "is not a number of votes, 0 or more" in message
+    assert ("decimals with a point" in message) == ("," in cell)
+
+
+def test_weights_that_are_no_numbers(refused):
+    text = "anchor,near,far,weight\na,b,c,1\na,b,c,heavy\nb,c,a,x\n"
+    message = refused("w.csv", text)
+    assert message == "w.csv, line 3, column 'weight': 'heavy' is not a weight, 0 or more; 2 such cells in this column"
+    assert "all are 0" in refused("w.csv", "anchor,near,far,weight\na,b,c,0\n")
+
+
+ASKED = "anchor,a,b,answer\n"
+
+
+def test_answers_that_cannot_be_read(refused):
+    zero_one = refused("a.csv", ASKED + "x,y,z,0\nz,x,y,1\n")
+    assert "column 'answer' holds '0', '1': cannot tell which option that is; say which with answers=" in zero_one
+    stray = refused("a.csv", ASKED + "x,y,z,y\nz,x,y,w\n")
+    assert "a.csv, line 3, column 'answer': 'w' is none of the objects shown in that row (1 such row of 2)" in stray
+    both = refused("a.csv", ASKED + "x,b,a,a\nz,b,a,b\n")
+    assert "can be read in two ways" in both
+    told = refused("a.csv", ASKED + "x,y,z,1\nz,x,y,7\n", answers="bool")
+    assert "line 3, column 'answer': '7' is no answer when read as 'bool'" in told
+
+
+def test_answers_told(tmp_path):
+    path = tmp_path / "a.csv"
+    for cells, coding in (
+        (("1", "0"), "bool"),
+        (("0", "1"), "index0"),
+        (("1", "2"), "index1"),
+        (("1", "-1"), "sign"),
+        (("y", "y"), "object"),
+        (("P", "Q"), {"P": "a", "Q": "b"}),
+    ):
+        path.write_text(ASKED + f"x,y,z,{cells[0]}\nz,x,y,{cells[1]}\n")
+        comparisons = read_comparisons(path, answers=coding).comparisons
+        assert comparisons.labels[comparisons.index].tolist() == [["x", "y", "z"], ["z", "y", "x"]]
+    for bad in ("sideways", {"P": "left-ish"}):
+        with pytest.raises(ValueError, match="answers:"):
+            read_comparisons(path, answers=bad)
+
+
+def test_object_numbers_out_of_range(refused):
+    message = refused("n.csv", "0,1,2\n1,2,3\n", n_objects=3)
+    assert message == (
+        "n.csv, line 2, column 3: object number 3 is outside 0..2; are they counted from 1? then say index_base=1 "
+        "(1 such cell in this column)"
+    )
+    assert "object number 0 is outside 1.." in refused("n.csv", "0,1,2\n", index_base=1)
+    assert "index_base is for object numbers" in refused("n.csv", "a,b,c\n", index_base=1)
+    assert "n_objects=4 is for object numbers" in refused("n.csv", "a,b,c\n", n_objects=4)
+    unknown = refused("n.csv", GOOD + "ant,emu,emu\nant,emu,bee\n", labels=["ant", "bee", "cat", "dog"])
+    assert unknown == (
+        "n.csv, line 4, column 'near': 'emu' is not one of the 4 known labels (and 1 more cell in this column)"
+    )
+
+
+def test_json_refusals(refused):
+    assert "line 1, column 9: not JSON" in refused("j.json", "[[1, 2, ]]")
+    assert "say format='jsonl'" in refused("j.json", '{"a": 1}\n{"a": 2}')
+    assert refused("j.json", "[]") == "j.json: is an empty array"
+    assert refused("j.json", "3") == "j.json: holds '3', expected an array of rows or an object of columns"
+    assert "row 2: 2 cells where row 1 has 3" in refused("j.json", "[[1,2,3],[1,2]]")
+    assert "row 2: '7': expected an object or an array" in refused("j.json", "[[1,2,3],7]")
+    assert "no array of shape (n, 3)" in refused("j.json", '{"foo": [1, 2]}')
+    assert "nested too deeply" in refused("j.json", "[" * 100_000)
+    mixed = refused("j.json", '[{"anchor": "a", "near": "b", "far": "c"}, {"anchor": 1, "near": "b", "far": "c"}]')
+    assert "column 'anchor': mixes kinds of cells: row 2 is 1, others are str" in mixed
+
+
+def test_json_lines_refusals(refused):
+    row = '{"anchor": "a", "near": "b", "far": "c"}\n'
+    assert "line 2, column 2: not JSON" in refused("j.jsonl", row + "{oops}\n")
+    assert "line 2, column 'near': '3' is int, on line 1 it is str" in refused("j.jsonl", row + row.replace('"b"', "3"))
+    assert "line 2: '[1, 2, 3]': expected the same as on line 1" in refused("j.jsonl", row + "[1, 2, 3]\n")
+    assert "line 2, column 7: not JSON" in refused("j.jsonl", "[1, 2, 3]\n[1, 2\n")
+    assert "line 2: 2 cells where line 1 has 3" in refused("j.jsonl", "[1, 2, 3]\n[1, 2]\n")
+
+
+def test_array_refusals(tmp_path, refused):
+    np.save(tmp_path / "a.npy", np.zeros((4, 2)))
+    assert "the array has shape (4, 2), expected (n, 3) or (n, 4)" in refused("a.npy", None)
+    np.save(tmp_path / "a.npy", np.zeros((0, 3), int))
+    assert "has no rows" in refused("a.npy", None)
+    np.save(tmp_path / "a.npy", np.array([[0, 1, 2], [0, 1.5, 2]]))
+    assert "row 2, column 2: 1.5 is not a whole number" in refused("a.npy", None)
+    np.save(tmp_path / "a.npy", np.array([[0, 1, -2]]))
+    assert "object number -2 is outside 0.." in refused("a.npy", None, index_base=0)
+    np.savez(tmp_path / "a.npz", triplets=[[0, 1, 2]], response=[1, 1])
+    assert "array 'response' has 2 entries for 1 rows of 'triplets'" in refused("a.npz", None)
+
+
+def test_wrong_options_are_plain_value_errors(tmp_path):
+    path = tmp_path / "g.csv"
+    path.write_text(GOOD)
+    for options, message in (
+        ({"kind": "pairs"}, "kind: got 'pairs'"),
+        ({"format": "word"}, "format: got 'word'"),
+        ({"index_base": 2}, "index_base: got 2"),
+        ({"on_degenerate": "ignore"}, "on_degenerate: got 'ignore'"),
+        ({"on_missing": "ignore"}, "on_missing: got 'ignore'"),
+        ({"delimiter": "::"}, "delimiter: got '::'"),
+        ({"columns": {"ancor": "anchor"}}, "unknown role 'ancor'; did you mean 'anchor'?"),
+        ({"columns": "anchor=,near=x"}, "expected role=name"),
+    ):
+        with pytest.raises(ValueError) as caught:
+            read_comparisons(path, **options)
+        assert message in str(caught.value)
+        assert not isinstance(caught.value, FileFormatError)
+
+
+def test_words_of_messages():
+    assert listed(range(10), 3) == "0, 1, 2 and 7 more"
+    assert counted(1, "row") == "1 row"
+    assert counted(9090, "row") == "9,090 rows"
+    assert shown("a" * 100) == "'" + "a" * 55 + "...'"
+    assert shown("new\nline") == "'new\\nline'"

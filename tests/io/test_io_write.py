@@ -1,0 +1,297 @@
+"""What is written is read back the same; files appear whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import os
+import stat
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nearer.comparisons import Comparisons
+from nearer.io import (
+    FileFormatError,
+    atomic_write,
+    read_comparisons,
+    read_embedding,
+    write_comparisons,
+    write_embedding,
+)
+from nearer.io.spreadsheet import guard, is_guarded, unguard
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"quoted"',
+    "two\nlines",
+    "two\r\nlines\r",
+    "🦊",
+    "שלום",
+    "=HYPERLINK(1)",
+    "+1",
+    "-1",
+    "@cmd",
+    "\tx",
+    "\rx",
+    "'=1",
+    "''=1",
+    "'plain",
+    "a,b;c|d\te",
+    " padded ",
+    "NA",
+    "null",
+    "1e5",
+    "a\u2028b",
+]
+T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0], [0, 3, 1]])
+Q = np.array([[0, 1, 2, 3], [3, 1, 0, 2], [1, 2, 0, 3], [0, 3, 1, 2]])
+ENDINGS = [".csv", ".tsv", ".jsonl", ".parquet", ".npz"]
+
+# Text that a CSV file can carry: no NUL, no lone surrogate; not blank, as labels must not be.
+label = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12).filter(
+    str.strip
+)
+# Labels that differ by surrounding spaces only are one label in a CSV file unless told otherwise.
+labels_of_objects = st.lists(label, min_size=3, max_size=9, unique_by=str.strip)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("rows", [T, Q], ids=["triplets", "quadruplets"])
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("full", [False, True])
+def test_round_trip(tmp_path, ending, rows, named, full):
+    make = Comparisons.from_triplets if rows.shape[1] == 3 else Comparisons.from_quadruplets
+    extra = {}
+    if full:
+        extra["weights"] = np.array([0.1, 1 / 3, 2.0, 1e-300, 7.0])[: len(rows)]
+        extra["participants"] = np.array(["p1", "=p2", "p1", "ü", "x y"])[: len(rows)]
+    comparisons = make(rows, labels=["ant", "bee", "cat", "dog"] if named else None, **extra)
+    path = tmp_path / f"c{ending}"
+    write_comparisons(path, comparisons)
+    assert read_comparisons(path).comparisons == comparisons
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_hostile_labels_round_trip(tmp_path, ending):
+    names = sorted(HOSTILE)
+    rows = np.stack([np.roll(np.arange(len(names)), shift) for shift in range(3)], axis=1)
+    comparisons = Comparisons.from_triplets(rows, labels=names)
+    path = tmp_path / f"c{ending}"
+    write_comparisons(path, comparisons)
+    assert read_comparisons(path).comparisons == comparisons
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(names=labels_of_objects, ending=st.sampled_from(ENDINGS), data=st.data())
+def test_any_labels_round_trip(tmp_path, names, ending, data):
+    order = st.permutations(range(len(names))).map(lambda order: order[:3])
+    rows = np.array(data.draw(st.lists(order, min_size=1, max_size=6)))
+    comparisons = Comparisons.from_triplets(rows, labels=names)
+    path = tmp_path / f"c{ending}"
+    write_comparisons(path, comparisons, force=True)
+    again = read_comparisons(path).comparisons
+    if ending in (".parquet", ".npz"):
+        assert again == comparisons
+    else:
+        spelled = again.index.astype(str) if again.labels is None else again.labels[again.index]
+        assert spelled.tolist() == comparisons.labels[rows].tolist()
+
+
+def test_parquet_and_npz_keep_order_and_unseen_objects(tmp_path, caplog):
+    comparisons = Comparisons.from_triplets(T, labels=["dog", "ant", "cat", "bee", "emu"])
+    numbered = Comparisons.from_triplets(T, n_objects=9)
+    for ending in (".parquet", ".npz"):
+        for spot, each in enumerate((comparisons, numbered)):
+            write_comparisons(tmp_path / f"{spot}{ending}", each)
+            assert read_comparisons(tmp_path / f"{spot}{ending}").comparisons == each
+    assert not caplog.records
+    write_comparisons(tmp_path / "c.csv", comparisons)
+    assert "1 object in no comparison cannot be kept in this format" in caplog.text
+
+
+def test_digits_as_labels_stay_labels_where_types_are_kept(tmp_path):
+    comparisons = Comparisons.from_triplets(T, labels=["0", "1", "2", "3"])
+    for ending in (".jsonl", ".parquet", ".npz"):
+        write_comparisons(tmp_path / f"c{ending}", comparisons)
+        assert read_comparisons(tmp_path / f"c{ending}").comparisons == comparisons
+
+
+def test_many_rows_are_written_in_blocks(tmp_path, monkeypatch):
+    from nearer.io import write
+
+    monkeypatch.setattr(write, "_BLOCK", 7)
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.permutation(20)[:3] for _ in range(100)])
+    comparisons = Comparisons.from_triplets(rows, n_objects=20, weights=rng.random(100))
+    for ending in (".csv", ".jsonl"):
+        write_comparisons(tmp_path / f"c{ending}", comparisons)
+        assert read_comparisons(tmp_path / f"c{ending}").comparisons == comparisons
+
+
+def test_csv_cells_are_safe_in_a_spreadsheet(tmp_path):
+    names = sorted(HOSTILE)
+    rows = np.stack([np.roll(np.arange(len(names)), shift) for shift in range(3)], axis=1)
+    people = np.array(HOSTILE)
+    write_comparisons(tmp_path / "c.csv", Comparisons.from_triplets(rows, labels=names, participants=people))
+    write_embedding(tmp_path / "e.csv", np.zeros((len(names), 2)), names)
+    for name, texts in (("c.csv", slice(0, None)), ("e.csv", slice(0, 1))):
+        with (tmp_path / name).open(encoding="utf-8", newline="") as file:
+            for row in list(csv.reader(file))[1:]:
+                assert not any(cell.startswith(tuple("=+-@\t\r\n")) for cell in row[texts])
+
+
+@given(st.text(alphabet="'=+-@\t\r\nab＝", max_size=5))
+def test_guard_is_undone(text):
+    assert unguard(guard(text)) == text
+    assert not guard(text).startswith(tuple("=+-@\t\r\n＝＋－＠"))
+
+
+def test_guarded_files_are_recognised():
+    assert is_guarded(["'=1", "plain"])
+    assert not is_guarded(["'=1", "=1"])
+    assert not is_guarded(["'quoted'", "plain"])
+
+
+def test_apostrophes_of_a_foreign_file_are_kept(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_text("anchor,near,far\n'=1,=1,b\n")
+    assert read_comparisons(path).comparisons.labels.tolist() == ["'=1", "=1", "b"]
+    path.write_text("anchor,near,far\n'=1,'a,b\n")
+    result = read_comparisons(path)
+    assert result.comparisons.labels.tolist() == ["'a", "=1", "b"]
+    assert "1 label read without the apostrophe" in result.understood
+
+
+def test_refuses_to_write(tmp_path):
+    comparisons = Comparisons.from_triplets(T)
+    with pytest.raises(ValueError, match=r"cannot write \.xlsx; use \.csv"):
+        write_comparisons(tmp_path / "c.xlsx", comparisons)
+    with pytest.raises(ValueError, match="cannot write a file without an ending"):
+        write_comparisons(tmp_path / "c", comparisons)
+    with pytest.raises(ValueError, match=r"label 1 is 'a.x00b': a text file cannot carry NUL"):
+        write_embedding(tmp_path / "e.csv", np.zeros((2, 2)), ["x", "a\0b"])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_existing_files_are_kept_unless_forced(tmp_path, ending):
+    path = tmp_path / f"c{ending}"
+    path.write_text("precious")
+    with pytest.raises(FileExistsError, match="exists already; pass force=True"):
+        write_comparisons(path, Comparisons.from_triplets(T))
+    assert path.read_text() == "precious"
+    write_comparisons(path, Comparisons.from_triplets(T), force=True)
+    assert read_comparisons(path).comparisons == Comparisons.from_triplets(T)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# ---- embeddings
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    names=st.lists(label, min_size=1, max_size=6, unique=True),
+    numbers=st.lists(st.floats(allow_infinity=False), min_size=18, max_size=18),
+)
+def test_embedding_round_trip(tmp_path, names, numbers):
+    X = np.array(numbers).reshape(6, 3)[: len(names)]
+    write_embedding(tmp_path / "e.csv", X, names, force=True)
+    again, labels = read_embedding(tmp_path / "e.csv")
+    assert np.array_equal(again, X, equal_nan=True)
+    is_count = names == [str(number) for number in range(len(names))]
+    assert labels is None if is_count else labels.tolist() == names
+
+
+def test_embedding_file_as_a_person_sees_it(tmp_path):
+    path = tmp_path / "e.csv"
+    write_embedding(path, np.array([[0.5, -1.0], [np.nan, np.nan], [1e-9, 3.0]]), ["ant", "=bee", 'c"at'])
+    assert path.read_text() == 'label,x1,x2\nant,0.5,-1.0\n\'=bee,,\n"c""at",1e-09,3.0\n'
+    X, labels = read_embedding(path)
+    assert labels.tolist() == ["ant", "=bee", 'c"at']
+    assert np.isnan(X[1]).all()
+
+
+def test_embedding_without_labels(tmp_path):
+    write_embedding(tmp_path / "e.csv", np.eye(3))
+    X, labels = read_embedding(tmp_path / "e.csv")
+    assert labels is None
+    assert np.array_equal(X, np.eye(3))
+
+
+def test_embedding_refusals(tmp_path):
+    path = tmp_path / "e.csv"
+    with pytest.raises(ValueError, match=r"got shape \(3,\)"):
+        write_embedding(path, np.zeros(3))
+    with pytest.raises(ValueError, match="labels: got 1 for 3 objects"):
+        write_embedding(path, np.zeros((3, 2)), ["a"])
+    for content, message in (
+        ("", "is empty"),
+        ("label,x1\n", "has a header but no rows"),
+        ("name,x1\na,1\n", "line 1: got columns"),
+        ("label,x1,x2\na,1,2\nb,1\n", "line 3: 2 cells where the header has 3"),
+        ("label,x1,x2\na,1,2\nb,1,two\n", "line 3, column 'x2': 'two' is not a number"),
+        ("label,x1\na,1\na,2\n", "label 'a' occurs twice"),
+    ):
+        path.write_text(content)
+        with pytest.raises(FileFormatError, match=message):
+            read_embedding(path)
+    path.write_bytes(b"label,x1\n\xff,1\n")
+    with pytest.raises(FileFormatError, match="is not a CSV file in UTF-8"):
+        read_embedding(path)
+    with pytest.raises(FileFormatError, match="no such file"):
+        read_embedding(tmp_path / "none.csv")
+    with pytest.raises(FileFormatError, match="is a directory"):
+        read_embedding(tmp_path)
+
+
+# ---- atomic_write
+
+
+def test_atomic_write_leaves_nothing_when_the_block_fails(tmp_path):
+    path = tmp_path / "f.txt"
+    with pytest.raises(RuntimeError), atomic_write(path, mode="w") as file:
+        file.write("half")
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), atomic_write(path, force=True) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_atomic_write_shows_the_file_only_when_whole(tmp_path):
+    path = tmp_path / "f.txt"
+    with atomic_write(path, mode="w") as file:
+        file.write("größe\r\n")
+        assert not path.exists()
+    assert path.read_bytes() == "größe\r\n".encode()
+
+
+def test_atomic_write_permissions(tmp_path):
+    path, plain = tmp_path / "f.txt", tmp_path / "plain.txt"
+    plain.touch()
+    with atomic_write(path) as file:
+        file.write(b"x")
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    os.chmod(path, 0o640)
+    with atomic_write(path, force=True) as file:
+        file.write(b"y")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_atomic_write_refusals(tmp_path):
+    for path, error in ((tmp_path, IsADirectoryError), (tmp_path / "no" / "f.txt", FileNotFoundError)):
+        with pytest.raises(error), atomic_write(path):
+            pass
+    with pytest.raises(ValueError, match="mode must be"), atomic_write(tmp_path / "f", mode="a"):
+        pass
+    # A file that appears while we write is not replaced either.
+    with pytest.raises(FileExistsError), atomic_write(tmp_path / "f") as file:
+        file.write(b"mine")
+        (tmp_path / "f").write_text("theirs")
+    assert (tmp_path / "f").read_text() == "theirs"
+    assert len(list(tmp_path.iterdir())) == 1
