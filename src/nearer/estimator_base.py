@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import numbers
 import os
 import warnings
@@ -15,11 +16,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons import Comparisons, as_comparisons
-from nearer.losses import get_loss
+from nearer.losses import Loss, get_loss
 from nearer.metrics import comparison_accuracy, comparison_distances
 from nearer.objective import LocalObjective, resolve_jobs
 from nearer.placement import Placement, place_objects
-from nearer.solvers import Callback, Solver, get_solver
+from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.starts import best_of_starts
 
 __all__ = ["BaseOrdinalEmbedding"]
@@ -70,16 +71,37 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BaseOrdinalEmbedding:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        client: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: str | os.PathLike[str] | None = None,
+    ) -> BaseOrdinalEmbedding:
         """Find the map.
 
         Parameters
         ----------
         X : Comparisons, int array (N, 3) anchor, near, far or (N, 4) i, j, l, k, or a table of labels
+            On a cluster also a Dask array or dataframe of these, or a path or pattern of Parquet files; those are
+            fitted on the current Dask client, or on workers on this machine, if there is no `client`.
         y : answers (N,) to X taken as questions: +1 or True means X is right as it stands, -1 or False the opposite
         sample_weight : (N,), optional
+        client : distributed.Client, or an address such as "tcp://host:8786" or "local:4", optional
+            Fit on this Dask cluster. Needs the extra ``nearer[dask]``.
+        checkpoint : path-like ending in .npz, optional
+            On a cluster: file that keeps the point of the last epoch.
+        resume : path-like, optional
+            On a cluster: checkpoint to start from.
         """
         solver = self._check_parameters()
+        if client is not None or isinstance(X, (str, os.PathLike)) or hasattr(X, "__dask_graph__"):
+            return self._fit_on_cluster(X, y, sample_weight, solver, client, checkpoint, resume)
+        if checkpoint is not None or resume is not None:
+            raise ValueError("checkpoint and resume are for a fit on a cluster: give client=, for example 'local:2'")
         comparisons = as_comparisons(X, y, sample_weight, self.n_objects)
         _warn_unseen(comparisons)
         n_init = 1 if not isinstance(self.init, str) else int(self.n_init)
@@ -250,14 +272,44 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
         generators = _generator(self.random_state).spawn(len(starts))
         points = [start(rng)[seen] for start, rng in zip(starts, generators)]
         result = best_of_starts(objective, solver, points, generators, n_jobs, self.callbacks or (), self.verbose)
+        self._take_over(result, loss, seen, comparisons.n_objects, comparisons.labels, comparisons.index.shape[1])
+        self.comparisons_ = comparisons
 
-        embedding = np.full((comparisons.n_objects, self.n_components), np.nan)
+    def _fit_on_cluster(
+        self, X: Any, y: Any, sample_weight: Any, solver: Solver, client: Any, checkpoint: Any, resume: Any
+    ) -> BaseOrdinalEmbedding:
+        """`fit`, with the objective on a Dask cluster."""
+        # By name: the cluster is a layer above this one, and Dask is optional.
+        cluster = importlib.import_module("nearer.distributed.fit")
+        in_memory = not isinstance(X, (str, os.PathLike)) and not hasattr(X, "__dask_graph__")
+        if in_memory:
+            X, y, sample_weight = as_comparisons(X, y, sample_weight, self.n_objects), None, None
+        loss = get_loss(self.loss, **(self.loss_params or {})).resolve(self.n_components)
+        n_init = 1 if not isinstance(self.init, str) else int(self.n_init)
+        solved = cluster.solve_on_cluster(
+            X, y, sample_weight, client=client, solver=solver, loss=loss, n_components=int(self.n_components),
+            n_objects=self.n_objects, starts=[self._starting_point] * n_init,
+            generators=_generator(self.random_state).spawn(n_init), callbacks=self.callbacks or (),
+            verbose=self.verbose, checkpoint=checkpoint, resume=resume,
+        )  # fmt: skip
+        self._take_over(solved.result, loss, solved.seen, solved.n_all, solved.labels, solved.n_columns)
+        if in_memory:
+            self.comparisons_ = X
+        elif hasattr(self, "comparisons_"):
+            del self.comparisons_  # of an earlier fit; those of this one stay where they are
+        self.n_comparisons_at_start_ = solved.n_comparisons
+        return self
+
+    def _take_over(
+        self, result: Result, loss: Loss, seen: np.ndarray, n_objects: int, labels: np.ndarray | None, n_columns: int
+    ) -> None:
+        """Make a result over the objects `seen` this estimator's own."""
+        embedding = np.full((n_objects, self.n_components), np.nan)
         embedding[seen] = result.embedding - result.embedding.mean(axis=0)
         self.embedding_ = embedding
-        self.labels_ = comparisons.labels
-        self.n_objects_ = comparisons.n_objects
-        self.n_features_in_ = comparisons.index.shape[1]
-        self.comparisons_ = comparisons
+        self.labels_ = labels
+        self.n_objects_ = n_objects
+        self.n_features_in_ = n_columns
         self.loss_ = loss
         self.result_ = result
         self.objective_ = result.objective

@@ -218,7 +218,8 @@ class Engine:
 
         while True:
             try:
-                wait(futures, timeout=_POLL_SECONDS)
+                with self.client.as_current():
+                    wait(futures, timeout=_POLL_SECONDS)
                 return self.client.gather(futures)
             except _TIMEOUTS:
                 self.wait_for_a_worker()

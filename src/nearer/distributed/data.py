@@ -126,9 +126,14 @@ def open_data(
 
 
 def _from_memory(comparisons: Comparisons, engine: Engine, n_shards: int, hold: bool | None) -> ClusterData:
-    n, width, n_objects = len(comparisons), comparisons.index.shape[1], comparisons.n_objects
+    n, width, n_all = len(comparisons), comparisons.index.shape[1], comparisons.n_objects
     cuts = np.linspace(0, n, min(n_shards, n) + 1).astype(int)
-    bare = comparisons._with(labels=None, participants=None, dropped={})
+    seen = np.flatnonzero(comparisons.seen)
+    bare = Comparisons(comparisons.index, n_objects=n_all, weights=comparisons.weights)
+    if len(seen) < n_all:
+        number = np.zeros(n_all, dtype=np.int32)
+        number[seen] = np.arange(len(seen), dtype=np.int32)
+        bare = Comparisons(number[comparisons.index], n_objects=len(seen), weights=comparisons.weights)
     shards, weights = [], []
     for start, stop in pairwise(cuts):
         total = stop - start if bare.weights is None else bare.weights[start:stop].sum()
@@ -137,8 +142,7 @@ def _from_memory(comparisons: Comparisons, engine: Engine, n_shards: int, hold: 
             weights.append([float(total)])
     _, slopes = _what_fits(engine, n, width, hold)
     return ClusterData(
-        engine, shards, weights, None, n_objects, n, width, np.arange(n_objects), n_objects, comparisons.labels,
-        True, slopes,
+        engine, shards, weights, None, len(seen), n, width, seen, n_all, comparisons.labels, True, slopes,
     )  # fmt: skip
 
 
