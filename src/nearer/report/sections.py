@@ -164,7 +164,7 @@ def _dimensions(data: ReportData) -> str:
     chosen = data.chosen_dimension
     told = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error."
     if chosen is not None:
-        told += f" The smallest dimension within one standard error of the best is marked: {chosen}."
+        told += f" The chosen dimension is marked: {chosen}."
     rows = (
         [f"{int(d)}", percent(float(a)), "–" if e is None or not np.isfinite(e) else f"± {100 * e:.1f}"]
         for d, a, e in scores

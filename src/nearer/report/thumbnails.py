@@ -102,9 +102,7 @@ def _notes(found: int, n_objects: int, missing: int, over: int, doubled: int, un
     if over:
         notes.append(f"Left out to keep this file small: {over:,}.")
     if doubled:
-        notes.append(
-            f"{doubled:,} files share their name with another file; the first in alphabetical order was taken."
-        )
+        notes.append(f"Files of the same name as another, of which the first in the alphabet was taken: {doubled:,}.")
     if unreadable:
         shown = ", ".join(unreadable[:5]) + (f" and {len(unreadable) - 5:,} more" if len(unreadable) > 5 else "")
         notes.append(f"Could not be read: {len(unreadable):,} ({shown}).")

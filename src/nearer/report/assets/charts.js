@@ -42,7 +42,7 @@ class Chart {
     const root = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, this.host);
     const rows = series.map((s) => s.x.map((x, k) => ({ x, y: s.y[k], k })).filter((p) => p.x !== null && p.y !== null));
     const all = rows.flat();
-    svg("text", { x: 0, y: 14, class: "title" }, root, title);
+    const heading = svg("text", { x: 0, y: 14, class: "title" }, root, title);
     if (!all.length) {
       svg("text", { x: box.left, y: 70 }, root, "nothing was recorded");
       return;
@@ -55,6 +55,7 @@ class Chart {
     if (limit !== undefined) ys.push(limit);
     let x0 = Math.min(...xs), x1 = Math.max(...xs), y0 = Math.min(...ys), y1 = Math.max(...ys);
     const log = !percent && y0 > 0 && y1 / y0 > 30;
+    if (log) heading.textContent += ", logarithmic scale";
     const pad = integers ? 0.3 : 0;
     if (x0 === x1) [x0, x1] = [x0 - 0.5, x1 + 0.5];
     x0 -= pad; x1 += pad;

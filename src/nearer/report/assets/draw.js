@@ -15,14 +15,16 @@ class Painter {
     this.images = new Map();
     this.widths = new Map();
     this.labels = data.labels.map((text) => shorten(text, 40));
-    this.order = this.spreadOrder();
+    this.order = null;
     this.counts = { labels: 0, visible: 0, regions: 0 };
   }
 
-  // A fixed scattered order, so that the same names stay while one moves about.
+  // A fixed order, so that the same names stay while one moves about: lonely objects first, then scattered.
   spreadOrder() {
+    const crowd = new Float64Array(this.view.n);
+    for (const cell of this.view.cells().values()) for (const i of cell) crowd[i] = Math.min(cell.length, 8);
     const key = (i) => Math.imul(i + 1, 2654435761) >>> 0;
-    return this.view.placed.slice().sort((a, b) => key(a) - key(b));
+    return this.view.placed.slice().sort((a, b) => crowd[a] - crowd[b] || key(a) - key(b));
   }
 
   radius() {
@@ -36,6 +38,7 @@ class Painter {
   paint() {
     const { view } = this;
     this.theme = colours();
+    this.order = this.order || this.spreadOrder();
     const ctx = (this.ctx = sharpen(this.canvas, view.width, view.height));
     ctx.clearRect(0, 0, view.width, view.height);
     const visible = view.placed.filter((i) => view.isVisible(i, 12));
@@ -202,7 +205,7 @@ class Painter {
     for (const i of first) this.name(i, pictured, true);
     if (!this.show.labels) return;
     for (const i of this.order) {
-      if (this.counts.labels >= MAX_LABELS || failures > 1500) break;
+      if (this.counts.labels >= MAX_LABELS || failures > 1000) break;
       if (!view.isVisible(i) || this.faded(i) || this.matches.has(i) || i === this.focus) continue;
       if (!this.name(i, pictured, false)) failures++;
     }
