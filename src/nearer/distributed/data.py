@@ -38,7 +38,7 @@ class ClusterData:
     ----------
     engine : Engine
     shards : for each shard, its pieces
-    weights : for each shard, the total weight of each piece
+    rows, weights : for each shard, the number of comparisons and the total weight of each piece
     coding : Coding, or None if the objects are numbered already
     n_objects : rows of the points, one for each object that occurs
     n_comparisons : int
@@ -51,6 +51,7 @@ class ClusterData:
 
     engine: Engine
     shards: list[list[Any]]
+    rows: list[list[int]]
     weights: list[list[float]]
     coding: Coding | None
     n_objects: int
@@ -134,15 +135,16 @@ def _from_memory(comparisons: Comparisons, engine: Engine, n_shards: int, hold: 
         number = np.zeros(n_all, dtype=np.int32)
         number[seen] = np.arange(len(seen), dtype=np.int32)
         bare = Comparisons(number[comparisons.index], n_objects=len(seen), weights=comparisons.weights)
-    shards, weights = [], []
+    shards, rows, weights = [], [], []
     for start, stop in pairwise(cuts):
         total = stop - start if bare.weights is None else bare.weights[start:stop].sum()
         if total > 0:
             shards.append([MemoryPiece(bare[start:stop])])
+            rows.append([int(stop - start)])
             weights.append([float(total)])
     _, slopes = _what_fits(engine, n, width, hold)
     return ClusterData(
-        engine, shards, weights, None, len(seen), n, width, seen, n_all, comparisons.labels, True, slopes,
+        engine, shards, rows, weights, None, len(seen), n, width, seen, n_all, comparisons.labels, True, slopes,
     )  # fmt: skip
 
 
@@ -195,8 +197,8 @@ def _scanned(
     coding, seen, n_all, labels = _numbered(coding, source, n_told)
     kept = [(pieces, one) for pieces, one in zip(shards, facts) if sum(one.weights) > 0]
     return ClusterData(
-        engine, [pieces for pieces, _ in kept], [one.weights for _, one in kept], coding, len(coding),
-        sum(sum(one.rows) for one in facts), widths.pop(), seen, n_all, labels, *held,
+        engine, [pieces for pieces, _ in kept], [one.rows for _, one in kept], [one.weights for _, one in kept], coding,
+        len(coding), sum(sum(one.rows) for one in facts), widths.pop(), seen, n_all, labels, *held,
     )  # fmt: skip
 
 

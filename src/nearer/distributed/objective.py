@@ -4,49 +4,25 @@ from __future__ import annotations
 
 import logging
 import time
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from nearer.comparisons import Comparisons
 from nearer.distributed import tasks
 from nearer.distributed.data import ClusterData, open_data
+from nearer.distributed.plan import plan_steps, split
+from nearer.distributed.timing import Timings, free_memory
 from nearer.losses import Loss, get_loss
-from nearer.objective import Snapshot, resolve_jobs
+from nearer.objective import LocalObjective, Snapshot, resolve_jobs
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["DaskObjective", "Timings"]
+__all__ = ["DaskObjective"]
 
-_WARM_UP = 2
-_NOTICEABLY = 1.25
-
-
-@dataclass
-class Timings:
-    """Where the time of full passes went.
-
-    Attributes
-    ----------
-    n_evaluations : int
-    seconds : waited for them
-    compute_seconds : processor time of all tasks, were they done one after the other
-    last : seconds and compute seconds of the last one
-    """
-
-    n_evaluations: int = 0
-    seconds: float = 0.0
-    compute_seconds: float = 0.0
-    last: tuple[float, float] = (0.0, 0.0)
-
-    def add(self, seconds: float, compute_seconds: float) -> None:
-        """Note one pass."""
-        self.n_evaluations += 1
-        self.seconds += seconds
-        self.compute_seconds += compute_seconds
-        self.last = seconds, compute_seconds
+_SMALL_BATCH = 20
 
 
 @dataclass
@@ -89,12 +65,12 @@ class DaskObjective:
         self._engine = comparisons.engine
         self._total = float(sum(map(sum, comparisons.weights)))
         # A shard in memory is one block, whatever it was read from.
-        self._weights = (
-            [[sum(blocks)] for blocks in comparisons.weights] if comparisons.hold_rows else comparisons.weights
-        )
+        self._rows, self._weights = comparisons.rows, comparisons.weights
+        if comparisons.hold_rows:
+            self._rows = [[sum(blocks)] for blocks in comparisons.rows]
+            self._weights = [[sum(blocks)] for blocks in comparisons.weights]
         self._homes: list[str] = []
         self._shards: list[Any] = []
-        self._warned = False
 
     @property
     def n_shards(self) -> int:
@@ -156,7 +132,7 @@ class DaskObjective:
         extra data", IEEE Transactions on Signal Processing 68, 2020.
         """
         X = self._points(X)
-        plan = self._plan(step, n_steps, seed, first, same_length=True)
+        plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=True)
         sent = X.copy() if X is not snapshot.X else None
 
         def build(attempt: int) -> Any:
@@ -196,7 +172,7 @@ class DaskObjective:
         McDonald, Hall, Mann, "Distributed training strategies for the structured perceptron", NAACL 2010.
         """
         X = self._points(X).copy()
-        plan = self._plan(step, n_steps, seed, first, same_length=False)
+        plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
         # A shard counts its own steps: the decay over a pass is that of the serial run.
         decay = decay * self.n_shards
 
@@ -213,29 +189,37 @@ class DaskObjective:
 
         return X + self._engine.run(build, self._forget).array
 
-    def _plan(
-        self, step: float, n_steps: int, seed: int, first: int, same_length: bool
-    ) -> list[tuple[int, tasks.Inner]]:
-        """Who takes which steps: all of it a function of the arguments, nothing of the scheduling."""
-        flat = np.concatenate([np.asarray(blocks) for blocks in self._weights])
-        ends = np.concatenate([[0.0], np.cumsum(flat)]) / flat.sum()
-        counts = np.diff(np.rint(ends * n_steps).astype(int)).tolist()
-        before = (np.diff(ends) * first).astype(int).tolist()
-        plan = []
-        start = 0
-        for number, blocks in enumerate(self._weights):
-            own, past = counts[start : start + len(blocks)], before[start : start + len(blocks)]
-            start += len(blocks)
-            if not sum(own):
-                continue
-            random = np.random.SeedSequence([int(seed), number])
-            seeds = tuple(int(word >> np.uint64(1)) for word in random.generate_state(len(blocks), np.uint64))
-            order = np.random.default_rng(random).permutation(len(blocks)).tolist()
-            share = sum(own) / n_steps
-            length = step / share if same_length else step
-            visited = tuple(block for block in order if own[block])
-            plan.append((number, tasks.Inner(length, share, tuple(own), seeds, tuple(past), visited)))
-        return plan
+    def subset(self, size: int, rng: np.random.Generator) -> Any:
+        """The objective of `size` random comparisons: on this machine, or all comparisons if that would be slower.
+
+        A batch comes here if it fits in memory and a pass over it takes no longer here than a pass over everything
+        takes on the cluster; batches of up to twenty comparisons per coordinate come in any case.
+        """
+        threads = max(sum(self._engine.workers().values()), 1)
+        small = _SMALL_BATCH * self.n_objects * self.n_components
+        slow = size > max(self.n_comparisons * resolve_jobs(None) // threads, small)
+        if slow or size * self.data.n_bytes / self.n_comparisons > free_memory() / 4:
+            return self
+        sizes = split(size, self._rows)
+        seeds = [rng.integers(2**63, size=len(blocks)).tolist() for blocks in self._rows]
+
+        def build(attempt: int) -> Any:
+            shards = self._load()
+            return [
+                self._engine.submit("sample-shard", tasks.sample, shard, *what, home=home)
+                for shard, home, *what in zip(shards, self._homes, sizes, seeds)
+            ]
+
+        parts = [part for part in self._engine.run(build, self._forget) if part is not None]
+        return LocalObjective(Comparisons.concat(parts), self.loss, self.n_components)
+
+    def adagrad_pass(self, *arguments: Any, **options: Any) -> Any:
+        """Refused: this is for a first batch, and the one asked for did not fit on this machine."""
+        raise ValueError("auto: the first batch is too large for this machine; lower first_batch, or set warm_up=0")
+
+    def value_at_zero(self) -> float:
+        """The objective of all points in one place: the natural unit of progress."""
+        return float(self.loss.terms(0.0, 0.0)[0])
 
     def _sum(self, X: np.ndarray, what: str) -> tasks.Part:
         X = self._points(X)
@@ -257,23 +241,8 @@ class DaskObjective:
         started = time.perf_counter()
         part = self._engine.run(build, self._forget)
         self.timings.add(time.perf_counter() - started, part.seconds)
-        self._compare_with_local()
+        self.timings.compare_with_local(self.n_comparisons, self.data.n_bytes)
         return part
-
-    def _compare_with_local(self) -> None:
-        """Warn once if this machine alone would be faster, by what the tasks themselves took."""
-        if self._warned or self.timings.n_evaluations <= _WARM_UP:
-            return
-        self._warned = True
-        seconds, compute = self.timings.last
-        alone = compute / resolve_jobs(None)
-        if seconds > _NOTICEABLY * alone and self.data.n_bytes < _free_memory() / 2:
-            warnings.warn(
-                f"a pass over {self.n_comparisons:,} comparisons takes {1e3 * seconds:.0f} ms on the cluster, of which "
-                f"{1e3 * compute:.1f} ms are computing; this machine alone would need about {1e3 * alone:.1f} ms: "
-                "fit without a cluster",
-                stacklevel=2,
-            )
 
     def _load(self) -> list[Any]:
         """Futures of the shards, each at its home; loaded on first use and after a loss."""
@@ -301,9 +270,3 @@ class DaskObjective:
         if X.shape != (self.n_objects, self.n_components):
             raise ValueError(f"points have shape {X.shape}, expected ({self.n_objects}, {self.n_components})")
         return X
-
-
-def _free_memory() -> int:
-    import psutil  # type: ignore[import-untyped]
-
-    return psutil.virtual_memory().available

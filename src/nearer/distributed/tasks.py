@@ -259,6 +259,18 @@ def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -
     return Part(np.nan, inner.share * (point - X), time.thread_time() - started)
 
 
+def sample(shard: Shard, sizes: Sequence[int], seeds: Sequence[int]) -> Comparisons | None:
+    """Random comparisons of a shard, `sizes` of each block; None if none of them counts."""
+    parts = []
+    for number, objective in shard.blocks([number for number, size in enumerate(sizes) if size]):
+        whole = objective.comparisons
+        size = min(sizes[number], len(whole))
+        rows = np.random.default_rng(seeds[number]).choice(len(whole), size, replace=False, shuffle=False)
+        if whole.weights is None or whole.weights[rows].any():
+            parts.append(whole[rows])
+    return Comparisons.concat(parts) if parts else None
+
+
 def _weight(comparisons: Comparisons) -> float:
     return float(len(comparisons)) if comparisons.weights is None else float(comparisons.weights.sum())
 
