@@ -84,6 +84,7 @@ class Convex(Solver):
         yield K, value, work, None, None
         Y, momentum, step = K, 1.0, float(n)
         identity = np.eye(n)
+        bound = -math.inf
         for iteration in itertools.count(1):
             f, G, _ = smooth.gram_value_and_gradient(Y)
             work += objective.n_comparisons
@@ -107,6 +108,8 @@ class Convex(Solver):
             proof = None
             if convex and iteration % _PROOF_EVERY == 0:  # it costs an eigendecomposition
                 proof = certificate(objective, K, lam, G_new, slopes)
+                bound = max(bound, proof.dual)  # every dual point bounds the minimum from below
+                proof = Certificate(proof.primal, bound)
                 value = proof.primal
                 work += objective.n_comparisons
                 if not is_smooth and proof.gap < width:

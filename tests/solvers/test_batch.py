@@ -1,0 +1,184 @@
+"""Gradient descent, L-BFGS and plain SGD: their own promises."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import oracles
+from nearer import kernels
+from nearer.solvers import GD, LBFGS, SBB, SGD, Constant, Decaying
+from nearer.solvers.base import HistoryRow, SolverState
+from nearer.solvers.lbfgs import _two_loop
+from nearer.solvers.monitor import ProgressLines
+from problems import FORMS, noisy_problem, random_problem
+
+LOSSES = oracles.LOSSES
+
+
+@pytest.mark.parametrize("solver", [GD(max_epochs=60, tol=0), LBFGS(max_epochs=60, tol=0)], ids=lambda s: s.name)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_line_searches_never_raise_the_objective(solver, loss):
+    problem = noisy_problem(loss, "weighted quadruplets")
+    result = solver.solve(problem.objective, problem.X)
+    assert (np.diff(result.history.column("objective")) <= 0).all()
+    assert result.objective < 0.95 * result.history[0].objective
+
+
+def test_constant_gd_is_the_textbook_iteration():
+    problem = random_problem("ste", "weighted triplets")
+    X = problem.X
+    for _ in range(5):
+        X = X - 0.3 * oracles.gradient(*problem.oracle, X)
+    result = GD(step=0.3, max_epochs=5, tol=0).solve(problem.objective, problem.X)
+    np.testing.assert_allclose(result.embedding, X, rtol=1e-10)
+    N = len(problem.Q)
+    assert result.history.to_dict()["n_gradients"] == [N * (t + 1) for t in range(6)]
+
+
+@pytest.mark.parametrize("solver", [GD(max_epochs=30, tol=0), LBFGS(max_epochs=30, tol=0)], ids=lambda s: s.name)
+def test_work_counts_every_evaluation(solver):
+    problem = noisy_problem("ste")
+
+    class Counting:
+        calls = 0
+
+        def __getattr__(self, name):
+            return getattr(problem.objective, name)
+
+        def value_and_gradient(self, X):
+            self.calls += 1
+            return problem.objective.value_and_gradient(X)
+
+    counting = Counting()
+    result = solver.solve(counting, problem.X)
+    assert result.n_gradients == counting.calls * len(problem.Q)
+
+
+def test_bad_step_of_gd_is_refused():
+    problem = random_problem("ste")
+    for bad in (0, -1.0, True):
+        with pytest.raises(ValueError, match="gd: step must be a positive number or None"):
+            GD(step=bad).solve(problem.objective, problem.X)
+
+
+def test_a_stationary_start_is_left_alone():
+    problem = random_problem("hinge")
+    X0 = np.zeros_like(problem.X)  # every distance is 0: the gradient vanishes
+    for solver in (GD(), LBFGS()):
+        result = solver.solve(problem.objective, X0)
+        assert result.converged
+        assert (result.embedding == 0).all()
+
+
+@pytest.mark.parametrize("loss", ["ste", "ckl", "tste", "soe"])
+def test_lbfgs_goes_as_low_as_scipy(loss):
+    problem = noisy_problem(loss)
+
+    def flat(x):
+        value, gradient = problem.objective.value_and_gradient(x.reshape(problem.X.shape))
+        return value, gradient.ravel()
+
+    reference = scipy.optimize.minimize(flat, problem.X.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 5000})
+    result = LBFGS(tol=1e-10).solve(problem.objective, problem.X)
+    assert result.objective <= reference.fun * (1 + 1e-3)
+
+
+def test_two_loop_recursion_is_the_bfgs_inverse():
+    """Against the dense BFGS update of the inverse Hessian."""
+    rng = np.random.default_rng(0)
+    A = np.diag([1.0, 2.0, 5.0, 9.0])
+    pairs = []
+    for _ in range(3):
+        s = rng.normal(size=4)
+        y = A @ s
+        pairs.append((s, y, 1.0 / (s @ y)))
+    s, y, _ = pairs[-1]
+    H = np.eye(4) * (s @ y) / (y @ y)
+    for s, y, rho in pairs:
+        V = np.eye(4) - rho * np.outer(s, y)
+        H = V @ H @ V.T + rho * np.outer(s, s)
+    g = rng.normal(size=4)
+    np.testing.assert_allclose(_two_loop(g, pairs), H @ g, rtol=1e-12)
+
+
+# ---- sgd -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_sgd_pass_matches_oracle_step_for_step(loss, form):
+    problem = random_problem(loss, form, seed=11)
+    first, T = 30, 80
+    t = np.arange(first, first + T)
+    steps = 0.04 / (1 + 0.05 * t) ** 0.75
+    path = oracles.sgd(*problem.oracle, problem.X, steps, kernels.draw_many(9, first, T, len(problem.Q)))
+    for done in (0, 1, 40, T):
+        got = problem.objective.sgd_pass(problem.X, 0.04, done, seed=9, first=first, decay=0.05, power=0.75)
+        assert np.abs(got - path[done]).max() <= 1e-10 * np.abs(path[done]).max()
+    half = problem.objective.sgd_pass(problem.X, 0.04, 33, seed=9, first=first, decay=0.05, power=0.75)
+    rest = problem.objective.sgd_pass(half, 0.04, T - 33, seed=9, first=first + 33, decay=0.05, power=0.75)
+    np.testing.assert_array_equal(rest, got)
+
+
+@pytest.mark.parametrize(
+    ("step", "sizes"),
+    [
+        (0.02, lambda t, N: np.full(len(t), 0.02)),
+        (Constant(0.02), lambda t, N: np.full(len(t), 0.02)),
+        (Decaying(0.02, 0.5, 1.0), lambda t, N: 0.02 / (1 + 0.5 * t / N)),
+        (Decaying(0.02, 2.0, 0.5), lambda t, N: 0.02 / (1 + 2.0 * t / N) ** 0.5),
+    ],
+)
+def test_sgd_schedules(step, sizes):
+    problem = random_problem("ste", seed=12)
+    N = len(problem.Q)
+    t = np.arange(3 * N)
+    seed = int(np.random.default_rng(8).integers(2**63))
+    path = oracles.sgd(*problem.oracle, problem.X, sizes(t, N), kernels.draw_many(seed, 0, 3 * N, N))
+    result = SGD(step=step, max_epochs=3, tol=0).solve(problem.objective, problem.X, 8)
+    np.testing.assert_allclose(result.embedding, path[-1], rtol=1e-10)
+    assert result.history.to_dict()["n_gradients"] == [0, N, 2 * N, 3 * N]
+    assert result.history.column("step_size")[1:] == pytest.approx(sizes(t, N)[::N])
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (Constant(), r"sgd: Constant\(\) needs a step here"),
+        (SBB(), "sgd: step must be Decaying, Constant or a positive number, got SBB"),
+        (0.0, "Constant: first_step must be a positive number"),
+        ("fast", "sgd: step must be Decaying"),
+    ],
+)
+def test_bad_steps_of_sgd_are_refused(step, message):
+    problem = random_problem("ste")
+    with pytest.raises(ValueError, match=message):
+        SGD(step=step).solve(problem.objective, problem.X)
+
+
+# ---- progress ------------------------------------------------------------------------------------------------------
+
+
+def test_progress_lines():
+    problem = random_problem("ste")
+    stream = io.StringIO()
+    monitor = ProgressLines(problem.objective, every=0.0, stream=stream, prefix="run 1")
+    state = SolverState(problem.X, 0.5, 0)
+    assert monitor(HistoryRow(3, 0, 1.5, 0.5, None, None), state) is None
+    monitor(HistoryRow(4, 0, 2.5, 0.25, None, None, train_error=0.125), state)
+    first, second = stream.getvalue().splitlines()
+    assert first == f"run 1: epoch    3     1.50 s  objective 0.500000  error {problem.objective.error(problem.X):.4f}"
+    assert second == "run 1: epoch    4     2.50 s  objective 0.250000  error 0.1250"
+
+
+def test_progress_lines_are_sparing():
+    problem = random_problem("ste")
+    stream = io.StringIO()
+    monitor = ProgressLines(problem.objective, every=1e6, stream=stream)
+    for epoch in range(5):
+        monitor(HistoryRow(epoch, 0, 0.0, 1.0, None, None), SolverState(problem.X, 1.0, 0))
+    assert len(stream.getvalue().splitlines()) == 1

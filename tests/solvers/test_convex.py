@@ -1,0 +1,165 @@
+"""The convex solver: optimality by duality, agreement with the non-convex solvers, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import oracles
+from nearer.comparisons import Comparisons
+from nearer.objective import LocalObjective
+from nearer.solvers import LBFGS, Convex
+from nearer.solvers.convex import certificate, points_from_gram, project_psd, smallest_eigenvalue
+from problems import noisy_problem, random_problem
+
+FORMS = ("triplets", "quadruplets", "weighted triplets")
+
+
+def _solved(problem, solver, least_iterations=0):
+    """Gram matrix, objective, lam of the first iterate with a small enough duality gap."""
+    objective = problem.objective
+    for number, (K, value, _, _, proof) in enumerate(solver.iterate(objective, problem.X @ problem.X.T)):
+        if proof is not None and proof.relative_gap <= solver.gap_tol and number >= least_iterations:
+            return K, value, solver.resolve_lam(objective)
+        assert number < 5000
+    raise AssertionError("not reached")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("loss", "gap_tol"), [("hinge", 1e-3), ("ste", 1e-6)])
+def test_optimality_conditions_hold(loss, gap_tol, form):
+    problem = noisy_problem(loss, form, n=10, d=3, size=300)
+    K, value, lam = _solved(problem, Convex(gap_tol=gap_tol))
+    # primal feasible
+    assert np.linalg.eigvalsh(K).min() >= -1e-10 * np.linalg.eigvalsh(K).max()
+    f, G, _ = oracles.gram_value_and_gradient(*problem.oracle, K)
+    assert value == pytest.approx(f + lam * np.trace(K), rel=1e-10)
+    proof = certificate(problem.objective, K, lam)
+    assert proof.primal == pytest.approx(value, rel=1e-10)
+    assert proof.gap >= 0
+    if loss == "ste":  # smooth: the dual point of K itself is nearly feasible and nearly complementary
+        D = G + lam * np.eye(len(K))
+        assert proof.relative_gap <= 10 * gap_tol
+        assert np.linalg.eigvalsh(D).min() >= -1e-3 * lam
+        assert abs(np.sum(D * K)) <= 1e-3 * value
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", ["hinge", "ste"])
+def test_certificate_is_a_lower_bound_from_a_feasible_dual_point(loss, form):
+    """Re-derived: shrunken slopes keep the dual matrix positive, and no Gram matrix lies below their dual value."""
+    problem = noisy_problem(loss, form, n=10, d=3, size=300)
+    objective = problem.objective
+    lam = Convex().resolve_lam(objective)
+    K = problem.X @ problem.X.T
+    proof = certificate(objective, K, lam)
+    _, G, slopes = oracles.gram_value_and_gradient(*problem.oracle, K)
+    shrink = min(1.0, lam / -np.linalg.eigvalsh(G).min())
+    assert np.linalg.eigvalsh(shrink * G + lam * np.eye(len(K))).min() >= -1e-12
+    share = oracles.shares(problem.weights, len(problem.Q))
+    a = shrink * slopes
+    # min over z of max(0, 1 + z) - a z; min over z of log(1 + e^z) - a z, the binary entropy
+    dual = a if loss == "hinge" else -(a * np.log(a) + (1 - a) * np.log1p(-a))
+    assert proof.dual == pytest.approx(np.mean(share * dual), rel=1e-9)
+    best = _solved(problem, Convex())[1]
+    assert proof.dual <= best <= proof.primal
+
+
+def test_minimum_agrees_with_points_of_full_dimension():
+    """With d = n - 1 the problem in points has no bad minima: both forms must meet."""
+    problem = noisy_problem("ste", n=8, d=7, size=300)
+    _, value, lam = _solved(problem, Convex(relative_lam=0.05, gap_tol=1e-6))
+
+    class Regularised:
+        n_objects, n_components, n_comparisons = 8, 7, 300
+
+        def value_and_gradient(self, X):
+            f, g = problem.objective.value_and_gradient(X)
+            return f + lam * np.sum(X**2), g + 2 * lam * X
+
+    reference = LBFGS(tol=1e-12, patience=20).solve(Regularised(), problem.X)
+    assert value == pytest.approx(reference.objective, rel=1e-4)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", ["hinge", "ste"])
+def test_solve_stops_by_its_certificate(loss, form):
+    problem = noisy_problem(loss, form, n=10, d=3, size=300)
+    result = Convex(gap_tol=0.02).solve(problem.objective, problem.X)
+    assert result.converged
+    assert result.message.startswith("converged: relative duality gap")
+    assert result.embedding.shape == (10, 3)
+    assert problem.objective.error(result.embedding) < 0.35
+
+
+def test_ckl_runs_without_a_guarantee():
+    problem = noisy_problem("ckl", n=10, d=3, size=300)
+    result = Convex(max_epochs=40).solve(problem.objective, problem.X)
+    assert (result.n_iter, result.converged) == (40, False)
+    assert np.isfinite(result.embedding).all()
+    assert result.objective < result.history[0].objective
+
+
+def test_the_work_counts_every_pass():
+    for loss, lam in (("ste", None), ("hinge", 0.01), ("ckl", 0.01)):
+        problem = noisy_problem(loss, n=8, d=2, size=100)
+
+        class Counting:
+            calls = 0
+
+            def __init__(self, inner):
+                self.inner = inner
+
+            def __getattr__(self, name):
+                return getattr(self.inner, name)
+
+            def smoothed(self, width):
+                return Counting(self.inner.smoothed(width))
+
+            def gram_value_and_gradient(self, K):
+                Counting.calls += 1
+                return self.inner.gram_value_and_gradient(K)
+
+        result = Convex(max_epochs=25, gap_tol=0.0, lam=lam).solve(Counting(problem.objective), problem.X)
+        assert result.n_gradients == 100 * Counting.calls
+
+
+@pytest.mark.parametrize("loss", ["tste", "soe"])
+def test_losses_that_are_not_convex_are_refused(loss):
+    problem = random_problem(loss)
+    with pytest.raises(
+        ValueError, match=f"convex: loss '{loss}' is not a convex function of the Gram matrix; use hinge"
+    ):
+        Convex().solve(problem.objective, problem.X)
+
+
+def test_other_refusals():
+    problem = random_problem("ste")
+    with pytest.raises(ValueError, match="convex: lam must be a number >= 0 or None, got -1"):
+        Convex(lam=-1).solve(problem.objective, problem.X)
+    with pytest.raises(ValueError, match="convex: object does not offer the Gram matrix form"):
+        Convex().solve(object(), problem.X)
+    many = LocalObjective(Comparisons([[0, 1, 2]], n_objects=10_001), "ste", 2)
+    with pytest.raises(ValueError, match="convex: 10,001 objects need several 1 GB matrices"):
+        Convex().solve(many, np.zeros((10_001, 2)))
+
+
+def test_projection_is_the_nearest_positive_matrix():
+    np.testing.assert_allclose(project_psd(np.diag([2.0, -3.0, 0.5])), np.diag([2.0, 0.0, 0.5]), atol=1e-14)
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(5, 5))
+    A = A + A.T
+    P = project_psd(A)
+    assert np.linalg.eigvalsh(P).min() >= -1e-12
+    assert abs(np.sum(P * (P - A))) < 1e-10  # the residual is orthogonal to the projection ...
+    assert np.linalg.eigvalsh(P - A).min() >= -1e-12  # ... and lies in the polar cone
+    assert smallest_eigenvalue(A) == pytest.approx(np.linalg.eigvalsh(A)[0])
+
+
+@pytest.mark.parametrize("d", [1, 3, 6, 9])
+def test_points_from_gram_keep_distances(d):
+    X = np.random.default_rng(0).normal(size=(6, min(d, 3)))
+    Y = points_from_gram((X + 5.0) @ (X + 5.0).T, d)  # the offset does not matter
+    assert Y.shape == (6, d)
+    distances = [np.sum((Z[:, None] - Z[None]) ** 2, axis=2) for Z in (X, Y)]
+    np.testing.assert_allclose(distances[1], distances[0], atol=1e-9)
