@@ -1,0 +1,14 @@
+"""One browser for the tests of a file."""
+
+from __future__ import annotations
+
+import pytest
+from browser_page import Page, start_browser
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("browser")
+    driver = start_browser(folder / "profile")
+    yield Page(driver, folder)
+    driver.quit()
