@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from nearer.selection.bootstrap import Bootstrap, Interval, NearerIntervals, bootstrap
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
+from nearer.selection.learning import LearningCurve, PowerLaw, fit_power_law, learning_curve
 
-__all__ = ["DimensionSelection", "cross_validate_dimensions"]
+__all__ = [
+    "Bootstrap",
+    "DimensionSelection",
+    "Interval",
+    "LearningCurve",
+    "NearerIntervals",
+    "PowerLaw",
+    "bootstrap",
+    "cross_validate_dimensions",
+    "fit_power_law",
+    "learning_curve",
+]

@@ -1,0 +1,281 @@
+"""How sure we are: resample the answers, fit again, and look at how far things move."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.base import clone
+
+from nearer.comparisons import Comparisons, as_comparisons
+from nearer.comparisons.fields import as_generator, check_fraction, check_integer
+from nearer.estimator_base import BaseOrdinalEmbedding
+from nearer.metrics import comparison_accuracy, comparison_distances, procrustes_align
+from nearer.objective import resolve_jobs
+from nearer.selection.common import fit_best, questions_of, quiet_threads, template
+
+__all__ = ["Bootstrap", "Interval", "NearerIntervals", "bootstrap"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with bounds that hold it at a confidence level."""
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.4g} ({self.level:.0%} interval {self.low:.4g} to {self.high:.4g})"
+
+
+@dataclass(frozen=True, eq=False)
+class NearerIntervals:
+    """How sure it is that one pair is nearer than another.
+
+    The quantity is ``log(far / near)``, the logarithm of the ratio of the two distances: positive if the near pair is
+    nearer, log 2 if the far pair is twice as far apart. It does not depend on the scale, rotation or place of the map.
+
+    Attributes
+    ----------
+    log_ratio : float array (m,)
+        On the map fitted to all answers; NaN where an object has no place.
+    low, high : float arrays (m,)
+        Bounds: the estimate -+ as many bootstrap standard errors as a normal distribution asks for at `level`.
+    support : float array (m,)
+        Fraction of the resamples in which the near pair is nearer.
+    level : float
+    """
+
+    log_ratio: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    support: np.ndarray
+    level: float
+
+    @property
+    def settled(self) -> np.ndarray:
+        """1 where the near pair is nearer for sure (at this level), -1 where the far pair is, 0 where it is open."""
+        return np.where(self.low > 0, 1, np.where(self.high < 0, -1, 0))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns of a table, one row for each question."""
+        names = ("log_ratio", "low", "high", "support", "settled")
+        return {name: getattr(self, name).tolist() for name in names}
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """A map and its resamples.
+
+    Attributes
+    ----------
+    embedding : float64 array (n_objects, n_components)
+        Fitted to all answers.
+    samples : float64 array (n_resamples, n_objects, n_components)
+        Fitted to resampled answers and moved onto `embedding` by rotation, reflection, shift and scale. NaN where an
+        object is in no answer of a resample.
+    covariance : float64 array (n_objects, n_components, n_components)
+        Of each object's place over the resamples that have it; NaN with fewer than 2 of them.
+    n_placed : int array (n_objects,)
+        Resamples that have a place for the object.
+    accuracy_samples : float array (n_resamples,)
+        Fraction of the answers left out of a resample that its map satisfies; NaN if none was left out.
+    by : "comparison" or "participant"
+    labels : array (n_objects,) of str, or None
+    """
+
+    embedding: np.ndarray
+    samples: np.ndarray
+    covariance: np.ndarray
+    n_placed: np.ndarray
+    accuracy_samples: np.ndarray
+    by: str
+    labels: np.ndarray | None
+
+    def accuracy(self, level: float = 0.9) -> Interval:
+        """Accuracy on answers that were not used: mean over the resamples, and quantiles of them.
+
+        A resample holds about 63 % of the answers, so this is a little below what all of them give.
+        """
+        check_level(level)
+        known = self.accuracy_samples[np.isfinite(self.accuracy_samples)]
+        if not len(known):
+            raise ValueError("accuracy: no resample left an answer out")
+        low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+        return Interval(float(known.mean()), float(low), float(high), level)
+
+    def nearer(self, questions: Any, level: float = 0.9) -> NearerIntervals:
+        """Is i nearer to j than to k?
+
+        Parameters
+        ----------
+        questions : int array (m, 3) of i, j, k, (m, 4) of i, j, l, k, or Comparisons
+            Asks for the distance of i and j against that of i (or l) and k. Comparisons with labels are matched by
+            label.
+        level : float
+            Of the interval for each question on its own.
+
+        Returns
+        -------
+        NearerIntervals
+        """
+        check_level(level)
+        single = not isinstance(questions, Comparisons) and np.ndim(questions) == 1
+        asked = as_comparisons(np.atleast_2d(questions) if single else questions)
+        if asked.labels is not None:
+            if self.labels is None:
+                raise ValueError("questions: got labels, but the map has none")
+            asked = asked.relabelled(self.labels)
+        if asked.n_objects > len(self.embedding):
+            raise ValueError(f"questions: name an object beyond the {len(self.embedding):,} of the map")
+        estimate = _log_ratio(self.embedding, asked)
+        samples = np.array([_log_ratio(X, asked) for X in self.samples])
+        known = np.isfinite(samples)
+        count = known.sum(axis=0)
+        filled = np.where(known, samples, 0.0)
+        mean = filled.sum(axis=0) / np.maximum(count, 1)
+        spread = np.sqrt(np.where(known, (samples - mean) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1))
+        half = np.where(count > 1, float(norm.ppf((1 + level) / 2)) * spread, np.nan)
+        support = np.where(count > 0, (filled > 0).sum(axis=0) / np.maximum(count, 1), np.nan)
+        return NearerIntervals(estimate, estimate - half, estimate + half, support, level)
+
+    def __repr__(self) -> str:
+        return f"Bootstrap: {len(self.samples):,} resamples by {self.by} of a map of {len(self.embedding):,} objects"
+
+
+def bootstrap(
+    comparisons: Any,
+    estimator: BaseOrdinalEmbedding | None = None,
+    *,
+    n_resamples: int = 200,
+    by: str = "comparison",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Bootstrap:
+    """Fit the map again to answers drawn with replacement.
+
+    Every resample starts from the map fitted to all answers, so what differs is the answers and not the start.
+
+    Parameters
+    ----------
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
+        Whole-number weights count answers, each drawn on its own; a row with any other weight is drawn as a whole.
+    estimator : OrdinalEmbedding or similar, optional
+        What to fit. If it is fitted already, its map is taken as the one of all answers. Default:
+        ``OrdinalEmbedding(n_init=4)``.
+    n_resamples : int
+    by : "comparison" or "participant"
+        What is drawn: single answers, or participants with all of theirs (answers of one person are seldom
+        independent, so this is the safer choice where participants are known).
+    random_state : None, int or Generator
+    n_jobs : int or None
+        Resamples side by side; the result does not depend on it.
+
+    Returns
+    -------
+    Bootstrap
+    """
+    data = as_comparisons(comparisons)
+    check_integer(n_resamples, "n_resamples", 2)
+    if by not in ("comparison", "participant"):
+        raise ValueError(f"by: got {by!r}, expected 'comparison' or 'participant'")
+    draw = _by_participant(data) if by == "participant" else _by_comparison(data)
+    rng = as_generator(random_state)
+    full = _full_fit(estimator, data, rng)
+    if full.labels_ is not None and data.labels is not None:
+        data = data.relabelled(full.labels_)
+    if data.n_objects != full.n_objects_:
+        raise ValueError(
+            f"estimator: its map has {full.n_objects_:,} objects, the comparisons are over {data.n_objects:,}"
+        )
+    base = template(full)
+    generators = rng.spawn(n_resamples)
+
+    def run(number: int) -> tuple[np.ndarray, float]:
+        weights, left_out = draw(generators[number])
+        drawn = data[weights > 0]._with(weights=weights[weights > 0], participants=None)
+        X = fit_best(base, drawn, [full.embedding_], 0, generators[number]).embedding_
+        score = comparison_accuracy(X, data[left_out]) if left_out.any() else math.nan
+        return procrustes_align(X, full.embedding_), score
+
+    results = quiet_threads(run, n_resamples, resolve_jobs(n_jobs))
+    samples = np.array([X for X, _ in results])
+    covariance, n_placed = _covariances(samples)
+    scores = np.array([score for _, score in results])
+    return Bootstrap(full.embedding_, samples, covariance, n_placed, scores, by, full.labels_)
+
+
+def _full_fit(
+    estimator: BaseOrdinalEmbedding | None, data: Comparisons, rng: np.random.Generator
+) -> BaseOrdinalEmbedding:
+    """The map of all answers: that of the estimator if it has one."""
+    if estimator is not None and hasattr(estimator, "embedding_"):
+        return estimator
+    copy = template(None).set_params(n_init=4) if estimator is None else clone(estimator)
+    if copy.random_state is None:
+        copy.set_params(random_state=int(rng.integers(2**31)))
+    return copy.fit(data)
+
+
+def _by_comparison(data: Comparisons):
+    """Draws answers one by one; left out are the answers to questions that were not drawn at all."""
+    n = len(data)
+    question = questions_of(data)
+    counts = data.weights is not None and bool((data.weights == np.round(data.weights)).all())
+    share = data.weights / data.weights.sum() if counts and data.weights is not None else None
+    total = round(float(data.weights.sum())) if counts and data.weights is not None else n
+
+    def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        if share is not None:
+            weights = rng.multinomial(total, share).astype(float)
+        else:
+            weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
+            weights = weights if data.weights is None else weights * data.weights
+        asked = np.bincount(question, weights=weights) > 0
+        return weights, ~asked[question]
+
+    return draw
+
+
+def _by_participant(data: Comparisons):
+    """Draws participants with all their answers; left out are the answers of those who were not drawn."""
+    if data.participants is None:
+        raise ValueError("by: got 'participant', but the comparisons do not say who answered")
+    names, who = np.unique(data.participants, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("by: got 'participant', but all answers are from one participant")
+    own = np.ones(len(data)) if data.weights is None else data.weights
+
+    def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        times = np.bincount(rng.integers(len(names), size=len(names)), minlength=len(names))
+        return times[who] * own, times[who] == 0
+
+    return draw
+
+
+def _log_ratio(X: np.ndarray, comparisons: Comparisons) -> np.ndarray:
+    near, far = comparison_distances(X, comparisons)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return 0.5 * (np.log(far) - np.log(near))
+
+
+def _covariances(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Covariance (n, d, d) of each object over the resamples that place it, and their number (n,)."""
+    known = np.isfinite(samples).all(axis=2)
+    count = known.sum(axis=0)
+    filled = np.where(known[:, :, None], samples, 0.0)
+    away = np.where(known[:, :, None], samples - filled.sum(axis=0) / np.maximum(count, 1)[:, None], 0.0)
+    covariance = np.einsum("bni,bnj->nij", away, away) / np.maximum(count - 1, 1)[:, None, None]
+    covariance[count < 2] = np.nan
+    return covariance, count
+
+
+def check_level(level: float) -> None:
+    """Refuse a confidence level outside (0, 1)."""
+    if not 0 < check_fraction(level, "level") < 1:
+        raise ValueError(f"level: got {level}, expected a number between 0 and 1")
