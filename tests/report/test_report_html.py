@@ -218,7 +218,7 @@ def test_violations_are_sentences(X):
     text = "".join(read(render_report(ReportData("t", X, violations=found))).text)
     assert "The map contradicts 1 of 2 comparisons." in text
     assert re.search(r"a is nearer to [bc] than to [bc]", text)
-    assert re.search(r"[\d.]+ times as far \([\d.]+ against [\d.]+\)", text)
+    assert re.search(r"[\d.]+ times as far \([\d.]+ against [\d.]+\s% of the map's width\)", text)
     found = worst_violations(X, np.array([[0, 1, 2, 3], [2, 3, 0, 1]]), labels=labels)
     text = "".join(read(render_report(ReportData("t", X, violations=found))).text)
     assert re.search(r"[ac] and [bd] are nearer to each other than [ac] and [bd]", text)
@@ -269,3 +269,17 @@ def test_scripts_and_style_stay_inside_their_elements(X):
     html = render_report(ReportData("t", X))
     assert html.count("</script>") == 2
     assert html.count("</style>") == 1
+
+
+def test_distances_are_told_relative_to_the_map():
+    X = np.array([[0.0], [8e6], [2e6], [np.nan]])
+    found = worst_violations(X, np.array([[0, 1, 2]]), labels=list("abcd"))
+    text = "".join(read(render_report(ReportData("t", X, violations=found))).text).replace("\u00a0", " ")
+    assert "4 times as far (100 against 25 % of the map's width)" in text
+
+
+@pytest.mark.parametrize(("scale", "cell"), [(1.0, "0.5000"), (1e7, "5000000"), (1e-3, "0.0005000")])
+def test_coordinates_are_written_with_the_digits_that_matter(scale, cell):
+    html = render_report(ReportData("t", scale * np.array([[0.5], [1.0], [np.nan]])))
+    assert f"<td>{cell}</td>" in html
+    assert "<td>–</td>" in html

@@ -33,7 +33,7 @@ def make_sections(data: ReportData, notes: list[str]) -> dict[str, str]:
         "dimensions": _dimensions(data),
         "learning": _learning(data),
         "convergence": _convergence(data),
-        "violations": _violations(data.violations),
+        "violations": _violations(data.violations, data.embedding),
         "check": _check(data.check),
         "repeat": _repeat(data),
     }
@@ -144,8 +144,10 @@ def _coordinates(data: ReportData) -> str:
         )
     labels = label_texts(data.labels, n_objects, "report")
     head = ["Object", *(f"x{k + 1}" for k in range(n_components))]
+    scale = float(np.nanmax(np.abs(data.embedding), initial=0)) or 1.0
+    decimals = max(0, 4 - int(np.floor(np.log10(scale))))
     rows = (
-        [_name(label), *(f"{value:.4f}" if np.isfinite(value) else "–" for value in row)]
+        [_name(label), *(f"{value:.{decimals}f}" if np.isfinite(value) else "–" for value in row)]
         for label, row in zip(labels, data.embedding)
     )
     return button + f"<details><summary>Table of coordinates</summary>{_table(head, rows, 'numbers')}</details>"
@@ -196,7 +198,7 @@ def _convergence(data: ReportData) -> str:
     return _section("convergence", "The computation", f'<p>{told}</p><div class="two">{charts}</div>')
 
 
-def _violations(violations: Violations | None) -> str:
+def _violations(violations: Violations | None, embedding: np.ndarray) -> str:
     if violations is None:
         return ""
     many = count(violations.n_comparisons, "comparison", "comparisons")
@@ -206,7 +208,9 @@ def _violations(violations: Violations | None) -> str:
     if not violations.worst:
         return _section("violations", "Answers the map contradicts", f"<p>{_text(told)}</p>")
     told += " The worst, by the difference of the two distances:"
-    rows = ([_said(v), _shown(v), f"{v.weight:g}"] for v in violations.worst)
+    placed = embedding[np.isfinite(embedding).all(axis=1)]
+    width = float(np.ptp(placed, axis=0).max())
+    rows = ([_said(v), _shown(v, width), f"{v.weight:g}"] for v in violations.worst)
     body = f"<p>{_text(told)}</p>" + _table(["People said", "On the map", "Answers"], rows, "violations")
     return _section("violations", "Answers the map contradicts", body)
 
@@ -218,8 +222,10 @@ def _said(violation: Violation) -> str:
     return f"{names[0]} and {names[1]} are nearer to each other than {names[2]} and {names[3]}"
 
 
-def _shown(violation: Violation) -> str:
-    distances = f"({violation.near:.3g} against {violation.far:.3g})"
+def _shown(violation: Violation, width: float) -> str:
+    """The two distances: their ratio, and each in percent of the map's width, since the scale of a map is arbitrary."""
+    shares = [f"{100 * distance / width if width else 0:.3g}" for distance in (violation.near, violation.far)]
+    distances = f"({shares[0]} against {shares[1]}{PERCENT} of the map's width)"
     if violation.near == violation.far:
         return f"equally far {distances}"
     ratio = violation.near / violation.far if violation.far > 0 else np.inf

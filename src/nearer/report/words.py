@@ -65,7 +65,7 @@ def fit_sentences(scores: Scores) -> list[str]:
 
 def _ceiling_sentences(scores: Scores, held: float | None, high: float | None) -> list[str]:
     if scores.ceiling is None:
-        return ["No question was asked twice, or it was not checked: how far people agree with each other is unknown."]
+        return ["No repeated questions were measured, so how far people agree with each other is unknown."]
     if scores.ceiling_low is None:
         room = f"at most {percent(scores.ceiling)}"
         least = scores.ceiling

@@ -269,6 +269,12 @@ class MapPanel {
       });
       legend.append(button);
     });
+    if (data.groups.codes.some((code) => code < 0)) {
+      const rest = document.createElement("span");
+      rest.className = "small";
+      rest.textContent = "grey: no group";
+      legend.append(rest);
+    }
     this.paintLegend();
   }
 
