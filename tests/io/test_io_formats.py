@@ -209,7 +209,7 @@ def test_salmon_responses_csv_and_json(tmp_path):
     for name in ("responses.csv", "responses.json"):
         result = read_comparisons(tmp_path / name)
         assert result.comparisons == expected
-        assert "header head/winner/loser, taken as anchor/near/far, participant puid" in result.understood
+        assert "head/winner/loser, taken as anchor/near/far, participant puid" in result.understood
         assert "objects named by head_filename, winner_filename, loser_filename" in result.understood
 
 

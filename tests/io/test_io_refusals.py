@@ -75,6 +75,12 @@ def test_binary_file_unknown(refused):
     assert "is not a readable MATLAB file" in refused("b.mat", b"\0\1\2\3" * 100)
 
 
+def test_spreadsheet(refused):
+    assert refused("b.xlsx", b"PK\x03\x04") == (
+        "b.xlsx: is a spreadsheet: save it as CSV (comma-separated, UTF-8) and read that"
+    )
+
+
 def test_wrong_encoding_early_and_late(refused):
     early = refused("l.csv", "anchor,near,far\nant,bée,cat\n".encode("latin-1"))
     assert early == (
@@ -245,6 +251,9 @@ def test_json_refusals(refused):
     assert "row 2: 2 cells where row 1 has 3" in refused("j.json", "[[1,2,3],[1,2]]")
     assert "row 2: '7': expected an object or an array" in refused("j.json", "[[1,2,3],7]")
     assert "no array of shape (n, 3)" in refused("j.json", '{"foo": [1, 2]}')
+    assert refused("j.json", '[{"ancor": 1, "near": 2, "far": 3}]').startswith(
+        "j.json: columns 'ancor', 'near', 'far': "
+    )
     assert "nested too deeply" in refused("j.json", "[" * 100_000)
     mixed = refused("j.json", '[{"anchor": "a", "near": "b", "far": "c"}, {"anchor": 1, "near": "b", "far": "c"}]')
     assert "column 'anchor': mixes kinds of cells: row 2 is 1, others are str" in mixed
@@ -255,7 +264,7 @@ def test_json_lines_refusals(refused):
     assert "line 2, column 2: not JSON" in refused("j.jsonl", row + "{oops}\n")
     assert "line 2, column 'near': '3' is int, on line 1 it is str" in refused("j.jsonl", row + row.replace('"b"', "3"))
     assert "line 2: '[1, 2, 3]': expected the same as on line 1" in refused("j.jsonl", row + "[1, 2, 3]\n")
-    assert "line 2, column 7: not JSON" in refused("j.jsonl", "[1, 2, 3]\n[1, 2\n")
+    assert "line 2, column 6: not JSON" in refused("j.jsonl", "[1, 2, 3]\n[1, 2\n")
     assert "line 2: 2 cells where line 1 has 3" in refused("j.jsonl", "[1, 2, 3]\n[1, 2]\n")
 
 

@@ -201,6 +201,8 @@ class Source(ABC):
         Whether the file itself names its columns.
     numbers_are_text : bool
         Whether numbers come as text (CSV), so that text made of digits only counts as a number.
+    header_line : int, optional
+        The line (from 1) of a text file that holds the names.
     labels, n_objects
         As stored by a file that this package wrote, else None.
     notes : list of str
@@ -214,7 +216,7 @@ class Source(ABC):
     numbers_are_text: bool = False
     labels: np.ndarray | None = None
     n_objects: int | None = None
-    delimiter: str | None = None
+    header_line: int | None = None
     notes: list[str] = field(default_factory=list)
 
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, Any
 
 from .columns import Column, column_from_arrow
@@ -52,15 +52,17 @@ class CsvBlocks:
         encoded: list[list[Any]] = [[] for _ in self._wanted]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             for piece in pieces:
-                tasks = [[pool.submit(chunk.dictionary_encode) for chunk in piece[name]] for name in self._wanted]
-                for chunks, waiting in zip(encoded, tasks):
-                    chunks += [task.result() for task in waiting]
+                columns = [piece[name] for name in self._wanted]
+                firsts = list(pool.map(lambda chunks: chunks[0].dictionary_encode(), columns))
+                tasks = [_encode_rest(pool, first, chunks[1:]) for first, chunks in zip(firsts, columns)]
+                for done, first, waiting in zip(encoded, firsts, tasks):
+                    done += [first, *(chunk for task in waiting for chunk in task.result())]
         kind = pa.dictionary(pa.int32(), pa.string())
-        columns = [column_from_arrow(pa.chunked_array(chunks, kind)) for chunks in encoded]
-        for column in columns:
+        read = [column_from_arrow(pa.chunked_array(chunks, kind)) for chunks in encoded]
+        for column in read:
             if column.values is not None:
                 column.values.validate(full=True)
-        return columns
+        return read
 
     def _pieces(self, path: str, file: IO[bytes]) -> Iterator[dict[str, list[Any]]]:
         """Yield columns of text, a piece of whole lines at a time, up to the first quotation mark; then as a stream."""
@@ -106,6 +108,29 @@ class CsvBlocks:
                 strings_can_be_null=True,
             ),
         }
+
+
+def _encode_rest(pool: ThreadPoolExecutor, first: Any, chunks: list[Any]) -> list[Future[list[Any]]]:
+    """Encode the other chunks of a piece; where texts recur, looking them up is cheaper than collecting them anew."""
+    known = first.dictionary
+    if len(known) * 4 > len(first):
+        return [pool.submit(lambda chunk=chunk: [chunk.dictionary_encode()]) for chunk in chunks]  # type: ignore[misc]
+    half = (len(chunks) + 1) // 2
+    return [pool.submit(_look_up, part, known) for part in (chunks[:half], chunks[half:]) if part]
+
+
+def _look_up(chunks: list[Any], known: Any) -> list[Any]:
+    """Encode chunks of text by the texts `known`; a chunk that holds others is encoded by itself."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    codes = pc.index_in(pa.chunked_array(chunks), value_set=known)
+    return [
+        chunk.dictionary_encode()
+        if code.null_count > chunk.null_count
+        else pa.DictionaryArray.from_arrays(code, known, safe=False)
+        for chunk, code in zip(chunks, codes.chunks)
+    ]
 
 
 def _piece_end(file: IO[bytes], start: int) -> int | None:

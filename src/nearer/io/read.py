@@ -28,6 +28,7 @@ FORMATS = {
 }
 _FORMAT_OF = {ending: name for name, endings in FORMATS.items() for ending in endings}
 _SYNONYMS = {"csv": "table", "tsv": "table", "npy": "numpy", "npz": "numpy", "mat": "matlab", "ndjson": "jsonl"}
+_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
 _MAGIC = ((b"PAR1", "parquet"), (b"\x93NUMPY", "numpy"), (b"PK\x03\x04", "numpy"), (b"MATLAB", "matlab"))
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 _COUNTED_AS = {
@@ -176,6 +177,7 @@ def read_comparisons(
         participant=participant,
         weight=weight,
         last_is_answer=not source.header and len(names) == 4 and _are_answers(source.sample(3)),
+        where=f"{name}, line {source.header_line}" if source.header_line else name,
     )
     built = build(
         source,
@@ -242,6 +244,8 @@ def _find_format(name: str, format: str | None) -> str:
         raise FileFormatError(f"{name}: is empty")
     if format is not None:
         return format
+    if path.suffix.lower() in _SPREADSHEETS:
+        raise FileFormatError(f"{name}: is a spreadsheet: save it as CSV (comma-separated, UTF-8) and read that")
     endings = [ending.lower() for ending in path.suffixes]
     if endings and endings[-1] in _COMPRESSED:
         endings.pop()
@@ -294,7 +298,7 @@ def _understood(source: Source, roles: Roles, built: Built, notes: Sequence[str]
     parts = [source.form]
     if source.header:
         names = [source.names[spot] for spot in used]
-        parts.append("header " + "/".join(names))
+        parts.append(("header " if source.header_line else "columns ") + "/".join(names))
         plain = {role for form in FORMS for role in form.roles}
         if roles.form.kind in ("triplets", "quadruplets") and not set(names) <= plain:
             parts.append(f"taken as {'/'.join(roles.form.roles)}")

@@ -231,6 +231,7 @@ def find_roles(
     participant: str | int | None = None,
     weight: str | int | None = None,
     last_is_answer: bool = False,
+    where: str | None = None,
 ) -> Roles:
     """Decide which column is what.
 
@@ -246,6 +247,8 @@ def find_roles(
         As in `read_comparisons`.
     last_is_answer : bool
         Whether the last column holds only answers such as -1 and 1 (matters without names).
+    where : str, optional
+        Where the names are, for messages; `path` if not given.
 
     Returns
     -------
@@ -274,9 +277,9 @@ def find_roles(
                 at[role] = found[0]
     form = _complete(set(at), kind)
     if form is None:
-        raise FileFormatError(_incomplete(path, names, at, kind, header))
+        raise FileFormatError(_incomplete(where or path, names, at, kind, header))
     if columns is None and kind is None and header:
-        _refuse_two_meanings(path, names, at, form)
+        _refuse_two_meanings(where or path, names, at, form)
     used = {*form.roles, "participant", "weight"}
     at = {role: spot for role, spot in at.items() if role in used}
     _refuse_shared(path, names, at)
@@ -327,7 +330,7 @@ def _by_number(path: str, names: Sequence[str], kind: str | None, last_is_answer
     return dict(zip(roles, range(width))), f"no header: columns taken as {', '.join(roles)}"
 
 
-def _incomplete(path: str, names: Sequence[str], at: Mapping[str, int], kind: str | None, header: bool) -> str:
+def _incomplete(where: str, names: Sequence[str], at: Mapping[str, int], kind: str | None, header: bool) -> str:
     """Say which columns are missing, and which unknown name was perhaps meant."""
     forms = [form for form in FORMS if kind is None or form.kind == kind]
     best = max(forms, key=lambda form: (len(set(form.roles) & set(at)), -len(form.roles)))
@@ -341,18 +344,17 @@ def _incomplete(path: str, names: Sequence[str], at: Mapping[str, int], kind: st
                 typos.append(f"did you mean {near!r} for {name!r}?")
     have = "columns " + listed(map(repr, names)) if header else f"{len(names)} columns"
     what = f" for {best.kind}" if at or kind else ""
-    where = f"{path}, line 1" if header else path
     lacking = f"no column for {listed(missing)}{what}" if at else "no column name is known"
     return f"{where}: {have}: {lacking}; " + " ".join([*typos, COLUMNS_HINT])
 
 
-def _refuse_two_meanings(path: str, names: Sequence[str], at: Mapping[str, int], form: Form) -> None:
+def _refuse_two_meanings(where: str, names: Sequence[str], at: Mapping[str, int], form: Form) -> None:
     """Refuse a file that holds both an ordered comparison and an answer, unless told which counts."""
     unused = [role for role in ("answer", "odd", "central", *_VOTES) if role in at and role not in form.roles]
     if unused and not form.extra:
         column = names[at[unused[0]]]
         raise FileFormatError(
-            f"{path}, line 1: columns {listed(repr(names[at[role]]) for role in form.roles)} say what is nearer, "
+            f"{where}: columns {listed(repr(names[at[role]]) for role in form.roles)} say what is nearer, "
             f"and so may {column!r}; say kind={form.kind!r} to leave {column!r} out, or columns=... to use it"
         )
 

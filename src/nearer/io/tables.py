@@ -183,7 +183,7 @@ def open_table(
         names=seen.names,
         header=seen.header,
         numbers_are_text=True,
-        delimiter=seen.delimiter,
+        header_line=seen.skip if seen.header else None,
         seen=seen,
         compressed=Path(name).suffix.lower() in (".gz", ".bz2", ".zst", ".lz4"),
     )
