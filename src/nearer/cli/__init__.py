@@ -1,0 +1,143 @@
+"""The command line: `nearer <command>`, one file per command, each loaded only when it is called."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import importlib
+import logging
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from nearer import __version__
+from nearer.cli._say import INTERRUPTED, explain, visible
+
+__all__ = ["main"]
+
+# The list of commands is shown from this table, so that it needs none of them.
+COMMANDS = {
+    "fit": "Make a map from a file of answers.",
+    "score": "How many answers a map satisfies.",
+    "check": "Look for faults in a file of answers.",
+    "dims": "How many dimensions a map should have.",
+    "place": "Put new objects on a map by a few answers.",
+    "map": "Put new objects on a map by their features.",
+    "plot": "Draw a map, or how its fit went.",
+    "report": "Write the report of a map again.",
+    "convert": "Write a file of answers in another format.",
+    "simulate": "Make answers from points, distances or classes.",
+    "demo": "Map 21 European cities from comparisons alone.",
+    "reproduce": "Repeat an experiment of the paper.",
+    "completion": "Print a script that completes commands in a shell.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called, and turns errors of the user into one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return importlib.import_module(f"nearer.cli.{cmd_name}").command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(COMMANDS)}"
+            ctx.fail(f"no such command {args[0]!r}{hint}")
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["nearer.arguments"] = list(args)  # for the command that repeats a result
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _told_on_stderr(ctx):
+            try:
+                return super().invoke(ctx)
+            except (BrokenPipeError, click.exceptions.Exit, click.ClickException, click.Abort):
+                raise
+            except KeyboardInterrupt:
+                click.echo(f"{_name(ctx)}: interrupted; nothing more was written", err=True)
+                ctx.exit(INTERRUPTED)
+            except (ValueError, OSError, ImportError, MemoryError) as error:
+                if ctx.meta.get("nearer.debug"):
+                    raise
+                raise Failure(f"{_name(ctx)}: {explain(error)}") from error
+
+
+class Failure(click.ClickException):
+    """What the user can put right: a message on one line, exit code 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        click.echo(self.message, err=True)
+
+
+def _name(ctx: click.Context) -> str:
+    return f"nearer {ctx.invoked_subcommand}" if ctx.invoked_subcommand else "nearer"
+
+
+@contextlib.contextmanager
+def _told_on_stderr(ctx: click.Context) -> Iterator[None]:
+    """Show warnings and log messages as lines of this command, each once."""
+    told: set[str] = set()
+
+    def tell(text: str) -> None:
+        if text not in told:
+            told.add(text)
+            click.echo(f"{_name(ctx)}: warning: {visible(text)}", err=True)
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            tell(record.getMessage())
+
+    handler = Handler(logging.WARNING)
+    logger = logging.getLogger("nearer")
+    logger.addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            warnings.simplefilter("always", RuntimeWarning)
+            warnings.showwarning = lambda message, *rest, **more: tell(str(message))
+            yield
+    finally:
+        logger.removeHandler(handler)
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+A first map:
+  nearer fit answers.csv -d 2 -o out
+  open out/report.html""",
+)
+@click.version_option(__version__, prog_name="nearer", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Maps from comparisons: objects as points, from answers such as "i is nearer to j than to k"."""
+
+
+def main(*args: Any, **kwargs: Any) -> Any:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        # A label that the terminal cannot show is spelt out, never an error.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    kwargs.setdefault("prog_name", "nearer")
+    return cli(*args, **kwargs)

@@ -1,0 +1,126 @@
+"""Options that several commands share: how to read a file of answers, what to fit."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nearer.cli._say import Say
+
+if TYPE_CHECKING:
+    from nearer.estimator import OrdinalEmbedding
+    from nearer.io import ReadResult
+
+__all__ = ["FORCE", "LOSSES", "SOLVERS", "fitting_options", "make_estimator", "read_answers", "reading_options"]
+
+# Known here so that --help and completion need not load the library; a test compares them with it.
+LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "gnmds", "logistic")
+SOLVERS = ("auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex")
+FORMATS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "numpy", "matlab")
+KINDS = ("triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central")
+_DROP_OR_RAISE = click.Choice(["drop", "raise"])
+
+FORCE = click.option("--force", is_flag=True, help="Replace files that exist.")
+
+_READING = (
+    click.option("--format", type=click.Choice(FORMATS), help="Format of the file, if its name does not tell."),
+    click.option("--kind", type=click.Choice(KINDS), help="What a row is, if the columns do not tell."),
+    click.option(
+        "--columns", metavar="ROLE=NAME,...", help="Which column is what: anchor=head,near=winner,far=loser."
+    ),
+    click.option("--delimiter", help="One character, 'tab' or 'whitespace'."),
+    click.option("--header/--no-header", default=None, help="Whether the first line holds names of columns."),
+    click.option("--weight", metavar="COLUMN", help="Column of weights; '' for none."),
+    click.option("--participant", metavar="COLUMN", help="Column of who answered; '' for none."),
+    click.option("--answers", metavar="HOW", help="What an answer column holds: object, sign, bool, index0 or index1."),
+    click.option("--objects", "n_objects", type=int, metavar="N", help="Whole numbers are objects 0 to N - 1."),
+    click.option("--index-base", type=click.IntRange(0, 1), help="Whole numbers count objects from 0, or from 1."),
+    click.option("--encoding", help="Of a text file; UTF-8 if not given."),
+    click.option("--variable", metavar="NAME", help="The array of a .npz, .mat or .json file to read."),
+    click.option(
+        "--on-degenerate", type=_DROP_OR_RAISE, default="drop", show_default=True,
+        help="Rows that compare an object with itself: leave out and count, or refuse the file.",
+    ),
+    click.option(
+        "--on-missing", type=_DROP_OR_RAISE, default="raise", show_default=True, help="The same for empty cells."
+    ),
+)  # fmt: skip
+_READING_NAMES = (
+    "format", "kind", "columns", "delimiter", "header", "weight", "participant", "answers", "n_objects", "index_base",
+    "encoding", "variable", "on_degenerate", "on_missing",
+)  # fmt: skip
+
+_FITTING = (
+    click.option("--loss", type=click.Choice(LOSSES), default="tste", show_default=True, help="What is minimised."),
+    click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: dimensions - 1, at least 1]"),
+    click.option("--delta", type=float, help="Regularisation of ckl.  [default: 0.05]"),
+    click.option("--solver", type=click.Choice(SOLVERS), default="auto", show_default=True, help="How."),
+    click.option(
+        "--starts", type=click.IntRange(1), default=4, show_default=True, help="Random starts; the best is kept."
+    ),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same map."),
+    click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Time limit of each start."),
+    click.option("--max-epochs", type=click.IntRange(1), help="Most epochs of each start."),
+    click.option("--tol", type=click.FloatRange(0), help="When the solver is content; 0: never."),
+    click.option("--jobs", type=int, help="Threads; all cores if not given."),
+)
+_FITTING_NAMES = (
+    "loss", "alpha", "delta", "solver", "starts", "seed", "max_seconds", "max_epochs", "tol", "jobs",
+)  # fmt: skip
+
+
+def _gathered(options: tuple, names: tuple[str, ...], into: str) -> Callable[[Callable], Callable]:
+    """A decorator that adds options to a command, which gets them as one dict."""
+
+    def decorate(function: Callable) -> Callable:
+        @functools.wraps(function)
+        def gathering(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **{into: {name: kwargs.pop(name) for name in names}}, **kwargs)
+
+        for option in reversed(options):
+            gathering = option(gathering)
+        return gathering
+
+    return decorate
+
+
+reading_options = _gathered(_READING, _READING_NAMES, "reading")
+"""Adds how to read a file; the command gets a dict `reading`, keywords of `nearer.io.read_comparisons`."""
+
+fitting_options = _gathered(_FITTING, _FITTING_NAMES, "fitting")
+"""Adds what to fit and how; the command gets a dict `fitting` for `make_estimator`."""
+
+
+def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
+    """Read a file of answers, and say what was understood."""
+    from nearer.io import read_comparisons
+
+    result = read_comparisons(path, **reading)
+    say.note(result.understood)
+    return result
+
+
+def make_estimator(fitting: dict[str, Any], n_components: int = 2, callbacks: Any = None) -> OrdinalEmbedding:
+    """The estimator that the options describe."""
+    from nearer.estimator import OrdinalEmbedding
+    from nearer.losses import get_loss
+    from nearer.solvers import get_solver
+
+    loss_params = {name: fitting[name] for name in ("alpha", "delta") if fitting[name] is not None}
+    get_loss(fitting["loss"], **loss_params)  # refuse a parameter that the loss does not have before any work
+    limits = {name: fitting[name] for name in ("max_epochs", "tol") if fitting[name] is not None}
+    return OrdinalEmbedding(
+        n_components,
+        loss=fitting["loss"],
+        loss_params=loss_params or None,
+        solver=replace(get_solver(fitting["solver"]), **limits) if limits else fitting["solver"],
+        n_init=fitting["starts"],
+        max_seconds=fitting["max_seconds"],
+        callbacks=callbacks,
+        n_jobs=fitting["jobs"],
+        random_state=fitting["seed"],
+    )

@@ -1,0 +1,89 @@
+"""Results that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+__all__ = ["OutputFolder", "refuse_existing"]
+
+
+def refuse_existing(path: str | os.PathLike[str], force: bool) -> Path:
+    """Refuse, before any work, a file that could not be written later.
+
+    Returns
+    -------
+    pathlib.Path
+        The file to write.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{target}: is a directory, expected the name of a file to write")
+    if target.exists() and not force:
+        raise FileExistsError(f"{target}: exists already; use --force to replace it")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist")
+    return target
+
+
+class OutputFolder:
+    """A folder of results. Everything is prepared in a hidden folder beside it, and moved in place at the end.
+
+    Parameters
+    ----------
+    path : path-like
+        May exist; other files in it stay as they are.
+    names : names of the files that will be written
+    force : replace those that exist; without it they are refused at once.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], names: Sequence[str], force: bool):
+        self.path = Path(os.path.abspath(path))
+        self.shown = Path(path)
+        self.names = tuple(names)
+        self.force = force
+        self._temporary: Path | None = None
+        self._refuse()
+
+    def _refuse(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise NotADirectoryError(f"{self.shown}: is a file, expected a folder to write to")
+        there = [name for name in self.names if (self.path / name).exists()]
+        if there and not self.force:
+            raise FileExistsError(f"{self.shown}: holds {', '.join(there)} already; use --force to replace")
+        blocked = [name for name in there if (self.path / name).is_dir()]
+        if blocked:
+            raise IsADirectoryError(f"{self.shown / blocked[0]}: is a directory where a file is to be written")
+        if not self.path.exists() and not self.path.parent.is_dir():
+            raise FileNotFoundError(f"{self.shown}: the folder {self.shown.parent} does not exist")
+
+    def __enter__(self) -> Path:
+        """The hidden folder to write to."""
+        temporary = self.path.with_name(f".{self.path.name[:40]}.{secrets.token_hex(6)}.part")
+        temporary.mkdir()
+        self._temporary = temporary
+        return temporary
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        assert self._temporary is not None
+        try:
+            if kind is None:
+                self._refuse()
+                self._move(self._temporary)
+        finally:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def _move(self, temporary: Path) -> None:
+        if not self.path.exists():
+            temporary.rename(self.path)
+            return
+        for name in self.names:
+            os.replace(temporary / name, self.path / name)
+
+    def files(self) -> list[str]:
+        """The files as the user would name them."""
+        return [str(self.shown / name) for name in self.names]

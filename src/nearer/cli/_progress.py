@@ -1,0 +1,147 @@
+"""Progress on a terminal, and ctrl-C that keeps the best map so far."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nearer.cli._say import Say
+
+if TYPE_CHECKING:
+    from nearer.comparisons import Comparisons
+
+__all__ = ["Interrupt", "Watch"]
+
+_SAMPLE = 50_000  # comparisons looked at for the error shown
+_EVERY = 0.25  # seconds between two updates
+
+
+class Interrupt:
+    """Whether ctrl-C was pressed. Inside `deferred`, the first one is only noted, and the second raises."""
+
+    def __init__(self, say: Say):
+        self.say = say
+        self.pressed = False
+
+    @contextlib.contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Note ctrl-C for the solver to see, rather than break off."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # only the main thread may catch signals
+            return
+        before = signal.signal(signal.SIGINT, self._note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _note(self, _number: int, _frame: Any) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+        self.say.note("stopping: the best map so far is kept; press ctrl-C again to give up")
+
+    @contextlib.contextmanager
+    def skipping(self, what: str) -> Iterator[None]:
+        """Leave out the rest of the block on ctrl-C, and say so."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.pressed = True
+            self.say.note(f"{what} left out; press ctrl-C again to give up")
+
+
+class Watch:
+    """Callback of a fit: stops it after ctrl-C, and shows objective, error and time on a terminal.
+
+    Parameters
+    ----------
+    say : Say
+    interrupt : Interrupt
+    comparisons : Comparisons or None
+        Where to measure the error, on a part if they are many.
+    max_seconds : float or None
+        Time limit of a start.
+    rounds : int
+        Starts that run one after the other.
+    """
+
+    def __init__(
+        self,
+        say: Say,
+        interrupt: Interrupt,
+        comparisons: Comparisons | None = None,
+        max_seconds: float | None = None,
+        rounds: int = 1,
+    ):
+        self.interrupt = interrupt
+        self.comparisons = comparisons
+        self.limit = None if max_seconds is None else max_seconds * rounds
+        self.shows = sys.stderr.isatty() and not say.quiet
+        self._lock = threading.Lock()
+        self._bar: Any = None
+        self._task: Any = None
+        self._best = float("inf")
+        self._last = 0.0
+        self._seconds = 0.0
+        self._sample: Any = None
+
+    @contextlib.contextmanager
+    def showing(self) -> Iterator[None]:
+        """Show the bar during a block."""
+        if not self.shows:
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as self._bar:
+            self._task = self._bar.add_task("starting", total=self.limit)
+            self._started = time.perf_counter()
+            yield
+
+    def __call__(self, row: Any, state: Any) -> bool:
+        if self.shows and self._bar is not None and self._lock.acquire(blocking=False):
+            try:
+                self._show(row, state)
+            finally:
+                self._lock.release()
+        return self.interrupt.pressed
+
+    def _show(self, row: Any, state: Any) -> None:
+        now = time.perf_counter()
+        if now - self._last < _EVERY:
+            return
+        self._last = now
+        text = f"epoch {row.epoch}  objective {row.objective:.5g}"
+        error = self._error(state.X)
+        if error is not None:
+            text += f"  error {100 * error:.1f} %"
+        elapsed = now - self._started
+        if self.limit is not None:
+            text += f"  at most {max(self.limit - elapsed, 0.0):.0f} s left"
+        self._bar.update(self._task, description=text, completed=None if self.limit is None else elapsed)
+
+    def _error(self, X: Any) -> float | None:
+        """Part of the comparisons not satisfied; X (n_seen, d) has the objects that occur only."""
+        if self.comparisons is None:
+            return None
+        import numpy as np
+
+        from nearer.metrics import comparison_error
+
+        if self._sample is None:
+            rows = slice(None)
+            if len(self.comparisons) > _SAMPLE:
+                rows = np.random.default_rng(0).integers(len(self.comparisons), size=_SAMPLE)
+            self._sample = self.comparisons[rows], np.flatnonzero(self.comparisons.seen)
+        sample, seen = self._sample
+        full = np.full((sample.n_objects, X.shape[1]), np.nan)
+        full[seen] = X
+        return comparison_error(full, sample)

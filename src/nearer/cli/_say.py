@@ -1,0 +1,135 @@
+"""How commands speak: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+__all__ = ["INTERRUPTED", "Say", "explain", "percent", "plain", "speaking", "visible"]
+
+INTERRUPTED = 130
+"""Exit code after ctrl-C."""
+
+# Keywords of the library as the options that set them.
+_OPTIONS = {
+    "answers": "--answers",
+    "columns": "--columns",
+    "delimiter": "--delimiter",
+    "encoding": "--encoding",
+    "force": "--force",
+    "format": "--format",
+    "header": "--header",
+    "index_base": "--index-base",
+    "kind": "--kind",
+    "n_objects": "--objects",
+    "on_degenerate": "--on-degenerate",
+    "on_missing": "--on-missing",
+    "variable": "--variable",
+}
+_KEYWORD = re.compile(rf"\b({'|'.join(_OPTIONS)})=(\{{[^}}]*\}}|'[^']*'|\w*)")
+# Controls that could move the cursor, colour the terminal or turn the text around; line ends and tabs may stay.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """Spell out control characters, so that a label cannot command the terminal."""
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def explain(error: BaseException) -> str:
+    """An error in one line, in the words of the command line."""
+    if isinstance(error, MemoryError):
+        return "not enough memory"
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return visible(f"{error.filename}: {error.strerror}")
+    return visible(as_options(str(error) or type(error).__name__))
+
+
+def as_options(text: str) -> str:
+    """Write hints such as ``format='jsonl'`` as ``--format jsonl``."""
+    text = text.replace("see index_base, n_objects", "see --index-base, --objects")
+    return _KEYWORD.sub(_option, text)
+
+
+def _option(match: re.Match[str]) -> str:
+    name, value = _OPTIONS[match[1]], match[2]
+    if value.startswith("{"):
+        try:
+            pairs = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            return match[0]
+        value = ",".join(f"{role}={column}" for role, column in pairs.items())
+    value = value.strip("'")
+    return name if value in ("", "True") else f"{name} {value}"
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays, numbers and mappings into what JSON has; what is not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def percent(fraction: float) -> str:
+    """0.9312 as "93.1 %"."""
+    return f"{100 * fraction:.1f} %"
+
+
+class Say:
+    """What a command says.
+
+    Parameters
+    ----------
+    as_json : bool
+        Results as JSON.
+    quiet : bool
+        Results, warnings and errors only.
+    """
+
+    def __init__(self, as_json: bool, quiet: bool):
+        self.as_json = as_json
+        self.quiet = quiet
+
+    def note(self, text: str) -> None:
+        """Tell what goes on, on standard error."""
+        if not self.quiet:
+            click.echo(visible(as_options(text)), err=True)
+
+    def result(self, values: Mapping[str, Any], text: str | None = None) -> None:
+        """Give the result on standard output: `values` as JSON, else `text` (None: nothing)."""
+        if self.as_json:
+            click.echo(json.dumps(plain(values), indent=2, allow_nan=False))
+        elif text is not None:
+            click.echo(visible(text))
+
+
+def speaking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --json, --quiet and --debug to a command, which gets a `Say` first."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+    @click.option("-q", "--quiet", is_flag=True, help="Say nothing but results, warnings and errors.")
+    @click.option(
+        "--debug", is_flag=True, expose_value=False, is_eager=True, callback=_set_debug, help="Show where errors arise."
+    )
+    @functools.wraps(function)
+    def speaker(*args: Any, as_json: bool, quiet: bool, **kwargs: Any) -> Any:
+        return function(Say(as_json, quiet), *args, **kwargs)
+
+    return speaker
+
+
+def _set_debug(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    ctx.meta["nearer.debug"] = value

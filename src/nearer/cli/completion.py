@@ -1,0 +1,27 @@
+"""`nearer completion`: complete commands and options in a shell."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog="""\b
+Example:
+  nearer completion bash > ~/.local/share/bash-completion/completions/nearer
+  nearer completion zsh > ~/.zfunc/_nearer
+  nearer completion fish > ~/.config/fish/completions/nearer.fish"""
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print a script that makes SHELL complete commands, options and file names of nearer."""
+    from click.shell_completion import get_completion_class
+
+    from nearer.cli import cli
+
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise ValueError(f"{shell}: no completion for this shell")
+    click.echo(kind(cli, {}, "nearer", "_NEARER_COMPLETE").source())

@@ -1,0 +1,40 @@
+"""`nearer convert`: a file of answers in another format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from nearer.cli._options import FORCE, read_answers, reading_options
+from nearer.cli._output import refuse_existing
+from nearer.cli._say import Say, speaking
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog="""\b
+Example:
+  nearer convert votes.csv answers.parquet
+  nearer convert triplets.mat answers.csv --index-base 1"""
+)
+@click.argument("file", type=click.Path())
+@click.argument("target", type=click.Path())
+@click.option("--aggregate", is_flag=True, help="Equal answers become one row, with their number as weight.")
+@FORCE
+@reading_options
+@speaking
+def command(say: Say, file: str, target: str, aggregate: bool, force: bool, reading: dict[str, Any]) -> None:
+    """Write the answers of FILE to TARGET as plain comparisons: anchor, near, far or i, j, l, k.
+
+    The ending of TARGET gives its format: .csv, .tsv, .jsonl, .parquet or .npz.
+    """
+    from nearer.io import write_comparisons
+
+    refuse_existing(target, force)
+    result = read_answers(say, file, reading)
+    comparisons = result.comparisons.aggregate() if aggregate else result.comparisons
+    write_comparisons(target, comparisons, force=force)
+    values = {"input": result.facts(), "output": target, "n_comparisons": len(comparisons)}
+    say.result(values, None if say.quiet else f"wrote {target}: {comparisons!r}")

@@ -1,0 +1,143 @@
+"""`nearer demo`: 21 European cities from comparisons of road distances alone."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nearer.cli._options import FORCE
+from nearer.cli._output import OutputFolder
+from nearer.cli._say import Say, percent, plain, speaking
+from nearer.cli._summary import repeat_command, report_data
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from nearer.estimator import OrdinalEmbedding
+
+__all__ = ["command"]
+
+FILES = ("map.png", "embedding.csv", "report.html", "summary.json")
+_TURNED = "turned, mirrored and scaled to look like Europe; the shape comes from comparisons alone"
+
+
+@click.command(
+    epilog="""\b
+Example:
+  nearer demo
+  nearer demo --out cities --seed 1"""
+)
+@click.option("--out", default="demo", show_default=True, type=click.Path(), help="Folder for the results.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Chooses what is held out.")
+@FORCE
+@speaking
+def command(say: Say, out: str, seed: int, force: bool) -> None:
+    """Map 21 European cities from comparisons of road distances alone.
+
+    The distances only answer questions of the form "is Paris nearer to Lyons than to Madrid?". The map is made from
+    80 % of all such answers, and judged by the others and by the distances.
+    """
+    folder = OutputFolder(out, FILES, force)
+    from nearer.comparisons import Comparisons
+    from nearer.datasets import load_eurodist
+    from nearer.estimator import SOE
+
+    cities = load_eurodist()
+    comparisons = Comparisons.from_distances(cities.distances, labels=cities.names)
+    train, test = comparisons.split(0.2, seed)
+    say.note(
+        f"{comparisons!r} from road distances between cities, {sum(comparisons.dropped.values())} ties left out; "
+        f"{len(train):,} to make the map, {len(test):,} held out"
+    )
+    model = SOE(2, n_init=10, random_state=seed).fit(train)
+    values = _measured(model, cities.distances)
+    values["held_out"] = {
+        "accuracy": model.score(test), "n_satisfied": int(model.predict(test).sum()), "n_comparisons": len(test)
+    }  # fmt: skip
+    values["training"] = {"accuracy": model.score(train), "n_comparisons": len(train)}
+    with folder as target:
+        _write(target, model, train, values)
+    say.result(values | {"files": folder.files()}, None if say.quiet else _told(values, folder))
+
+
+def _measured(model: OrdinalEmbedding, distances: np.ndarray) -> dict[str, Any]:
+    """How far the map is from the true distances, beside classical scaling, which is shown those."""
+    import numpy as np
+    from scipy.spatial.distance import pdist, squareform
+
+    from nearer.metrics import procrustes_distance
+
+    road = squareform(distances)
+    map_distances, classical = pdist(model.embedding_), _classical_scaling(distances)
+    map_distances *= (map_distances @ road) / (map_distances @ map_distances)  # a map of comparisons has no unit
+    return {
+        "mean_miss_km": float(np.abs(map_distances - road).mean()),
+        "mean_miss_km_of_classical_scaling": float(np.abs(pdist(classical) - road).mean()),
+        "mean_road_km": float(road.mean()),
+        "correlation_with_road_distances": float(np.corrcoef(map_distances, road)[0, 1]),
+        "procrustes_disparity_to_classical_scaling": procrustes_distance(model.embedding_, classical),
+    }
+
+
+def _classical_scaling(distances: np.ndarray) -> np.ndarray:
+    """The plane (n, 2) that fits the distances (n, n) best in the sense of Torgerson."""
+    import numpy as np
+
+    centring = np.eye(len(distances)) - 1.0 / len(distances)
+    values, vectors = np.linalg.eigh(-0.5 * centring @ distances**2 @ centring)
+    return vectors[:, -2:] * np.sqrt(values[-2:])
+
+
+def _told(values: dict[str, Any], folder: OutputFolder) -> str:
+    held = values["held_out"]
+    return "\n".join([
+        f"held-out comparisons: the map gets {held['n_satisfied']:,} of {held['n_comparisons']:,} right "
+        f"({percent(held['accuracy'])})",
+        f"true distances: scaled by one factor, distances on the map miss those by road by "
+        f"{values['mean_miss_km']:.0f} km on average",
+        f"  (mean road distance {values['mean_road_km']:,.0f} km; classical scaling, which is shown the distances, "
+        f"misses by {values['mean_miss_km_of_classical_scaling']:.0f} km)",
+        f"  correlation {values['correlation_with_road_distances']:.3f}; Procrustes disparity to classical scaling "
+        f"after alignment {values['procrustes_disparity_to_classical_scaling']:.3f} (0: same shape, 1: nothing alike)",
+        f"the picture and the report are {_TURNED}",
+        f"wrote {', '.join(folder.files())}",
+    ])  # fmt: skip
+
+
+def _write(target: Any, model: OrdinalEmbedding, train: Any, values: dict[str, Any]) -> None:
+    from nearer.io import write_embedding
+    from nearer.metrics import procrustes_align
+    from nearer.plots import plot_map, save_figure
+    from nearer.report import Scores, build_report
+
+    write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
+    shown = copy.copy(model)
+    shown.embedding_ = procrustes_align(model.embedding_, _places(model.labels_))
+    title = "21 European cities from comparisons of road distances"
+    save_figure(plot_map(shown.embedding_, model.labels_, title=title), target / "map.png")
+    scores = Scores(training=values["training"]["accuracy"], held_out=values["held_out"]["accuracy"])
+    facts = {"For the eye": _TURNED}
+    data = report_data(
+        shown, train, title=title, scores=scores, check=train.check(2), facts=facts, command=repeat_command()
+    )
+    build_report(data, target / "report.html")
+    text = json.dumps(plain(values | {"command": repeat_command()}), indent=2, allow_nan=False)
+    (target / "summary.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _places(names: Any) -> np.ndarray:
+    """East and north (n, 2) of the cities, in degrees of latitude: for the orientation of the picture only."""
+    import csv
+    from importlib import resources
+
+    import numpy as np
+
+    text = resources.files("nearer.datasets").joinpath("data", "eurodist_places.csv").read_text(encoding="utf-8")
+    known = {
+        row["city"]: (float(row["latitude"]), float(row["longitude"])) for row in csv.DictReader(text.splitlines())
+    }
+    north, east = np.array([known[str(name)] for name in names]).T
+    return np.column_stack([east * np.cos(np.deg2rad(north.mean())), north])
