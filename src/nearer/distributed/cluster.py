@@ -36,6 +36,7 @@ def require_dask() -> None:
     """Refuse, saying what to install, where Dask is not installed."""
     try:
         import dask  # noqa: F401
+
         import distributed  # noqa: F401
     except ImportError as error:
         raise ImportError(
@@ -117,15 +118,19 @@ class Engine:
     Parameters
     ----------
     client : distributed.Client
-    worker_timeout : float
-        Seconds to wait for a worker when all are gone.
+    worker_timeout : float, optional
+        Seconds to wait for a worker when all are gone; default: Dask's configuration ``nearer.worker-timeout``, or 60.
     """
 
-    def __init__(self, client: Client, worker_timeout: float = 60.0):
+    def __init__(self, client: Client, worker_timeout: float | None = None):
         require_dask()
+        import dask
+
         if getattr(client, "asynchronous", False):
             raise ValueError("client: got an asynchronous Dask client, expected an ordinary one")
         self.client = client
+        if worker_timeout is None:
+            worker_timeout = float(dask.config.get("nearer.worker-timeout", 60.0))
         self.worker_timeout = worker_timeout
         self._check_versions()
 

@@ -87,7 +87,7 @@ def open_data(
     n_objects: int | None = None,
     n_shards: int | None = None,
     hold: bool | None = None,
-    worker_timeout: float = 60.0,
+    worker_timeout: float | None = None,
 ) -> ClusterData:
     """Look at comparisons on a cluster: count them, find their objects, decide what stays in memory.
 
@@ -105,8 +105,8 @@ def open_data(
         Tasks in a pass; default: one for each thread of the cluster. Equal numbers of shards give equal bits.
     hold : bool, optional
         Keep comparisons in the workers' memory, rather than read them anew at every pass; default: if they fit.
-    worker_timeout : float
-        Seconds to wait for a worker when all are gone.
+    worker_timeout : float, optional
+        Seconds to wait for a worker when all are gone; default: Dask's configuration ``nearer.worker-timeout``, or 60.
     """
     engine = Engine(client, worker_timeout)
     threads = sum(engine.workers().values())

@@ -189,6 +189,30 @@ class DaskObjective:
 
         return X + self._engine.run(build, self._forget).array
 
+    def adagrad_pass(
+        self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """About `n_steps` adaptive stochastic steps in all, on the shards side by side; see `LocalObjective`.
+
+        Movements are averaged as in `sgd_pass`; squared pulls of all shards add up in the memory (n,).
+        """
+        X = self._points(X).copy()
+        plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
+
+        def build(attempt: int) -> Any:
+            shards = self._load()
+            points, pulls = (self._engine.broadcast(array, len(shards)) for array in (X, memory))
+            parts = [
+                self._engine.submit(
+                    "adagrad-pass", tasks.adagrad, shards[number], points, pulls, inner, home=self._homes[number]
+                )
+                for number, inner in plan
+            ]
+            return self._engine.tree("sum", tasks.combine, parts)
+
+        part = self._engine.run(build, self._forget)
+        return X + part.array[:, :-1], memory + part.array[:, -1], part.total
+
     def subset(self, size: int, rng: np.random.Generator) -> Any:
         """The objective of `size` random comparisons: on this machine, or all comparisons if that would be slower.
 
@@ -212,10 +236,6 @@ class DaskObjective:
 
         parts = [part for part in self._engine.run(build, self._forget) if part is not None]
         return LocalObjective(Comparisons.concat(parts), self.loss, self.n_components)
-
-    def adagrad_pass(self, *arguments: Any, **options: Any) -> Any:
-        """Refused: this is for a first batch, and the one asked for did not fit on this machine."""
-        raise ValueError("auto: the first batch is too large for this machine; lower first_batch, or set warm_up=0")
 
     def value_at_zero(self) -> float:
         """The objective of all points in one place: the natural unit of progress."""

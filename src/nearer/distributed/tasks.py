@@ -259,6 +259,23 @@ def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -
     return Part(np.nan, inner.share * (point - X), time.thread_time() - started)
 
 
+def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Part:
+    """Adaptive stochastic steps on a shard from X; total: this shard's share of the mean loss met on the way.
+
+    The array (n, d + 1) is this shard's share of the movement and, in the last column, its addition to the memory.
+    """
+    started = time.thread_time()
+    point, pulls, total = X, memory, 0.0
+    for number, objective in shard.blocks(inner.order):
+        n_steps = inner.steps[number]
+        point, pulls, value = objective.adagrad_pass(
+            point, pulls, inner.step, n_steps, inner.seeds[number], inner.firsts[number]
+        )
+        total += inner.share * value * n_steps / sum(inner.steps)
+    array = np.column_stack([inner.share * (point - X), pulls - memory])
+    return Part(total, array, time.thread_time() - started)
+
+
 def sample(shard: Shard, sizes: Sequence[int], seeds: Sequence[int]) -> Comparisons | None:
     """Random comparisons of a shard, `sizes` of each block; None if none of them counts."""
     parts = []

@@ -1,0 +1,97 @@
+"""A scheduler and workers as processes of their own, started and killed as on real machines."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from distributed import Client
+
+
+class Processes:
+    """A scheduler with single-threaded workers on 127.0.0.1; nobody restarts what is killed."""
+
+    def __init__(self, folder: Path, n_workers: int = 2, memory_limit: str = "2GiB") -> None:
+        self.folder = folder
+        self.memory_limit = memory_limit
+        self.file = folder / f"scheduler-{time.monotonic_ns()}.json"
+        self.started = 0
+        self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1")
+        self.workers = [self.add_worker() for _ in range(n_workers)]
+
+    def add_worker(self) -> subprocess.Popen:
+        """Start one more worker."""
+        options = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--memory-limit", self.memory_limit]
+        return self._start("worker", *options, "--local-directory", str(self.folder))
+
+    def client(self, n_workers: int | None = None) -> Client:
+        """A client that has seen all workers."""
+        deadline = time.monotonic() + 60
+        while not self.file.exists():
+            assert time.monotonic() < deadline, self.logs()
+            time.sleep(0.05)
+        client = Client(scheduler_file=str(self.file), set_as_default=False, timeout=30)
+        client.wait_for_workers(len(self.workers) if n_workers is None else n_workers, timeout=60)
+        return client
+
+    def kill(self, process: subprocess.Popen) -> None:
+        """SIGKILL: no goodbye."""
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop(self) -> None:
+        """Stop all of them."""
+        for process in [*self.workers, self.scheduler]:
+            if process.poll() is None:
+                self.kill(process)
+
+    def logs(self) -> str:
+        """What the processes wrote."""
+        return "\n".join(path.read_text() for path in sorted(self.folder.glob("*.log")))
+
+    def _start(self, *command: str) -> subprocess.Popen:
+        self.started += 1
+        with open(self.folder / f"{command[0]}-{self.started}.log", "w") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "dask", *command, "--scheduler-file", str(self.file), "--no-dashboard"],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+
+@contextlib.contextmanager
+def running(folder: Path, n_workers: int = 2):
+    """Processes for the length of a block."""
+    processes = Processes(folder, n_workers)
+    try:
+        yield processes
+    finally:
+        processes.stop()
+
+
+class KillDuring(threading.Thread):
+    """Kills a process as soon as a task whose name starts so is being worked on, once it is armed."""
+
+    def __init__(self, processes: Processes, victim: subprocess.Popen, task: str) -> None:
+        super().__init__(daemon=True)
+        self.processes, self.victim, self.task = processes, victim, task
+        self.armed = threading.Event()
+        self.client = processes.client(0)
+        self.struck = False
+
+    def run(self) -> None:
+        self.armed.wait(60)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            busy = [str(key) for keys in self.client.processing().values() for key in keys]
+            if any(key.startswith(self.task) for key in busy):
+                self.processes.kill(self.victim)
+                self.struck = True
+                break
+        self.client.close()

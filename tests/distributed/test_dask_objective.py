@@ -1,0 +1,260 @@
+"""The objective on a cluster against the one on this machine."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from nearer.distributed import DaskObjective, open_data
+from nearer.distributed.plan import plan_steps, split
+from nearer.objective import LocalObjective, SampledObjective, Snapshot, StochasticObjective
+from nearer.solvers import SVRG, get_solver
+from oracles import LOSSES
+from problems import FORMS, noisy_problem, random_problem
+
+pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_equals_local(client, loss, form):
+    problem = random_problem(loss, form, n=12, d=3, size=301)
+    local, X = problem.objective, problem.X
+    value, gradient = local.value_and_gradient(X)
+    for n_shards in (2, 7):
+        remote = DaskObjective(local.comparisons, loss, 3, client=client, n_shards=n_shards)
+        assert (remote.n_shards, remote.n_objects, remote.n_comparisons) == (n_shards, 12, 301)
+        got_value, got_gradient = remote.value_and_gradient(X)
+        assert got_value == pytest.approx(value, rel=1e-12)
+        assert np.linalg.norm(got_gradient - gradient) <= 1e-12 * np.linalg.norm(gradient)
+    assert remote.value(X) == pytest.approx(value, rel=1e-12)
+    assert remote.error(X) == pytest.approx(local.error(X), abs=1e-12)
+
+
+def test_satisfies_the_protocols(client):
+    remote = DaskObjective(random_problem("ste").objective.comparisons, "ste", 3, client=client)
+    assert isinstance(remote, StochasticObjective)
+    assert isinstance(remote, SampledObjective)
+
+
+@pytest.mark.parametrize("options", [{}, {"hold": False}], ids=["held", "read anew"])
+def test_same_bits_twice_from_files(client, parquet, options):
+    problem = random_problem("tste", "weighted triplets", n=12, d=3, size=900)
+    path = parquet(problem.objective.comparisons)
+    results = []
+    for _ in range(2):
+        remote = DaskObjective(path, "tste", 3, client=client, n_shards=5, **options)
+        value, gradient = remote.value_and_gradient(problem.X)
+        taken = remote.snapshot(problem.X)
+        moved = remote.svrg_pass(taken.X, taken, 1e-3, 900, seed=5)
+        results.append((value, gradient.tobytes(), taken.gradient.tobytes(), moved.tobytes()))
+    assert results[0] == results[1]
+
+
+def test_number_of_partitions_hardly_matters(client, parquet):
+    problem = random_problem("ckl", "quadruplets", n=15, d=2, size=2000)
+    path = parquet(problem.objective.comparisons, n_files=4, row_group_size=50)
+    values, gradients = [], []
+    for n_shards in (1, 3, 4, 16):
+        remote = DaskObjective(path, "ckl", 2, client=client, n_shards=n_shards)
+        assert len(remote.data.shards) == n_shards or n_shards > 4
+        value, gradient = remote.value_and_gradient(problem.X)
+        values.append(value)
+        gradients.append(gradient)
+    assert np.ptp(values) <= 1e-9 * abs(values[0])
+    assert max(np.linalg.norm(g - gradients[0]) for g in gradients) <= 1e-9 * np.linalg.norm(gradients[0])
+
+
+def test_snapshot_with_and_without_kept_slopes(client):
+    problem = random_problem("tste", "weighted quadruplets", n=12, d=3, size=500)
+    data = open_data(problem.objective.comparisons, client, n_shards=3)
+    assert data.hold_slopes
+    keeping = DaskObjective(data, "tste", 3)
+    taken = keeping.snapshot(problem.X)
+    assert taken.slopes.kept is not None
+    data.hold_slopes = False
+    forgetful = DaskObjective(data, "tste", 3)
+    bare = forgetful.snapshot(problem.X)
+    assert bare.slopes.kept is None
+    assert bare.value == taken.value
+    np.testing.assert_array_equal(bare.gradient, taken.gradient)
+    moved = [o.svrg_pass(s.X, s, 1e-3, 400, seed=3) for o, s in ((keeping, taken), (forgetful, bare))]
+    np.testing.assert_array_equal(*moved)
+
+
+def test_one_shard_is_the_serial_pass(client):
+    problem = random_problem("tste", size=400)
+    remote = DaskObjective(problem.objective.comparisons, "tste", 3, client=client, n_shards=1)
+    taken = remote.snapshot(problem.X)
+    seed = plan_steps([[400.0]], 1e-3, 300, 11, 0, True)[0][1].seeds[0]
+    local = problem.objective.snapshot(problem.X)
+    expected = problem.objective.svrg_pass(local.X, local, 1e-3, 300, seed)
+    np.testing.assert_allclose(remote.svrg_pass(taken.X, taken, 1e-3, 300, 11), expected, rtol=0, atol=1e-13)
+
+
+def test_svrg_pass_by_hand(client):
+    """Two shards: each walks alone with the common gradient and twice the step; the mean of both ends is the result."""
+    problem = random_problem("ste", "weighted triplets", size=200)
+    comparisons = problem.objective.comparisons
+    halves = [LocalObjective(comparisons[rows], "ste", 3, n_jobs=1) for rows in (slice(0, 100), slice(100, 200))]
+    weights = [[float(half.comparisons.weights.sum())] for half in halves]
+    remote = DaskObjective(comparisons, "ste", 3, client=client, n_shards=2)
+    taken = remote.snapshot(problem.X)
+    expected = problem.X.copy()
+    for number, inner in plan_steps(weights, 2e-3, 150, 4, 0, True):
+        share = inner.steps[0] / 150
+        assert inner.step == pytest.approx(2e-3 / share)
+        own = halves[number].snapshot(problem.X)
+        end = halves[number].svrg_pass(
+            problem.X, Snapshot(problem.X, 0.0, taken.gradient, own.slopes), inner.step, inner.steps[0], inner.seeds[0]
+        )
+        expected += share * (end - problem.X)
+    np.testing.assert_allclose(remote.svrg_pass(taken.X, taken, 2e-3, 150, 4), expected, rtol=0, atol=1e-12)
+
+
+def test_svrg_pass_goes_on_from_another_point(client):
+    problem = random_problem("ste", size=200)
+    remote = DaskObjective(problem.objective.comparisons, "ste", 3, client=client)
+    taken = remote.snapshot(problem.X)
+    halfway = remote.svrg_pass(taken.X, taken, 1e-3, 100, 4)
+    end = remote.svrg_pass(halfway, taken, 1e-3, 100, 4, first=100)
+    assert not np.allclose(end, halfway)
+    np.testing.assert_allclose(
+        end - halfway, halfway - taken.X, rtol=0.5, atol=0.05 * np.abs(halfway - taken.X).max() + 1e-3
+    )
+
+
+def test_expected_move_of_a_pass_is_the_full_gradient(client):
+    """With a tiny step an inner pass moves by n_steps x step x gradient, whatever the number of shards."""
+    problem = random_problem("tste", "weighted triplets", size=300)
+    gradient = problem.objective.value_and_gradient(problem.X)[1]
+    for n_shards in (1, 2, 5):
+        remote = DaskObjective(problem.objective.comparisons, "tste", 3, client=client, n_shards=n_shards)
+        taken = remote.snapshot(problem.X)
+        moved = remote.svrg_pass(taken.X, taken, 1e-7, 1000, 1) - problem.X
+        np.testing.assert_allclose(moved, -1e-4 * gradient, rtol=1e-2, atol=1e-9)
+
+
+def test_sgd_pass(client):
+    problem = noisy_problem("ste")
+    remote = DaskObjective(problem.objective.comparisons, "ste", 2, client=client)
+    X = remote.sgd_pass(problem.X, 0.05, 700, 3)
+    assert remote.value(X) < remote.value(problem.X)
+    np.testing.assert_array_equal(X, remote.sgd_pass(problem.X, 0.05, 700, 3))
+    smaller = remote.sgd_pass(problem.X, 0.05, 700, 3, first=700, decay=1.0)
+    assert np.linalg.norm(smaller - problem.X) < np.linalg.norm(X - problem.X) / 10
+
+
+def test_adagrad_pass(client):
+    problem = noisy_problem("ste")
+    comparisons = problem.objective.comparisons
+    memory = np.full(15, 0.5)
+    remote = DaskObjective(comparisons, "ste", 2, client=client, n_shards=2)
+    X, pulls, value = remote.adagrad_pass(problem.X, memory, 0.1, 600, 3)
+    moved, added, expected = np.zeros_like(X), np.zeros(15), 0.0
+    halves = [LocalObjective(comparisons[rows], "ste", 2, n_jobs=1) for rows in (slice(0, 350), slice(350, 700))]
+    for number, inner in plan_steps([[350.0], [350.0]], 0.1, 600, 3, 0, False):
+        end, own, loss = halves[number].adagrad_pass(problem.X, memory, 0.1, 300, inner.seeds[0])
+        moved, added, expected = moved + (end - problem.X) / 2, added + own - memory, expected + loss / 2
+    np.testing.assert_allclose(X, problem.X + moved, atol=1e-12)
+    np.testing.assert_allclose(pulls, memory + added, atol=1e-12)
+    assert value == pytest.approx(expected)
+    assert remote.value(X) < remote.value(problem.X)
+
+
+def test_split_adds_up():
+    assert split(10, [[1.0], [1.0, 2.0]]) == [[2], [3, 5]]
+    rng = np.random.default_rng(0)
+    for count in (0, 1, 7, 1000):
+        sizes = [rng.random(k).tolist() for k in (1, 4, 2)]
+        shares = split(count, sizes)
+        assert sum(map(sum, shares)) == count
+        flat, whole = np.concatenate(shares), np.concatenate(sizes)
+        assert np.all(np.abs(flat - count * whole / whole.sum()) <= 1)
+
+
+def test_plan_leaves_out_shards_without_steps():
+    plan = plan_steps([[1.0], [1.0], [1.0]], 0.1, 1, 0, 0, True)
+    assert [inner.steps for _, inner in plan] == [(1,)]
+    assert plan[0][1].share == 1.0
+    assert plan[0][1].step == 0.1
+
+
+@pytest.mark.parametrize("solver", ["svrg-sbb", "gd", "lbfgs", "auto", "svrg", "sgd"])
+def test_solvers_run_unchanged(client, solver):
+    problem = noisy_problem("tste")
+    chosen = get_solver(solver)
+    chosen.max_epochs = 4
+    remote = DaskObjective(problem.objective.comparisons, "tste", 2, client=client)
+    result = chosen.solve(remote, problem.X, 0)
+    local = chosen.solve(problem.objective, problem.X, 0)
+    assert result.objective < remote.value(problem.X)
+    if solver in ("gd", "lbfgs"):
+        assert result.objective == pytest.approx(local.objective, rel=1e-9)
+        np.testing.assert_allclose(result.embedding, local.embedding, atol=1e-7)
+    else:
+        assert result.objective == pytest.approx(local.objective, rel=0.1)
+
+
+def test_uniform_output(client):
+    problem = noisy_problem("ste")
+    remote = DaskObjective(problem.objective.comparisons, "ste", 2, client=client)
+    result = SVRG(output="uniform", max_epochs=3).solve(remote, problem.X, 0)
+    assert np.isfinite(result.objective)
+
+
+def test_convex_solver_is_refused(client):
+    problem = noisy_problem("ste")
+    remote = DaskObjective(problem.objective.comparisons, "ste", 2, client=client)
+    with pytest.raises(ValueError, match="DaskObjective does not offer the Gram matrix"):
+        get_solver("convex").solve(remote, problem.X)
+
+
+def test_subset_is_a_random_part(client, parquet):
+    problem = random_problem("ste", n=10, size=3000)
+    whole = problem.objective.comparisons
+    for options in ({}, {"hold": False}):
+        remote = DaskObjective(
+            parquet(whole, folder=f"files-{len(options)}"), "ste", 3, client=client, n_shards=3, **options
+        )
+        part = remote.subset(600, np.random.default_rng(0))
+        assert isinstance(part, LocalObjective)
+        assert part.n_comparisons == 600
+        rows = {tuple(row) for row in whole.index.tolist()}
+        assert all(tuple(row) in rows for row in part.comparisons.index.tolist())
+        assert part.value(problem.X) == pytest.approx(remote.value(problem.X), rel=0.2)
+    assert remote.value_at_zero() == pytest.approx(np.log(2))
+
+
+def test_shape_of_points_is_checked(client):
+    remote = DaskObjective(random_problem("ste").objective.comparisons, "ste", 3, client=client)
+    with pytest.raises(ValueError, match=r"points have shape \(2, 2\), expected \(9, 3\)"):
+        remote.value(np.zeros((2, 2)))
+
+
+def test_large_points_are_broadcast(client, monkeypatch):
+    monkeypatch.setattr("nearer.distributed.cluster._INLINE_BYTES", 0)
+    problem = random_problem("tste", size=300)
+    remote = DaskObjective(problem.objective.comparisons, "tste", 3, client=client)
+    value, gradient = remote.value_and_gradient(problem.X)
+    expected = problem.objective.value_and_gradient(problem.X)
+    assert value == pytest.approx(expected[0], rel=1e-12)
+    np.testing.assert_allclose(gradient, expected[1], atol=1e-14)
+    taken = remote.snapshot(problem.X)
+    assert np.isfinite(remote.svrg_pass(taken.X, taken, 1e-3, 100, 0)).all()
+
+
+def test_warns_when_this_machine_would_be_faster(client):
+    problem = random_problem("tste", size=300)
+    remote = DaskObjective(problem.objective.comparisons, "tste", 3, client=client)
+    for _ in range(2):
+        remote.value(problem.X)
+    with pytest.warns(UserWarning, match="this machine alone would need about"):
+        remote.value(problem.X)
+    assert remote.timings.n_evaluations == 3
+    assert 0 < remote.timings.compute_seconds < remote.timings.seconds
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        remote.value(problem.X)  # once is enough
