@@ -1,0 +1,1 @@
+"""Figure 2: test error against work."""

@@ -1,0 +1,112 @@
+"""The methods that the paper compares, their settings, and the grids from which the settings are chosen.
+
+Settings are relative to the size of a problem, so that they carry over from one to another (n objects, N comparisons):
+
+- ``step`` c of Batch is the step c n, of SVRG the inner step c n / m, since the curvature of F falls as 1/n and an
+  epoch of m inner steps moves about as far as one batch step of size m times the inner step; ``first`` likewise for the
+  first epoch of SBB (None: measured by one further gradient);
+- ``step`` of SGD is the step itself; ``decay`` is that of `nearer.solvers.Decaying`;
+- ``inner`` is m / N; ``epsilon`` e is the epsilon e / n; ``relative_lam`` is that of `nearer.solvers.Convex`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from nearer.solvers import BB, GD, SBB, SGD, SVRG, Auto, Constant, Convex, Decaying, Solver
+
+Settings = dict[str, Any]
+
+LOSSES = {"hinge": "GNMDS", "ste": "STE", "tste": "t-STE"}
+METHODS = {"cvx": "cvx", "batch": "Batch", "sgd": "SGD", "svrg": "SVRG", "sbb0": "SVRG-SBB$_0$", "sbb": "SVRG-SBB$_ε$"}
+# Not in the paper: batch descent with Barzilai-Borwein steps and a line search, and this package's default.
+EXTRAS = {"batch-bb": "Batch, BB steps*", "auto": "auto*"}
+STOCHASTIC = ("sgd", "svrg", "sbb0", "sbb")
+
+# What the authors' scripts used on the synthetic data (n = 100, N = m = 10,000); those of Batch and cvx are unknown.
+# The decay of SGD's step is left out: it was slow, and no decay favours SGD here.
+_C = 10_000 / 100
+AUTHORS: dict[str, dict[str, Settings]] = {
+    "hinge": {
+        "sgd": {"step": 1e-4, "decay": 0.0},
+        "svrg": {"step": 5e-4 * _C, "inner": 1.0},
+        "sbb0": {"first": 5e-4 * _C, "inner": 1.0},
+        "sbb": {"epsilon": 0.025 * 100, "first": 5e-4 * _C, "inner": 1.0},
+    },
+    "tste": {
+        "sgd": {"step": 5e-4, "decay": 0.0},
+        "svrg": {"step": 0.02 * _C, "inner": 1.0},
+        "sbb0": {"first": 0.05 * _C, "inner": 1.0},
+        "sbb": {"epsilon": 0.005 * 100, "first": 0.05 * _C, "inner": 1.0},
+    },
+}
+AUTHORS["ste"] = AUTHORS["hinge"]
+
+
+def _grid(**axes: Any) -> list[Settings]:
+    return [dict(zip(axes, values)) for values in itertools.product(*axes.values())]
+
+
+# The same effort for everybody: 24 settings for each method (8 for cvx, which has no step size to choose).
+GRIDS: dict[str, list[Settings]] = {
+    "cvx": _grid(relative_lam=[10.0 ** (-k / 2) for k in range(8)]),
+    "batch": _grid(step=[2.0 ** (k / 2) for k in range(-8, 16)]),
+    "sgd": _grid(step=[2.0**k for k in range(-9, 3)], decay=[0.0, 0.5]),
+    "svrg": _grid(step=[2.0**k for k in range(-4, 4)], inner=[1.0, 0.5, 0.25]),
+    "sbb0": _grid(first=[None, 0.0625, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0], inner=[1.0, 0.5, 0.25]),
+    "sbb": _grid(epsilon=[0.1, 0.5, 2.5], first=[None, 0.5, 2.0, 8.0], inner=[0.5, 0.25]),
+}
+
+
+def pairs(methods: tuple[str, ...] = tuple(METHODS)) -> list[tuple[str, str]]:
+    """Every loss with every method that can take it: t-STE has no convex form."""
+    return [(loss, method) for loss in LOSSES for method in methods if (loss, method) != ("tste", "cvx")]
+
+
+def grid(method: str, every: int = 1) -> list[Settings]:
+    """The grid of a method, or each `every`-th of its points; a method without settings has one point."""
+    return GRIDS.get(method, [{}])[::every]
+
+
+def absolute(method: str, settings: Settings, n_objects: int, n_comparisons: int) -> Settings:
+    """The settings of a method in a problem of a given size, as the solver takes them."""
+    m = max(1, round(settings.get("inner", 1.0) * n_comparisons))
+    scale = {"batch": float(n_objects), "svrg": n_objects / m}
+    out: Settings = {}
+    for name, value in settings.items():
+        if name == "step":
+            out["step"] = value * scale.get(method, 1.0)
+        elif name == "first":
+            out["first_step"] = None if value is None else value * n_objects / m
+        elif name == "inner":
+            out["inner_steps"] = m
+        elif name == "epsilon":
+            out["epsilon"] = value / n_objects
+        else:
+            out[name] = value
+    return out
+
+
+def make_solver(method: str, settings: Settings, n_objects: int, n_comparisons: int) -> Solver:
+    """The solver for a method; it runs until it is stopped from outside."""
+    given = absolute(method, settings, n_objects, n_comparisons)
+    endless: Settings = {"max_epochs": 10**9, "tol": 0.0}
+    inner = given.get("inner_steps")
+    if method == "cvx":
+        return Convex(relative_lam=given["relative_lam"], gap_tol=0.0, **endless)
+    if method == "batch":
+        return GD(step=given["step"], **endless)
+    if method == "batch-bb":
+        return GD(**endless)
+    if method == "auto":
+        return Auto(**endless)
+    if method == "sgd":
+        return SGD(step=Decaying(given["step"], given["decay"]), **endless)
+    if method == "svrg":
+        return SVRG(step=Constant(given["step"]), inner_steps=inner, **endless)
+    if method == "bb":
+        return SVRG(step=BB(given["first_step"]), inner_steps=inner, **endless)
+    if method in ("sbb0", "sbb"):
+        return SVRG(step=SBB(given.get("epsilon", 0.0), given["first_step"]), inner_steps=inner, **endless)
+    raise ValueError(f"unknown method {method!r}; expected one of: {', '.join([*METHODS, *EXTRAS, 'bb'])}")

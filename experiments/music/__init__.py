@@ -1,0 +1,1 @@
+"""Music: how well every method predicts human judgements that it has not seen."""

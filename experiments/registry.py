@@ -1,0 +1,44 @@
+"""All experiments by name: run them, draw them."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from pathlib import Path
+
+from experiments.tables import write_run
+from experiments.trials import Lab
+
+TITLES = {
+    "table1": "Table 1: seconds and work until the training error is 0.15",
+    "fig1": "Figure 1: step sizes by epoch",
+    "fig2": "Figure 2: test error against work",
+    "table2": "Table 2: image retrieval, MAP and Precision@40",
+    "fig3": "Figure 3: image retrieval, Recall@K at 10 % noise",
+    "music": "Music: test error on human judgements",
+    "theory": "Theory: bounds on the step size and the rate",
+}
+
+
+def run(lab: Lab, name: str) -> None:
+    """Run an experiment: trials that are missing, then its tables."""
+    lab.trial_seconds, lab.trials_read = 0.0, 0
+    started = time.perf_counter()
+    settings = importlib.import_module(f"experiments.{name}.run").run(lab)
+    write_run(
+        lab.results(name) / "run.json",
+        experiment=name,
+        title=TITLES[name],
+        quick=lab.quick,
+        seed=lab.seed,
+        jobs=lab.jobs,
+        settings=settings,
+        wall_seconds=time.perf_counter() - started,
+        trial_seconds=lab.trial_seconds,
+        trials_read_from_an_earlier_run=lab.trials_read,
+    )
+
+
+def draw(lab: Lab, name: str) -> list[Path]:
+    """Draw the figures of an experiment from its saved tables; returns the files written."""
+    return importlib.import_module(f"experiments.{name}.figure").draw(lab.results(name))

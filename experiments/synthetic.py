@@ -1,0 +1,110 @@
+"""The synthetic problem of Table 1 and Figures 1 and 2, its random starts, and the tuning that they share."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from experiments.methods import Settings, absolute, grid
+from experiments.tables import Row
+from experiments.trials import Lab, Params
+from experiments.watch import reach, trace
+from nearer.datasets import SyntheticData, make_table1
+from nearer.objective import LocalObjective
+
+N_OBJECTS, N_COMPONENTS, N_TRAIN = 100, 10, 10_000
+TARGET = 0.15
+# Starts for tuning are numbered from here: none of them is a start of an experiment.
+FIRST_TUNING_START = 1_000_000
+
+
+@functools.lru_cache(maxsize=4)
+def data(seed: int, n_objects: int = N_OBJECTS) -> SyntheticData:
+    """The problem for a seed, with 100 n training triplets and, at the paper's size, all others as test triplets."""
+    n_train = N_TRAIN * n_objects // N_OBJECTS
+    n_test = None if n_objects == N_OBJECTS else 1
+    return make_table1(np.random.default_rng([seed, 0]), n=n_objects, d=N_COMPONENTS, n_train=n_train, n_test=n_test)
+
+
+def problem(params: Params) -> tuple[LocalObjective, np.ndarray, list[int]]:
+    """Objective, start (n, d) and seed of the run for a trial.
+
+    The start is uniform on [0, 1), as in the authors' scripts.
+    """
+    seed, start = params["seed"], params["start"]
+    n_objects = params.get("n_objects", N_OBJECTS)
+    train = data(seed, n_objects).train
+    X0 = np.random.default_rng([seed, 1, start]).random((n_objects, N_COMPONENTS))
+    return LocalObjective(train, params["loss"], N_COMPONENTS, n_jobs=1), X0, [seed, 2, start]
+
+
+def tuning_trial(params: Params) -> dict[str, Any]:
+    """Work to the target, and training error at each multiple of N gradients up to the budget."""
+    objective, X0, seed = problem(params)
+    arguments = params["method"], params["settings"], objective, X0, seed
+    work = reach(*arguments, target=TARGET, most=params["budget"], repeats=0)["work"]
+    at = [float(k) for k in range(1, params["budget"] + 1)]
+    errors, _, _ = trace(*arguments, at=at, measure=objective.error)
+    return {"work": work, "mean_error": float(np.mean(errors))}
+
+
+def tune(lab: Lab, loss_methods: list[tuple[str, str]], *, budget: int, starts: int, every: int) -> list[Row]:
+    """Try the grid of every loss and method on starts of its own.
+
+    Returns
+    -------
+    list of rows
+        One for each point of each grid: mean work to the target over the starts that reach it, how many do, and the
+        mean training error over the budget. ``chosen_for`` says which point is best by the first (most starts, then
+        least work: "target") and by the second ("curve"). Both count work, never time, so a seed decides them.
+    """
+    points = [
+        (loss, method, s) for loss, method in loss_methods for s in grid(method, every if method in _COARSE else 1)
+    ]
+    params = [
+        {
+            "loss": loss,
+            "method": method,
+            "settings": settings,
+            "seed": lab.seed,
+            "start": FIRST_TUNING_START + k,
+            "budget": budget,
+        }
+        for loss, method, settings in points
+        for k in range(starts)
+    ]
+    results = lab.collect("table1", "tuning on the synthetic data", tuning_trial, params)
+    rows: list[Row] = []
+    for p, (loss, method, settings) in enumerate(points):
+        found = results[p * starts : (p + 1) * starts]
+        works = [r["work"] / N_TRAIN for r in found if r["work"] is not None]
+        rows.append(
+            {
+                "loss": loss,
+                "method": method,
+                "settings": settings,
+                "absolute": absolute(method, settings, N_OBJECTS, N_TRAIN),
+                "starts": starts,
+                "reached": len(works),
+                "work": float(np.mean(works)) if works else None,
+                "mean_error": float(np.mean([r["mean_error"] for r in found])),
+                "chosen_for": "",
+            }
+        )
+    for loss, method in loss_methods:
+        mine = [row for row in rows if (row["loss"], row["method"]) == (loss, method)]
+        by_target = min(mine, key=lambda row: (-row["reached"], row["work"] or np.inf, row["mean_error"]))
+        by_curve = min(mine, key=lambda row: row["mean_error"])
+        by_target["chosen_for"] = "target"
+        by_curve["chosen_for"] = "target and curve" if by_curve is by_target else "curve"
+    return rows
+
+
+_COARSE = ("batch", "sgd", "svrg", "sbb0", "sbb")
+
+
+def chosen(rows: list[Row], purpose: str) -> dict[tuple[str, str], Settings]:
+    """The settings chosen for a purpose ("target" or "curve"), by loss and method."""
+    return {(row["loss"], row["method"]): row["settings"] for row in rows if purpose in row["chosen_for"]}

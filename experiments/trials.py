@@ -1,0 +1,145 @@
+"""Running many trials: one small file each, skipped when it is there already, several processes, a progress bar."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+import nearer
+from nearer.io.atomic import atomic_write
+
+Params = dict[str, Any]
+TrialFunction = Callable[[Params], dict[str, Any]]
+Progress = Callable[[str, int, int], None]
+"""Called with a description, trials done and trials in total."""
+
+
+@dataclass
+class Lab:
+    """Where and how trials run.
+
+    Parameters
+    ----------
+    out : folder; experiment E writes to ``out/E/results`` and keeps its trials in ``out/E/shards``.
+    quick : small settings, minutes instead of the full run.
+    trials : random starts (or problem draws) instead of those of the configuration.
+    seed : of everything random.
+    jobs : processes. Timed trials always run one after the other.
+    sun : file with SUN397 features, if there is one.
+    progress : told about every trial.
+    """
+
+    out: Path
+    quick: bool = False
+    trials: int | None = None
+    seed: int = 0
+    jobs: int = 1
+    sun: Path | None = None
+    progress: Progress | None = None
+    trial_seconds: float = 0.0
+    trials_read: int = 0
+    _pool: ProcessPoolExecutor | None = field(default=None, repr=False)
+
+    def results(self, experiment: str) -> Path:
+        """Folder for the tables and figures of an experiment, made if need be."""
+        folder = self.out / experiment / "results"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def collect(
+        self, experiment: str, title: str, function: TrialFunction, params: Sequence[Params], timed: bool = False
+    ) -> list[dict[str, Any]]:
+        """Results of `function` for each of `params`, in their order; trials that were done before are read.
+
+        A trial is known by its function and parameters, so these must say everything that its result depends on.
+        Whoever runs a trial writes its file, whole or not at all: an interrupted run loses the trials under way.
+
+        Parameters
+        ----------
+        experiment : whose folder keeps the trials.
+        title : for the progress bar.
+        function : a module-level function from parameters to a result, both JSON.
+        params : one mapping per trial.
+        timed : run one at a time, so that trials do not compete for the processor.
+        """
+        folder = self.out / experiment / "shards"
+        folder.mkdir(parents=True, exist_ok=True)
+        shards = [folder / f"{_key(function, one)}.json" for one in params]
+        missing = {shard: one for shard, one in zip(shards, params) if not shard.exists()}
+        done = len(shards) - len(missing)
+        self.trials_read += done
+        self._tell(title, done, len(shards))
+        jobs = [(function, one, shard) for shard, one in missing.items()]
+        if timed or self.jobs == 1:
+            for job in jobs:
+                _run(*job)
+                done += 1
+                self._tell(title, done, len(shards))
+        else:
+            self._run_parallel(title, jobs, done, len(shards))
+        records = [json.loads(shard.read_text(encoding="utf-8")) for shard in shards]
+        self.trial_seconds += sum(record["trial_seconds"] for record in records)
+        return [record["result"] for record in records]
+
+    def close(self) -> None:
+        """End the worker processes."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def __enter__(self) -> Lab:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _run_parallel(self, title: str, jobs: Sequence[tuple], done: int, total: int) -> None:
+        if self._pool is None and jobs:
+            # not forked: threads (the progress bar, Numba) do not survive a fork
+            self._pool = ProcessPoolExecutor(self.jobs, mp_context=multiprocessing.get_context("spawn"))
+        pending = {self._pool.submit(_run, *job) for job in jobs} if self._pool else set()
+        try:
+            while pending:
+                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    future.result()
+                    done += 1
+                self._tell(title, done, total)
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def _tell(self, title: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(title, done, total)
+
+
+def _key(function: TrialFunction, params: Params) -> str:
+    """Name of a trial's file: readable start, then a digest of all that decides its result."""
+    text = json.dumps([function.__module__, function.__qualname__, nearer.__version__, params], sort_keys=True)
+    words = [str(params[name]) for name in ("loss", "method") if name in params]
+    return "-".join([function.__name__, *words, hashlib.sha256(text.encode()).hexdigest()[:16]])
+
+
+def _run(function: TrialFunction, params: Params, shard: Path) -> None:
+    started = time.perf_counter()
+    with _one_thread():
+        result = function(params)
+    record = {"params": params, "result": result, "trial_seconds": time.perf_counter() - started}
+    with atomic_write(shard, force=True, mode="w") as file:
+        json.dump(record, file)
+
+
+def _one_thread() -> AbstractContextManager:
+    """Linear algebra on one thread: processes share the cores, and sums keep their order, hence their bits."""
+    return threadpool_limits(1)
