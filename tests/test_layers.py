@@ -1,0 +1,173 @@
+"""The order of the layers: imports point up only, also inside functions."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from pathlib import Path
+
+import pytest
+
+import nearer
+
+ROOT = Path(nearer.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+MOST_LINES = 400
+
+# A module may import those of earlier rows, and of its own package.
+ORDER = [
+    {"kernels"},
+    {"losses", "comparisons"},
+    {"objective", "metrics"},
+    {"streaming"},
+    {"solvers"},
+    {"placement", "starts"},
+    {"estimator_base"},
+    {"estimator"},
+    {"featuremap", "selection", "datasets", "io"},
+    {"distributed"},
+    {"report"},
+    {"plots"},
+    {"cli"},
+]
+LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
+
+# (importing module, imported module): reason
+ALLOWED = {
+    ("estimator_base", "nearer.io.model"): "a fitted model has save(); how a file is written stays in io",
+}
+# file: (most lines, reason)
+LONGER = {
+    "kernels.py": (600, "Numba notices a change in the file of a kernel only, not in files of kernels it calls"),
+}
+
+
+def _module(path):
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def _is_type_checking(node):
+    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def _nodes(tree):
+    """All nodes but those that exist for type checkers only."""
+    for child in ast.iter_child_nodes(tree):
+        if _is_type_checking(child):
+            continue
+        yield child
+        yield from _nodes(child)
+
+
+@functools.cache
+def _imports(path):
+    return list(_read_imports(path))
+
+
+def _read_imports(path):
+    """Dotted names of all modules that a file imports, at the top or in a function, with line numbers."""
+    here = ["nearer", *_module(path)]
+    package = here if path.name == "__init__.py" else here[:-1]
+    for node in _nodes(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            if base == "nearer":  # from nearer import kernels
+                for alias in node.names:
+                    yield f"nearer.{alias.name}", node.lineno
+            else:
+                yield base, node.lineno
+
+
+def _layer(dotted):
+    """Name of the layer of ``nearer.<layer>...``, or None for other packages and for the package's own names."""
+    parts = dotted.split(".")
+    return parts[1] if len(parts) > 1 and parts[0] == "nearer" and parts[1] in LEVEL else None
+
+
+def test_every_module_has_a_layer():
+    unknown = {(_module(path) or ["__init__"])[0] for path in FILES} - set(LEVEL) - {"__init__"}
+    assert unknown == set(), "give these modules a place in ORDER"
+
+
+def test_imports_point_up_only():
+    wrong = []
+    for path in FILES:
+        if path == ROOT / "__init__.py":
+            continue  # loads everything by name, on first use
+        own = _module(path)[0]
+        for dotted, line in _imports(path):
+            target = _layer(dotted)
+            pair = (".".join(_module(path)), dotted)
+            if target in (None, own) or LEVEL[target] < LEVEL[own] or pair in ALLOWED:
+                continue
+            wrong.append(f"{path.relative_to(ROOT)}:{line} imports {dotted}")
+    assert wrong == []
+
+
+def test_exceptions_are_still_needed():
+    found = {(".".join(_module(path)), dotted) for path in FILES for dotted, _ in _imports(path)}
+    assert set(ALLOWED) <= found
+
+
+def test_the_package_itself_imports_no_layer():
+    assert [dotted for dotted, _ in _imports(ROOT / "__init__.py") if _layer(dotted)] == []
+
+
+@pytest.mark.parametrize(
+    ("package", "homes"),
+    [
+        ("numba", ("kernels",)),
+        ("dask", ("distributed", "cli")),
+        ("distributed", ("distributed", "cli")),
+        ("matplotlib", ("plots", "report")),
+        ("click", ("cli",)),
+        ("rich", ("cli",)),
+    ],
+)
+def test_heavy_packages_stay_where_they_belong(package, homes):
+    users = {
+        _module(path)[0]
+        for path in FILES
+        for name, _ in _imports(path)
+        if _module(path) and name.split(".")[0] == package
+    }
+    assert users <= set(homes)
+
+
+def test_library_code_does_not_print():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in FILES
+        if _module(path)[:1] != ["cli"]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert wrong == []
+
+
+def test_no_file_is_too_long():
+    lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in FILES}
+    assert {name: n for name, n in lines.items() if n > LONGER.get(name, (MOST_LINES, ""))[0]} == {}
+
+
+def test_the_reader_of_imports_sees_what_it_must(tmp_path, monkeypatch):
+    monkeypatch.setattr("test_layers.ROOT", tmp_path)
+    (tmp_path / "solvers").mkdir()
+    path = tmp_path / "solvers" / "svrg.py"
+    path.write_text(
+        "import numpy as np\n"
+        "from typing import TYPE_CHECKING\n"
+        "from nearer import kernels\n"
+        "from .base import Solver\n"
+        "from ..cli import main\n"
+        "if TYPE_CHECKING:\n    from nearer.report import page\n"
+        "def f():\n    from nearer.estimator import OrdinalEmbedding\n"
+    )
+    assert [name for name, _ in _imports(path)] == [
+        "numpy", "typing", "nearer.kernels", "nearer.solvers.base", "nearer.cli", "nearer.estimator",
+    ]  # fmt: skip

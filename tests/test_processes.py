@@ -1,0 +1,78 @@
+"""What only a fresh process can show: the compilation cache and what an import loads."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+FIT = """
+import json
+import numpy as np
+from nearer import Comparisons, OrdinalEmbedding
+from nearer import kernels
+from nearer.losses import get_loss
+from nearer.solvers import SVRG
+
+rng = np.random.default_rng(0)
+rows = np.array([rng.permutation(8)[:4] for _ in range(60)])
+embeddings = []
+for index in (rows[:, :3], rows):
+    for weights in (None, np.linspace(1, 2, 60)):
+        data = Comparisons(index, n_objects=8, weights=weights)
+        for solver in ("auto", "svrg-sbb", "sgd", "gd", "lbfgs", "convex", SVRG(output="uniform", max_epochs=3)):
+            est = OrdinalEmbedding(2, loss="ste", solver=solver, random_state=0, n_init=2, n_jobs=2).fit(data)
+            est.score(data), est.predict(data), est.predict_proba(data)
+            embeddings.append(est.embedding_.sum())
+kernels.draw_many(1, 0, 5, 3)
+stats = {}
+for name, item in vars(kernels).items():
+    if hasattr(item, "stats"):
+        stats[name] = [sum(item.stats.cache_hits.values()), sum(item.stats.cache_misses.values())]
+print(json.dumps({"stats": stats, "embeddings": embeddings}))
+"""
+
+IMPORTS = """
+import sys
+{statement}
+print([name for name in {heavy!r} if name in sys.modules])
+"""
+
+
+def _run(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_second_process_compiles_nothing(tmp_path):
+    first, second = (json.loads(_run(FIT, NUMBA_CACHE_DIR=str(tmp_path))) for _ in range(2))
+    assert sum(misses for _, misses in first["stats"].values()) > 5
+    assert {name: misses for name, (_, misses) in second["stats"].items() if misses} == {}
+    assert sum(hits for hits, _ in second["stats"].values()) > 5
+    assert first["embeddings"] == second["embeddings"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import nearer",
+        "from nearer import OrdinalEmbedding",
+        "from nearer import Comparisons, OrdinalEmbedding; import nearer.solvers, nearer.metrics",
+        "from nearer import *",
+    ],
+)
+def test_imports_stay_light(statement):
+    heavy = ["dask", "distributed", "matplotlib", "click", "rich", "h5py"]
+    assert _run(IMPORTS.format(statement=statement, heavy=heavy)) == "[]"
+
+
+def test_the_bare_package_waits_for_nobody():
+    heavy = ["numpy", "scipy", "sklearn", "numba"]
+    assert _run(IMPORTS.format(statement="import nearer", heavy=heavy)) == "[]"
