@@ -76,7 +76,8 @@ class LazyGroup(click.Group):
             except (ValueError, OSError, ImportError, MemoryError) as error:
                 if ctx.meta.get("nearer.debug"):
                     raise
-                raise Failure(f"{_name(ctx)}: {explain(error)}") from error
+                told = explain(error).removeprefix(f"{ctx.invoked_subcommand}: ")
+                raise Failure(f"{_name(ctx)}: {told}") from error
 
 
 class Failure(click.ClickException):

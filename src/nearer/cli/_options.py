@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
     from nearer.io import ReadResult
 
-__all__ = ["FORCE", "LOSSES", "SOLVERS", "fitting_options", "make_estimator", "read_answers", "reading_options"]
+__all__ = [
+    "DIMENSIONS",
+    "FORCE",
+    "LOSSES",
+    "SOLVERS",
+    "fitting_options",
+    "make_estimator",
+    "read_answers",
+    "reading_options",
+]
 
 # Known here so that --help and completion need not load the library; a test compares them with it.
 LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "gnmds", "logistic")
@@ -24,6 +33,25 @@ FORMATS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "numpy", "matlab")
 KINDS = ("triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central")
 _DROP_OR_RAISE = click.Choice(["drop", "raise"])
 
+
+class _Dimensions(click.ParamType):
+    """Dimensions to try, ascending: "1-6" or "2,3,5"."""
+
+    name = "dimensions"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        found: set[int] = set()
+        for part in str(value).split(","):
+            first, _, last = part.strip().partition("-")
+            if not first.isdecimal() or not (last or first).isdecimal() or not 1 <= int(first) <= int(last or first):
+                self.fail(f"got {value!r}, expected dimensions such as 1-6 or 2,3,5", param, ctx)
+            found.update(range(int(first), int(last or first) + 1))
+        return tuple(sorted(found))
+
+
+DIMENSIONS = _Dimensions()
 FORCE = click.option("--force", is_flag=True, help="Replace files that exist.")
 
 _READING = (

@@ -46,15 +46,6 @@ class Interrupt:
         self.pressed = True
         self.say.note("stopping: the best map so far is kept; press ctrl-C again to give up")
 
-    @contextlib.contextmanager
-    def skipping(self, what: str) -> Iterator[None]:
-        """Leave out the rest of the block on ctrl-C, and say so."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            self.pressed = True
-            self.say.note(f"{what} left out; press ctrl-C again to give up")
-
 
 class Watch:
     """Callback of a fit: stops it after ctrl-C, and shows objective, error and time on a terminal.
@@ -86,9 +77,8 @@ class Watch:
         self._lock = threading.Lock()
         self._bar: Any = None
         self._task: Any = None
-        self._best = float("inf")
         self._last = 0.0
-        self._seconds = 0.0
+        self._started = 0.0
         self._sample: Any = None
 
     @contextlib.contextmanager
@@ -137,9 +127,8 @@ class Watch:
         from nearer.metrics import comparison_error
 
         if self._sample is None:
-            rows = slice(None)
-            if len(self.comparisons) > _SAMPLE:
-                rows = np.random.default_rng(0).integers(len(self.comparisons), size=_SAMPLE)
+            count = len(self.comparisons)
+            rows = np.arange(count) if count <= _SAMPLE else np.random.default_rng(0).integers(count, size=_SAMPLE)
             self._sample = self.comparisons[rows], np.flatnonzero(self.comparisons.seen)
         sample, seen = self._sample
         full = np.full((sample.n_objects, X.shape[1]), np.nan)

@@ -29,9 +29,7 @@ def repeat_command() -> str:
     return shlex.join(["nearer", *click.get_current_context().meta.get("nearer.arguments", [])])
 
 
-def cross_validated(
-    comparisons: Comparisons, estimator: OrdinalEmbedding, n_folds: int, seed: int, jobs: int | None
-) -> dict[str, Any]:
+def cross_validated(comparisons: Comparisons, estimator: OrdinalEmbedding, n_folds: int) -> dict[str, Any]:
     """Accuracy on held-out answers: mean over the folds, its standard error and a Student-t interval."""
     from scipy.stats import t
 
@@ -39,7 +37,7 @@ def cross_validated(
 
     found: DimensionSelection = cross_validate_dimensions(
         comparisons, [estimator.n_components], estimator=estimator, n_folds=n_folds, n_init=estimator.n_init,
-        random_state=seed, n_jobs=jobs,
+        random_state=estimator.random_state, n_jobs=estimator.n_jobs,
     )  # fmt: skip
     mean, error = float(found.accuracy[0]), float(found.accuracy_se[0])
     half = float(t.ppf((1 + _LEVEL) / 2, n_folds - 1)) * error

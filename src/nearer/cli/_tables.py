@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from nearer.cli._say import Say
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["read_distances", "read_numbers", "read_words"]
+__all__ = ["give_positions", "read_distances", "read_numbers", "read_words"]
 
 _LABEL_HEADERS = {"", "label", "labels", "name", "object", "id"}
 
@@ -145,3 +148,34 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return not cell.strip()
     return True
+
+
+def give_positions(
+    say: Say, positions: np.ndarray, labels: Any, out: str | None, force: bool, values: Mapping[str, Any]
+) -> None:
+    """Write positions (n, n_components) to a CSV file, or print them as one.
+
+    Parameters
+    ----------
+    labels : (n,)
+    out : file, or None to print
+    values : what else JSON should say
+    """
+    from nearer.io import write_embedding
+    from nearer.io.spreadsheet import text_cells
+
+    table = {"label": [str(label) for label in labels]}
+    table |= {f"x{axis + 1}": column.tolist() for axis, column in enumerate(positions.T)}
+    text = None
+    if out is not None:
+        write_embedding(out, positions, table["label"], force=force)
+        say.note(f"wrote {out}: {len(positions):,} objects")
+    else:
+        cells = text_cells(table["label"], "label")
+        rows = (",".join([cell, *map(_cell, row)]) for cell, row in zip(cells, positions.tolist()))
+        text = "\n".join([",".join(table), *rows])
+    say.result({"positions": table, **values}, text)
+
+
+def _cell(value: float) -> str:
+    return "" if value != value else repr(value)

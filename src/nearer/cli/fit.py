@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nearer.cli._maps import MODEL, groups_of, labels_of
-from nearer.cli._options import FORCE, fitting_options, make_estimator, read_answers, reading_options
+from nearer.cli._options import DIMENSIONS, FORCE, fitting_options, make_estimator, read_answers, reading_options
 from nearer.cli._output import OutputFolder
 from nearer.cli._progress import Interrupt, Watch
 from nearer.cli._say import INTERRUPTED, Say, plain, speaking
-from nearer.cli._summary import cross_validated, repeat_command, report_data, scores_of, scores_text
+from nearer.cli._studies import Found, Wanted, study
+from nearer.cli._summary import repeat_command, report_data, scores_of, scores_text
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 FILES = ("embedding.csv", MODEL, "summary.json", "report.html")
-# Cross-validation is done unasked for numbers of comparisons in this range: enough to tell, quick to do.
-_CV_FROM, _CV_TO, _CV_FOLDS = 50, 200_000, 5
 
 
 @click.command(
@@ -41,6 +40,8 @@ Example:
 @click.option("-o", "--out", required=True, type=click.Path(), help="Folder for the results.")
 @click.option("-d", "--dimensions", type=click.IntRange(1), default=2, show_default=True, help="Of the map.")
 @click.option("--cv", type=click.IntRange(0), help="Folds of cross-validation; 0: none.  [default: 5, unless large]")
+@click.option("--try-dims", type=DIMENSIONS, help="Also tell how maps of these dimensions do, such as 1-5.")
+@click.option("--learning-curve", is_flag=True, help="Also tell whether more answers would help.")
 @click.option("--bootstrap", type=click.IntRange(2), metavar="B", help="B resamples, for regions of uncertainty.")
 @click.option("--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels.")
 @click.option("--groups", type=click.Path(), help="CSV file with the columns label, group; colours the map.")
@@ -51,26 +52,34 @@ Example:
 @reading_options
 @speaking
 def command(
-    say: Say, file: str, out: str, dimensions: int, cv: int | None, bootstrap: int | None, images: str | None,
-    groups: str | None, title: str | None, cluster: str | None, force: bool, fitting: dict[str, Any],
-    reading: dict[str, Any],
+    say: Say, file: str, out: str, dimensions: int, cv: int | None, try_dims: tuple[int, ...] | None,
+    learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
+    cluster: str | None, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Make a map from the answers in FILE.
 
     Writes embedding.csv (label, x1, x2, ...), model.nearer, summary.json and report.html to a folder. Ctrl-C stops
     the computation and keeps the best map so far (exit code 130).
     """
+    if cv == 1:
+        raise click.BadParameter("got 1, expected at least 2 folds, or 0 for none", param_hint="--cv")
     folder = OutputFolder(out, FILES, force)
+    wanted = Wanted(cv, try_dims, learning_curve, bootstrap)
     make_estimator(fitting, dimensions)  # refuses bad options before a large file is read
     data = _read(say, file, reading, cluster)
+    if data.comparisons is None and wanted.any:
+        raise ValueError(
+            "--cv, --try-dims, --learning-curve and --bootstrap need the answers, which stay on the cluster"
+        )
+    if data.comparisons is not None and data.comparisons.labels is not None:
+        groups_of(groups, data.comparisons.labels)  # refuses a bad file before the work
     interrupt = Interrupt(say)
     model = _fit(say, data, fitting, dimensions, cluster, interrupt)
-    made = _Made(data, model, groups_of(groups, labels_of(model)))
-    if not interrupt.pressed:
-        _study(say, made, fitting, cv, bootstrap, interrupt)
+    found = Found() if data.comparisons is None else study(say, data.comparisons, model, wanted, interrupt)
+    made = _Made(data, model, found, groups_of(groups, labels_of(model)))
     with folder as target:
         summary = _write(target, made, fitting, title or Path(file).stem, images, interrupt.pressed)
-    text = f"{scores_text(made.scores, made.held_out)}\nwrote {', '.join(folder.files())}"
+    text = f"{scores_text(made.scores, found.held_out)}\nwrote {', '.join(folder.files())}"
     say.result(summary, None if say.quiet else text.lstrip())
     if interrupt.pressed:
         click.echo(f"nearer fit: interrupted; wrote the best map so far to {folder.shown}", err=True)
@@ -89,21 +98,19 @@ class _Data:
 class _Made:
     """A map, and what is known about it."""
 
-    def __init__(self, data: _Data, model: OrdinalEmbedding, groups: list[str] | None):
+    def __init__(self, data: _Data, model: OrdinalEmbedding, found: Found, groups: list[str] | None):
         comparisons = data.comparisons
-        self.data, self.model, self.groups = data, model, groups
+        self.data, self.model, self.found, self.groups = data, model, found, groups
         self.check = None if comparisons is None else comparisons.check(model.n_components)
+        self.training: float | None = None
         if comparisons is not None:
             self.training = model.score(comparisons)
-        else:
-            error = model.history_[-1].train_error
-            self.training = None if error is None else 1.0 - error
-        self.held_out: dict[str, Any] | None = None
-        self.resampled: Any = None
+        elif model.history_[-1].train_error is not None:
+            self.training = 1.0 - model.history_[-1].train_error
 
     @property
     def scores(self) -> Any:
-        return scores_of(self.training, self.held_out, self.check)
+        return scores_of(self.training, self.found.held_out, self.check)
 
 
 def _read(say: Say, file: str, reading: dict[str, Any], cluster: str | None) -> _Data:
@@ -158,36 +165,6 @@ def _connected(cluster: str | None) -> Iterator[Any]:
         raise ValueError(str(error)) from error
 
 
-def _study(
-    say: Say, made: _Made, fitting: dict[str, Any], cv: int | None, bootstrap: int | None, interrupt: Interrupt
-) -> None:
-    """Cross-validation and bootstrap, each left out on ctrl-C."""
-    comparisons = made.data.comparisons
-    if comparisons is None:
-        if cv or bootstrap:
-            raise ValueError("--cv and --bootstrap need the answers here; they stay on the cluster")
-        return
-    folds = cv
-    if cv is None:
-        folds = _CV_FOLDS if _CV_FROM <= len(comparisons) <= _CV_TO else 0
-        if not folds:
-            say.note(f"no cross-validation for {len(comparisons):,} comparisons unless asked for: --cv {_CV_FOLDS}")
-    if folds:
-        say.note(f"cross-validating: {folds} folds")
-        with interrupt.skipping("cross-validation"):
-            made.held_out = cross_validated(comparisons, made.model, folds, fitting["seed"], fitting["jobs"])
-    if bootstrap and not interrupt.pressed:
-        from nearer.selection import bootstrap as resample
-
-        by = "comparison" if comparisons.participants is None else "participant"
-        say.note(f"bootstrap: {bootstrap} resamples by {by}")
-        with interrupt.skipping("bootstrap"):
-            made.resampled = resample(
-                comparisons, made.model, n_resamples=bootstrap, by=by, random_state=fitting["seed"],
-                n_jobs=fitting["jobs"],
-            )  # fmt: skip
-
-
 def _write(
     target: Path, made: _Made, fitting: dict[str, Any], title: str, images: str | None, interrupted: bool
 ) -> dict[str, Any]:
@@ -215,8 +192,8 @@ def _write(
                 "n_gradients": model.result_.n_gradients,
                 "seconds": model.history_[-1].seconds,
             },
-            "accuracy": {"training": made.training, "cross_validated": made.held_out},
-            "bootstrap": None if made.resampled is None else _resampled(made.resampled),
+            "training_accuracy": made.training,
+            **made.found.summary(),
             "check": None if made.check is None else _short_check(made.check),
             "files": list(FILES),
         }
@@ -225,22 +202,16 @@ def _write(
     model.save(target / MODEL)
     (target / "summary.json").write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     facts = {"Input": made.data.facts.get("understood", made.data.facts["path"])}
-    if made.held_out is not None:
-        facts["Cross-validation"] = f"{made.held_out['n_folds']} folds"
+    if made.found.held_out is not None:
+        facts["Cross-validation"] = f"{made.found.held_out['n_folds']} folds"
     if interrupted:
         facts["Interrupted"] = "yes: the best map so far was kept"
     data = report_data(
         model, made.data.comparisons, title=title, scores=made.scores, check=made.check, facts=facts,
-        command=repeat_command(), groups=made.groups, thumbnails=images,
-        covariances=None if made.resampled is None else made.resampled.covariance,
+        command=repeat_command(), groups=made.groups, thumbnails=images, **made.found.for_report(),
     )  # fmt: skip
     build_report(data, target / "report.html")
     return summary
-
-
-def _resampled(found: Any) -> dict[str, Any]:
-    interval = found.accuracy()
-    return {"n_resamples": len(found.samples), "by": found.by} | {"accuracy": vars(interval)}
 
 
 def _short_check(check: Any) -> dict[str, Any]:

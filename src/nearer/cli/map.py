@@ -1,0 +1,101 @@
+"""`nearer map`: new objects on a map, by their features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nearer.cli._maps import labels_of, open_map
+from nearer.cli._options import FORCE
+from nearer.cli._output import refuse_existing
+from nearer.cli._say import Say, percent, speaking
+from nearer.cli._tables import give_positions, read_numbers
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["command"]
+
+
+class _NumberOrCV(click.ParamType):
+    name = "number or cv"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "cv" or isinstance(value, float):
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"got {value!r}, expected a positive number or cv", param, ctx)
+
+
+@click.command(
+    epilog="""\b
+Example:
+  nearer map out features.csv
+  nearer map out features_of_all.npy -o new.csv --gamma 0.5 --penalty 0.1"""
+)
+@click.argument("map_path", metavar="MAP", type=click.Path())
+@click.argument("features", type=click.Path())
+@click.option("-o", "--out", type=click.Path(), help="CSV file for the positions; printed if not given.")
+@click.option("--gamma", type=_NumberOrCV(), default="cv", show_default=True, help="Inverse width of the kernel.")
+@click.option("--penalty", type=_NumberOrCV(), default="cv", show_default=True, help="Larger is smoother.")
+@click.option(
+    "--standardise/--as-they-are", default=True, show_default=True, help="Bring all features to one scale first."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the cross-validation.")
+@FORCE
+@speaking
+def command(
+    say: Say, map_path: str, features: str, out: str | None, gamma: Any, penalty: Any, standardise: bool, seed: int,
+    force: bool,
+) -> None:  # fmt: skip
+    """Find positions for objects that nobody compared, from FEATURES: a CSV file (label, then numbers) or .npy.
+
+    FEATURES holds objects of the MAP, from which the way from features to positions is learnt (kernel ridge
+    regression, by cross-validation unless told otherwise), and new objects, which get a position. In a .npy file the
+    first rows are the objects of the map, in its order.
+    """
+    import numpy as np
+
+    from nearer.featuremap import FeatureMap
+
+    if out is not None:
+        refuse_existing(out, force)
+    model = open_map(map_path)
+    values, labels = read_numbers(features)
+    if not np.isfinite(values).all():
+        row = int(np.argmax(~np.isfinite(values).all(axis=1)))
+        raise ValueError(f"{features}: row {row + 1} of the data holds {values[row].tolist()}, expected finite numbers")
+    names = np.arange(len(values)).astype(str) if labels is None else labels
+    known, rows = _matched(labels_of(model), names)
+    known = known[np.isfinite(model.embedding_[rows[known]]).all(axis=1)]
+    new = np.flatnonzero(rows < 0)
+    if len(known) < 2:
+        raise ValueError(f"{features}: names {len(known)} objects that have a position on the map, expected 2 or more")
+    if not len(new):
+        raise ValueError(f"{features}: all {len(names):,} objects are on the map already")
+    say.note(
+        f"{features}: {values.shape[1]:,} features; {len(known):,} objects of the map to learn from, {len(new):,} new"
+    )
+    if standardise:
+        spread = values[known].std(axis=0)
+        values = (values - values[known].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    places = model.embedding_[rows[known]]
+    learnt = FeatureMap(gamma, penalty, random_state=seed).fit(values[known], places)
+    found: dict[str, Any] = {"gamma": learnt.gamma_, "penalty": learnt.alpha_, "n_known": len(known), "n_new": len(new)}
+    if learnt.cv_results_ is not None:
+        missed = -float(np.max(learnt.cv_results_["mean_test_score"]))
+        found["explained"] = 1.0 - missed / float(places.var(axis=0).mean())
+        say.note(f"the features explain {percent(found['explained'])} of the spread of held-out objects of the map")
+    give_positions(say, learnt.transform(values[new]), names[new], out, force, found)
+
+
+def _matched(on_map: np.ndarray, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which names are on the map (rows of `names`), and the row of the map for each name, -1 for none."""
+    import numpy as np
+
+    row_of = {label: row for row, label in enumerate(on_map.tolist())}
+    rows = np.array([row_of.get(name, -1) for name in names.tolist()])
+    return np.flatnonzero(rows >= 0), rows

@@ -1,0 +1,55 @@
+"""`nearer place`: new objects on a map, by a few answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from nearer.cli._maps import open_map, read_for_map
+from nearer.cli._options import FORCE, LOSSES, reading_options
+from nearer.cli._output import refuse_existing
+from nearer.cli._say import Say, speaking
+from nearer.cli._tables import give_positions
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog="""\b
+Example:
+  nearer place out answers_about_new.csv
+  nearer place out answers_about_new.csv -o new.csv --json"""
+)
+@click.argument("map_path", metavar="MAP", type=click.Path())
+@click.argument("file", type=click.Path())
+@click.option("-o", "--out", type=click.Path(), help="CSV file for the positions; printed if not given.")
+@click.option("--whole-map", is_flag=True, help="Give all objects, not only the new ones.")
+@click.option("--starts", type=click.IntRange(1), default=8, show_default=True, help="Starts; the best is kept.")
+@click.option("--loss", type=click.Choice(LOSSES), help="For coordinates alone: the loss to minimise.")
+@FORCE
+@reading_options
+@speaking
+def command(
+    say: Say, map_path: str, file: str, out: str | None, whole_map: bool, starts: int, loss: str | None, force: bool,
+    reading: dict[str, Any],
+) -> None:  # fmt: skip
+    """Find positions for objects that are named in FILE but not on the MAP; the MAP stays as it is.
+
+    MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv, with --loss).
+    """
+    if out is not None:
+        refuse_existing(out, force)
+    model = open_map(map_path, loss)
+    if not hasattr(model, "loss_"):
+        raise ValueError(f"{map_path}: does not say what loss it comes from; say --loss")
+    placed = model.place(read_for_map(say, file, reading, model), n_init=starts)
+    say.note(repr(placed))
+    if placed.n_unused:
+        say.note(f"{placed.n_unused:,} comparisons not used: they name no new object")
+    labels = placed.objects.astype(str) if placed.labels is None else placed.labels
+    if whole_map:
+        everyone = range(len(placed.full_embedding)) if placed.full_labels is None else placed.full_labels
+        give_positions(say, placed.full_embedding, everyone, out, force, placed.to_dict())
+    else:
+        give_positions(say, placed.embedding, labels, out, force, placed.to_dict())

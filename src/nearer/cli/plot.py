@@ -1,0 +1,96 @@
+"""`nearer plot`: pictures of a map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nearer.cli._maps import groups_of, labels_of, open_map, read_for_map
+from nearer.cli._options import FORCE, LOSSES, reading_options
+from nearer.cli._output import refuse_existing
+from nearer.cli._say import Say, speaking
+
+if TYPE_CHECKING:
+    from nearer.estimator import OrdinalEmbedding
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog="""\b
+Example:
+  nearer plot out -o map.png
+  nearer plot out -o map.svg --groups genres.csv --axes 1,3
+  nearer plot out -o calibration.png --what calibration --file new_answers.csv"""
+)
+@click.argument("map_path", metavar="MAP", type=click.Path())
+@click.option("-o", "--out", required=True, type=click.Path(), help="Picture to write: .png, .svg or .pdf.")
+@click.option(
+    "--what", type=click.Choice(["map", "convergence", "steps", "calibration"]), default="map", show_default=True
+)
+@click.option("--axes", default="1,2", show_default=True, help="Which two, of a map with more dimensions.")
+@click.option("--groups", type=click.Path(), help="CSV file with the columns label, group; gives the colours.")
+@click.option("--labels/--no-labels", "with_labels", default=True, show_default=True, help="Write the labels.")
+@click.option("--title", help="Above the picture.")
+@click.option("--file", type=click.Path(), help="Answers for the calibration, preferably new ones.")
+@click.option("--loss", type=click.Choice(LOSSES), help="For coordinates alone: the loss that gives probabilities.")
+@FORCE
+@reading_options
+@speaking
+def command(
+    say: Say, map_path: str, out: str, what: str, axes: str, groups: str | None, with_labels: bool, title: str | None,
+    file: str | None, loss: str | None, force: bool, reading: dict[str, Any],
+) -> None:  # fmt: skip
+    """Draw the MAP; or how its fit went, or how far to believe its probabilities.
+
+    MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv).
+    """
+    refuse_existing(out, force)
+    model = open_map(map_path, loss)
+    from nearer import plots
+
+    if what == "map":
+        labels = labels_of(model)
+        shown = labels if with_labels else None
+        drawn = plots.plot_map(
+            model.embedding_, shown, groups_of(groups, labels), dims=_axes(axes, model), title=title
+        )  # fmt: skip
+    elif what == "calibration":
+        drawn = plots.plot_calibration(_calibration(say, model, map_path, file, reading))
+    else:
+        history = getattr(model, "history_", None)
+        if not history:
+            raise ValueError(f"{map_path}: does not say how its fit went; give the folder or model that fit wrote")
+        drawn = plots.plot_convergence(history) if what == "convergence" else plots.plot_step_sizes(history)
+    if title is not None and what != "map":
+        drawn.set_title(title, parse_math=False)
+    plots.save_figure(drawn, out, force=force)
+    say.result({"output": out, "what": what}, None if say.quiet else f"wrote {out}")
+
+
+def _axes(text: str, model: OrdinalEmbedding) -> tuple[int, int]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2 or not all(part.isdecimal() and int(part) >= 1 for part in parts):
+        raise ValueError(f"--axes: got {text!r}, expected two numbers such as 1,2")
+    first, second = (int(part) - 1 for part in parts)
+    most = model.embedding_.shape[1]
+    if most > 1 and (first == second or max(first, second) >= most):
+        raise ValueError(f"--axes: got {text!r}, expected two different numbers from 1 to {most}")
+    return first, second
+
+
+def _calibration(say: Say, model: OrdinalEmbedding, path: str, file: str | None, reading: dict[str, Any]) -> Any:
+    from nearer.metrics import calibration
+
+    if not hasattr(model, "loss_"):
+        raise ValueError(f"{path}: does not say what loss it comes from; say --loss")
+    if file is not None:
+        comparisons = read_for_map(say, file, reading, model)
+    elif hasattr(model, "comparisons_"):
+        say.note("calibration on the answers the map was made from; new ones (--file) would tell more")
+        comparisons = model.comparisons_
+    else:
+        raise ValueError(f"{path}: holds no answers; give some with --file")
+    embedding, placed = model._on_map(comparisons)
+    return calibration(embedding, placed, model.loss_)
