@@ -22,6 +22,7 @@ from nearer.objective import LocalObjective, resolve_jobs
 from nearer.placement import Placement, place_objects
 from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.starts import best_of_starts
+from nearer.streaming import StreamedObjective
 
 __all__ = ["BaseOrdinalEmbedding"]
 
@@ -86,8 +87,9 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : Comparisons, int array (N, 3) anchor, near, far or (N, 4) i, j, l, k, or a table of labels
-            On a cluster also a Dask array or dataframe of these, or a path or pattern of Parquet files; those are
-            fitted on the current Dask client, or on workers on this machine, if there is no `client`.
+            Also a path to comparisons by object number, .npy or Parquet (a file, folder or pattern), which are read
+            block by block in every pass and never held in memory. On a cluster also a Dask array or dataframe; without
+            `client` those are fitted on the current Dask client, or on workers on this machine.
         y : answers (N,) to X taken as questions: +1 or True means X is right as it stands, -1 or False the opposite
         sample_weight : (N,), optional
         client : distributed.Client, or an address such as "tcp://host:8786" or "local:4", optional
@@ -98,12 +100,14 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
             On a cluster: checkpoint to start from.
         """
         solver = self._check_parameters()
-        if client is not None or isinstance(X, (str, os.PathLike)) or hasattr(X, "__dask_graph__"):
+        if client is not None or hasattr(X, "__dask_graph__"):
             return self._fit_on_cluster(X, y, sample_weight, solver, client, checkpoint, resume)
         if checkpoint is not None or resume is not None:
             raise ValueError("checkpoint and resume are for a fit on a cluster: give client=, for example 'local:2'")
+        if isinstance(X, (str, os.PathLike)):
+            return self._fit_from_file(X, y, sample_weight, solver)
         comparisons = as_comparisons(X, y, sample_weight, self.n_objects)
-        _warn_unseen(comparisons)
+        _warn_unseen(comparisons.seen, comparisons.labels)
         n_init = 1 if not isinstance(self.init, str) else int(self.n_init)
         shape = (comparisons.n_objects, int(self.n_components))
         self._solve(comparisons, solver, [lambda rng: self._starting_point(rng, shape)] * n_init)
@@ -141,7 +145,7 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
                 f"partial_fit: the comparisons are over {comparisons.n_objects:,} objects, "
                 f"n_objects is {self.n_objects:,}"
             )
-        _warn_unseen(comparisons)
+        _warn_unseen(comparisons.seen, comparisons.labels)
         shape = (comparisons.n_objects, int(self.n_components))
         starts: list[Start] = [lambda rng: self._continued(further, shape, rng)]
         if len(comparisons) >= 2 * self.n_comparisons_at_start_:
@@ -275,6 +279,28 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
         self._take_over(result, loss, seen, comparisons.n_objects, comparisons.labels, comparisons.index.shape[1])
         self.comparisons_ = comparisons
 
+    def _fit_from_file(self, path: Any, y: Any, sample_weight: Any, solver: Solver) -> BaseOrdinalEmbedding:
+        """`fit`, with the comparisons read block by block."""
+        if y is not None or sample_weight is not None:
+            raise ValueError("fit: y and sample_weight go with comparisons in memory, not with a file")
+        # By name: files are a layer above this one.
+        source = importlib.import_module("nearer.io").open_index(path)
+        loss = get_loss(self.loss, **(self.loss_params or {})).resolve(self.n_components)
+        seen = source.seen(self.n_objects)
+        _warn_unseen(seen)
+        objective = StreamedObjective(source, loss, self.n_components, len(seen), self.n_jobs)
+        n_init = 1 if not isinstance(self.init, str) else int(self.n_init)
+        generators = _generator(self.random_state).spawn(n_init)
+        points = [self._starting_point(rng, (len(seen), int(self.n_components))) for rng in generators]
+        # One start after the other: side by side they would read the file against each other.
+        result = best_of_starts(objective, solver, points, generators, 1, self.callbacks or (), self.verbose)
+        result = replace(result, embedding=result.embedding[seen])
+        self._take_over(result, loss, np.flatnonzero(seen), len(seen), None, source.n_columns)
+        if hasattr(self, "comparisons_"):
+            del self.comparisons_  # of an earlier fit; those of this one stay in the file
+        self.n_comparisons_at_start_ = source.n_comparisons
+        return self
+
     def _fit_on_cluster(
         self, X: Any, y: Any, sample_weight: Any, solver: Solver, client: Any, checkpoint: Any, resume: Any
     ) -> BaseOrdinalEmbedding:
@@ -359,13 +385,13 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
             )
 
 
-def _warn_unseen(comparisons: Comparisons) -> None:
-    unseen = np.flatnonzero(~comparisons.seen)
+def _warn_unseen(seen: np.ndarray, labels: np.ndarray | None = None) -> None:
+    unseen = np.flatnonzero(~seen)
     if len(unseen):
         first = int(unseen[0])
-        name = first if comparisons.labels is None else repr(str(comparisons.labels[first]))
+        name = first if labels is None else repr(str(labels[first]))
         warnings.warn(
-            f"{len(unseen):,} of {comparisons.n_objects:,} objects occur in no comparison (first: {name}); "
+            f"{len(unseen):,} of {len(seen):,} objects occur in no comparison (first: {name}); "
             "their rows of embedding_ are NaN",
             stacklevel=3,
         )

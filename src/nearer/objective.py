@@ -28,6 +28,7 @@ __all__ = [
     "Snapshot",
     "StochasticObjective",
     "resolve_jobs",
+    "worker_pool",
 ]
 
 # Blocks of a full pass: their number depends on the data alone, never on the threads, and sums run in block order,
@@ -285,7 +286,7 @@ class LocalObjective:
         """`block` on every block, on threads where that pays; results in block order."""
         if self.n_jobs == 1 or len(self._blocks) == 1:
             return [block(start, stop) for start, stop in self._blocks]
-        return list(_pool(self.n_jobs).map(lambda bounds: block(*bounds), self._blocks))
+        return list(worker_pool(self.n_jobs).map(lambda bounds: block(*bounds), self._blocks))
 
     def _points(self, X: np.ndarray) -> np.ndarray:
         X = np.ascontiguousarray(X, dtype=np.float64)
@@ -295,13 +296,13 @@ class LocalObjective:
 
 
 @functools.cache
-def _pool(n_jobs: int) -> ThreadPoolExecutor:
+def worker_pool(n_jobs: int) -> ThreadPoolExecutor:
     """One lasting pool per number of threads: starting threads would cost more than a small pass."""
     return ThreadPoolExecutor(n_jobs, thread_name_prefix="nearer")
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=worker_pool.cache_clear)
 
 
 def _read_only(a: np.ndarray) -> np.ndarray:

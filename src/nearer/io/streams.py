@@ -33,27 +33,61 @@ class IndexSource(ABC):
     n_comparisons: int
     n_columns: int
 
+    _checked = False
+
     @abstractmethod
     def _raw_blocks(self, size: int) -> Iterator[np.ndarray]:
         """Yield arrays (at most size, n_columns) of any integer type."""
 
+    @abstractmethod
+    def _raw_shuffled(self, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """As `_raw_blocks`, in random order."""
+
     def blocks(self, size: int = 1 << 18) -> Iterator[np.ndarray]:
-        """Yield the comparisons in order, int32 C-contiguous (size, n_columns); the last block may be shorter."""
+        """Yield the comparisons in order, int32 C-contiguous (size, n_columns); the last block may be shorter.
+
+        The first complete pass checks every row.
+        """
         if size < 1:
             raise ValueError(f"size: got {size}, expected at least 1")
         start = 0
         for block in self._raw_blocks(size):
-            self._check(block, start)
+            if not self._checked:
+                self._check(block, start)
             yield np.ascontiguousarray(block, dtype=np.int32)
             start += len(block)
+        self._checked = True
+
+    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Yield all comparisons once, in blocks of about `size` whose order is random.
+
+        Parquet files are shuffled by row group, so a block mixes distant parts of the data if row groups are smaller.
+        """
+        for block in self._raw_shuffled(size, rng):
+            yield np.ascontiguousarray(block, dtype=np.int32)
 
     @cached_property
-    def n_objects(self) -> int:
-        """The highest object number plus one; the first use passes once over the file and checks every row."""
-        highest = -1
+    def _seen(self) -> np.ndarray:
+        seen = np.zeros(0, dtype=bool)
         for block in self.blocks():
-            highest = max(highest, int(block.max()))
-        return highest + 1
+            highest = int(block.max())
+            if highest >= len(seen):
+                seen = np.pad(seen, (0, max(highest + 1, 2 * len(seen)) - len(seen)))
+            seen[block] = True
+        return seen[: int(np.flatnonzero(seen)[-1]) + 1]
+
+    def seen(self, n_objects: int | None = None) -> np.ndarray:
+        """Which objects occur, bool (n_objects,); the first use passes once over the file and checks every row."""
+        if n_objects is None or n_objects == self.n_objects:
+            return self._seen
+        if n_objects < self.n_objects:
+            raise FileFormatError(f"{self.path}: names object {self.n_objects - 1}, but n_objects is {n_objects}")
+        return np.pad(self._seen, (0, n_objects - self.n_objects))
+
+    @property
+    def n_objects(self) -> int:
+        """The highest object number plus one; the first use passes once over the file."""
+        return len(self._seen)
 
     def _check(self, block: np.ndarray, start: int) -> None:
         """Refuse numbers out of range and rows that compare an object with itself."""
@@ -92,6 +126,10 @@ class _NumpySource(IndexSource):
         for start in range(0, self.n_comparisons, size):
             yield np.asarray(self._data[start : start + size])
 
+    def _raw_shuffled(self, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        for start in rng.permutation(np.arange(0, self.n_comparisons, size)):
+            yield np.asarray(self._data[start : start + size])
+
 
 class _ParquetSource(IndexSource):
     def __init__(self, path: str) -> None:
@@ -115,30 +153,49 @@ class _ParquetSource(IndexSource):
                     raise FileFormatError(f"{file}: column {name!r} is {kind}, expected integers (object numbers)")
 
     def _raw_blocks(self, size: int) -> Iterator[np.ndarray]:
+        return _joined(self._batches(size), size)
+
+    def _batches(self, size: int) -> Iterator[np.ndarray]:
         import pyarrow.parquet as pq
 
-        kept: list[np.ndarray] = []
-        count = 0
         for file in self._files:
             with pq.ParquetFile(file) as part:
                 for batch in part.iter_batches(batch_size=size, columns=self._names):
-                    rows = self._rows(file, batch)
-                    # Batches end with each row group and file: join them so that every block but the last is full.
-                    while count + len(rows) >= size:
-                        cut = size - count
-                        yield np.concatenate([*kept, rows[:cut]]) if kept else rows[:cut]
-                        kept, count, rows = [], 0, rows[cut:]
-                    if len(rows):
-                        kept.append(rows)
-                        count += len(rows)
-        if kept:
-            yield np.concatenate(kept)
+                    yield self._rows(file, batch)
+
+    def _raw_shuffled(self, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        return _joined(self._row_groups(rng), size)
+
+    def _row_groups(self, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        import pyarrow.parquet as pq
+
+        groups = [(file, k) for file in self._files for k in range(pq.read_metadata(file).num_row_groups)]
+        for number in rng.permutation(len(groups)):
+            file, group = groups[number]
+            with pq.ParquetFile(file) as part:
+                yield self._rows(file, part.read_row_group(group, columns=self._names).combine_chunks())
 
     def _rows(self, file: str, batch: Any) -> np.ndarray:
         for name in self._names:
             if batch.column(name).null_count:
                 raise FileFormatError(f"{file}: column {name!r} has empty cells")
         return np.stack([batch.column(name).to_numpy() for name in self._names], axis=1)
+
+
+def _joined(parts: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
+    """The rows of all parts in blocks of `size`; only the last may be shorter."""
+    kept: list[np.ndarray] = []
+    count = 0
+    for rows in parts:
+        while count + len(rows) >= size:
+            cut = size - count
+            yield np.concatenate([*kept, rows[:cut]]) if kept else rows[:cut]
+            kept, count, rows = [], 0, rows[cut:]
+        if len(rows):
+            kept.append(rows)
+            count += len(rows)
+    if kept:
+        yield np.concatenate(kept)
 
 
 def open_index(path: str | os.PathLike[str]) -> IndexSource:

@@ -16,6 +16,7 @@ __all__ = ["Auto"]
 
 # A stochastic pass is cut into pieces of this many steps, so that a time limit is noticed.
 _PIECE = 5_000_000
+_MOST_HALVINGS = 64
 
 
 @dataclass
@@ -26,6 +27,7 @@ class Auto(Solver):
     2. L-BFGS on that batch, then on ones `growth` times larger, each only as far as its size can tell.
     3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective of no map at all
        (all points in one place), which is where further work no longer shows in held-out comparisons.
+    4. The map is halved while that costs nothing: some losses hardly feel the scale of a large map.
 
     While batches grow, the objective in the history is that of the batch. An objective that offers no random parts
     (such as a cluster's) gets step 3 alone.
@@ -34,7 +36,8 @@ class Auto(Solver):
     ----------
     warm_up : float >= 0, passes over the first batch in step 1.
     step : float, length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all.
-    first_batch : comparisons per coordinate (n_objects x n_components) in the first batch; inf: all at once.
+    first_batch : least comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one
+        batch of all comparisons.
     growth : float > 1, ratio of consecutive batches.
     batch_tol : as `tol`, for all batches but the last.
     memory : of L-BFGS.
@@ -59,19 +62,16 @@ class Auto(Solver):
                 raise ValueError(f"{self.name}: {name} must be a number > {least:g}, got {getattr(self, name)!r}")
 
     def settled(self, values: list[float], objective: Any) -> str:
-        return self._no_gain(values, objective, self.tol)
+        return ""  # `epochs` sees to it, since the scale is settled last
 
     def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         lbfgs = LBFGS(memory=self.memory)
-        if not isinstance(objective, SampledObjective):
-            for number, state in enumerate(lbfgs.epochs(objective, X0, rng)):
-                yield replace(state, note=f"{number} L-BFGS iterations")
-            return
         X, work, done = X0, 0, ""
-        for size in self._batch_sizes(objective):
-            last = size == objective.n_comparisons
+        sizes = self._batch_sizes(objective)
+        for size in sizes:
+            last = size == sizes[-1]
             batch: Any = objective if last else objective.subset(size, rng)
-            if not done and self.warm_up > 0:
+            if not done and self.warm_up > 0 and isinstance(batch, SampledObjective):
                 done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
                 for state in self._stochastic_start(batch, X, rng):
                     X, work = state.X, state.n_gradients
@@ -83,21 +83,47 @@ class Auto(Solver):
                 values.append(float(state.value))  # type: ignore[arg-type]
                 X, work = state.X, before + state.n_gradients
                 note = f"{done}{len(values) - 1} iterations on {'all ' if last else ''}{size:,}"
-                finished = state.finished if last else None
-                yield replace(state, n_gradients=work, provisional=not last, finished=finished, note=note)
-                if not last and (state.finished or self._no_gain(values, objective, self.batch_tol)):
+                reason = state.finished or self._no_gain(values, objective, self.tol if last else self.batch_tol)
+                if last and reason:
+                    X, value, tries = self._smallest(objective, X, values[-1])
+                    work += tries * size
+                    yield SolverState(X, value, work, state.step_size, finished=reason, note=note)
+                    return
+                yield replace(state, n_gradients=work, provisional=not last, finished=None, note=note)
+                if reason:
                     break
             done = note + "; "
 
+    def _smallest(self, objective: Any, X: np.ndarray, value: float) -> tuple[np.ndarray, float, int]:
+        """The smallest of X, X/2, X/4, ... that is as good up to `tol`; its objective; values asked for.
+
+        Far out, tste and ckl hardly feel the scale, and a map may drift to any size on its way down.
+        """
+        limit = value + self.tol * self._unit(objective, value)
+        tries = 0
+        while tries < _MOST_HALVINGS:
+            tries += 1
+            smaller = objective.value(0.5 * X)
+            if not smaller <= limit:
+                break
+            X, value = 0.5 * X, smaller
+        return X, value, tries
+
     def _batch_sizes(self, objective: Any) -> list[int]:
-        """Sizes of the batches, the last one being all comparisons."""
-        n = objective.n_comparisons
-        sizes = []
-        size = self.first_batch * objective.n_objects * objective.n_components
-        while size * 2 <= n:  # a batch of more than half would cost nearly as much as all
-            sizes.append(int(np.ceil(size)))
-            size *= self.growth
-        return [*sizes, n]
+        """Sizes of the batches, the last one being all comparisons.
+
+        A small batch can be satisfied in ways that all comparisons cannot, and is then left at great cost: the first
+        of several batches holds at least `first_batch` comparisons per coordinate, a single one a fifth of that.
+        """
+        unknowns = objective.n_objects * objective.n_components
+        sizes = [objective.n_comparisons]
+        if not isinstance(objective, SampledObjective):
+            return sizes
+        least = 0.2 * self.first_batch * unknowns
+        while sizes[0] / self.growth >= least:
+            sizes.insert(0, int(np.ceil(sizes[0] / self.growth)))
+            least = self.first_batch * unknowns
+        return sizes
 
     def _stochastic_start(self, batch: Any, X: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         """The state after each piece of the AdaGrad passes; its value is the mean loss met on the way."""
@@ -112,7 +138,10 @@ class Auto(Solver):
     def _no_gain(self, values: list[float], objective: Any, tol: float) -> str:
         if tol == 0 or len(values) <= self.patience:
             return ""
-        unit = objective.value_at_zero() if isinstance(objective, SampledObjective) else values[0]
-        if min(values[: -self.patience]) - min(values) > tol * unit:
+        if min(values[: -self.patience]) - min(values) > tol * self._unit(objective, values[0]):
             return ""
-        return f"{self.patience} iterations gained less than {tol:.3g} of the objective of no map"
+        return f"converged: {self.patience} iterations gained less than {tol:.3g} of the objective of no map"
+
+    @staticmethod
+    def _unit(objective: Any, otherwise: float) -> float:
+        return objective.value_at_zero() if isinstance(objective, SampledObjective) else otherwise
