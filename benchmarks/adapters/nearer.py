@@ -1,0 +1,15 @@
+"""nearer, as a plain user calls it."""
+
+from __future__ import annotations
+
+import nearer
+from serve import serve
+
+
+def fit(loss, triplets, n_objects, n_components, seed):
+    model = nearer.OrdinalEmbedding(n_components, loss=loss, n_objects=n_objects, random_state=seed)
+    return model.fit(triplets).embedding_
+
+
+if __name__ == "__main__":
+    serve(fit, {"name": "nearer", "version": nearer.__version__})
