@@ -147,7 +147,7 @@ def test_matlab_5_counts_from_1(tmp_path):
     scipy.io.savemat(path, {"triplets": T + 1.0})
     named = read_comparisons(path)
     assert named.comparisons == Comparisons.from_triplets(T, labels=["1", "2", "3", "4"])
-    assert "the numbers 1 to 4, are names of objects" in named.understood
+    assert "the numbers 1 to 4 are names of objects" in named.understood
     assert read_comparisons(path, index_base=1).comparisons == Comparisons.from_triplets(T)
 
 

@@ -221,7 +221,7 @@ def test_numbers_from_1_are_names_unless_told(save):
     path = save("t.csv", csv_of(T + 1))
     result = read_comparisons(path)
     assert result.comparisons == Comparisons.from_triplets(T, labels=["1", "2", "3", "4"])
-    assert "the numbers 1 to 4, are names of objects" in result.understood
+    assert "the numbers 1 to 4 are names of objects" in result.understood
     told = read_comparisons(path, index_base=1)
     assert told.comparisons == Comparisons.from_triplets(T)
     assert "object numbers counted from 1" in told.understood
@@ -231,7 +231,7 @@ def test_sparse_numbers_are_names_in_numeric_order(save):
     ids = np.array([0, 9, 10, 100])
     result = read_comparisons(save("t.csv", csv_of(ids[T])))
     assert result.comparisons == Comparisons.from_triplets(T, labels=["0", "9", "10", "100"])
-    assert "0 to 100, with gaps" in result.understood
+    assert "0 to 100 (with gaps)" in result.understood
     huge = np.array([0, 9, 10, 10**15])
     assert read_comparisons(save("h.csv", csv_of(huge[T]))).comparisons.labels.tolist()[-1] == str(10**15)
     assert read_comparisons(save("n.csv", csv_of(ids[T])), n_objects=101).comparisons == Comparisons.from_triplets(
@@ -336,7 +336,27 @@ def test_pieces_join_across_boundaries(save, monkeypatch):
     monkeypatch.setattr(csvblocks, "PIECE_BYTES", 4096)
     monkeypatch.setattr(csvblocks, "BLOCK_BYTES", 1024)
     assert read_comparisons(save("t.csv", text)).comparisons == expected
+    assert read_comparisons(save("b.csv", text + "\n" * 9000)).comparisons == expected
     # From the first quotation mark on the file is read as a stream.
     lines = text.splitlines()
     lines[2000] = ",".join(f'"{cell}"' for cell in lines[2000].split(","))
     assert read_comparisons(save("q.csv", "\n".join(lines))).comparisons == expected
+
+
+def test_header_of_numpy_savetxt(tmp_path):
+    np.savetxt(tmp_path / "t.txt", T, fmt="%d", header="anchor near far")
+    result = read_comparisons(tmp_path / "t.txt")
+    assert result.comparisons == Comparisons.from_triplets(T)
+    assert "header anchor/near/far" in result.understood
+
+
+def test_labels_that_first_occur_late_and_columns_of_many_texts(save, monkeypatch):
+    from nearer.io import csvblocks
+
+    monkeypatch.setattr(csvblocks, "BLOCK_BYTES", 512)
+    names = np.array(["a", "b", "c", "d", "e"])
+    index = np.array([[0, 1, 2]] * 500 + [[3, 0, 4], [4, 3, 1]] + [[2, 1, 0]] * 500)
+    rows = [(*row, f"person{spot}") for spot, row in enumerate(names[index])]
+    comparisons = read_comparisons(save("t.csv", csv_of(rows, ("anchor", "near", "far", "participant")))).comparisons
+    people = np.array([row[3] for row in rows])
+    assert comparisons == Comparisons.from_triplets(index, labels=names, participants=people)

@@ -69,20 +69,22 @@ class CsvBlocks:
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
-        start = file.tell()
-        with pa.memory_map(path) as mapped:
-            while start < mapped.size():
-                end = _piece_end(file, start)
-                if end is None:
-                    # A quoted cell may hold line ends, so lines no longer tell where rows end.
-                    file.seek(start)
-                    yield from self._stream_pieces(file, 0)
-                    return
+        start, size = file.tell(), os.fstat(file.fileno()).st_size
+        while start < size:
+            end = _piece_end(file, start)
+            if end is None:
+                # A quoted cell may hold line ends, so lines no longer tell where rows end.
+                file.seek(start)
+                yield from self._stream_pieces(file, 0)
+                return
+            # Mapped anew for each piece, so that pages already read do not pile up.
+            with pa.memory_map(path) as mapped:
                 mapped.seek(start)
-                piece = pa.BufferReader(mapped.read_buffer(end - start))
-                table = pacsv.read_csv(piece, **self._options(0, quoted=False))
-                yield {name: table.column(name).chunks for name in self._wanted}
-                start = end
+                piece = mapped.read_buffer(end - start)
+            start = end
+            table = pacsv.read_csv(pa.BufferReader(piece), **self._options(0, quoted=False))
+            del piece
+            yield {name: table.column(name).chunks for name in self._wanted}
 
     def _stream_pieces(self, stream: Any, skip: int) -> Iterator[dict[str, list[Any]]]:
         import pyarrow.csv as pacsv
@@ -120,17 +122,15 @@ def _encode_rest(pool: ThreadPoolExecutor, first: Any, chunks: list[Any]) -> lis
 
 
 def _look_up(chunks: list[Any], known: Any) -> list[Any]:
-    """Encode chunks of text by the texts `known`; a chunk that holds others is encoded by itself."""
+    """Encode chunks of text by the texts `known`, or each by itself if they hold others."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     codes = pc.index_in(pa.chunked_array(chunks), value_set=known)
-    return [
-        chunk.dictionary_encode()
-        if code.null_count > chunk.null_count
-        else pa.DictionaryArray.from_arrays(code, known, safe=False)
-        for chunk, code in zip(chunks, codes.chunks)
-    ]
+    if codes.null_count > sum(chunk.null_count for chunk in chunks):
+        return [chunk.dictionary_encode() for chunk in chunks]
+    # The codes need not come in the same chunks as the texts.
+    return [pa.DictionaryArray.from_arrays(chunk, known, safe=False) for chunk in codes.chunks]
 
 
 def _piece_end(file: IO[bytes], start: int) -> int | None:

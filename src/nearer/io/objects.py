@@ -254,8 +254,8 @@ def _from_numbers(
         index = np.stack([np.searchsorted(values, column) for column in numbers], axis=1).astype(np.int32)
     if lowest == 0 and len(values) == highest + 1:
         return Objects(index, None, len(values), notes, "")
-    span = f"{lowest} to {highest}" + ("" if len(values) == size else ", with gaps")
-    told_how = f"the numbers {span}, are names of objects (not 0 to n - 1; see index_base, n_objects)"
+    span = f"{lowest} to {highest}" + ("" if len(values) == size else " (with gaps)")
+    told_how = f"the numbers {span} are names of objects (not 0 to n - 1; see index_base, n_objects)"
     return Objects(index, values.astype(str), len(values), notes, told_how)
 
 

@@ -110,6 +110,8 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     text, encoding = decode_head(path, head, whole, encoding)
     if not text.strip():
         raise FileFormatError(f"{path}: is empty")
+    if text.startswith("#"):  # as numpy.savetxt writes a header
+        text = text[1:].lstrip(" \t")
     delimiter = _CALLED.get(delimiter, delimiter) if delimiter else _find_delimiter(path, text)
     if delimiter != WHITESPACE and len(delimiter) != 1:
         raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
@@ -121,7 +123,6 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     only_cr = "\r" in text and "\n" not in text
     first, last, cells = rows[0]
     cells = [cell.strip() for cell in cells]
-    cells[0] = cells[0].removeprefix("#").lstrip()
     sample = [row[2] for row in rows[1:]]
     if header is None:
         header = is_header(cells) or _only_top_is_text(cells, sample)
