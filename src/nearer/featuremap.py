@@ -1,0 +1,178 @@
+"""`FeatureMap`: from features of an object to its place on the map, for objects that nobody has compared."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from nearer.comparisons.fields import as_generator
+
+__all__ = ["FeatureMap", "mean_squared_distance"]
+
+# Kernel entries held at once when mapping (128 MB).
+_CHUNK = 1 << 24
+# What cross-validation tries: widths around the default one, and penalties.
+_WIDTH_FACTORS = 2.0 ** np.arange(-4, 2)
+_ALPHAS = 10.0 ** np.arange(-3, 1)
+
+
+class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
+    """Regularised least squares with a radial basis function kernel, from features to places on a map.
+
+    ``place(x) = offset + sum over training objects t of a_t exp(-gamma |x - t|^2)``, with a penalty `alpha` on the
+    size of the solution; scikit-learn's `KernelRidge` does the work. Features on very different scales should be
+    standardised first, for instance in a pipeline.
+
+    Parameters
+    ----------
+    gamma : float, "cv" or None, default None
+        Inverse width of the kernel. None: 1 / mean squared distance of the training objects, as in the paper. "cv":
+        chosen by cross-validation over objects.
+    alpha : float or "cv", default 0.1
+        Penalty; larger is smoother. "cv": chosen by cross-validation over objects.
+    cv : int, default 5
+        Folds of the cross-validation.
+    random_state : int, Generator, RandomState or None
+        Of the folds.
+    n_jobs : int or None
+        Processes of the cross-validation, as in scikit-learn.
+
+    Attributes
+    ----------
+    gamma_, alpha_ : float
+        Values used.
+    offset_ : ndarray (n_components,)
+        Mean place of the training objects, towards which the map falls off far from all of them.
+    objects_ : ndarray (n_train,) of int
+        Rows of the training features that had a place.
+    cv_results_ : dict or None
+        Table of the cross-validation, as in scikit-learn.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, if the training features had names
+    """
+
+    def __init__(
+        self,
+        gamma: Any = None,
+        alpha: Any = 0.1,
+        *,
+        cv: int = 5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.gamma = gamma
+        self.alpha = alpha
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> FeatureMap:
+        """Learn the map.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame (n_objects, n_features)
+            Features, row by row those of the objects on the map.
+        y : array-like (n_objects, n_components), or a fitted estimator with `embedding_`
+            Places. Objects without a place (NaN) are left out, with a warning.
+        """
+        _check_parameter("gamma", self.gamma, ("cv", None))
+        _check_parameter("alpha", self.alpha, ("cv",))
+        features = validate_data(self, X, dtype=np.float64)
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None: give the places of the objects")
+        places = check_array(
+            getattr(y, "embedding_", y),
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite="allow-nan",
+            input_name="y",
+        )
+        self._one_column = places.ndim == 1
+        places = places.reshape(len(places), -1)
+        if len(places) != len(features):
+            raise ValueError(f"X has features of {len(features):,} objects, y has places of {len(places):,}")
+        known = np.isfinite(places).all(axis=1)
+        if not known.all():
+            if known.sum() < 2:
+                raise ValueError(
+                    f"Input y contains NaN: only {int(known.sum())} of {len(known):,} objects have a place"
+                )
+            warnings.warn(f"{int((~known).sum()):,} of {len(known):,} objects have no place: left out", stacklevel=2)
+        features, places = features[known], places[known]
+        self.objects_ = np.flatnonzero(known)
+        self.offset_ = places.mean(axis=0)
+        default = 1.0 / (mean_squared_distance(features) or 1.0)
+        self.cv_results_: dict[str, Any] | None = None
+        if "cv" in (self.gamma, self.alpha):
+            self.gamma_, self.alpha_ = self._tuned(features, places - self.offset_, default)
+        else:
+            self.gamma_, self.alpha_ = float(default if self.gamma is None else self.gamma), float(self.alpha)
+        self.ridge_ = KernelRidge(kernel="rbf", gamma=self.gamma_, alpha=self.alpha_)
+        self.ridge_.fit(features, places - self.offset_)
+        return self
+
+    def _tuned(self, features: np.ndarray, places: np.ndarray, default: float) -> tuple[float, float]:
+        widths = default / _WIDTH_FACTORS if isinstance(self.gamma, str) else [self.gamma or default]
+        alphas = _ALPHAS if isinstance(self.alpha, str) else [self.alpha]
+        seed = int(as_generator(self.random_state).integers(2**31))
+        search = GridSearchCV(
+            KernelRidge(kernel="rbf"),
+            {"gamma": list(widths), "alpha": list(alphas)},
+            scoring="neg_mean_squared_error",
+            cv=KFold(self.cv, shuffle=True, random_state=seed),
+            n_jobs=self.n_jobs,
+            refit=False,
+        ).fit(features, places)
+        self.cv_results_ = search.cv_results_
+        return float(search.best_params_["gamma"]), float(search.best_params_["alpha"])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Places (m, n_components) of objects with features X (m, n_features).
+
+        Features must be as many as in the fit and, where both have names, have the same names in the same order.
+        """
+        check_is_fitted(self, "ridge_")
+        features = validate_data(self, X, dtype=np.float64, reset=False)
+        step = max(1, _CHUNK // len(self.objects_))
+        parts = [self.ridge_.predict(features[start : start + step]) for start in range(0, len(features), step)]
+        places = np.concatenate(parts) + self.offset_
+        return places[:, 0] if self._one_column else places
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The same as `predict`, always two-dimensional: places (m, n_components)."""
+        return self.predict(X).reshape(-1, len(self.offset_))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the coordinates: x1, x2, ..."""
+        check_is_fitted(self, "ridge_")
+        return np.array([f"x{c + 1}" for c in range(len(self.offset_))], dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def mean_squared_distance(X: np.ndarray) -> float:
+    """Mean squared distance of two different rows of X (n, k), without forming the n x n distances.
+
+    It is twice the sum of the variances of the columns; 0 for a single row.
+    """
+    return 2.0 * float(np.var(X, axis=0, ddof=1).sum()) if len(X) > 1 else 0.0
+
+
+def _check_parameter(name: str, value: Any, words: tuple[str | None, ...]) -> None:
+    if (value is None or isinstance(value, str)) and value in words:
+        return
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (number and 0 < float(value) < np.inf):
+        known = " or ".join(repr(word) for word in words)
+        raise ValueError(f"{name} must be a positive number or {known}, got {value!r}")
