@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .aliases import normalise
 from .columns import Column, Source, column_from_numpy
 from .errors import FileFormatError, counted, listed, shown
-from .roles import normalise
 
 _TRUE, _FALSE = {"true", "t", "yes"}, {"false", "f", "no"}
 _WORDS = (("a", "left", "first", "optiona"), ("b", "right", "second", "optionb"), ("c", "third", "optionc"))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .aliases import normalise, role_of
 from .columns import MemorySource
 from .errors import FileFormatError, listed
-from .roles import normalise, role_of
 
 # Where the comparisons themselves are usually kept, plainest name first.
 _MAIN = ("index", "triplets", "triplet", "quadruplets", "comparisons", "queries", "query", "questions", "data")

@@ -8,8 +8,9 @@ import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .aliases import role_of
 from .errors import FileFormatError, shown
-from .roles import FORMS, is_header, role_of
+from .roles import FORMS, is_header
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 200
