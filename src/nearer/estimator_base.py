@@ -16,12 +16,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons import Comparisons, as_comparisons
+from nearer.comparisons.combine import joined, renumbered
+from nearer.comparisons.fields import as_generator
 from nearer.losses import Loss, get_loss
 from nearer.metrics import comparison_accuracy, comparison_distances
 from nearer.objective import LocalObjective, resolve_jobs
-from nearer.placement import Placement, place_objects
+from nearer.placement import Placement, extended, filled, place_objects
 from nearer.solvers import Callback, Result, Solver, get_solver
-from nearer.starts import best_of_starts
+from nearer.starts import best_of_starts, keeping_start
 from nearer.streaming import StreamedObjective
 
 __all__ = ["BaseOrdinalEmbedding"]
@@ -99,7 +101,7 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
         resume : path-like, optional
             On a cluster: checkpoint to start from.
         """
-        solver = self._check_parameters()
+        solver = self._solver_of_fit()
         if client is not None or hasattr(X, "__dask_graph__"):
             return self._fit_on_cluster(X, y, sample_weight, solver, client, checkpoint, resume)
         if checkpoint is not None or resume is not None:
@@ -139,7 +141,7 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
             )
         _, further = self._on_map(X, y, sample_weight)
         self._refuse_nameless(further, "partial_fit")
-        comparisons = _joined(self.comparisons_, further)
+        comparisons = joined(self.comparisons_, further)
         if self.n_objects is not None and comparisons.n_objects > self.n_objects:
             raise ValueError(
                 f"partial_fit: the comparisons are over {comparisons.n_objects:,} objects, "
@@ -147,11 +149,12 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
             )
         _warn_unseen(comparisons.seen, comparisons.labels)
         shape = (comparisons.n_objects, int(self.n_components))
-        starts: list[Start] = [lambda rng: self._continued(further, shape, rng)]
+        loss = self.loss_  # that of the present map
+        starts: list[Start] = [lambda rng: extended(self.embedding_, further, loss, shape, rng, self.n_jobs)]
         if len(comparisons) >= 2 * self.n_comparisons_at_start_:
             starts += [lambda rng: rng.normal(size=shape)] * int(self.n_init)
             self.n_comparisons_at_start_ = len(comparisons)
-        self._solve(comparisons, solver, starts)
+        self._solve(comparisons, [keeping_start(solver), *[solver] * (len(starts) - 1)], starts)
         return self
 
     def place(self, X: Any, y: Any = None, sample_weight: Any = None, *, n_init: int = 8) -> Placement:
@@ -172,7 +175,7 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
         """
         embedding, comparisons = self._on_map(X, y, sample_weight)
         self._refuse_nameless(comparisons, "place")
-        rng = _generator(self.random_state)
+        rng = as_generator(self.random_state)
         return place_objects(embedding, comparisons, self.loss_, n_init=n_init, rng=rng, n_jobs=self.n_jobs)
 
     def save(
@@ -265,15 +268,21 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
             solver = replace(solver, max_seconds=self.max_seconds)
         return solver
 
-    def _solve(self, comparisons: Comparisons, solver: Solver, starts: list[Start]) -> None:
+    def _solver_of_fit(self) -> Solver:
+        """The solver for the starting points of `fit`."""
+        solver = self._check_parameters()
+        given = not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_"))
+        return keeping_start(solver) if given else solver
+
+    def _solve(self, comparisons: Comparisons, solver: Solver | list[Solver], starts: list[Start]) -> None:
         """Solve from every start and take over the best result."""
         loss = get_loss(self.loss, **(self.loss_params or {})).resolve(self.n_components)
         seen = np.flatnonzero(comparisons.seen)
         n_jobs = resolve_jobs(self.n_jobs)
         # Starts side by side use one thread each; a single start uses them all.
-        compact = comparisons if len(seen) == comparisons.n_objects else _renumbered(comparisons, seen)
+        compact = comparisons if len(seen) == comparisons.n_objects else renumbered(comparisons, seen)
         objective = LocalObjective(compact, loss, self.n_components, n_jobs if len(starts) == 1 else 1)
-        generators = _generator(self.random_state).spawn(len(starts))
+        generators = as_generator(self.random_state).spawn(len(starts))
         points = [start(rng)[seen] for start, rng in zip(starts, generators)]
         result = best_of_starts(objective, solver, points, generators, n_jobs, self.callbacks or (), self.verbose)
         self._take_over(result, loss, seen, comparisons.n_objects, comparisons.labels, comparisons.index.shape[1])
@@ -290,7 +299,7 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
         _warn_unseen(seen)
         objective = StreamedObjective(source, loss, self.n_components, len(seen), self.n_jobs)
         n_init = 1 if not isinstance(self.init, str) else int(self.n_init)
-        generators = _generator(self.random_state).spawn(n_init)
+        generators = as_generator(self.random_state).spawn(n_init)
         points = [self._starting_point(rng, (len(seen), int(self.n_components))) for rng in generators]
         # One start after the other: side by side they would read the file against each other.
         result = best_of_starts(objective, solver, points, generators, 1, self.callbacks or (), self.verbose)
@@ -315,7 +324,7 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
         solved = cluster.solve_on_cluster(
             X, y, sample_weight, client=client, solver=solver, loss=loss, n_components=int(self.n_components),
             n_objects=self.n_objects, starts=[self._starting_point] * n_init,
-            generators=_generator(self.random_state).spawn(n_init), callbacks=self.callbacks or (),
+            generators=as_generator(self.random_state).spawn(n_init), callbacks=self.callbacks or (),
             verbose=self.verbose, checkpoint=checkpoint, resume=resume,
         )  # fmt: skip
         self._take_over(solved.result, loss, solved.seen, solved.n_all, solved.labels, solved.n_columns)
@@ -355,18 +364,6 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
             X0[: len(known)] = np.where(np.isnan(known), X0[: len(known)], known)
         return X0
 
-    def _continued(self, further: Comparisons, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-        """The present map with new objects placed by the further comparisons; where those do not tell, at random."""
-        X0 = rng.normal(scale=np.nanstd(self.embedding_), size=shape)
-        known = self.embedding_
-        if np.isnan(known).any() or shape[0] > len(known):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # objects without a place start at random
-                if np.isnan(_filled(known, shape[0])[further.index]).any():
-                    known = place_objects(known, further, self.loss_, rng=rng, n_jobs=self.n_jobs).full_embedding
-        X0[: len(known)] = np.where(np.isnan(known), X0[: len(known)], known)
-        return X0
-
     def _on_map(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[np.ndarray, Comparisons]:
         """The map, with NaN rows for objects it has never heard of, and X as comparisons of its rows."""
         check_is_fitted(self, "embedding_")
@@ -375,7 +372,7 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
             if self.labels_ is None:
                 raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
             comparisons = comparisons.relabelled(self.labels_)
-        return _filled(self.embedding_, comparisons.n_objects), comparisons
+        return filled(self.embedding_, comparisons.n_objects), comparisons
 
     def _refuse_nameless(self, comparisons: Comparisons, what: str) -> None:
         if self.labels_ is not None and comparisons.labels is None and comparisons.n_objects > self.n_objects_:
@@ -395,34 +392,3 @@ def _warn_unseen(seen: np.ndarray, labels: np.ndarray | None = None) -> None:
             "their rows of embedding_ are NaN",
             stacklevel=3,
         )
-
-
-def _filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
-    """The map with rows of NaN for objects it does not have."""
-    missing = n_objects - len(embedding)
-    return embedding if missing <= 0 else np.pad(embedding, ((0, missing), (0, 0)), constant_values=np.nan)
-
-
-def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
-    """All comparisons, numbered and named as the further ones, equal rows merged; quadruplets if either has them."""
-    kinds = {earlier.kind, further.kind}
-    n_objects = max(earlier.n_objects, further.n_objects)
-    labels = earlier.labels if further.labels is None else further.labels
-    parts = [
-        Comparisons(part.index if len(kinds) == 1 else part.quadruplets(), n_objects, part.weights, labels)
-        for part in (earlier, further)
-    ]
-    return Comparisons.concat(parts).aggregate()
-
-
-def _renumbered(comparisons: Comparisons, seen: np.ndarray) -> Comparisons:
-    """The same comparisons over the seen objects alone."""
-    number = np.zeros(comparisons.n_objects, dtype=np.int32)
-    number[seen] = np.arange(len(seen), dtype=np.int32)
-    return Comparisons(number[comparisons.index], n_objects=len(seen), weights=comparisons.weights)
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):  # scikit-learn's convention
-        return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)

@@ -11,12 +11,13 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from nearer.comparisons import Comparisons
+from nearer.comparisons.combine import renumbered
 from nearer.losses import Loss
 from nearer.metrics import comparison_distances
 from nearer.objective import LocalObjective
 from nearer.solvers import LBFGS
 
-__all__ = ["Placement", "place_objects"]
+__all__ = ["Placement", "extended", "filled", "place_objects"]
 
 # What the pull to the centre costs an object at the rim of the map, in units of the loss of one comparison. It keeps
 # objects that were only ever said to be far from everything from flying away, and moves the others next to nothing.
@@ -130,8 +131,7 @@ def place_objects(
     if n_init < 1:
         raise ValueError(f"n_init: got {n_init}, expected at least 1")
     rng = np.random.default_rng(rng)
-    full = np.full((max(comparisons.n_objects, len(embedding)), embedding.shape[1]), np.nan)
-    full[: len(embedding)] = embedding
+    full = filled(embedding, comparisons.n_objects).copy()
     homeless = np.isnan(full).any(axis=1)
     if homeless.all():
         raise ValueError("place: no object of the map has a place")
@@ -173,6 +173,35 @@ def place_objects(
     )
 
 
+def filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
+    """The map with rows of NaN for objects it does not have."""
+    missing = n_objects - len(embedding)
+    return embedding if missing <= 0 else np.pad(embedding, ((0, missing), (0, 0)), constant_values=np.nan)
+
+
+def extended(
+    embedding: np.ndarray,
+    comparisons: Comparisons,
+    loss: Loss,
+    shape: tuple[int, int],
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """A starting point (n_objects, n_components) for more objects than the map has.
+
+    New objects go where the comparisons place them; where those do not tell, they start at random.
+    """
+    X = rng.normal(scale=np.nanstd(embedding), size=shape)
+    known = filled(embedding, shape[0])
+    if comparisons.weights is not None:
+        comparisons = comparisons[comparisons.weights > 0]
+    if np.isnan(known[comparisons.index]).any():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about objects without a place
+            known = place_objects(known, comparisons, loss, rng=rng, n_jobs=n_jobs).full_embedding
+    return np.where(np.isnan(known), X, known)
+
+
 def _groups(rows: Comparisons, new: np.ndarray, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The group of each new object (those joined by comparisons), and which groups are tied to the map.
 
@@ -211,15 +240,13 @@ def _solve(
 ) -> np.ndarray:
     """Places (len(objects), d); all groups are solved together, from starts that are chosen group by group."""
     involved = np.flatnonzero(rows.seen)
-    number = np.zeros(len(full), dtype=np.int32)
-    number[involved] = np.arange(len(involved), dtype=np.int32)
-    small = Comparisons(number[rows.index], n_objects=len(involved), weights=rows.weights)
+    small = renumbered(rows, involved)
     known = full[np.isfinite(full).all(axis=1)]
     centre = known.mean(axis=0)
     rim = max(float(np.max(np.sum((known - centre) ** 2, axis=1))), np.finfo(float).tiny)
     weight = len(rows) if rows.weights is None else float(rows.weights.sum())
     local = LocalObjective(small, loss, full.shape[1], n_jobs)
-    objective = _FreeRows(local, full[involved], number[objects], _PULL / (rim * weight), centre)
+    objective = _FreeRows(local, full[involved], np.searchsorted(involved, objects), _PULL / (rim * weight), centre)
     _, group = np.unique(group, return_inverse=True)
     row_group = _group_of_rows(rows, objects, group, len(full))
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from nearer.solvers import Callback, Result, Solver
+from nearer.solvers import Auto, Callback, Result, Solver
 from nearer.solvers.monitor import ProgressLines
 
-__all__ = ["best_of_starts", "in_threads"]
+__all__ = ["best_of_starts", "in_threads", "keeping_start"]
 
 
 def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
@@ -23,9 +24,14 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
         return list(pool.map(task, range(count)))
 
 
+def keeping_start(solver: Solver) -> Solver:
+    """The solver for a starting point worth keeping: without a stochastic first phase, which would scatter it."""
+    return replace(solver, warm_up=0.0, first_batch=math.inf) if isinstance(solver, Auto) else solver
+
+
 def best_of_starts(
     objective: Any,
-    solver: Solver,
+    solver: Solver | Sequence[Solver],
     starts: Sequence[np.ndarray],
     generators: Sequence[np.random.Generator],
     n_jobs: int = 1,
@@ -37,7 +43,7 @@ def best_of_starts(
     Parameters
     ----------
     objective : see `nearer.objective`
-    solver : Solver
+    solver : Solver, or one for each start
     starts : arrays (n, d)
     generators : one for each start, for everything random in its run
     n_jobs : starts run side by side
@@ -45,12 +51,14 @@ def best_of_starts(
     verbose : 1 shows progress about twice a second, 2 every epoch
     """
 
+    solvers = [solver] * len(starts) if isinstance(solver, Solver) else solver
+
     def run(number: int) -> Result:
         watching = list(callbacks)
         if verbose:
             prefix = "nearer" if len(starts) == 1 else f"nearer: start {number + 1} of {len(starts)}"
             watching.append(ProgressLines(objective, every=0.5 if verbose == 1 else 0.0, prefix=prefix))
-        return solver.solve(objective, starts[number], generators[number], watching)
+        return solvers[number].solve(objective, starts[number], generators[number], watching)
 
     results = in_threads(run, len(starts), n_jobs)
     return min(results, key=lambda result: math.inf if math.isnan(result.objective) else result.objective)
