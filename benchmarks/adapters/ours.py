@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import nearer
 from serve import serve
+
+import nearer
 
 
 def fit(loss, triplets, n_objects, n_components, seed):
