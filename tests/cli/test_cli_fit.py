@@ -1,0 +1,213 @@
+"""nearer fit: what it writes, says and refuses."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from nearer.comparisons import Comparisons
+from nearer.estimator import OrdinalEmbedding
+from nearer.io import read_comparisons, read_embedding, write_comparisons
+
+FILES = ["out", "out/embedding.csv", "out/model.nearer", "out/report.html", "out/summary.json"]
+QUICK = ("--cv", "0", "--starts", "2")
+
+
+def test_fit_writes_four_files_and_says_what_it_does(nearer, answers, tmp_path, tree):
+    called = nearer("fit", "answers.csv", "-d", 2, "--loss", "ste", "-o", "out")
+    assert called.code == 0
+    assert tree(tmp_path) == ["answers.csv", *FILES]
+    said = called.err.splitlines()
+    assert said[0] == "answers.csv: comma-separated, header anchor/near/far: 400 triplets over 12 objects"
+    assert said[1] == "fitting: 2 dimensions, loss ste, solver auto, 4 starts, seed 0"
+    assert "held-out answers (5-fold cross-validation" in called.out
+    assert called.out.endswith("wrote out/embedding.csv, out/model.nearer, out/summary.json, out/report.html\n")
+    report = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "nearer fit answers.csv -d 2 --loss ste -o out" in report
+
+
+def test_fit_is_the_library(nearer, answers, tmp_path):
+    assert nearer("fit", "answers.csv", "-o", "out", "-d", 3, "--seed", 7, *QUICK).code == 0
+    X, labels = read_embedding(tmp_path / "out/embedding.csv")
+    comparisons = read_comparisons(answers).comparisons
+    model = OrdinalEmbedding(3, n_init=2, random_state=7).fit(comparisons)
+    np.testing.assert_array_equal(X, model.embedding_)
+    assert labels.tolist() == comparisons.labels.tolist()
+    assert (tmp_path / "out/embedding.csv").read_text().startswith("label,x1,x2,x3\nobj00,")
+
+
+def test_model_file_can_be_loaded(nearer, answers, tmp_path):
+    import nearer as package
+
+    assert nearer("fit", "answers.csv", "-o", "out", "--loss", "ckl", "--delta", 0.1, *QUICK).code == 0
+    model = package.load(tmp_path / "out/model.nearer")
+    X, _ = read_embedding(tmp_path / "out/embedding.csv")
+    np.testing.assert_array_equal(model.embedding_, X)
+    assert model.loss_.delta == 0.1
+
+
+def test_json_is_the_summary(nearer, answers, tmp_path):
+    called = nearer("fit", "answers.csv", "-o", "out", "--cv", 3, "--starts", 1, "--json", "--quiet")
+    assert called.code == 0
+    assert called.err == ""
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert called.json == summary
+    assert summary["command"] == "nearer fit answers.csv -o out --cv 3 --starts 1 --json --quiet"
+    assert summary["interrupted"] is False
+    assert summary["loss"] == {"name": "tste", "alpha": 1.0}
+    assert summary["input"]["n_comparisons"] == 400
+    folds = summary["cross_validation"]["fold_accuracy"]
+    assert len(folds) == 3
+    assert summary["cross_validation"]["accuracy"] == pytest.approx(np.mean(folds))
+    assert summary["cross_validation"]["standard_error"] == pytest.approx(np.std(folds, ddof=1) / np.sqrt(3))
+    model = OrdinalEmbedding(2, random_state=0).fit(read_comparisons(answers).comparisons)
+    assert summary["training_accuracy"] == model.score(read_comparisons(answers).comparisons)
+
+
+def test_quiet_says_nothing(nearer, answers):
+    called = nearer("fit", "answers.csv", "-o", "out", "-q", *QUICK)
+    assert (called.code, called.out, called.err) == (0, "", "")
+
+
+def test_fit_refuses_to_overwrite_before_it_computes(nearer, answers, tmp_path, tree):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/summary.json").write_text("mine")
+    called = nearer("fit", "answers.csv", "-o", "out", *QUICK)
+    assert called.code == 2
+    assert called.err == "nearer fit: out: holds summary.json already; use --force to replace\n"
+    assert (tmp_path / "out/summary.json").read_text() == "mine"
+    assert nearer("fit", "answers.csv", "-o", "out", "--force", *QUICK).code == 0
+    assert tree(tmp_path) == ["answers.csv", *FILES]
+
+
+def test_studies_reach_summary_and_report(nearer, answers, tmp_path):
+    groups = "\n".join(["label,group", *(f"obj{i:02d},{'even' if i % 2 == 0 else 'odd'}" for i in range(12))])
+    (tmp_path / "groups.csv").write_text(groups)
+    called = nearer(
+        "fit", "answers.csv", "-o", "out", "--starts", 1, "--cv", 2, "--try-dims", "1-2", "--learning-curve",
+        "--bootstrap", 3, "--groups", "groups.csv", "--title", "Twelve <things>",
+    )  # fmt: skip
+    assert called.code == 0
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["dimensions"]["n_components"] == [1, 2]
+    assert summary["bootstrap"]["n_resamples"] == 3
+    assert len(summary["learning_curve"]["accuracy"]) == 7
+    report = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "Twelve &lt;things&gt;" in report
+    assert "How many dimensions?" in report
+    assert "Would more answers help?" in report
+
+
+def test_a_study_that_cannot_be_made_does_not_lose_the_map(nearer, tmp_path, tree):
+    (tmp_path / "few.csv").write_text("anchor,near,far\na,b,c\nb,a,c\nc,b,a\n")
+    called = nearer("fit", "few.csv", "-o", "out", "--cv", 20, "--starts", 1)
+    assert called.code == 0
+    assert "nearer fit: warning: cross-validation left out: " in called.err
+    assert tree(tmp_path) == ["few.csv", *FILES]
+    silent = nearer("fit", "few.csv", "-o", "out", "--starts", 1, "--force")
+    assert "no cross-validation for 3 comparisons unless asked for: --cv 5" in silent.err
+
+
+def test_objects_in_no_comparison_are_told(nearer, tmp_path, points):
+    made = Comparisons.from_points(points, 200, random_state=0)
+    write_comparisons(tmp_path / "n.npz", Comparisons(made.index, 14))
+    called = nearer("fit", "n.npz", "-o", "out", *QUICK)
+    assert called.code == 0
+    assert "nearer fit: warning: 2 of 14 objects occur in no comparison (first: 12)" in called.err
+    assert (tmp_path / "out/embedding.csv").read_text().endswith("12,,\n13,,\n")
+
+
+def test_hostile_labels_stay_text(nearer, tmp_path, points):
+    labels = [f"label {i}" for i in range(12)]
+    labels[:6] = ["<script>alert(1)</script>", '"', "two\nlines", "🎈", "שלום", "=1+1"]
+    labels[6:8] = ["\x1b[2J", "-x"]
+    write_comparisons(tmp_path / "evil.csv", Comparisons.from_points(points, 300, random_state=0, labels=labels))
+    called = nearer("fit", "evil.csv", "-o", "out", *QUICK)
+    assert called.code == 0
+    assert "\x1b" not in called.out + called.err
+    _, read = read_embedding(tmp_path / "out/embedding.csv")
+    assert set(read.tolist()) == set(labels)
+    text = (tmp_path / "out/embedding.csv").read_text(encoding="utf-8")
+    assert "\n'=1+1," in text
+    assert "\n'-x," in text
+    assert "<script>alert(1)" not in (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    again = nearer("score", "out", "evil.csv", "--json")
+    assert again.json["n_comparisons"] == 300
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("empty.csv", b"", "empty.csv: is empty"),
+        ("head.csv", b"anchor,near,far\n", "head.csv"),
+        ("typo.csv", b"anchr,near,far\na,b,c\n", "typo.csv"),
+        ("short.csv", b"anchor,near,far\na,b\n", "short.csv, line 2"),
+        ("binary.csv", bytes(range(256)) * 40, "binary.csv"),
+        ("bad.npy", b"\x93NUMPY nonsense", "bad.npy"),
+        ("bad.parquet", b"PAR1 nonsense", "bad.parquet"),
+        ("bad.json", b"{", "bad.json"),
+        ("self.csv", b"anchor,near,far\na,a,b\n", "self.csv"),
+    ],
+)
+def test_bad_files_are_one_line_and_write_nothing(nearer, tmp_path, tree, name, content, told):
+    (tmp_path / name).write_bytes(content)
+    called = nearer("fit", name, "-o", "out")
+    assert called.code == 2
+    assert called.err.startswith("nearer fit: " + told)
+    assert called.err.count("\n") == 1
+    assert "Traceback" not in called.err
+    assert called.out == ""
+    assert tree(tmp_path) == [name]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--loss", "ste", "--alpha", "2"), "alpha"),
+        (("--alpha", "-1"), "alpha"),
+        (("--solver", "convex", "--loss", "tste"), "convex"),
+        (("--cv", "1"), "expected at least 2 folds"),
+        (("-d", "0"), "-d"),
+        (("--images", "nowhere"), "--images"),
+        (("--groups", "nowhere.csv"), "nowhere.csv: no such file"),
+        (("--cluster", "host:1"), "cluster: got 'host:1', expected"),
+        (("--columns", "anchor=q"), "answers.csv"),
+        (("--try-dims", "3-1"), "expected dimensions such as 1-6"),
+    ],
+)
+def test_bad_options_write_nothing(nearer, answers, tmp_path, tree, options, told):
+    called = nearer("fit", "answers.csv", "-o", "out", *options)
+    assert called.code == 2
+    assert told in called.err
+    assert "Traceback" not in called.err
+    assert tree(tmp_path) == ["answers.csv"]
+
+
+def test_an_error_while_writing_leaves_nothing(nearer, answers, tmp_path, tree, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device", "report.html")
+
+    monkeypatch.setattr("nearer.report.build_report", full)
+    called = nearer("fit", "answers.csv", "-o", "out", *QUICK)
+    assert called.code == 2
+    assert called.err.splitlines()[-1] == "nearer fit: report.html: No space left on device"
+    assert tree(tmp_path) == ["answers.csv"]
+
+
+@pytest.mark.slow
+def test_fit_on_a_cluster_of_two_workers(nearer, answers, tmp_path):
+    pytest.importorskip("distributed")
+    assert nearer("convert", "answers.csv", "answers.parquet").code == 0
+    local = nearer("fit", "answers.csv", "-o", "a", "--solver", "lbfgs", "--cluster", "local:2", "--json", *QUICK)
+    assert local.code == 0, local.err
+    remote = nearer("fit", "answers.parquet", "-o", "b", "--solver", "lbfgs", "--cluster", "local:2", "--json",
+                    "--starts", 2)  # fmt: skip
+    assert remote.code == 0, remote.err
+    assert "read by the workers" in remote.err
+    assert remote.json["result"]["objective"] == pytest.approx(local.json["result"]["objective"], rel=1e-6)
+    assert remote.json["training_accuracy"] == pytest.approx(local.json["training_accuracy"])
+    refused = nearer("fit", "answers.parquet", "-o", "c", "--cluster", "local:2", "--cv", 5)
+    assert refused.code == 2
+    assert "need the answers" in refused.err

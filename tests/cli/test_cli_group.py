@@ -1,0 +1,203 @@
+"""The group: help without the library, names, errors in one line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import click
+import pytest
+
+import nearer as package
+from nearer.cli import COMMANDS, cli
+from nearer.cli._options import FORMATS, KINDS, LOSSES, SOLVERS
+from nearer.cli._say import as_options, explain, plain, visible
+
+HEAVY = ("numpy", "numba", "scipy", "sklearn", "pyarrow", "matplotlib", "dask", "rich")
+
+
+def _heavy_after(*args):
+    """Names of heavy modules that a call of the command line has imported."""
+    code = (
+        "import sys\n"
+        "from nearer.cli import main\n"
+        f"try:\n    main({list(args)!r})\nexcept SystemExit as end:\n    assert end.code == 0, end.code\n"
+        f"print('HEAVY', [name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.rsplit("HEAVY", 1)[1].strip(), done.stdout
+
+
+def test_help_lists_every_command_and_imports_nothing_heavy():
+    heavy, text = _heavy_after("--help")
+    assert heavy == "[]"
+    for name, told in COMMANDS.items():
+        assert f"  {name} " in text
+        assert told in text
+
+
+def test_help_of_each_command_imports_nothing_heavy():
+    # One process for all: each command is loaded by its own --help.
+    names = sorted(COMMANDS)
+    code = (
+        "import sys\n"
+        "from nearer.cli import main\n"
+        f"for name in {names!r}:\n"
+        "    try:\n        main([name, '--help'])\n"
+        "    except SystemExit as end:\n        assert end.code == 0, (name, end.code)\n"
+        f"    assert not [m for m in {HEAVY!r} if m in sys.modules], (name, [m for m in {HEAVY!r} if m in sys.modules])\n"
+    )
+    subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_each_command_has_a_worked_example(nearer, name):
+    called = nearer(name, "--help")
+    assert called.code == 0
+    assert f"  nearer {name}" in called.out.split("Example", 1)[1]
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"completion", "reproduce"}))
+def test_each_command_speaks_to_machines_and_keeps_quiet(nearer, name):
+    text = nearer(name, "--help").out
+    assert "--json" in text
+    assert "--quiet" in text
+
+
+def test_files_of_commands_and_table_agree():
+    from pathlib import Path
+
+    folder = Path(package.__file__).parent / "cli"
+    files = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
+    assert files == set(COMMANDS)
+
+
+def test_choices_are_those_of_the_library():
+    from nearer.io.read import FORMATS as READABLE
+    from nearer.io.roles import FORMS
+    from nearer.losses import get_loss, loss_names
+    from nearer.solvers import solver_names
+
+    assert set(SOLVERS) == set(solver_names())
+    assert {get_loss(name).name for name in LOSSES} == {get_loss(name).name for name in loss_names()}
+    assert set(READABLE) <= set(FORMATS)
+    assert {form.kind for form in FORMS} == set(KINDS)
+
+
+def test_version(nearer):
+    assert nearer("--version").out == f"nearer {package.__version__}\n"
+
+
+def test_unknown_command_is_answered_with_the_likely_one(nearer):
+    called = nearer("chekc", "x.csv")
+    assert called.code == 2
+    assert "no such command 'chekc'; did you mean 'check'?" in called.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(nearer, shell):
+    called = nearer("completion", shell)
+    assert called.code == 0
+    assert f"_NEARER_COMPLETE={shell}_complete" in called.out
+
+
+def test_completion_completes_options():
+    from click.shell_completion import ShellComplete
+
+    items = ShellComplete(cli, {}, "nearer", "_NEARER_COMPLETE").get_completions(["fit", "--loss"], "t")
+    assert [item.value for item in items] == ["tste"]
+
+
+def test_errors_are_one_line_with_code_2(nearer, tmp_path):
+    called = nearer("check", "nowhere.csv")
+    assert called.code == 2
+    assert called.err == "nearer check: nowhere.csv: no such file\n"
+    assert called.out == ""
+
+
+def test_debug_shows_where_an_error_arises(nearer):
+    from nearer.io import FileFormatError
+
+    assert isinstance(nearer("check", "nowhere.csv", "--debug").exception, FileFormatError)
+
+
+def test_interrupt_outside_a_fit_gives_130(nearer, monkeypatch, answers):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nearer.io.read_comparisons", interrupted)
+    called = nearer("check", "answers.csv")
+    assert called.code == 130
+    assert called.err == "nearer check: interrupted; nothing more was written\n"
+
+
+def test_broken_pipe_is_no_traceback(answers):
+    command = [sys.executable, "-m", "nearer.cli", "check", str(answers), "--quiet"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()  # long before anything is written
+        told = process.stderr.read()
+    assert told == ""
+    assert process.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("say format='jsonl'", "say --format jsonl"),
+        ("pass force=True to replace it", "pass --force to replace it"),
+        ("e.g. columns={'anchor': 'head', 'near': 'winner'}", "e.g. --columns anchor=head,near=winner"),
+        ("e.g. columns='anchor,a,b'", "e.g. --columns anchor,a,b"),
+        ("say encoding=", "say --encoding"),
+        ("then say index_base=1", "then say --index-base 1"),
+        ("n_objects=5 is for", "--objects 5 is for"),
+        ("(see index_base, n_objects)", "(see --index-base, --objects)"),
+        ("a file named x=y stays", "a file named x=y stays"),
+    ],
+)
+def test_hints_name_options(text, expected):
+    assert as_options(text) == expected
+
+
+def test_explain_names_the_file_of_a_system_error():
+    assert explain(PermissionError(13, "Permission denied", "out")) == "out: Permission denied"
+    assert explain(MemoryError()) == "not enough memory"
+    assert explain(ValueError()) == "ValueError"
+
+
+def test_visible_spells_out_what_could_command_a_terminal():
+    assert visible("a\x1b[31mred\u202eder") == "a\\x1b[31mred\\u202eder"
+    assert visible("שלום 🎈\n\tx") == "שלום 🎈\n\tx"
+
+
+def test_plain_is_json():
+    import numpy as np
+
+    values = plain({"a": np.float64(1.5), "b": np.array([1.0, np.nan]), 3: (np.int32(4), None), "e": np.bool_(True)})
+    assert json.loads(json.dumps(values, allow_nan=False)) == {"a": 1.5, "b": [1.0, None], "3": [4, None], "e": True}
+
+
+def test_warnings_and_log_messages_are_lines_of_the_command_each_once(nearer, monkeypatch, answers):
+    import logging
+    import warnings
+
+    from nearer.comparisons import Comparisons
+
+    def check(self, n_components=None):
+        for _ in range(2):
+            warnings.warn("odd\x1b", stacklevel=2)
+            logging.getLogger("nearer.io").warning("%s: strange", "x")
+        raise ValueError("check: no more")
+
+    monkeypatch.setattr(Comparisons, "check", check)
+    called = nearer("check", "answers.csv", "--quiet")
+    assert called.code == 2
+    assert called.err.splitlines() == [
+        "nearer check: warning: odd\\x1b",
+        "nearer check: warning: x: strange",
+        "nearer check: no more",
+    ]
+
+
+def test_group_is_a_click_group():
+    assert isinstance(cli, click.Group)
