@@ -8,6 +8,7 @@ from pathlib import Path
 
 from experiments.tables import write_run
 from experiments.trials import Lab
+from nearer.datasets import load_music
 
 TITLES = {
     "table1": "Table 1: seconds and work until the training error is 0.15",
@@ -18,6 +19,21 @@ TITLES = {
     "music": "Music: test error on human judgements",
     "theory": "Theory: bounds on the step size and the rate",
 }
+
+
+def missing(name: str) -> str:
+    """Why an experiment cannot run here, in words; empty if it can."""
+    if name == "music":
+        try:
+            load_music()
+        except FileNotFoundError as error:
+            return str(error)
+    return ""
+
+
+def has_run(lab: Lab, name: str) -> bool:
+    """Whether there are tables of an experiment to draw."""
+    return (lab.results(name) / "run.json").is_file()
 
 
 def run(lab: Lab, name: str) -> None:

@@ -60,9 +60,7 @@ def tune(lab: Lab, loss_methods: list[tuple[str, str]], *, budget: int, starts: 
         mean training error over the budget. ``chosen_for`` says which point is best by the first (most starts, then
         least work: "target") and by the second ("curve"). Both count work, never time, so a seed decides them.
     """
-    points = [
-        (loss, method, s) for loss, method in loss_methods for s in grid(method, every if method in _COARSE else 1)
-    ]
+    points = [(*pair, s) for pair in loss_methods for s in grid(pair[1], 1 if pair[1] == "cvx" else every)]
     params = [
         {
             "loss": loss,
@@ -100,9 +98,6 @@ def tune(lab: Lab, loss_methods: list[tuple[str, str]], *, budget: int, starts: 
         by_target["chosen_for"] = "target"
         by_curve["chosen_for"] = "target and curve" if by_curve is by_target else "curve"
     return rows
-
-
-_COARSE = ("batch", "sgd", "svrg", "sbb0", "sbb")
 
 
 def chosen(rows: list[Row], purpose: str) -> dict[tuple[str, str], Settings]:

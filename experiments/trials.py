@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import multiprocessing
@@ -61,7 +62,8 @@ class Lab:
     ) -> list[dict[str, Any]]:
         """Results of `function` for each of `params`, in their order; trials that were done before are read.
 
-        A trial is known by its function and parameters, so these must say everything that its result depends on.
+        A trial is known by its function and parameters, which must say everything that its result depends on, and by
+        the code that computes it.
         Whoever runs a trial writes its file, whole or not at all: an interrupted run loses the trials under way.
 
         Parameters
@@ -125,10 +127,24 @@ class Lab:
 
 
 def _key(function: TrialFunction, params: Params) -> str:
-    """Name of a trial's file: readable start, then a digest of all that decides its result."""
-    text = json.dumps([function.__module__, function.__qualname__, nearer.__version__, params], sort_keys=True)
+    """Name of a trial's file: readable start, then a digest of all that decides its result, the code included."""
+    text = json.dumps([function.__module__, function.__qualname__, _code(), params], sort_keys=True)
     words = [str(params[name]) for name in ("loss", "method") if name in params]
     return "-".join([function.__name__, *words, hashlib.sha256(text.encode()).hexdigest()[:16]])
+
+
+@functools.cache
+def _code() -> str:
+    """Digest of the sources that compute, so that a trial of older code is not taken for one of this."""
+    digest = hashlib.sha256()
+    package, here = Path(nearer.__file__).parent, Path(__file__).parent
+    folders = [package / name for name in ("comparisons", "datasets", "metrics", "solvers")]
+    files = [package / f"{name}.py" for name in ("featuremap", "kernels", "losses", "objective")]
+    files += [file for folder in folders for file in folder.glob("*.py")]
+    files += [here / f"{name}.py" for name in ("methods", "synthetic", "watch")] + list(here.glob("*/run.py"))
+    for file in sorted(files):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def _run(function: TrialFunction, params: Params, shard: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -27,9 +28,9 @@ class Watched:
     """An objective that counts gradients and cuts stochastic passes where somebody wants to look.
 
     An epoch of SVRG costs N + 2 m gradients, one of SGD or of batch descent N. Were the error checked at the ends of
-    epochs only, SVRG would be charged for up to 3 N gradients that it did not need. So a stochastic pass is cut whenever
-    the count reaches a multiple of `every`, and `look` sees the point there. A batch method has nothing to show between
-    two full gradients; points at the ends of epochs come by `show`, a solver callback.
+    epochs only, SVRG would be charged for up to 3 N gradients that it did not need. So a stochastic pass is cut
+    whenever the count reaches a multiple of `every`, and `look` sees the point there. A batch method has nothing to
+    show between two full gradients; points at the ends of epochs come by `show`, a solver callback.
     """
 
     def __init__(self, objective: LocalObjective, look: Look, every: int):
@@ -129,10 +130,8 @@ def follow(
             if watched.aside(lambda: look(points_from_gram(K, objective.n_components), work)):  # noqa: B023
                 break
     else:
-        try:
+        with contextlib.suppress(Enough):
             solver.solve(watched, X0, np.random.default_rng(seed), callbacks=[watched.show])
-        except Enough:
-            pass
     return time.perf_counter() - start - watched.paused
 
 

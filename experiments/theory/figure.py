@@ -32,7 +32,9 @@ def _draw_rate(folder: Path, curves: list[Row]) -> list[Path]:
             T = np.array([row["inner_steps"] for row in mine], dtype=float)
             value = [row["mean_squared_gradient"] for row in mine]
             ax.plot(T, value, color=PALETTE[k], label=f"ε = {epsilon:g}")
-        ax.plot(T, 2 * value[0] * T[0] / T, "--", color="black", linewidth=1, label="slope of C / T")
+        late = where(curves, loss=loss, epsilon=epsilons[0])[-1]["mean_squared_gradient"]
+        tail = T[-1] / 10 <= T
+        ax.plot(T[tail], 0.7 * late * T[-1] / T[tail], "--", color="black", linewidth=1, label="C / T")
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set(title=_NAMES[loss], xlabel="Inner steps T")

@@ -1,0 +1,324 @@
+"""Write the figures of all tables, and the verdicts, into the page on the reproduction."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from experiments.methods import EXTRAS, LOSSES, METHODS
+from experiments.registry import TITLES
+from experiments.table2.config import TITLES as DATASETS
+from experiments.tables import PAPER, Row, read_csv, where
+from experiments.trials import Lab
+from experiments.verdicts import judge_all
+from nearer.io.atomic import atomic_write
+
+FIGURES = {
+    "table1": ("table1", "tuning", "scaling"),
+    "fig1": ("fig1",),
+    "fig2": ("fig2", "fig2_authors"),
+    "table2": ("table2",),
+    "fig3": ("fig3",),
+    "music": ("music",),
+    "theory": ("bounds", "rate"),
+}
+_MARKERS = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
+_NAMES = {k: v.replace("$", "") for k, v in {**METHODS, **EXTRAS, "raw": "raw features"}.items()}
+
+
+def write(lab: Lab, root: Path, wall_seconds: float | None) -> Path:
+    """Fill the page from the tables; returns the file written.
+
+    The committed results go to ``docs/reproduction.md``, those of any other folder to a page in that folder.
+    """
+    template = root / "docs" / "reproduction.md"
+    committed = lab.out.resolve() == (root / "experiments").resolve()
+    if wall_seconds is not None:
+        with atomic_write(lab.out / "all.json", force=True, mode="w") as file:
+            json.dump({"wall_seconds": wall_seconds, "jobs": lab.jobs, "quick": lab.quick}, file)
+    image = _copied_to(root / "docs" / "reproduction") if committed else _in_place
+    text = fill(template.read_text(encoding="utf-8"), blocks(lab, image))
+    target = template if committed else lab.out / "reproduction.md"
+    with atomic_write(target, force=True, mode="w") as file:
+        file.write(text)
+    return target
+
+
+def fill(text: str, content: dict[str, str]) -> str:
+    """Replace what stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``."""
+    names = [name for _, name, _ in _MARKERS.findall(text)]
+    unknown = [name for name in names if name not in content]
+    absent = [name for name in content if name not in names]
+    if unknown or absent or len(set(names)) < len(names):
+        raise ValueError(f"page: markers {names} do not match the blocks {sorted(content)}")
+    return _MARKERS.sub(lambda found: f"{found[1]}{content[found[2]].strip()}\n{found[3]}", text)
+
+
+def blocks(lab: Lab, image: Callable[[Path, Path], str]) -> dict[str, str]:
+    """All generated parts of the page, by the name of their markers."""
+    out = {
+        "verdicts": _verdicts(lab),
+        "run": _or_not_run(_run_block, lab),
+        "speed": _or_not_run(_speed, lab),
+        "table1": _or_not_run(_table1, lab),
+        "chosen": _or_not_run(_chosen, lab),
+        "fig1": _or_not_run(_fig1, lab),
+        "fig2": _or_not_run(_fig2, lab),
+        "table2": _or_not_run(_table2, lab),
+        "music": _or_not_run(_music, lab),
+        "theory": _or_not_run(_theory, lab),
+    }
+    for name, figures in FIGURES.items():
+        folder = lab.results(name)
+        found = [folder / f"{figure}.png" for figure in figures]
+        lines = [f"![{TITLES[name]} ({path.stem})]({image(path, lab.out)})" for path in found if path.is_file()]
+        out[f"{name}-figures"] = "\n\n".join(lines) or "(not run)"
+    return out
+
+
+def _copied_to(folder: Path) -> Callable[[Path, Path], str]:
+    def image(path: Path, _: Path) -> str:
+        folder.mkdir(exist_ok=True)
+        shutil.copyfile(path, folder / path.name)
+        return f"{folder.name}/{path.name}"
+
+    return image
+
+
+def _in_place(path: Path, out: Path) -> str:
+    return path.relative_to(out).as_posix()
+
+
+def _or_not_run(block: Callable[[Lab], str], lab: Lab) -> str:
+    try:
+        return block(lab)
+    except FileNotFoundError:
+        return "(not run)"
+
+
+def _markdown(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    lines = [list(header), ["---"] * len(list(header)), *(list(row) for row in rows)]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "-" if value is None else f"{value:.{digits}g}" if abs(value) < 1e-3 else f"{value:.{digits}f}"
+
+
+def _verdicts(lab: Lab) -> str:
+    found = judge_all(lambda name: lab.out / name / "results")
+    return _markdown(
+        ("", "claim", "verdict", "figures"), ((v.claim, v.text, f"**{v.verdict}**", v.figures) for v in found)
+    )
+
+
+def _run_block(lab: Lab) -> str:
+    records = {}
+    for name in TITLES:
+        path = lab.out / name / "results" / "run.json"
+        if path.is_file():
+            records[name] = json.loads(path.read_text(encoding="utf-8"))
+    if not records:
+        raise FileNotFoundError("run.json")
+    last = list(records.values())[-1]
+    versions = ", ".join(f"{name} {version}" for name, version in last["versions"].items())
+    machine = f"{last['machine']['processor']}, {last['machine']['cores']} cores, {last['machine']['system']}"
+    lines = [f"Machine: {machine}. Versions: {versions}."]
+    whole = lab.out / "all.json"
+    if whole.is_file():
+        record = json.loads(whole.read_text(encoding="utf-8"))
+        lines.append(f"The last `nearer reproduce all` took {record['wall_seconds'] / 60:.1f} minutes.")
+    table = _markdown(
+        ("experiment", "seed", "processes", "minutes", "minutes of trials", "trials read from an earlier run"),
+        (
+            (name, r["seed"], r["jobs"], f"{r['wall_seconds'] / 60:.1f}", f"{r['trial_seconds'] / 60:.1f}",
+             r["trials_read_from_an_earlier_run"])
+            for name, r in records.items()
+        ),
+    )  # fmt: skip
+    return " ".join(lines) + "\n\n" + table
+
+
+def _speed(lab: Lab) -> str:
+    """SVRG-SBB against the paper's times, and against the other stochastic methods by work."""
+    table, paper = read_csv(lab.out / "table1/results/table1.csv"), read_csv(PAPER / "table1.csv")
+    rows = []
+    for loss, title in LOSSES.items():
+        printed = where(paper, loss=loss, method="sbb")[0]["mean"]
+        for settings in ("tuned", "authors"):
+            mine = {row["method"]: row for row in where(table, loss=loss, settings=settings)}
+            seconds = mine["sbb"]["seconds_mean"]
+            rivals = {
+                m: mine[m]["work_mean"] for m in ("sgd", "svrg", "sbb0", "sbb") if mine[m]["work_mean"] is not None
+            }
+            quick = min(rivals, key=rivals.__getitem__)
+            others = {m: w for m, w in rivals.items() if m != "sgd"}
+            variance_reduced = min(others, key=others.__getitem__)
+            rows.append(
+                (
+                    title,
+                    settings,
+                    f"{1e3 * seconds:.2f}",
+                    f"{1e3 * printed:.0f}",
+                    f"{printed / seconds:.0f}",
+                    f"{rivals['sbb']:.2f}",
+                    f"{_NAMES[quick]}, {rivals[quick]:.2f}",
+                    f"{_NAMES[variance_reduced]}, {others[variance_reduced]:.2f}",
+                )
+            )
+    header = (
+        "loss", "settings", "SBB_ε here, ms", "SBB_ε in the paper, ms", "times faster", "work of SBB_ε",
+        "least work of a stochastic method", "least work of an SVRG",
+    )  # fmt: skip
+    return _markdown(header, rows)
+
+
+def _table1(lab: Lab) -> str:
+    table, paper = read_csv(lab.out / "table1/results/table1.csv"), read_csv(PAPER / "table1.csv")
+    rows = []
+    for loss, title in LOSSES.items():
+        for row in where(table, loss=loss):
+            printed = where(paper, loss=loss, method=row["method"])
+            seconds = [_milliseconds(row[f"seconds_{part}"]) for part in ("min", "mean", "max", "std")]
+            theirs = (
+                " / ".join(f"{1e3 * printed[0][part]:.0f}" for part in ("min", "mean", "max", "std"))
+                if printed
+                else "-"
+            )
+            work = " / ".join(_number(row[f"work_{part}"], 1) for part in ("min", "mean", "max", "std"))
+            reached = f"{row['reached']} of {row['starts']}"
+            rows.append((title, _NAMES[row["method"]], row["settings"], " / ".join(seconds), theirs, work, reached))
+    header = (
+        "loss", "method", "settings", "ms here: min / mean / max / std", "ms in the paper", "gradients / N", "reached",
+    )  # fmt: skip
+    return _markdown(header, rows)
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{1e3 * seconds:.2f}" if seconds < 0.1 else f"{1e3 * seconds:.0f}"
+
+
+def _chosen(lab: Lab) -> str:
+    rows = [row for row in read_csv(lab.out / "table1/results/tuning.csv") if row["chosen_for"]]
+    return _markdown(
+        ("loss", "method", "chosen for", "values", "gradients / N to 0.15", "mean training error over the budget"),
+        (
+            (LOSSES[r["loss"]], _NAMES[r["method"]], r["chosen_for"], _values(r["absolute"]), _number(r["work"], 1),
+             _number(r["mean_error"]))
+            for r in rows
+        ),
+    )  # fmt: skip
+
+
+def _values(settings: Row) -> str:
+    return ", ".join(
+        f"{name} {'measured' if value is None else format(value, 'g')}" for name, value in settings.items()
+    )
+
+
+def _fig1(lab: Lab) -> str:
+    rows = read_csv(lab.out / "fig1/results/summary.csv")
+    header = (
+        "rule",
+        "negative steps",
+        "jump in epochs 2-11: median, max",
+        "later: median, max",
+        "training error at the end",
+    )
+    names = {"bb": "BB", "sbb0": "SBB_0", "sbb": "SBB_0.005"}
+    return _markdown(
+        header,
+        (
+            (names[r["rule"]], f"{r['negative_steps']} of {r['steps']}",
+             f"{_number(r['early_jump_median'])}, {_number(r['early_jump_max'])}",
+             f"{_number(r['late_jump_median'])}, {_number(r['late_jump_max'])}", _number(r["median_error"]))
+            for r in rows
+        ),
+    )  # fmt: skip
+
+
+def _fig2(lab: Lab) -> str:
+    rows = read_csv(lab.out / "fig2/results/final.csv")
+    return _markdown(
+        ("loss", "method", "settings", "test error at the end: mean ± std", "training error"),
+        (
+            (LOSSES[r["loss"]], _NAMES[r["method"]], r["settings"],
+             _plus_minus(r, "test_error", 4), _number(r["train_error_mean"], 4))
+            for r in rows
+        ),
+    )  # fmt: skip
+
+
+def _table2(lab: Lab) -> str:
+    table, paper = read_csv(lab.out / "table2/results/table2.csv"), read_csv(PAPER / "table2.csv")
+    noises = sorted({row["noise"] for row in table})
+    parts = []
+    for dataset in dict.fromkeys(row["dataset"] for row in table):
+        rows = []
+        for loss, method in dict.fromkeys((r["loss"], r["method"]) for r in where(table, dataset=dataset)):
+            cells = [where(table, dataset=dataset, loss=loss, method=method, noise=noise)[0] for noise in noises]
+            theirs = [where(paper, loss=loss, method=method, noise=noise) for noise in noises]
+            rows.append(
+                (
+                    LOSSES.get(loss, ""),
+                    _NAMES[method],
+                    *(_plus_minus(cell, "map") for cell in cells),
+                    *(_plus_minus(cell, "precision_at_40") for cell in cells),
+                    " / ".join(f"{t[0]['map']:.3f}" for t in theirs if t) or "-",
+                    " / ".join(f"{t[0]['precision_at_40']:.3f}" for t in theirs if t) or "-",
+                    _number(cells[-1]["work_mean"], 0),
+                    _number(cells[-1]["seconds_mean"], 2),
+                )
+            )
+        percent = [f"{100 * noise:.0f} %" for noise in noises]
+        header = (
+            "loss", "method", *(f"MAP, {p}" for p in percent), *(f"P@40, {p}" for p in percent),
+            "paper on SUN397: MAP", "P@40", "gradients / N", "seconds",
+        )  # fmt: skip
+        parts.append(f"### {DATASETS[dataset]}\n\n" + _markdown(header, rows))
+    return "\n\n".join(parts)
+
+
+def _plus_minus(row: Row, measure: str, digits: int = 3) -> str:
+    spread = row[f"{measure}_std"]
+    return f"{row[f'{measure}_mean']:.{digits}f}" + ("" if spread is None else f" ± {spread:.{digits}f}")
+
+
+def _music(lab: Lab) -> str:
+    rows = read_csv(lab.out / "music/results/music.csv")
+    return _markdown(
+        ("loss", "method", "test error: mean ± std", "training error", "gradients / N", "seconds"),
+        (
+            (LOSSES[r["loss"]], _NAMES[r["method"]], _plus_minus(r, "test_error"),
+             _number(r["train_error_mean"]), _number(r["work_mean"], 0), _number(r["seconds_mean"], 2))
+            for r in rows
+        ),
+    )  # fmt: skip
+
+
+def _theory(lab: Lab) -> str:
+    folder = lab.out / "theory/results"
+    bounds, rates, demands = (read_csv(folder / f"{name}.csv") for name in ("bounds", "rates", "demands"))
+    first = _markdown(
+        ("loss", "ε", "L of F", "steps outside", "least step / lower bound", "largest / upper bound", "power of T"),
+        (
+            (b["loss"], f"{b['epsilon']:g}", _number(b["lipschitz"]), f"{b['below'] + b['above']} of {b['steps']}",
+             _number(b["smallest_to_lower_bound"], 2), _number(b["largest_to_upper_bound"], 4), _number(r["slope"], 2))
+            for b, r in zip(bounds, rates)
+        ),
+    )  # fmt: skip
+    second = _markdown(
+        ("loss", "ε from", "ε", "m used", "m asked, L of F", "m asked, L of single comparisons", "reached 0.15",
+         "epochs to it", "training error at the end"),
+        (
+            (d["loss"], d["case"], f"{d['epsilon']:.3g}", f"{d['m']:,}", f"{d['theorem_m']:,}",
+             f"{d['theorem_m_single']:.3g}", f"{d['reached']} of {d['starts']}", _number(d["epochs_to_target"], 1),
+             _number(d["error_at_end"]))
+            for d in demands
+        ),
+    )  # fmt: skip
+    return first + "\n\n" + second
