@@ -10,6 +10,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
     from nearer.estimator import CKL, GNMDS, SOE, STE, TSTE, OrdinalEmbedding
+    from nearer.featuremap import FeatureMap
+    from nearer.io.model import load
 
 # Loaded on first use: the command line must answer --help without waiting for compilers and solvers.
 _HOMES = {
@@ -20,9 +22,13 @@ _HOMES = {
     "STE": "nearer.estimator",
     "TSTE": "nearer.estimator",
     "SOE": "nearer.estimator",
+    "FeatureMap": "nearer.featuremap",
+    "load": "nearer.io.model",
 }
 
-__all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "Comparisons", "OrdinalEmbedding", "__version__"]
+__all__ = [
+    "CKL", "GNMDS", "SOE", "STE", "TSTE", "Comparisons", "FeatureMap", "OrdinalEmbedding", "__version__", "load",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
