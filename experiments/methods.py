@@ -20,8 +20,9 @@ Settings = dict[str, Any]
 
 LOSSES = {"hinge": "GNMDS", "ste": "STE", "tste": "t-STE"}
 METHODS = {"cvx": "cvx", "batch": "Batch", "sgd": "SGD", "svrg": "SVRG", "sbb0": "SVRG-SBB$_0$", "sbb": "SVRG-SBB$_ε$"}
-# Not in the paper: batch descent with Barzilai-Borwein steps and a line search, and this package's default.
-EXTRAS = {"batch-bb": "Batch, BB steps*", "auto": "auto*"}
+# Not in the paper: batch descent with Barzilai-Borwein steps and a line search, SVRG-SBB with the defaults of this
+# package, and the default solver of this package.
+EXTRAS = {"batch-bb": "Batch, BB steps*", "sbb-default": "SVRG-SBB$_ε$, defaults*", "auto": "auto*"}
 STOCHASTIC = ("sgd", "svrg", "sbb0", "sbb")
 
 # What the authors' scripts used on the synthetic data (n = 100, N = m = 10,000); those of Batch and cvx are unknown.
@@ -99,6 +100,8 @@ def make_solver(method: str, settings: Settings, n_objects: int, n_comparisons: 
         return GD(step=given["step"], **endless)
     if method == "batch-bb":
         return GD(**endless)
+    if method == "sbb-default":
+        return SVRG(step=SBB(), **endless)
     if method == "auto":
         return Auto(**endless)
     if method == "sgd":

@@ -22,6 +22,7 @@ _LOOKS = {
     "sbb0": (PALETTE[5], "-"),
     "sbb": (PALETTE[1], "-"),
     "batch-bb": (PALETTE[0], "--"),
+    "sbb-default": (PALETTE[1], "--"),
     "auto": (PALETTE[0], "-"),
     "raw": ("#6b7280", ":"),
     "bb": (PALETTE[0], "-"),

@@ -36,14 +36,18 @@ def features(dataset: str, path: str | None) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(found.features, dtype=float), found.labels
 
 
+def n_categories(dataset: str, path: str | None) -> int:
+    """Categories of the problem: as many as the paper has, or all if there are fewer."""
+    return min(CATEGORIES[dataset], len(np.unique(features(dataset, path)[1])))
+
+
 @functools.lru_cache(maxsize=2)
 def problem(
     dataset: str, path: str | None, n_train: int, n_test: int, n_triplets: int, noise: float, seed: int, draw: int
 ) -> RetrievalProblem:
     """One draw of the retrieval problem."""
     X, y = features(dataset, path)
-    n_classes = min(CATEGORIES[dataset], len(np.unique(y)))
-    sizes = {"n_classes": n_classes, "n_train": n_train, "n_test": n_test, "n_triplets": n_triplets}
+    sizes = {"n_classes": n_categories(dataset, path), "n_train": n_train, "n_test": n_test, "n_triplets": n_triplets}
     return retrieval_problem(X, y, **sizes, noise=noise, random_state=np.random.default_rng([seed, 4, draw]))
 
 
@@ -89,6 +93,7 @@ def tuning(lab: Lab, config: Config, dataset: str) -> list[Row]:
         for settings in grid(method, 4 if method == "cvx" else config.tuning_every)
     ]
     noises = config.tuning_noises
+    n_objects = config.n_train * n_categories(dataset, _path(lab, dataset))
     params = [
         _params(lab, config, dataset, loss, method, settings, noise, TUNING_DRAW)
         for noise in noises
@@ -102,7 +107,7 @@ def tuning(lab: Lab, config: Config, dataset: str) -> list[Row]:
             "loss": loss,
             "method": method,
             "settings": settings,
-            "absolute": absolute(method, settings, config.n_train * CATEGORIES[dataset], config.n_triplets),
+            "absolute": absolute(method, settings, n_objects, config.n_triplets),
             "map": float(np.mean([r["map"] for r in found])),
             "train_error": float(np.mean([r["train_error"] for r in found])),
             "chosen": False,
@@ -174,12 +179,16 @@ def summarise(runs: list[Row], config: Config) -> list[Row]:
     )
 
 
+def _path(lab: Lab, dataset: str) -> str | None:
+    return str(lab.sun) if dataset == "sun" else None
+
+
 def _params(
     lab: Lab, config: Config, dataset: str, loss: str, method: str, settings: Settings, noise: float, draw: int
 ) -> Params:
     return {
         "dataset": dataset,
-        "path": str(lab.sun) if dataset == "sun" else None,
+        "path": _path(lab, dataset),
         "loss": loss,
         "method": method,
         "settings": settings,
