@@ -1,0 +1,52 @@
+"""Comparisons under other labels, joined, or over fewer objects."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nearer.comparisons import Comparisons
+from nearer.comparisons.combine import joined, renumbered
+
+
+def test_relabelled_puts_given_labels_first_and_unknown_ones_after_them_sorted():
+    given = Comparisons([[0, 1, 2], [2, 0, 3]], labels=["d", "z", "a", "b"], weights=[1, 2])
+    new = given.relabelled(["a", "q", "z"])
+    assert new.labels.tolist() == ["a", "q", "z", "b", "d"]
+    assert new.labels[new.index].tolist() == [["d", "z", "a"], ["a", "d", "b"]]
+    assert new.weights.tolist() == [1, 2]
+    assert new.index.dtype == np.int32
+
+
+def test_relabelled_with_the_same_labels_changes_nothing():
+    given = Comparisons([[0, 1, 2]], labels=["c", "a", "b"])
+    assert given.relabelled(["c", "a", "b"]) == given
+
+
+def test_relabelled_without_labels_is_refused():
+    with pytest.raises(ValueError, match="no labels"):
+        Comparisons([[0, 1, 2]]).relabelled(["a"])
+
+
+def test_relabelled_refuses_a_label_that_occurs_twice():
+    with pytest.raises(ValueError, match="'a' occurs twice"):
+        Comparisons([[0, 1, 2]], labels=["a", "b", "c"]).relabelled(["a", "a"])
+
+
+def test_joined_merges_equal_rows_and_counts_them():
+    both = joined(Comparisons([[0, 1, 2], [0, 1, 2]]), Comparisons([[0, 1, 2], [3, 1, 2]], weights=[0.5, 2]))
+    assert both.index.tolist() == [[0, 1, 2], [3, 1, 2]]
+    assert both.weights.tolist() == [2.5, 2.0]
+    assert both.n_objects == 4
+
+
+def test_joined_makes_quadruplets_of_triplets_where_needed():
+    both = joined(Comparisons([[0, 1, 2]]), Comparisons([[0, 1, 3, 2]]))
+    assert both.kind == "quadruplets"
+    assert both.index.tolist() == [[0, 1, 0, 2], [0, 1, 3, 2]]
+
+
+def test_renumbered_keeps_rows_and_weights():
+    some = renumbered(Comparisons([[5, 2, 9]], n_objects=12, weights=[3]), np.array([2, 5, 9]))
+    assert some.index.tolist() == [[1, 0, 2]]
+    assert (some.n_objects, some.weights.tolist()) == (3, [3.0])
