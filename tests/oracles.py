@@ -156,3 +156,23 @@ def hessian(gradient_of, X, h=1e-5):
         E[at] = h
         H[:, column] = ((gradient_of(X + E) - gradient_of(X - E)) / (2 * h)).ravel()
     return 0.5 * (H + H.T)
+
+
+def adagrad(name, param, Q, weights, X, memory, step, draws):
+    """Point, memory (n,) of squared pulls and mean scaled loss after stochastic steps that adapt to each object."""
+    scale = shares(weights, len(Q))
+    X, memory, total = X.copy(), np.array(memory, float), 0.0
+    for p in draws:
+        i, j, l, k = Q[p]  # noqa: E741
+        f, a, b = terms(name, *squared_distances(X, [Q[p]]), param)
+        total += scale[p] * f[0]
+        near_pull = 2 * scale[p] * a[0] * (X[i] - X[j])
+        far_pull = 2 * scale[p] * b[0] * (X[l] - X[k])
+        for at, pull in ((i, near_pull), (j, near_pull), (l, far_pull), (k, far_pull)):
+            memory[at] += np.sum(pull**2)
+        new = X.copy()
+        for at, pull in ((i, near_pull), (j, -near_pull), (l, far_pull), (k, -far_pull)):
+            if memory[at] > 0:
+                new[at] -= step / np.sqrt(memory[at]) * pull
+        X = new
+    return X, memory, total / len(draws)

@@ -239,8 +239,10 @@ class LocalObjective:
 
     def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
         """The objective of `size` random comparisons, the data in memory."""
-        part = self.comparisons[rng.choice(self.n_comparisons, size, replace=False, shuffle=False)]
-        return LocalObjective(part, self.loss, self.n_components, self.n_jobs)
+        rows = rng.choice(self.n_comparisons, size, replace=False, shuffle=False)
+        if self._scale.size and not self._scale[rows].any():  # weights of zero only: nothing to learn from
+            rows = np.append(rows[1:], np.argmax(self._scale))
+        return LocalObjective(self.comparisons[rows], self.loss, self.n_components, self.n_jobs)
 
     def value_at_zero(self) -> float:
         """The objective of all points in one place: the natural unit of progress."""

@@ -258,7 +258,8 @@ class _Run:
             if self.solver.output == "best":
                 self.best_X = state.X.copy()
         if self.solver.output == "uniform" and epoch > 0 and self.output_rng.random() * epoch < 1.0:
-            self.drawn = (state.X.copy(), state.value) if state.sample is None else (state.sample.copy(), None)
+            known = state.value if state.sample is None and not state.provisional else None
+            self.drawn = (state.X if state.sample is None else state.sample).copy(), known
         answers = [bool(callback(row, state)) for callback in self.callbacks]  # every callback runs
         return any(answers)
 

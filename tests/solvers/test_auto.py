@@ -1,0 +1,143 @@
+"""The default solver: its adaptive passes, its batches, and what a run on parts of the data may claim."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import oracles
+from nearer import kernels
+from nearer.comparisons import Comparisons
+from nearer.objective import LocalObjective
+from nearer.solvers import LBFGS, Auto, Solver, SolverState
+from problems import FORMS, noisy_problem, random_problem
+
+LOSSES = oracles.LOSSES
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_adagrad_pass_matches_oracle(loss, form):
+    problem = random_problem(loss, form, seed=13)
+    memory = np.random.default_rng(0).random(9)
+    draws = kernels.draw_many(21, 5, 90, len(problem.Q))
+    expected = oracles.adagrad(*problem.oracle, problem.X, memory, 0.2, draws)
+    X, got_memory, mean = problem.objective.adagrad_pass(problem.X, memory, 0.2, 90, seed=21, first=5)
+    np.testing.assert_allclose(X, expected[0], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(got_memory, expected[1], rtol=1e-8)
+    assert mean == pytest.approx(expected[2], rel=1e-9)
+
+
+def test_adagrad_pass_may_be_cut_in_two():
+    problem = random_problem("tste", "weighted quadruplets")
+    objective, zero = problem.objective, np.zeros(9)
+    X, memory, mean = objective.adagrad_pass(problem.X, zero, 1.0, 100, seed=3)
+    half, half_memory, a = objective.adagrad_pass(problem.X, zero, 1.0, 37, seed=3)
+    again, again_memory, b = objective.adagrad_pass(half, half_memory, 1.0, 63, seed=3, first=37)
+    np.testing.assert_array_equal(again, X)
+    np.testing.assert_array_equal(again_memory, memory)
+    assert 0.37 * a + 0.63 * b == pytest.approx(mean)
+    assert (zero == 0).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_value_at_zero_is_the_objective_of_no_map(loss):
+    objective = random_problem(loss).objective
+    assert objective.value_at_zero() == objective.value(np.zeros((9, 3)))
+
+
+def test_subset_is_a_random_part_without_repeats():
+    problem = noisy_problem("ste", "weighted quadruplets", size=500)
+    part = problem.objective.subset(120, np.random.default_rng(0))
+    assert part.n_comparisons == 120
+    assert (part.n_objects, part.n_components, part.loss) == (15, 2, problem.objective.loss)
+    whole = {(*row, w) for row, w in zip(map(tuple, problem.Q), problem.weights)}
+    chosen = [(*row, w) for row, w in zip(map(tuple, part.comparisons.index), part.comparisons.weights)]
+    assert set(chosen) <= whole
+    assert len(set(chosen)) == 120
+
+
+def test_subset_of_mostly_weightless_comparisons():
+    problem = noisy_problem("ste", size=500)
+    weights = np.zeros(500)
+    weights[123] = 2.0
+    objective = LocalObjective(Comparisons(problem.Q, weights=weights), "ste", 2)
+    for seed in range(5):
+        part = objective.subset(20, np.random.default_rng(seed))
+        assert part.n_comparisons == 20
+        assert part.value(problem.X) == pytest.approx(objective.value(problem.X))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_result_is_about_all_comparisons(loss):
+    problem = noisy_problem(loss, "weighted triplets", size=3000)
+    solver = Auto(first_batch=2.0)  # several batches
+    result = solver.solve(problem.objective, np.random.default_rng(0).normal(size=problem.X.shape), 0)
+    assert result.converged
+    assert result.objective == pytest.approx(problem.objective.value(result.embedding), rel=1e-12)
+    assert (np.diff(result.history.column("n_gradients")) >= 0).all()
+    floor = LBFGS(tol=1e-8).solve(problem.objective, result.embedding).objective
+    assert result.objective <= floor + 0.01 * problem.objective.value_at_zero()
+
+
+@pytest.mark.parametrize("output", ["last", "best", "uniform"])
+@pytest.mark.parametrize("max_epochs", [1, 3])
+def test_a_run_stopped_among_the_batches_tells_the_objective_of_all(output, max_epochs):
+    problem = noisy_problem("ste", size=3000)
+    solver = Auto(first_batch=2.0, max_epochs=max_epochs, output=output)
+    result = solver.solve(problem.objective, problem.X, 0)
+    assert not result.converged
+    assert result.objective == pytest.approx(problem.objective.value(result.embedding), rel=1e-12)
+
+
+@dataclass
+class HalfBlind(Solver):
+    """Yields wonderful values of a part of the data, then honest ones."""
+
+    name = "half-blind"
+
+    def epochs(self, objective, X0, rng):
+        for _ in range(10):
+            yield SolverState(X0 + 1, 0.0, 0, grad_norm=0.0, provisional=True)
+        for t in range(3):
+            yield SolverState(X0 + 2 + t, 5.0 + t, 0)
+
+
+def test_values_of_a_part_neither_stop_a_run_nor_count_as_best():
+    problem = random_problem("ste")
+    result = HalfBlind(output="best", max_epochs=12, patience=2, tol=1e-3).solve(problem.objective, problem.X)
+    assert result.n_iter == 12
+    assert result.objective == 5.0
+    np.testing.assert_array_equal(result.embedding, problem.X + 2)
+
+
+def test_an_objective_without_parts_gets_plain_lbfgs():
+    problem = noisy_problem("ste")
+
+    class Plain:
+        n_objects, n_components, n_comparisons = 15, 2, 700
+
+        def value(self, X):
+            return problem.objective.value(X)
+
+        def value_and_gradient(self, X):
+            return problem.objective.value_and_gradient(X)
+
+    result = Auto().solve(Plain(), problem.X)
+    assert result.converged
+
+
+@pytest.mark.parametrize(
+    "changes", [{"warm_up": -1}, {"batch_tol": float("nan")}, {"step": 0}, {"first_batch": 0}, {"growth": 1.0}]
+)
+def test_bad_parameters_are_refused(changes):
+    problem = random_problem("ste")
+    with pytest.raises(ValueError, match=f"auto: {next(iter(changes))} must be a number >"):
+        Auto(**changes).solve(problem.objective, problem.X)
+
+
+def test_warm_up_zero_is_allowed():
+    problem = noisy_problem("ste")
+    assert Auto(warm_up=0.0).solve(problem.objective, problem.X).converged
