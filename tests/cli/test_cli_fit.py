@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import numpy as np
@@ -80,6 +81,11 @@ def test_fit_refuses_to_overwrite_before_it_computes(nearer, answers, tmp_path, 
     assert (tmp_path / "out/summary.json").read_text() == "mine"
     assert nearer("fit", "answers.csv", "-o", "out", "--force", *QUICK).code == 0
     assert tree(tmp_path) == ["answers.csv", *FILES]
+
+
+def test_the_current_folder_may_be_the_target(nearer, answers, tmp_path, tree):
+    assert nearer("fit", "answers.csv", "-o", ".", *QUICK).code == 0
+    assert tree(tmp_path) == ["answers.csv", *(name.removeprefix("out/") for name in FILES[1:])]
 
 
 def test_studies_reach_summary_and_report(nearer, answers, tmp_path):
@@ -197,17 +203,33 @@ def test_an_error_while_writing_leaves_nothing(nearer, answers, tmp_path, tree, 
 
 
 @pytest.mark.slow
-def test_fit_on_a_cluster_of_two_workers(nearer, answers, tmp_path):
+def test_fit_on_a_cluster(nearer, answers):
     pytest.importorskip("distributed")
+    from nearer.distributed import connect
+
     assert nearer("convert", "answers.csv", "answers.parquet").code == 0
-    local = nearer("fit", "answers.csv", "-o", "a", "--solver", "lbfgs", "--cluster", "local:2", "--json", *QUICK)
-    assert local.code == 0, local.err
-    remote = nearer("fit", "answers.parquet", "-o", "b", "--solver", "lbfgs", "--cluster", "local:2", "--json",
-                    "--starts", 2)  # fmt: skip
-    assert remote.code == 0, remote.err
-    assert "read by the workers" in remote.err
-    assert remote.json["result"]["objective"] == pytest.approx(local.json["result"]["objective"], rel=1e-6)
-    assert remote.json["training_accuracy"] == pytest.approx(local.json["training_accuracy"])
-    refused = nearer("fit", "answers.parquet", "-o", "c", "--cluster", "local:2", "--cv", 5)
+    options = ("--solver", "lbfgs", "--starts", 1, "--json")
+    here = nearer("fit", "answers.csv", "-o", "a", "--cv", 0, *options)
+    with connect("local:1") as client:
+        address = ("--cluster", client.scheduler.address)
+        handed_over = nearer("fit", "answers.csv", "-o", "b", "--cv", 0, *options, *address)
+        read_there = nearer("fit", "answers.parquet", "-o", "c", *options, *address)
+    refused = nearer("fit", "answers.parquet", "-o", "d", "--cluster", "local:1", "--cv", 5)
+    assert "Parquet files, read by the workers" in read_there.err
+    for called in (handed_over, read_there):
+        assert called.code == 0, called.err
+        assert called.json["result"]["objective"] == pytest.approx(here.json["result"]["objective"], rel=1e-6)
+        assert called.json["training_accuracy"] == pytest.approx(here.json["training_accuracy"])
     assert refused.code == 2
     assert "need the answers" in refused.err
+
+
+def test_a_cluster_that_does_not_answer(nearer, answers, tmp_path, tree, monkeypatch):
+    pytest.importorskip("distributed")
+    from nearer import distributed
+
+    monkeypatch.setattr(distributed, "connect", functools.partial(distributed.connect, timeout=0.5))
+    called = nearer("fit", "answers.csv", "-o", "out", "--cluster", "tcp://127.0.0.1:9")
+    assert called.code == 2
+    assert called.err.splitlines()[-1].startswith("nearer fit: cluster tcp://127.0.0.1:9: no scheduler answered")
+    assert tree(tmp_path) == ["answers.csv"]

@@ -71,22 +71,22 @@ def read_for_map(say: Say, path: str, reading: dict[str, Any], model: OrdinalEmb
     from nearer.comparisons import Comparisons
     from nearer.io import read_comparisons
 
-    found = read_comparisons(path, **reading).comparisons
-    if model.labels_ is None and found.labels is not None:
+    result = read_comparisons(path, **reading)
+    found, on_map = result.comparisons, model.labels_
+    if on_map is None and found.labels is not None:
         if not _are_numbers(found.labels):
             raise ValueError(
                 f"{path}: names its objects, such as {str(found.labels[0])!r}, but the map has numbers only"
             )
         return read_answers(say, path, reading | {"index_base": reading["index_base"] or 0}).comparisons
-    if model.labels_ is not None and found.labels is None and _are_numbers(model.labels_):
-        names = [str(number) for number in range(found.n_objects)]
-        found = Comparisons(found.index, found.n_objects, found.weights, names, found.participants)
-        say.note(f"{path}: {found!r}; whole numbers are names of objects, as on the map")
-        return found
-    if model.labels_ is not None and found.labels is None:
-        say.note(f"{path}: {found!r}; whole numbers are places on the map, counted from 0")
-        return found
-    return read_answers(say, path, reading).comparisons
+    say.note(result.understood)
+    if on_map is not None and found.labels is None:
+        if _are_numbers(on_map):
+            say.note("whole numbers are names of objects, as on the map")
+            names = [str(number) for number in range(found.n_objects)]
+            return Comparisons(found.index, found.n_objects, found.weights, names, found.participants)
+        say.note("whole numbers are places on the map, counted from 0")
+    return found
 
 
 def _are_numbers(labels: Any) -> bool:

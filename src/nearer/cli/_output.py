@@ -31,7 +31,7 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> Path:
 
 
 class OutputFolder:
-    """A folder of results. Everything is prepared in a hidden folder beside it, and moved in place at the end.
+    """A folder of results. Everything is prepared in a hidden folder, and moved in place at the end.
 
     Parameters
     ----------
@@ -63,7 +63,9 @@ class OutputFolder:
 
     def __enter__(self) -> Path:
         """The hidden folder to write to."""
-        temporary = self.path.with_name(f".{self.path.name[:40]}.{secrets.token_hex(6)}.part")
+        # Inside a folder that exists, which may be a file system of its own; else beside it.
+        home = self.path if self.path.is_dir() else self.path.parent
+        temporary = home / f".{self.path.name[:40]}.{secrets.token_hex(6)}.part"
         temporary.mkdir()
         self._temporary = temporary
         return temporary
@@ -79,7 +81,7 @@ class OutputFolder:
 
     def _move(self, temporary: Path) -> None:
         if not self.path.exists():
-            temporary.rename(self.path)
+            temporary.rename(self.path)  # all files at once
             return
         for name in self.names:
             os.replace(temporary / name, self.path / name)

@@ -7,6 +7,7 @@ import functools
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -108,12 +109,15 @@ class Say:
         if not self.quiet:
             click.echo(visible(as_options(text)), err=True)
 
-    def result(self, values: Mapping[str, Any], text: str | None = None) -> None:
-        """Give the result on standard output: `values` as JSON, else `text` (None: nothing)."""
+    def result(self, values: Mapping[str, Any], text: str | None = None, is_data: bool = False) -> None:
+        """Give the result on standard output: `values` as JSON, else `text` (None: nothing).
+
+        Text that is data reaches another program to the letter; a terminal gets it with controls spelt out.
+        """
         if self.as_json:
             click.echo(json.dumps(plain(values), indent=2, allow_nan=False))
         elif text is not None:
-            click.echo(visible(text))
+            click.echo(text if is_data and not sys.stdout.isatty() else visible(text))
 
 
 def speaking(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -174,7 +174,7 @@ def give_positions(
         cells = text_cells(table["label"], "label")
         rows = (",".join([cell, *map(_cell, row)]) for cell, row in zip(cells, positions.tolist()))
         text = "\n".join([",".join(table), *rows])
-    say.result({"positions": table, **values}, text)
+    say.result({"positions": table, **values}, text, is_data=True)
 
 
 def _cell(value: float) -> str:

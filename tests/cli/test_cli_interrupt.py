@@ -1,0 +1,136 @@
+"""ctrl-C: the best map so far is kept; pressed twice, nothing is."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from nearer.cli._progress import Interrupt, Watch
+from nearer.cli._say import Say
+from nearer.io import read_embedding
+
+ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
+
+
+def _until(process, start):
+    """Read standard error up to a line that starts so; all lines read."""
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if line.startswith(start):
+            return lines
+    raise AssertionError(f"ended before {start!r}: {lines}")
+
+
+@pytest.mark.parametrize("starts", ["1", "3"])
+def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts):
+    command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--starts", starts, *ENDLESS]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:  # fmt: skip
+        _until(process, "fitting")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "the best map so far is kept" in err
+    assert err.splitlines()[-1] == "nearer fit: interrupted; wrote the best map so far to out"
+    assert "Traceback" not in err
+    assert "wrote out/embedding.csv" in out
+    assert tree(tmp_path) == [
+        "answers.csv", "out", "out/embedding.csv", "out/model.nearer", "out/report.html", "out/summary.json",
+    ]  # fmt: skip
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["interrupted"] is True
+    assert summary["cross_validation"] is None
+    assert summary["result"]["message"].startswith("stopped by a callback")
+    assert read_embedding(tmp_path / "out/embedding.csv")[0].shape == (12, 2)
+
+
+def test_ctrl_c_in_a_study_leaves_it_out(nearer, answers, tmp_path, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nearer.selection.cross_validate_dimensions", interrupted)
+    called = nearer("fit", "answers.csv", "-o", "out", "--bootstrap", 5, "--starts", 1)
+    assert called.code == 130
+    assert "cross-validation left out" in called.err
+    assert "bootstrap" not in called.err
+    assert json.loads((tmp_path / "out/summary.json").read_text())["interrupted"] is True
+
+
+def test_ctrl_c_while_writing_leaves_nothing(nearer, answers, tmp_path, tree, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nearer.report.build_report", interrupted)
+    called = nearer("fit", "answers.csv", "-o", "out", "--cv", 0, "--starts", 1)
+    assert called.code == 130
+    assert called.err.endswith("nearer fit: interrupted; nothing more was written\n")
+    assert tree(tmp_path) == ["answers.csv"]
+
+
+def test_the_first_is_noted_and_the_second_raises(capsys):
+    interrupt = Interrupt(Say(as_json=False, quiet=False))
+    before = signal.getsignal(signal.SIGINT)
+    with interrupt.deferred():
+        signal.raise_signal(signal.SIGINT)
+        assert interrupt.pressed
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert capsys.readouterr().err.count("press ctrl-C again to give up") == 1
+
+
+def test_twice_stops_a_fit_at_once(nearer, answers, tmp_path, tree, monkeypatch):
+    calls = []
+    real = Watch.__call__
+
+    def pressing(self, row, state):
+        calls.append(row.epoch)
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        return real(self, row, state)
+
+    monkeypatch.setattr(Watch, "__call__", pressing)
+    called = nearer("fit", "answers.csv", "-o", "out", "--starts", 1, "--jobs", 1, *ENDLESS)
+    assert called.code == 130
+    assert len(calls) == 1
+    assert tree(tmp_path) == ["answers.csv"]
+
+
+def test_progress_on_a_terminal(answers, tmp_path):
+    """In a terminal of its own: objective, error and time left are shown, and gone at the end."""
+    pty = pytest.importorskip("pty")
+    import os
+
+    command = ["fit", "answers.csv", "-o", "out", "--starts", "1", "--cv", "0", "--max-seconds", "1.5", *ENDLESS]
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "nearer.cli", *command], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=terminal,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "160"},
+    ) as process:  # fmt: skip
+        os.close(terminal)
+        shown = b""
+        while True:
+            try:
+                chunk = os.read(controller, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not chunk:
+                break
+            shown += chunk
+    os.close(controller)
+    assert process.returncode == 0
+    text = shown.decode("utf-8", "replace")
+    for word in ("epoch ", "objective ", "error ", " s left"):
+        assert word in text
+
+
+def test_no_progress_bar_without_a_terminal(capsys):
+    watch = Watch(Say(as_json=False, quiet=False), Interrupt(Say(as_json=False, quiet=True)))
+    with watch.showing():
+        assert not watch.shows

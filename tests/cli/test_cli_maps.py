@@ -1,0 +1,279 @@
+"""score, place, map, plot, report, dims: commands about a map that was made before."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from nearer.cli import cli
+from nearer.comparisons import Comparisons
+from nearer.io import read_comparisons, read_embedding, write_comparisons, write_embedding
+
+LABELS = [f"obj{number:02d}" for number in range(12)]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, points):
+    """A folder that `nearer fit` wrote for 11 of 12 objects; answers about the twelfth beside it."""
+    folder = tmp_path_factory.mktemp("made")
+    every = Comparisons.from_points(points, 900, random_state=1, labels=LABELS)
+    about_last = (every.index == 11).any(axis=1)
+    rest = every[~about_last]
+    write_comparisons(folder / "known.csv", Comparisons(rest.index, 11, labels=LABELS[:11]))
+    write_comparisons(folder / "new.csv", every[about_last])
+    command = ["fit", str(folder / "known.csv"), "-o", str(folder / "out"), "--loss", "ste", "--cv", "3"]
+    result = CliRunner().invoke(cli, command)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture
+def files(made, tmp_path):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def test_score_of_folder_model_and_coordinates(nearer, files):
+    summary = json.loads((files / "out/summary.json").read_text())
+    for path in ("out", "out/model.nearer"):
+        called = nearer("score", path, "known.csv", "--json")
+        assert called.code == 0
+        assert called.json["accuracy"] == summary["training_accuracy"]
+        assert called.json["loss"] == "ste"
+        assert 0 < called.json["log_loss"] < np.log(2)
+    bare = nearer("score", "out/embedding.csv", "known.csv", "--json")
+    assert set(bare.json) == {"accuracy", "n_comparisons", "n_satisfied"}
+    assert bare.json["accuracy"] == summary["training_accuracy"]
+    told = nearer("score", "out/embedding.csv", "known.csv", "--loss", "ste")
+    assert told.out.splitlines()[0].endswith(f"of {bare.json['n_comparisons']:,} comparisons")
+    assert told.out.splitlines()[1].startswith("log-loss ")
+
+
+def test_score_by_hand(nearer, tmp_path):
+    write_embedding(tmp_path / "m.csv", np.array([[0.0], [1.0], [3.0]]), ["a", "b", "c"])
+    (tmp_path / "t.csv").write_text("anchor,near,far,weight\na,b,c,3\na,c,b,1\nb,a,c,4\n")
+    called = nearer("score", "m.csv", "t.csv", "--json")
+    assert called.json == {"accuracy": 7 / 8, "n_comparisons": 3, "n_satisfied": 2}
+    assert nearer("score", "m.csv", "t.csv", "-q").out == "87.5 % satisfied, by weight: 2 of 3 comparisons\n"
+
+
+def test_score_counts_objects_that_are_not_on_the_map(nearer, files):
+    called = nearer("score", "out", "new.csv", "--json")
+    assert called.code == 0
+    assert called.json["accuracy"] == 0
+    assert "name an object without a place on the map" in called.err
+
+
+def test_whole_numbers_mean_what_they_mean_on_the_map(nearer, tmp_path):
+    # Objects 3, 5, 7 are names; answers about 0, 1, 2 are about objects that are not on that map.
+    write_embedding(tmp_path / "named.csv", np.array([[0.0], [1.0], [3.0]]), ["3", "5", "7"])
+    (tmp_path / "t.csv").write_text("anchor,near,far\n3,5,7\n")
+    assert nearer("score", "named.csv", "t.csv", "--json").json["accuracy"] == 1
+    (tmp_path / "zero.csv").write_text("anchor,near,far\n0,1,2\n")
+    called = nearer("score", "named.csv", "zero.csv", "--json")
+    assert called.json["accuracy"] == 0
+    assert "names of objects, as on the map" in called.err
+    # Objects 0 to 3 are numbers; a file that happens to name only 1, 2, 3 means the same numbers.
+    write_embedding(tmp_path / "numbered.csv", np.array([[9.0], [0.0], [1.0], [3.0]]))
+    (tmp_path / "gap.csv").write_text("anchor,near,far\n1,2,3\n")
+    assert nearer("score", "numbered.csv", "gap.csv", "--json").json["accuracy"] == 1
+    (tmp_path / "text.csv").write_text("anchor,near,far\na,b,c\n")
+    refused = nearer("score", "numbered.csv", "text.csv")
+    assert refused.code == 2
+    assert "text.csv: names its objects, such as 'a', but the map has numbers only" in refused.err
+    # Labels on the map, places in the file.
+    write_embedding(tmp_path / "words.csv", np.array([[0.0], [1.0], [3.0]]), ["a", "b", "c"])
+    called = nearer("score", "words.csv", "zero.csv", "--json")
+    assert called.json["accuracy"] == 1
+    assert "places on the map, counted from 0" in called.err
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [("nowhere", "nowhere: no such file"), (".", ".: holds neither model.nearer nor embedding.csv")],
+)
+def test_maps_that_are_not_there(nearer, answers, path, told):
+    called = nearer("score", path, "answers.csv")
+    assert called.code == 2
+    assert called.err == f"nearer score: {told}\n"
+
+
+def test_a_model_that_is_none(nearer, answers, tmp_path):
+    (tmp_path / "bad.nearer").write_bytes(b"nonsense")
+    called = nearer("score", "bad.nearer", "answers.csv")
+    assert called.code == 2
+    assert called.err.startswith("nearer score: bad.nearer")
+    assert nearer("score", "bad.nearer", "answers.csv", "--loss", "ste").code == 2
+
+
+def test_place_puts_the_new_object_where_it_belongs(nearer, files, points):
+    called = nearer("place", "out", "new.csv", "-o", "placed.csv")
+    assert called.code == 0
+    assert "1 of 1 new objects placed" in called.err
+    place, labels = read_embedding(files / "placed.csv")
+    assert labels.tolist() == ["obj11"]
+    printed = nearer("place", "out", "new.csv", "-q")
+    assert printed.out == (files / "placed.csv").read_text()
+    told = nearer("place", "out", "new.csv", "--json")
+    assert told.json["positions"]["label"] == ["obj11"]
+    assert told.json["n_satisfied"][0] > 0.9 * told.json["n_comparisons"][0]
+    np.testing.assert_array_equal([[told.json["positions"][c][0] for c in ("x1", "x2")]], place)
+
+
+def test_place_on_coordinates_and_whole_map(nearer, files):
+    assert nearer("place", "out/embedding.csv", "new.csv").code == 2
+    called = nearer("place", "out/embedding.csv", "new.csv", "--loss", "ste", "--whole-map", "-o", "all.csv")
+    assert called.code == 0
+    before, _ = read_embedding(files / "out/embedding.csv")
+    after, labels = read_embedding(files / "all.csv")
+    assert labels.tolist() == LABELS
+    np.testing.assert_array_equal(after[:11], before)
+
+
+def test_printed_positions_are_data_to_the_letter(nearer, tmp_path):
+    write_embedding(tmp_path / "m.csv", np.array([[0.0], [1.0], [3.0]]), ["a", "b", "c"])
+    (tmp_path / "new.csv").write_text('anchor,near,far\n"=\x1b,",a,c\n')
+    called = nearer("place", "m.csv", "new.csv", "--loss", "tste", "-q")
+    assert called.code == 0
+    assert called.out.startswith('label,x1\n"\'=\x1b,",')
+
+
+def test_place_without_new_objects_is_refused(nearer, files):
+    called = nearer("place", "out", "known.csv", "-q")
+    assert called.code == 2
+    assert called.err.startswith("nearer place: none of the")
+
+
+def test_map_learns_from_features(nearer, files, points):
+    known, _ = read_embedding(files / "out/embedding.csv")
+    # Features that are the places themselves, on other scales, and one object the map does not know.
+    features = np.vstack([known, [[0.1, 0.2]]]) * [1.0, 1000.0]
+    rows = "".join(f"{LABELS[i]},{a!r},{b!r}\n" for i, (a, b) in enumerate(features.tolist()))
+    (files / "features.csv").write_text("label,f1,f2\n" + rows)
+    called = nearer("map", "out", "features.csv", "-o", "mapped.csv")
+    assert called.code == 0
+    assert "2 features; 11 objects of the map to learn from, 1 new" in called.err
+    place, labels = read_embedding(files / "mapped.csv")
+    assert labels.tolist() == ["obj11"]
+    spread = known.std()
+    np.testing.assert_allclose(place, [[0.1, 0.2]], atol=0.5 * spread)
+    np.save(files / "features.npy", features)
+    told = nearer("map", "out/embedding.csv", "features.npy", "--gamma", 0.5, "--penalty", 0.1, "--json")
+    assert told.code == 2  # the map has names, the array has none
+
+
+def test_map_by_number(nearer, tmp_path, points):
+    write_embedding(tmp_path / "m.csv", points)
+    np.save(tmp_path / "f.npy", np.vstack([points, points[:2]]))
+    told = nearer("map", "m.csv", "f.npy", "--gamma", 1, "--penalty", 1e-6, "--as-they-are", "--json")
+    assert told.code == 0
+    assert told.json["positions"]["label"] == ["12", "13"]
+    found = np.column_stack([told.json["positions"]["x1"], told.json["positions"]["x2"]])
+    np.testing.assert_allclose(found, points[:2], atol=0.01)
+    assert told.json["n_known"] == 12
+    assert nearer("map", "m.csv", "f.npy", "--gamma", "wide").code == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("a,1\nz,2\n", "names 1 objects that have a position on the map"),
+        ("a,1\nb,2\n", "all 2 objects are on the map already"),
+        ("a,1\nb,nan\nz,2\n", "row 2 of the data holds [nan], expected finite numbers"),
+    ],
+)
+def test_map_refuses(nearer, tmp_path, rows, told):
+    write_embedding(tmp_path / "m.csv", np.array([[0.0], [1.0], [3.0]]), ["a", "b", "c"])
+    (tmp_path / "f.csv").write_text("label,f\n" + rows)
+    called = nearer("map", "m.csv", "f.csv")
+    assert called.code == 2
+    assert f"nearer map: f.csv: {told}" in called.err
+
+
+@pytest.mark.parametrize("what", ["map", "convergence", "steps", "calibration"])
+def test_plot_draws(nearer, files, what):
+    called = nearer("plot", "out", "-o", "p.svg", "--what", what, "--title", "$x$ <b>")
+    assert called.code == 0, called.err
+    text = (files / "p.svg").read_text(encoding="utf-8")
+    assert "<svg" in text
+    assert nearer("plot", "out", "-o", "p.svg", "--what", what).code == 2
+
+
+def test_plot_refuses(nearer, files):
+    for options, told in [
+        (("--axes", "1,5"), "--axes: got '1,5', expected two different numbers from 1 to 2"),
+        (("--axes", "x"), "--axes: got 'x', expected two numbers such as 1,2"),
+        (("--groups", "known.csv"), "known.csv: "),
+    ]:
+        called = nearer("plot", "out", "-o", "p.png", *options)
+        assert called.code == 2
+        assert f"nearer plot: {told}" in called.err
+    assert nearer("plot", "out/embedding.csv", "-o", "p.png", "--what", "convergence").code == 2
+    assert nearer("plot", "out/embedding.csv", "-o", "p.png", "--what", "calibration").code == 2
+    assert nearer("plot", "out/embedding.csv", "-o", "p.png", "--what", "calibration", "--loss", "ste").code == 2
+    assert nearer("plot", "out", "-o", "p.bmp").code == 2
+    assert not list(files.glob("p.*"))
+    calibrated = nearer(
+        "plot", "out/embedding.csv", "-o", "p.png", "--what", "calibration", "--loss", "ste", "--file", "known.csv"
+    )
+    assert calibrated.code == 0
+
+
+def test_plot_with_groups(nearer, files):
+    (files / "g.csv").write_text("label,group\nobj00,first\nobj01,second\n")
+    assert nearer("plot", "out", "-o", "p.svg", "--groups", "g.csv", "--no-labels").code == 0
+    (files / "g.csv").write_text("label,group\nzzz,first\n")
+    called = nearer("plot", "out", "-o", "q.svg", "--groups", "g.csv")
+    assert "g.csv: names none of the objects of the map" in called.err
+
+
+def test_report_again(nearer, files):
+    called = nearer("report", "out", "-o", "again.html", "--title", "Again", "--json")
+    assert called.code == 0
+    summary = json.loads((files / "out/summary.json").read_text())
+    assert called.json["training"] == summary["training_accuracy"]
+    assert called.json["cross_validated"] == summary["cross_validation"]
+    text = (files / "again.html").read_text(encoding="utf-8")
+    assert "Again" in text
+    assert "On new answers" in text
+    bare = nearer("report", "out/embedding.csv", "-o", "bare.html", "--file", "known.csv", "--json")
+    assert bare.json == {"output": "bare.html", "training": summary["training_accuracy"], "cross_validated": None}
+    assert nearer("report", "out", "-o", "again.html").code == 2
+    refused = nearer("report", "out", "-o", "x.html", "--file", "new.csv")
+    assert refused.code == 2
+    assert "new.csv: names 1 objects that are not on the map" in refused.err
+
+
+def test_dims_finds_two_dimensions(nearer, tmp_path):
+    points = np.random.default_rng(0).normal(size=(15, 2))
+    made = Comparisons.from_points(points, 3000, random_state=1, labels=[f"o{i}" for i in range(15)])
+    write_comparisons(tmp_path / "a.csv", made)
+    called = nearer(
+        "dims", "a.csv", "--dims", "1-3", "--folds", 3, "--loss", "ste", "--starts", 1, "--plot", "d.svg", "--json"
+    )
+    assert called.code == 0
+    assert called.json["chosen"] == 2
+    assert called.json["table"]["n_components"] == [1, 2, 3]
+    assert (tmp_path / "d.svg").exists()
+
+
+def test_dims_in_words(nearer, answers):
+    called = nearer("dims", "answers.csv", "--dims", "1,2", "--folds", 2, "--starts", 1)
+    assert called.code == 0
+    lines = called.out.splitlines()
+    assert lines[0] == "dimensions   held-out answers satisfied"
+    assert lines[1].startswith("         1   ")
+    assert sum("<- chosen" in line for line in lines) == 1
+    assert nearer("dims", "answers.csv", "--dims", "0-3").code == 2
+
+
+def test_score_agrees_with_the_library(nearer, files):
+    import nearer as package
+
+    model = package.load(files / "out/model.nearer")
+    comparisons = read_comparisons(files / "known.csv").comparisons
+    assert nearer("score", "out", "known.csv", "--json").json["accuracy"] == model.score(comparisons)
