@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.objective import SampledObjective
+from nearer.objective import LocalObjective, SampledObjective
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.lbfgs import LBFGS
 
@@ -24,12 +24,15 @@ class Auto(Solver):
     """An adaptive stochastic start, then L-BFGS on batches that grow to all comparisons.
 
     1. AdaGrad steps on a first random batch bring random points into rough order at the cost of a few gradients.
-    2. L-BFGS on that batch, then on ones `growth` times larger, each only as far as its size can tell.
+    2. L-BFGS on that batch, then on ones `growth` times larger, each only as far as its size can tell. The kink of the
+       hinge loss is smoothed. Where there are too few comparisons for smaller batches, the batch is all of them with
+       the size of the map held down by a small penalty: such answers can often all be satisfied in many ways, and this
+       leads to a map that satisfies them with room to spare, and so held-out ones as well.
     3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective of no map at all
        (all points in one place), which is where further work no longer shows in held-out comparisons.
     4. The map is halved while that costs nothing: some losses hardly feel the scale of a large map.
 
-    While batches grow, the objective in the history is that of the batch. An objective that offers no random parts
+    In steps 1 and 2 the objective in the history is that of the batch. An objective that offers no random parts
     (such as a cluster's) gets step 3 alone.
 
     Parameters
@@ -39,6 +42,8 @@ class Auto(Solver):
     first_batch : least comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one
         batch of all comparisons.
     growth : float > 1, ratio of consecutive batches.
+    shrinkage : float >= 0, the penalty of step 2 is so much times the mean squared distance from the origin.
+    smoothing : float >= 0, width of the smoothed kink in step 2 (see `Loss.smoothed`).
     batch_tol : as `tol`, for all batches but the last.
     memory : of L-BFGS.
     """
@@ -49,12 +54,14 @@ class Auto(Solver):
     step: float = 1.0
     first_batch: float = 20.0
     growth: float = 5.0
+    shrinkage: float = 0.01
+    smoothing: float = 1.0
     batch_tol: float = 1e-3
     memory: int = 10
     name = "auto"
 
     def check_objective(self, objective: object) -> None:
-        for name, least in (("warm_up", 0.0), ("batch_tol", 0.0)):
+        for name, least in (("warm_up", 0.0), ("batch_tol", 0.0), ("shrinkage", 0.0), ("smoothing", 0.0)):
             if not getattr(self, name) >= least:
                 raise ValueError(f"{self.name}: {name} must be a number >= {least:g}, got {getattr(self, name)!r}")
         for name, least in (("step", 0.0), ("first_batch", 0.0), ("growth", 1.0)):
@@ -67,10 +74,10 @@ class Auto(Solver):
     def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         lbfgs = LBFGS(memory=self.memory)
         X, work, done = X0, 0, ""
-        sizes = self._batch_sizes(objective)
-        for size in sizes:
-            last = size == sizes[-1]
-            batch: Any = objective if last else objective.subset(size, rng)
+        stages = self._stages(objective)
+        for number, size in enumerate(stages, start=1):
+            last = number == len(stages)
+            batch: Any = objective if size == objective.n_comparisons else objective.subset(size, rng)
             if not done and self.warm_up > 0 and isinstance(batch, SampledObjective):
                 done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
                 for state in self._stochastic_start(batch, X, rng):
@@ -79,10 +86,10 @@ class Auto(Solver):
             done += "L-BFGS, "
             before: int = work
             values: list[float] = []
-            for state in lbfgs.epochs(batch, X, rng):
+            for state in lbfgs.epochs(batch if last else self._eased(batch, alone=batch is objective), X, rng):
                 values.append(float(state.value))  # type: ignore[arg-type]
                 X, work = state.X, before + state.n_gradients
-                note = f"{done}{len(values) - 1} iterations on {'all ' if last else ''}{size:,}"
+                note = f"{done}{len(values) - 1} iterations on {size:,}{'' if last else ', eased'}"
                 reason = state.finished or self._no_gain(values, objective, self.tol if last else self.batch_tol)
                 if last and reason:
                     X, value, tries = self._smallest(objective, X, values[-1])
@@ -93,6 +100,12 @@ class Auto(Solver):
                 if reason:
                     break
             done = note + "; "
+
+    def _eased(self, batch: Any, alone: bool) -> Any:
+        """A batch for an early stage: kinks smoothed, and the size of the map held down if all data are in it."""
+        if self.smoothing > 0 and isinstance(batch, LocalObjective):
+            batch = batch.smoothed(self.smoothing)
+        return _Held(batch, self.shrinkage) if alone and self.shrinkage > 0 else batch
 
     def _smallest(self, objective: Any, X: np.ndarray, value: float) -> tuple[np.ndarray, float, int]:
         """The smallest of X, X/2, X/4, ... that is as good up to `tol`; its objective; values asked for.
@@ -109,21 +122,22 @@ class Auto(Solver):
             X, value = 0.5 * X, smaller
         return X, value, tries
 
-    def _batch_sizes(self, objective: Any) -> list[int]:
-        """Sizes of the batches, the last one being all comparisons.
+    def _stages(self, objective: Any) -> list[int]:
+        """Comparisons in each stage of L-BFGS, the last being all of them as they are.
 
         A small batch can be satisfied in ways that all comparisons cannot, and is then left at great cost: the first
         of several batches holds at least `first_batch` comparisons per coordinate, a single one a fifth of that.
         """
-        unknowns = objective.n_objects * objective.n_components
-        sizes = [objective.n_comparisons]
+        n = objective.n_comparisons
         if not isinstance(objective, SampledObjective):
-            return sizes
-        least = 0.2 * self.first_batch * unknowns
-        while sizes[0] / self.growth >= least:
-            sizes.insert(0, int(np.ceil(sizes[0] / self.growth)))
-            least = self.first_batch * unknowns
-        return sizes
+            return [n]
+        unknowns = objective.n_objects * objective.n_components
+        sizes: list[int] = []
+        size, least = n / self.growth, 0.2 * self.first_batch * unknowns
+        while size >= least:
+            sizes.insert(0, int(np.ceil(size)))
+            size, least = size / self.growth, self.first_batch * unknowns
+        return [*(sizes or [n]), n]
 
     def _stochastic_start(self, batch: Any, X: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         """The state after each piece of the AdaGrad passes; its value is the mean loss met on the way."""
@@ -145,3 +159,16 @@ class Auto(Solver):
     @staticmethod
     def _unit(objective: Any, otherwise: float) -> float:
         return objective.value_at_zero() if isinstance(objective, SampledObjective) else otherwise
+
+
+class _Held:
+    """An objective plus ``shrinkage * mean |x_i|^2``."""
+
+    def __init__(self, objective: Any, shrinkage: float):
+        self.objective = objective
+        self.n_comparisons = objective.n_comparisons
+        self.strength = shrinkage / objective.n_objects
+
+    def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = self.objective.value_and_gradient(X)
+        return value + self.strength * float(np.vdot(X, X)), gradient + 2.0 * self.strength * X
