@@ -30,14 +30,15 @@ class Processes:
         options = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--memory-limit", self.memory_limit]
         return self._start("worker", *options, "--local-directory", str(self.folder))
 
-    def client(self, n_workers: int | None = None) -> Client:
-        """A client that has seen all workers."""
+    def client(self, all_workers: bool = True) -> Client:
+        """A client, by default one that has seen all workers."""
         deadline = time.monotonic() + 60
         while not self.file.exists():
             assert time.monotonic() < deadline, self.logs()
             time.sleep(0.05)
         client = Client(scheduler_file=str(self.file), set_as_default=False, timeout=30)
-        client.wait_for_workers(len(self.workers) if n_workers is None else n_workers, timeout=60)
+        if self.workers and all_workers:
+            client.wait_for_workers(len(self.workers), timeout=60)
         return client
 
     def kill(self, process: subprocess.Popen) -> None:
@@ -82,7 +83,7 @@ class KillDuring(threading.Thread):
         super().__init__(daemon=True)
         self.processes, self.victim, self.task = processes, victim, task
         self.armed = threading.Event()
-        self.client = processes.client(0)
+        self.client = processes.client(all_workers=False)
         self.struck = False
 
     def run(self) -> None:

@@ -59,7 +59,7 @@ def test_number_of_partitions_hardly_matters(client, parquet):
     values, gradients = [], []
     for n_shards in (1, 3, 4, 16):
         remote = DaskObjective(path, "ckl", 2, client=client, n_shards=n_shards)
-        assert len(remote.data.shards) == n_shards or n_shards > 4
+        assert remote.n_shards == n_shards
         value, gradient = remote.value_and_gradient(problem.X)
         values.append(value)
         gradients.append(gradient)
@@ -186,7 +186,7 @@ def test_plan_leaves_out_shards_without_steps():
 def test_solvers_run_unchanged(client, solver):
     problem = noisy_problem("tste")
     chosen = get_solver(solver)
-    chosen.max_epochs = 4
+    chosen.max_epochs = 4 if solver != "auto" else 30
     remote = DaskObjective(problem.objective.comparisons, "tste", 2, client=client)
     result = chosen.solve(remote, problem.X, 0)
     local = chosen.solve(problem.objective, problem.X, 0)

@@ -192,7 +192,7 @@ class Engine:
                 if _names_a_file(error):
                     raise
                 self._check_scheduler(error)
-                logger.warning("lost data with a worker (%s); sending them again", error)
+                logger.warning("lost data with a worker (%s); sending them again", type(error).__name__)
                 forget()
             except BaseException as error:
                 if futures is not None:
@@ -211,8 +211,8 @@ class Engine:
             try:
                 if self.client.nthreads():
                     return
-            except (OSError, *_TIMEOUTS, RuntimeError, CancelledError) as error:
-                self._check_scheduler(error)
+            except (OSError, *_TIMEOUTS, RuntimeError, AttributeError, CancelledError) as error:
+                self._check_scheduler(error)  # a client that has given up has no scheduler to ask
             waited = time.monotonic() - started
             if waited >= self.worker_timeout:
                 raise ClusterError(f"cluster {self.address}: all workers are lost, none came back in {waited:.0f} s")

@@ -121,7 +121,7 @@ def open_data(
         if y is not None or sample_weight is not None:
             raise ValueError("fit from files takes no y or sample_weight: use the files' columns (weight for weights)")
         most_rows = int(_READ_SHARE * engine.memory() / max(threads, 1) / _READ_BYTES)
-        source = sources.from_parquet(os.fspath(X), engine, max(most_rows, 1 << 16))
+        source = sources.from_parquet(os.fspath(X), engine, count, max(most_rows, 1 << 16))
     held = _what_fits(engine, source.n_rows or 0, source.n_columns, hold)
     return _scanned(engine, source, source.dealt_out(count), held, n_objects)
 
@@ -187,13 +187,13 @@ def _scanned(
         return [engine.tree("collect-objects", tasks.union, codings), *counts]
 
     coding, *facts = engine.run(build)
-    widths = {one.width for one in facts if one.width}
-    if coding is None or not widths:
+    if coding is None:
         raise ValueError("comparisons: no rows, expected at least one")
-    if len(widths) > 1:
-        raise ValueError("comparisons: some partitions hold triplets and some quadruplets, expected one kind")
     if not any(sum(one.weights) > 0 for one in facts):
         raise ValueError("weights: all are 0, expected at least one above 0")
+    widths = {one.width for one in facts if one.width}
+    if len(widths) > 1:
+        raise ValueError("comparisons: some partitions hold triplets and some quadruplets, expected one kind")
     coding, seen, n_all, labels = _numbered(coding, source, n_told)
     kept = [(pieces, one) for pieces, one in zip(shards, facts) if sum(one.weights) > 0]
     return ClusterData(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from nearer.distributed.cluster import ClusterError, connect, require_dask
 from nearer.distributed.data import ClusterData, open_data
 from nearer.distributed.objective import DaskObjective
 from nearer.losses import Loss
-from nearer.solvers import SVRG, Auto, Callback, Result, Solver
+from nearer.solvers import LBFGS, SVRG, Auto, Callback, Result, Solver
 from nearer.starts import best_of_starts
 
 logger = logging.getLogger(__name__)
@@ -76,7 +75,7 @@ def solve_on_cluster(
     generators : one for each start
     callbacks, verbose : see `best_of_starts`
     checkpoint : file to write after every epoch
-    resume : checkpoint to go on from, in place of a start; the solver starts anew there, SVRG with its last step size
+    resume : checkpoint to go on from, in place of a start; the solver starts anew there, SVRG with its last step size and auto with L-BFGS
     """
     if len(starts) > 1 and (checkpoint is not None or resume is not None):
         raise ValueError(f"checkpoint and resume are for one start, got n_init = {len(starts)}")
@@ -139,9 +138,10 @@ def _checked(saved: SavedPoint, objective: DaskObjective, path: str) -> np.ndarr
 
 
 def _continuing(solver: Solver, saved: SavedPoint) -> Solver:
-    """The solver without what is for beginnings only."""
+    """The solver without what is for beginnings only: of auto, the last stage; SVRG starts with its last step size."""
     if isinstance(solver, Auto):
-        return replace(solver, warm_up=0.0, first_batch=math.inf)
+        shared = {item.name: getattr(solver, item.name) for item in fields(Solver)}
+        return LBFGS(**{**shared, "tol": LBFGS.tol}, memory=solver.memory)
     if isinstance(solver, SVRG) and hasattr(solver.step, "first_step") and saved.step_size and saved.step_size > 0:
         return replace(solver, step=replace(solver.step, first_step=saved.step_size))  # type: ignore[type-var]
     return solver

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from nearer.comparisons import Comparisons, as_comparisons
+from nearer.comparisons.validate import EITHER
 from nearer.distributed.coding import Coding
 from nearer.io import FileFormatError
 from nearer.io.columns import Column, column_from_arrow, column_from_numpy
@@ -35,7 +36,20 @@ class Columns:
         """The comparisons over `coding`; None if there are none, or none that counts."""
         if not len(self.objects[0]) or (self.weights is not None and not np.any(self.weights)):
             return None
-        return as_comparisons(coding.encode(self.objects), self.answers, self.weights, len(coding))
+        index = coding.encode(self.objects)
+        try:
+            return as_comparisons(index, self.answers, self.weights, len(coding))
+        except ValueError:
+            self._refuse_degenerate(index)
+            raise
+
+    def _refuse_degenerate(self, index: np.ndarray) -> None:
+        """Name the first degenerate row by its own cells rather than by their codes."""
+        for mask, why in EITHER.faults(index):
+            if mask.any():
+                row = int(np.argmax(mask))
+                cells = ", ".join(str(column.cell(row)) for column in self.objects)
+                raise ValueError(f"row {row} is ({cells}): {why} ({int(mask.sum()):,} such rows)")
 
 
 class Piece(Protocol):
@@ -122,7 +136,7 @@ class ParquetPiece(_ColumnsPiece):
         import pyarrow as pa
 
         wanted = [*self.names, *([self.weight] if self.weight else [])]
-        with open_parquet_file(self.url) as file:
+        with open_parquet_file(self.url, self.names) as file:
             schema = file.schema_arrow
             missing = [name for name in wanted if name not in schema.names]
             if missing:
@@ -139,10 +153,14 @@ class ParquetPiece(_ColumnsPiece):
 
 
 class open_parquet_file:
-    """Context of a pyarrow.parquet.ParquetFile at a path or fsspec URL; errors name the file."""
+    """Context of a pyarrow.parquet.ParquetFile at a path or fsspec URL; errors name the file.
 
-    def __init__(self, url: str) -> None:
+    Columns `names` that hold text are read as codes.
+    """
+
+    def __init__(self, url: str, names: Sequence[str] = ()) -> None:
         self.url = url
+        self.names = names
 
     def __enter__(self) -> Any:
         import fsspec  # type: ignore[import-untyped]
@@ -154,9 +172,8 @@ class open_parquet_file:
             if "://" in self.url:
                 self._stream = fsspec.open(self.url, "rb").open()
             schema = pq.read_schema(self._stream or self.url)
-            text = [
-                field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
-            ]
+            found = [(name, schema.field(name).type) for name in self.names if name in schema.names]
+            text = [name for name, kind in found if pa.types.is_string(kind) or pa.types.is_large_string(kind)]
             if self._stream:
                 self._stream.seek(0)
             self._file = pq.ParquetFile(self._stream or self.url, read_dictionary=text)

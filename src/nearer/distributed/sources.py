@@ -17,6 +17,8 @@ from nearer.io import FileFormatError
 from nearer.io.columnar import META_KEY, parquet_files
 from nearer.io.roles import find_roles
 
+_PIECES_PER_SHARD = 8
+
 __all__ = ["Source", "from_collection", "from_parquet"]
 
 
@@ -59,10 +61,11 @@ class Source:
         return [shard for shard in shards if shard]
 
 
-def from_parquet(path: str, engine: Engine, most_rows: int) -> Source:
+def from_parquet(path: str, engine: Engine, n_shards: int, most_rows: int) -> Source:
     """Parquet files (a file, a folder, a pattern, an fsspec URL), in pieces of at most `most_rows` rows.
 
-    Row groups are not cut: one with more rows than that is refused.
+    Row groups are not cut: one with more rows than that is refused. Where they are small enough, pieces are too, so
+    that `n_shards` shards get about the same number of rows.
     """
     files = list_files(path)
     # The workers look, not the client: it is they who must be able to read the files.
@@ -76,6 +79,8 @@ def from_parquet(path: str, engine: Engine, most_rows: int) -> Source:
         raise FileFormatError(f"{path}: holds {roles.form.kind}; a cluster reads triplets and quadruplets only")
     columns = tuple(first.names[roles.at[role]] for role in roles.form.objects)
     weight = first.names[roles.at["weight"]] if "weight" in roles.at else None
+    n_rows = sum(sum(look.lengths) for look in looks)
+    fair = -(-n_rows // (_PIECES_PER_SHARD * n_shards))
     pieces = []
     for file, look in zip(files, looks):
         if max(look.lengths, default=0) > most_rows:
@@ -84,7 +89,7 @@ def from_parquet(path: str, engine: Engine, most_rows: int) -> Source:
                 f"{most_rows:,} at a time; write the file with smaller row groups, or use workers with more memory"
             )
         starts = np.concatenate([[0], np.cumsum(look.lengths)])
-        for run in group_row_groups(look.lengths, most_rows):
+        for run in group_row_groups(look.lengths, min(most_rows, fair)):
             size = sum(look.lengths[number] for number in run)
             pieces.append(ParquetPiece(file, run, int(starts[run[0]]), size, columns, weight))
     if not pieces:

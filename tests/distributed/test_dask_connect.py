@@ -1,0 +1,99 @@
+"""Reaching a cluster, and being told why not."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+
+import pytest
+from processes import Processes
+
+from distributed import Client
+from nearer.distributed import ClusterError, connect
+from nearer.distributed.cluster import Engine
+
+
+def test_running_scheduler(cluster, client):
+    address = client.scheduler.address
+    with connect(address) as connected:
+        assert connected.submit(lambda a, b: a + b, 1, 2).result() == 3
+        assert sum(connected.nthreads().values()) == 2
+    assert connected.status == "closed"
+
+
+@pytest.mark.slow
+def test_local_workers():
+    with connect("local:2", memory_limit="1GiB") as client:
+        assert list(client.nthreads().values()) == [1, 1]
+        assert Engine(client).memory() == 2 * 2**30
+        pids = client.run(__import__("os").getpid).values()
+        assert len(set(pids)) == 2
+    assert client.status == "closed"
+
+
+@pytest.mark.parametrize("address", ["local:", "local:0", "local:x", "host:8786", "nonsense"])
+def test_bad_addresses(address):
+    with pytest.raises(ValueError, match=r"cluster: got .*, expected"), connect(address):
+        pass
+
+
+def test_memory_limit_is_for_local_workers():
+    with pytest.raises(ValueError, match="memory_limit is for local workers"), connect("tcp://x:1", memory_limit=1):
+        pass
+
+
+def test_nobody_there():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    message = rf"cluster {address}: no scheduler answered in 0.5 s"
+    with pytest.raises(ClusterError, match=message), connect(address, timeout=0.5):
+        pass
+
+
+def test_no_workers(tmp_path):
+    processes = Processes(tmp_path, n_workers=0)
+    try:
+        with processes.client() as client:
+            address = client.scheduler.address
+            message = r"has 0 workers after 0.5 s.*dask worker tcp://"
+            with pytest.raises(ClusterError, match=message), connect(address, timeout=0.5):
+                pass
+            with pytest.raises(ClusterError, match=r"all workers are lost, none came back in 0 s"):
+                Engine(client, worker_timeout=0.3)
+    finally:
+        processes.stop()
+
+
+def test_asynchronous_client_is_refused(cluster, client):
+    class Asynchronous(Client):
+        def __init__(self):
+            self._asynchronous = True
+
+        asynchronous = True
+
+    with pytest.raises(ValueError, match="asynchronous Dask client"):
+        Engine(Asynchronous())
+
+
+def test_versions_must_agree(client, monkeypatch):
+    monkeypatch.setattr("nearer.__version__", "99.0")
+    with pytest.raises(ClusterError, match=r"worker tcp://.* has nearer .*, this side has 99.0"):
+        Engine(client)
+
+
+def test_without_dask():
+    code = (
+        "import sys\n"
+        "sys.modules['dask'] = sys.modules['distributed'] = None\n"
+        "from nearer import OrdinalEmbedding\n"
+        "try:\n"
+        "    OrdinalEmbedding().fit([[0, 1, 2]], client='local:2')\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == (
+        "a cluster needs Dask, which is not installed (dask is missing): pip install 'nearer[dask]'"
+    )

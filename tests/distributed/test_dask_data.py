@@ -1,0 +1,322 @@
+"""Where comparisons come from: files, collections, labels, what is held, what is refused."""
+
+from __future__ import annotations
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nearer.comparisons import Comparisons
+from nearer.distributed import DaskObjective, open_data, sources
+from nearer.distributed.cluster import Engine
+from nearer.distributed.coding import Coding
+from nearer.distributed.pieces import group_row_groups
+from nearer.distributed.sources import Source
+from nearer.io import FileFormatError, write_comparisons
+from nearer.io.columns import Column, column_from_arrow
+from nearer.objective import LocalObjective
+from problems import random_problem
+
+pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
+
+WORDS = np.array([f"w{7 * k % 12:02d}" for k in range(12)])  # not in alphabetical order
+
+
+def numbers(*columns):
+    return [Column(numbers=np.array(column)) for column in columns]
+
+
+def texts(*columns):
+    return [column_from_arrow(pa.array(column)) for column in columns]
+
+
+class TestCoding:
+    def test_numbers(self):
+        coding = Coding.of(numbers([7, 3], [3, 9]))
+        np.testing.assert_array_equal(coding.values, [3, 7, 9])
+        np.testing.assert_array_equal(coding.encode(numbers([9, 3], [7, 7])), [[2, 1], [0, 1]])
+        assert coding.texts().tolist() == ["3", "7", "9"]
+
+    def test_far_apart_numbers(self):
+        coding = Coding.of(numbers([10**12, 5], [5, -3]))
+        np.testing.assert_array_equal(coding.values, [-3, 5, 10**12])
+        np.testing.assert_array_equal(coding.encode(numbers([10**12, 5])), [[2], [1]])
+        with pytest.raises(ValueError, match="row 1: object 6 was not there"):
+            coding.encode(numbers([5, 6]))
+
+    @pytest.mark.parametrize("wrong", [2, 5, 10])
+    def test_unknown_numbers(self, wrong):
+        coding = Coding.of(numbers([7, 3], [3, 9]))
+        with pytest.raises(ValueError, match=f"row 1: object {wrong} was not there"):
+            coding.encode(numbers([7, wrong]))
+
+    def test_range(self):
+        coding = Coding.of(numbers([0, 1, 2]))
+        np.testing.assert_array_equal(coding.encode(numbers([2, 0]))[:, 0], [2, 0])
+        with pytest.raises(ValueError, match="object 3"):
+            coding.encode(numbers([3]))
+        np.testing.assert_array_equal(Coding.of(numbers([4, 6, 5])).encode(numbers([6, 4]))[:, 0], [2, 0])
+
+    def test_texts(self):
+        coding = Coding.of(texts(["b", "c"], ["a", "b"]))
+        assert coding.texts().tolist() == ["a", "b", "c"]
+        np.testing.assert_array_equal(coding.encode(texts(["c", "c", "a"])), [[2], [2], [0]])
+        with pytest.raises(ValueError, match="row 1: 'z' was not there"):
+            coding.encode(texts(["a", "z"]))
+
+    def test_texts_of_a_dictionary_that_do_not_occur(self):
+        column = column_from_arrow(pa.DictionaryArray.from_arrays([0, 2], ["x", "unused", "y"]))
+        assert Coding.of([column]).texts().tolist() == ["x", "y"]
+
+    def test_union(self):
+        both = Coding.union([Coding.of(texts(["b", "a"])), Coding.of(texts(["c", "a"]))])
+        assert both.texts().tolist() == ["a", "b", "c"]
+        np.testing.assert_array_equal(
+            Coding.union([Coding.of(numbers([4])), Coding.of(numbers([1, 4]))]).values, [1, 4]
+        )
+        with pytest.raises(ValueError, match="by text and some by number"):
+            Coding.union([Coding.of(numbers([4])), Coding.of(texts(["a"]))])
+
+    def test_mixing_text_and_numbers(self):
+        with pytest.raises(ValueError, match="by number here and by text"):
+            Coding.of(texts(["a"])).encode(numbers([1]))
+        with pytest.raises(ValueError, match="by text here and by number"):
+            Coding.of(numbers([1])).encode(texts(["a"]))
+
+
+def test_row_groups_are_grouped():
+    assert group_row_groups([3, 3, 3, 3], 6) == [(0, 1), (2, 3)]
+    assert group_row_groups([9, 1, 0, 1], 6) == [(0,), (1, 3)]
+
+
+def test_shards_are_even_and_in_order():
+    source = Source("x", list(range(10)), [1] * 9 + [9], 3, True)
+    shards = source.dealt_out(2)
+    assert [piece for shard in shards for piece in shard] == list(range(10))
+    assert shards == [list(range(9)), [9]]
+    assert Source("x", [0, 1], None, 3, True).dealt_out(5) == [[0], [1]]
+
+
+@pytest.fixture
+def problem():
+    return random_problem("tste", "weighted triplets", n=12, d=3, size=400)
+
+
+@pytest.mark.parametrize("hold", [True, False])
+@pytest.mark.parametrize("labels", [None, WORDS], ids=["numbers", "text"])
+def test_parquet(client, parquet, problem, labels, hold):
+    comparisons = problem.objective.comparisons
+    remote = DaskObjective(parquet(comparisons, labels=labels), "tste", 3, client=client, hold=hold)
+    assert (remote.n_objects, remote.n_comparisons, remote.data.n_columns) == (12, 400, 3)
+    order = np.arange(12) if labels is None else np.argsort(labels)
+    if labels is None:
+        assert remote.data.labels is None
+    else:
+        assert remote.data.labels.tolist() == sorted(labels)
+    value, gradient = remote.value_and_gradient(problem.X[order])
+    expected, expected_gradient = problem.objective.value_and_gradient(problem.X)
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(gradient, expected_gradient[order], atol=1e-14)
+
+
+def test_parquet_through_fsspec(client, parquet, problem):
+    path = parquet(problem.objective.comparisons)
+    for url in (f"file://{path}", f"file://{path.rpartition('/')[0]}"):
+        remote = DaskObjective(url, "tste", 3, client=client, hold=False)
+        assert remote.value(problem.X) == pytest.approx(problem.objective.value(problem.X), rel=1e-12)
+
+
+def test_own_files_keep_labels_and_number_of_objects(client, tmp_path):
+    rows = [[0, 4, 2], [2, 0, 4], [4, 2, 0]]
+    named = Comparisons(rows, labels=["e", "d", "c", "b", "a"])
+    write_comparisons(tmp_path / "named.parquet", named)
+    data = open_data(tmp_path / "named.parquet", client)
+    assert data.labels.tolist() == ["e", "d", "c", "b", "a"]
+    np.testing.assert_array_equal(data.seen, [0, 2, 4])
+    assert (data.n_objects, data.n_all) == (3, 5)
+    write_comparisons(tmp_path / "numbers.parquet", Comparisons(rows, n_objects=7))
+    data = open_data(tmp_path / "numbers.parquet", client)
+    assert (data.labels, data.n_all, data.seen.tolist()) == (None, 7, [0, 2, 4])
+
+
+def test_numbers_with_gaps_are_names_in_files_and_indices_in_arrays(client, parquet):
+    comparisons = Comparisons([[1, 5, 3], [5, 3, 1]])
+    data = open_data(parquet(comparisons), client)
+    assert data.labels.tolist() == ["1", "3", "5"]
+    data = open_data(parquet(comparisons, folder="again"), client, n_objects=8)
+    assert (data.labels, data.n_all, data.seen.tolist()) == (None, 8, [1, 3, 5])
+    for X in (da.from_array(comparisons.index, chunks=(1, 2)), comparisons):
+        data = open_data(X, client)
+        assert (data.labels, data.n_all, data.seen.tolist()) == (None, 6, [1, 3, 5])
+        assert DaskObjective(data, "ste", 1).value(np.array([[0.0], [1.0], [3.0]])) > 0
+
+
+@pytest.mark.parametrize("hold", [True, False])
+def test_dask_array_with_answers_and_weights(client, hold):
+    rng = np.random.default_rng(0)
+    Q = random_problem("ste", n=10, size=300).objective.comparisons.index
+    y, w = rng.choice([-1, 1], 300), rng.random(300)
+    whole = Comparisons.from_answers(Q, y, weights=w)
+    X = rng.normal(size=(10, 3))
+    parts = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (Q, y, w)]
+    remote = DaskObjective(parts[0], "ste", 3, client=client, y=parts[1], sample_weight=parts[2], hold=hold)
+    assert remote.value(X) == pytest.approx(LocalObjective(whole, "ste", 3).value(X), rel=1e-12)
+
+
+@pytest.mark.parametrize("hold", [True, False])
+def test_dask_dataframe(client, problem, hold):
+    comparisons = problem.objective.comparisons
+    frame = pd.DataFrame(WORDS[comparisons.index], columns=["anchor", "near", "far"])
+    frame["weight"] = comparisons.weights
+    frame["who"] = "nobody"
+    remote = DaskObjective(dd.from_pandas(frame, npartitions=3), "tste", 3, client=client, hold=hold)
+    expected = problem.objective.value(problem.X)
+    assert remote.value(problem.X[np.argsort(WORDS)]) == pytest.approx(expected, rel=1e-12)
+    assert remote.data.labels.tolist() == sorted(WORDS)
+
+
+def test_persisted_collection(client, problem):
+    index = client.persist(da.from_array(problem.objective.comparisons.index, chunks=(100, 3)))
+    remote = DaskObjective(index, "tste", 3, client=client)
+    assert remote.n_comparisons == 400
+
+
+def test_what_is_held_depends_on_the_memory(client, parquet, problem, monkeypatch):
+    path = parquet(problem.objective.comparisons)
+    found = {}
+    for size in (10**9, 40_000, 10_000):
+        monkeypatch.setattr(Engine, "memory", lambda self, size=size: size)
+        monkeypatch.setattr("nearer.distributed.data._READ_SHARE", 10**9)
+        data = open_data(path, client)
+        found[size] = data.hold_rows, data.hold_slopes
+    assert found == {10**9: (True, True), 40_000: (True, False), 10_000: (False, False)}
+
+
+def test_large_row_groups_are_refused(client, parquet, problem, monkeypatch):
+    path = parquet(problem.objective.comparisons)
+    engine = Engine(client)
+    with pytest.raises(FileFormatError, match=r"part-0.parquet: a row group has 100 rows, .* can read 50 at a time"):
+        sources.from_parquet(path, engine, 1, 50)
+
+
+def test_pieces_follow_row_groups(client, parquet, problem):
+    source = sources.from_parquet(parquet(problem.objective.comparisons), Engine(client), 1, 100)
+    assert source.sizes == [100, 33, 100, 33, 100, 34]
+    assert [piece.first_row for piece in source.pieces] == [0, 100] * 3
+    roomy = sources.from_parquet(parquet(problem.objective.comparisons, folder="b"), Engine(client), 1, 10**6)
+    assert roomy.sizes == source.sizes  # small enough to deal out evenly, though more would fit
+    one = sources.from_parquet(parquet(problem.objective.comparisons, 1, 10, folder="c"), Engine(client), 1, 10**6)
+    assert one.sizes == [50] * 8
+
+
+def test_all_weight_in_one_piece(client, parquet):
+    base = random_problem("ste", n=8, size=300).objective.comparisons
+    weights = np.zeros(300)
+    weights[250:] = 1.0
+    weighted = Comparisons(base.index, n_objects=8, weights=weights)
+    only = Comparisons(base.index[250:], n_objects=8)
+    X = np.random.default_rng(0).normal(size=(8, 3))
+    expected = LocalObjective(only, "ste", 3).value(X)
+    for hold in (True, False):
+        remote = DaskObjective(parquet(weighted, folder=f"{hold}"), "ste", 3, client=client, hold=hold, n_shards=3)
+        assert remote.value(X) == pytest.approx(expected, rel=1e-12)
+        taken = remote.snapshot(X)
+        assert np.isfinite(remote.svrg_pass(taken.X, taken, 1e-3, 50, 0)).all()
+
+
+class TestRefusals:
+    def refused(self, client, path, match):
+        with pytest.raises(FileFormatError, match=match):
+            open_data(path, client)
+
+    def test_no_files(self, client, tmp_path):
+        self.refused(client, str(tmp_path / "*.parquet"), r"\*.parquet: no such file")
+        self.refused(client, f"file://{tmp_path}/*.parquet", r"\*.parquet: no such file")
+        self.refused(client, "nowhere://x/*.parquet", "nowhere://x/.*cannot be listed")
+
+    def test_damaged_file(self, client, parquet, problem):
+        path = parquet(problem.objective.comparisons)
+        damaged = path.replace("*", "part-1")
+        with open(damaged, "r+b") as file:
+            file.truncate(300)
+        self.refused(client, path, r"part-1.parquet: cannot be read as Parquet")
+
+    def test_damaged_middle(self, client, parquet, problem):
+        path = parquet(problem.objective.comparisons)
+        with open(path.replace("*", "part-2"), "r+b") as file:
+            file.seek(4)
+            file.write(b"\xff" * 200)
+        self.refused(client, path, r"part-2.parquet: cannot be read as Parquet")
+
+    def test_other_columns(self, client, parquet, problem, tmp_path):
+        path = parquet(problem.objective.comparisons)
+        pq.write_table(pa.table({"anchor": [0], "near": [1], "far": [2]}), path.replace("*", "part-9"))
+        self.refused(client, path, r"part-9.parquet: columns .* differ from")
+
+    def test_answers(self, client, tmp_path):
+        pq.write_table(pa.table({"anchor": [0], "a": [1], "b": [2], "answer": [1]}), tmp_path / "a.parquet")
+        self.refused(client, str(tmp_path / "a.parquet"), "holds answers; a cluster reads triplets and quadruplets")
+
+    def test_empty_cells(self, client, tmp_path):
+        pq.write_table(pa.table({"anchor": [0, None], "near": [1, 1], "far": [2, 2]}), tmp_path / "a.parquet")
+        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet: column 'anchor' has 1 empty cells")
+
+    def test_degenerate_row(self, client, tmp_path):
+        table = pa.table({"anchor": [0, 1, 0], "near": [1, 1, 2], "far": [2, 2, 1]})
+        pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
+        where = r"a.parquet, rows counted after the first 1: row 0 is \(1, 1, 2\): an object cannot be compared"
+        self.refused(client, str(tmp_path / "a.parquet"), where)
+
+    def test_text_and_numbers(self, client, tmp_path):
+        pq.write_table(pa.table({"anchor": [0], "near": ["a"], "far": [2]}), tmp_path / "a.parquet")
+        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet: expected objects by text or by number throughout")
+
+    def test_floats(self, client, tmp_path):
+        pq.write_table(pa.table({"anchor": [0.5], "near": [1.0], "far": [2.0]}), tmp_path / "a.parquet")
+        self.refused(client, str(tmp_path / "a.parquet"), "column 'anchor', row 0 is 0.5, expected a whole number")
+
+    def test_weights(self, client, tmp_path):
+        table = pa.table({"anchor": [0], "near": [1], "far": [2], "weight": ["x"]})
+        pq.write_table(table, tmp_path / "a.parquet")
+        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet: weights 'weight' are string")
+
+    def test_zero_weights(self, client, tmp_path):
+        pq.write_table(pa.table({"anchor": [0], "near": [1], "far": [2], "weight": [0.0]}), tmp_path / "a.parquet")
+        with pytest.raises(ValueError, match="weights: all are 0"):
+            open_data(tmp_path / "a.parquet", client)
+
+    def test_no_rows(self, client, tmp_path):
+        table = pa.table({name: pa.array([], pa.int32()) for name in ("anchor", "near", "far")})
+        pq.write_table(table, tmp_path / "a.parquet")
+        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet: has no rows")
+
+    def test_number_of_objects(self, client, parquet, problem):
+        with pytest.raises(ValueError, match=r"part-0.parquet.*: object number 11 is outside 0..4"):
+            open_data(parquet(problem.objective.comparisons), client, n_objects=5)
+
+    def test_negative_index(self, client):
+        with pytest.raises(ValueError, match="object numbers go from -1 to 2"):
+            open_data(da.from_array(np.array([[0, -1, 2]])), client)
+
+    def test_shapes_and_partners(self, client, parquet, problem):
+        X = da.ones((10, 3), chunks=(5, 3), dtype=int)
+        with pytest.raises(ValueError, match=r"Dask array of shape \(10, 2\), expected \(N, 3 or 4\)"):
+            open_data(X[:, :2], client)
+        with pytest.raises(ValueError, match="y: has 1 partitions and X 2"):
+            open_data(X, client, y=da.ones(10, chunks=10))
+        with pytest.raises(ValueError, match="sample_weight: got ndarray, expected a Dask collection"):
+            open_data(X, client, sample_weight=np.ones(10))
+        with pytest.raises(ValueError, match="takes no y or sample_weight"):
+            open_data(parquet(problem.objective.comparisons), client, y=[1])
+        with pytest.raises(ValueError, match=r"partition \d of .*: y has 4 rows and X 5"):
+            good = da.from_array(np.array([[0, 1, 2]] * 10), chunks=(5, 3))
+            open_data(good, client, y=da.ones(8, chunks=4))
+        with pytest.raises(ValueError, match="n_shards: got 0"):
+            open_data(X, client, n_shards=0)
+        frame = dd.from_pandas(pd.DataFrame({"a": [1], "b": [2]}), npartitions=1)
+        with pytest.raises(ValueError, match=r"got columns \['a', 'b'\]"):
+            open_data(frame, client)

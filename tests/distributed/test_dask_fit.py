@@ -1,0 +1,231 @@
+"""`OrdinalEmbedding.fit` on a cluster: one argument more, the same map."""
+
+from __future__ import annotations
+
+import os
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from processes import KillDuring, running
+
+from nearer import TSTE, Comparisons, OrdinalEmbedding
+from nearer.distributed import ClusterError, load_checkpoint
+from nearer.solvers import LBFGS, SBB, SVRG
+
+pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """Training and test triplets of points in the plane."""
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    train = Comparisons.from_points(points, 6_000, random_state=1, noise=0.05)
+    return train, Comparisons.from_points(points, 4_000, random_state=2)
+
+
+def test_same_map_as_on_this_machine(client, answers, parquet):
+    train, test = answers
+    options = {"n_components": 2, "solver": LBFGS(max_epochs=20), "random_state": 3}
+    local = OrdinalEmbedding(**options).fit(train)
+    for X in (train, train.index, parquet(train), da.from_array(train.index, chunks=(2000, 3))):
+        remote = OrdinalEmbedding(**options).fit(X, client=client)
+        assert remote.objective_ == pytest.approx(local.objective_, rel=1e-6)
+        assert remote.score(test) == pytest.approx(local.score(test), abs=0.005)
+        assert (remote.n_objects_, remote.n_features_in_, remote.labels_) == (60, 3, None)
+        assert hasattr(remote, "comparisons_") == isinstance(X, (Comparisons, np.ndarray))
+
+
+def test_labels_and_unseen_objects(client, parquet, answers):
+    names = np.array([f"city {k}" for k in range(60)])
+    remote = TSTE(solver=LBFGS(max_epochs=3), random_state=3).fit(parquet(answers[0], labels=names), client=client)
+    assert remote.labels_.tolist() == sorted(names)
+    table = {"anchor": ["city 1"], "near": ["city 2"], "far": ["city 3"]}
+    assert remote.predict(table).shape == (1,)
+    with pytest.warns(UserWarning, match=r"5 of 65 objects occur in no comparison \(first: 60\)"):
+        wider = OrdinalEmbedding(solver=LBFGS(max_epochs=3), n_objects=65, random_state=3).fit(
+            answers[0], client=client
+        )
+    assert np.isnan(wider.embedding_[60:]).all()
+    assert np.isfinite(wider.embedding_[:60]).all()
+
+
+def test_same_bits_twice(client, answers):
+    fits = [
+        OrdinalEmbedding(solver=SVRG(step=SBB(), max_epochs=4), random_state=5).fit(answers[0], client=client)
+        for _ in range(2)
+    ]
+    np.testing.assert_array_equal(fits[0].embedding_, fits[1].embedding_)
+
+
+@pytest.mark.parametrize("solver", ["svrg-sbb", "auto"])
+def test_as_good_as_on_this_machine(client, answers, solver):
+    train, test = answers
+    if solver == "svrg-sbb":
+        solver = SVRG(step=SBB(), max_epochs=40)
+    errors = [
+        # More dimensions than the truth has: hardly any start ends in a poor place.
+        1 - OrdinalEmbedding(5, solver=solver, random_state=0).fit(train, **options).score(test)
+        for options in ({}, {"client": client})
+    ]
+    assert errors[1] == pytest.approx(errors[0], abs=0.01)
+    assert errors[1] < 0.1
+
+
+def test_callbacks_and_limits(client, answers):
+    seen = []
+    stopped = OrdinalEmbedding(
+        solver=SVRG(step=SBB()), random_state=0, callbacks=[lambda row, state: seen.append(row) or row.epoch == 2]
+    ).fit(answers[0], client=client)
+    assert stopped.result_.message == "stopped by a callback"
+    assert [row.epoch for row in seen] == [0, 1, 2]
+    limited = OrdinalEmbedding(solver=SVRG(step=SBB()), random_state=0, max_seconds=1e-3).fit(answers[0], client=client)
+    assert "max_seconds" in limited.result_.message
+
+
+def test_several_starts(client, answers):
+    best = OrdinalEmbedding(n_init=2, solver=SVRG(step=SBB(), max_epochs=2), random_state=0)
+    assert np.isfinite(best.fit(answers[0], client=client).objective_)
+    with pytest.raises(ValueError, match="checkpoint and resume are for one start, got n_init = 2"):
+        best.fit(answers[0], client=client, checkpoint="c.npz")
+
+
+def test_cancel_leaves_nothing_running(client, answers):
+    def interrupt(row, state):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        OrdinalEmbedding(solver="lbfgs", callbacks=[interrupt]).fit(answers[0], client=client)
+    import gc
+    import time
+
+    gc.collect()
+    deadline = time.monotonic() + 20
+    while any(client.processing().values()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(client.processing().values())
+
+
+def test_resume(client, answers, parquet, tmp_path):
+    path, where = parquet(answers[0]), tmp_path / "c.npz"
+    solver = SVRG(step=SBB(), max_epochs=3)
+    first = OrdinalEmbedding(solver=solver, random_state=0).fit(path, client=client, checkpoint=where)
+    saved = load_checkpoint(where)
+    assert (saved.epoch, saved.objective) == (3, first.objective_)
+    second = OrdinalEmbedding(solver=solver, random_state=1).fit(path, client=client, checkpoint=where, resume=where)
+    assert second.history_[0].objective == first.objective_
+    assert second.history_[1].step_size == saved.step_size
+    assert second.objective_ < first.objective_
+    assert load_checkpoint(where).epoch == 6
+    with pytest.raises(ValueError, match=r"c.npz is of another problem: shape \(60, 2\), expected \(60, 3\)"):
+        OrdinalEmbedding(3).fit(path, client=client, resume=where)
+    with pytest.raises(ValueError, match=r"of another problem: loss 'tste', expected 'ste'"):
+        OrdinalEmbedding(loss="ste").fit(path, client=client, resume=where)
+    auto = OrdinalEmbedding(random_state=1, callbacks=[lambda row, state: row.epoch == 2])
+    auto.fit(path, client=client, resume=where)
+    assert auto.history_[0].objective == pytest.approx(second.objective_, rel=1e-12)
+    assert auto.objective_ < second.objective_
+
+
+def test_bad_arguments(client, answers):
+    with pytest.raises(ValueError, match="checkpoint and resume are for a fit on a cluster"):
+        OrdinalEmbedding().fit(answers[0], checkpoint="c.npz")
+    with pytest.raises(ValueError, match="client: got 3, expected"):
+        OrdinalEmbedding().fit(answers[0], client=3)
+    with pytest.raises(ValueError, match=r"expected a file name that ends in .npz"):
+        OrdinalEmbedding().fit(answers[0], client=client, checkpoint="c")
+
+
+class TestLosses:
+    """What happens when machines die; each test breaks a cluster of its own."""
+
+    def test_a_worker_killed_in_the_middle_of_an_epoch(self, tmp_path, answers, parquet):
+        solver = SVRG(step=SBB(), max_epochs=4, inner_steps=2_000_000)
+        path = parquet(answers[0])
+        with running(tmp_path) as processes, processes.client() as client:
+            for X in (path, answers[0]):
+                expected = OrdinalEmbedding(solver=solver, random_state=0).fit(X, client=client)
+                killer = KillDuring(processes, processes.workers[0], "svrg-pass")
+                killer.start()
+
+                def arm(row, state, killer=killer):
+                    if row.epoch == 2:
+                        killer.armed.set()
+
+                fit = OrdinalEmbedding(solver=solver, random_state=0, callbacks=[arm]).fit(X, client=client)
+                killer.join()
+                assert killer.struck
+                assert fit.n_iter_ == 4
+                assert fit.objective_ == pytest.approx(expected.objective_, rel=1e-12)
+                np.testing.assert_array_equal(fit.embedding_, expected.embedding_)
+                processes.workers[0] = processes.add_worker()
+                client.wait_for_workers(2, timeout=60)
+
+    def test_all_workers_lost(self, tmp_path, answers, parquet):
+        path, where = parquet(answers[0]), tmp_path / "c.npz"
+        solver = SVRG(step=SBB(), max_epochs=6)
+        with running(tmp_path) as processes, processes.client() as client:
+
+            def kill_all(row, state):
+                if row.epoch == 2:
+                    for worker in processes.workers:
+                        processes.kill(worker)
+
+            estimator = OrdinalEmbedding(solver=solver, random_state=0, callbacks=[kill_all])
+            with dask.config.set({"nearer.worker-timeout": 1}), pytest.raises(ClusterError) as caught:
+                estimator.fit(path, client=client, checkpoint=where)
+            assert "all workers are lost, none came back in 1 s" in str(caught.value)
+            assert f"resume={os.fspath(where)!r}" in str(caught.value)
+            saved = load_checkpoint(where)
+            assert saved.epoch == 2
+            processes.workers.append(processes.add_worker())
+            client.wait_for_workers(1, timeout=60)
+            resumed = OrdinalEmbedding(solver=solver, random_state=0).fit(path, client=client, resume=where)
+            assert resumed.history_[0].objective == pytest.approx(saved.objective, rel=1e-12)
+            assert resumed.objective_ < saved.objective
+
+    def test_scheduler_lost(self, tmp_path, answers):
+        with running(tmp_path) as processes:
+            client = processes.client()
+            client._timeout = 1  # to reconnect; Dask's default is 30 s
+
+            def kill(row, state):
+                processes.kill(processes.scheduler)
+
+            with pytest.raises(ClusterError, match=r"the scheduler at .* is gone"):
+                OrdinalEmbedding(solver="lbfgs", random_state=0, callbacks=[kill]).fit(answers[0], client=client)
+            client.close(timeout=1)
+
+    def test_a_file_that_vanishes(self, client, answers, parquet, monkeypatch):
+        from nearer.distributed.cluster import Engine
+        from nearer.io import FileFormatError
+
+        monkeypatch.setattr(Engine, "memory", lambda self: 10**5)  # so that files are read anew at every pass
+        path = parquet(answers[0])
+        gone = path.replace("*", "part-1")
+
+        def remove(row, state):
+            if row.epoch == 1:
+                os.unlink(gone)
+
+        with pytest.raises(FileFormatError, match=rf"{gone}: cannot be read as Parquet: "):
+            OrdinalEmbedding(solver="lbfgs", callbacks=[remove]).fit(path, client=client)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_music(client):
+    """Real answers: a fit on two workers generalises as a fit on this machine."""
+    folder = os.environ.get("NEARER_DATA")
+    if not folder:
+        pytest.skip("NEARER_DATA is not set")
+    from nearer.io import read_comparisons
+
+    train, test = read_comparisons(os.path.join(folder, "music.csv")).comparisons.split(0.2, random_state=0)
+    solver = SVRG(step=SBB(), max_epochs=60)
+    errors = [
+        1 - OrdinalEmbedding(9, solver=solver, random_state=0).fit(train, **options).score(test)
+        for options in ({}, {"client": client})
+    ]
+    assert errors[1] == pytest.approx(errors[0], abs=0.005)
