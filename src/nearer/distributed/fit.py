@@ -75,7 +75,8 @@ def solve_on_cluster(
     generators : one for each start
     callbacks, verbose : see `best_of_starts`
     checkpoint : file to write after every epoch
-    resume : checkpoint to go on from, in place of a start; the solver starts anew there, SVRG with its last step size and auto with L-BFGS
+    resume : checkpoint to go on from, in place of a start; the solver starts anew there, SVRG with its last step size
+        and auto with L-BFGS
     """
     if len(starts) > 1 and (checkpoint is not None or resume is not None):
         raise ValueError(f"checkpoint and resume are for one start, got n_init = {len(starts)}")
