@@ -1,0 +1,159 @@
+"""Resampled maps and what they say about certainty."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.datasets import make_comparisons, make_points
+from nearer.metrics import comparison_distances
+from nearer.plots import plot_map
+from nearer.selection import Bootstrap, bootstrap
+from nearer.selection.bootstrap import _by_comparison, _by_participant, _covariances
+
+
+def problem(n=20, d=2, size=1200, seed=0, noise=0.1):
+    return make_comparisons(make_points(n, d, random_state=seed), size, 400, noise, random_state=seed)
+
+
+def made_by_hand(samples, embedding):
+    samples = np.asarray(samples, dtype=float)
+    covariance, n_placed = _covariances(samples)
+    return Bootstrap(
+        np.asarray(embedding, float), samples, covariance, n_placed, np.full(len(samples), 0.8), "comparison", None
+    )
+
+
+def test_covariances_are_those_of_numpy():
+    samples = np.random.default_rng(0).normal(size=(30, 4, 3))
+    covariance, n_placed = _covariances(samples)
+    for k in range(4):
+        np.testing.assert_allclose(covariance[k], np.cov(samples[:, k].T))
+    assert n_placed.tolist() == [30] * 4
+
+
+def test_resamples_without_an_object_are_left_out_of_its_covariance():
+    samples = np.random.default_rng(0).normal(size=(10, 3, 2))
+    samples[:4, 1] = np.nan
+    samples[1:, 2] = np.nan
+    covariance, n_placed = _covariances(samples)
+    np.testing.assert_allclose(covariance[1], np.cov(samples[4:, 1].T))
+    assert np.isnan(covariance[2]).all()
+    assert n_placed.tolist() == [10, 6, 1]
+
+
+def test_nearer_is_the_log_ratio_with_a_normal_interval():
+    # object 0 at 0, object 1 at 1, object 2 at 2 on all of the data; 2, 4 and 8 in the resamples
+    samples = [[[0], [1], [2]], [[0], [1], [4]], [[0], [1], [8]]]
+    found = made_by_hand(samples, [[0], [1], [2]]).nearer([0, 1, 2], level=0.9)
+    spread = np.std([np.log(2), np.log(4), np.log(8)], ddof=1)
+    np.testing.assert_allclose(found.log_ratio, [np.log(2)])
+    np.testing.assert_allclose([found.low[0], found.high[0]], np.log(2) + 1.6448536 * spread * np.array([-1, 1]))
+    assert found.support.tolist() == [1.0]
+    assert found.settled.tolist() == [0]
+    tight = made_by_hand([[[0], [1], [2]], [[0], [1], [2.1]]], [[0], [1], [2]])
+    assert tight.nearer([[0, 1, 2], [0, 2, 1]]).settled.tolist() == [1, -1]
+    assert tight.nearer([[0, 2, 1]]).support.tolist() == [0.0]
+    assert list(found.to_dict()) == ["log_ratio", "low", "high", "support", "settled"]
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say():
+    covered = []
+    for seed in range(3):
+        data = problem(25, 2, 2000, seed)
+        asked = data.test.index.copy()
+        asked[::2] = asked[::2][:, [0, 2, 1]]
+        near, far = comparison_distances(data.points, asked)
+        resampled = bootstrap(
+            data.train, OrdinalEmbedding(2, n_init=3, random_state=0), n_resamples=50, random_state=seed
+        )
+        found = resampled.nearer(asked, level=0.9)
+        truth = 0.5 * np.log(far / near)
+        covered.append(np.mean((found.low <= truth) & (truth <= found.high)))
+    assert 0.8 <= np.mean(covered) <= 0.97
+
+
+def test_accuracy_is_that_on_answers_left_out():
+    data = problem()
+    found = bootstrap(data.train, OrdinalEmbedding(2, random_state=0), n_resamples=30, random_state=0)
+    accuracy = found.accuracy(0.9)
+    honest = OrdinalEmbedding(2, random_state=0).fit(data.train[:900]).score(data.train[900:])
+    assert accuracy.low < honest < accuracy.high
+    assert accuracy.low < accuracy.estimate < accuracy.high
+    assert "90% interval" in str(accuracy)
+
+
+def test_repeated_questions_do_not_leak_into_the_answers_left_out():
+    data = problem(size=300).train
+    draw = _by_comparison(data.concat([data]))
+    weights, left_out = draw(np.random.default_rng(0))
+    assert weights.sum() == 600
+    drawn = weights > 0
+    np.testing.assert_array_equal(left_out[:300], ~(drawn[:300] | drawn[300:]))
+
+
+def test_whole_number_weights_count_answers():
+    weights, left_out = _by_comparison(Comparisons([[0, 1, 2], [1, 2, 3], [2, 3, 0]], weights=[90, 9, 0]))(
+        np.random.default_rng(0)
+    )
+    assert weights.sum() == 99
+    assert weights[2] == 0
+    assert left_out[2]
+    odd = Comparisons([[0, 1, 2], [1, 2, 3]], weights=[0.5, 2.5])
+    for seed in range(5):
+        weights, _ = _by_comparison(odd)(np.random.default_rng(seed))
+        assert weights.tolist() in ([1.0, 0.0], [0.5, 2.5], [0.0, 5.0])
+
+
+def test_participants_are_drawn_with_all_their_answers():
+    who = np.repeat(["ann", "bob", "eve", "joe"], 50)
+    data = problem(size=200).train
+    data = Comparisons(data.index, 20, participants=who)
+    weights, left_out = _by_participant(data)(np.random.default_rng(1))
+    for name in np.unique(who):
+        mine = weights[who == name]
+        assert (mine == mine[0]).all()
+        assert (left_out[who == name] == (mine[0] == 0)).all()
+    assert weights.sum() == 200
+    found = bootstrap(data, OrdinalEmbedding(2, random_state=0), n_resamples=4, by="participant", random_state=0)
+    assert found.by == "participant"
+    assert repr(found) == "Bootstrap: 4 resamples by participant of a map of 20 objects"
+
+
+def test_resamples_lie_on_the_map_and_threads_do_not_matter():
+    data = problem().train
+    est = OrdinalEmbedding(2, loss="ste", random_state=0).fit(data)
+    one, many = (bootstrap(data, est, n_resamples=8, random_state=5, n_jobs=k) for k in (1, 4))
+    np.testing.assert_array_equal(one.samples, many.samples)
+    np.testing.assert_array_equal(one.embedding, est.embedding_)
+    error = np.linalg.norm(one.samples - one.embedding, axis=2).mean()
+    assert error < 0.3 * np.linalg.norm(one.embedding, axis=1).mean()
+    plot_map(one.embedding, ellipses=one.covariance)
+
+
+def test_labels_are_matched():
+    points = make_points(10, 2, random_state=0)
+    data = Comparisons.from_points(points, 300, random_state=0, labels=list("abcdefghij"))
+    found = bootstrap(data, n_resamples=4, random_state=0)
+    by_label = found.nearer(np.array([["j", "a", "c"]]))
+    np.testing.assert_array_equal(by_label.low, found.nearer([9, 0, 2]).low)
+    with pytest.raises(ValueError, match="beyond the 10"):
+        found.nearer([0, 1, 10])
+
+
+def test_bad_arguments_are_refused():
+    data = problem(size=200).train
+    for arguments, message in (
+        ({"by": "moon"}, "by: got 'moon'"),
+        ({"by": "participant"}, "do not say who answered"),
+        ({"n_resamples": 1}, "n_resamples"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            bootstrap(data, **arguments)
+    with pytest.raises(ValueError, match="one participant"):
+        bootstrap(Comparisons(data.index, participants=["a"] * 200), by="participant")
+    with pytest.raises(ValueError, match="map has 20 objects, the comparisons are over 9"):
+        bootstrap([[0, 1, 8]], OrdinalEmbedding(2, random_state=0).fit(data))
+    with pytest.raises(ValueError, match="level"):
+        made_by_hand(np.zeros((2, 3, 1)), np.zeros((3, 1))).nearer([0, 1, 2], level=1)

@@ -1,0 +1,130 @@
+"""Accuracy against the number of answers, and beyond."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from nearer import OrdinalEmbedding
+from nearer.datasets import make_comparisons, make_points
+from nearer.plots import plot_learning_curve
+from nearer.selection import LearningCurve, PowerLaw, fit_power_law, learning_curve
+from nearer.selection.learning import _plausible_laws, _sizes, _split
+
+
+def curve_of(law, noise=0.0, early=False, n=None):
+    n = np.array([250, 500, 1000, 2000, 4000]) if n is None else n
+    rng = np.random.default_rng(0)
+    repeats = law.accuracy(n) + noise * rng.normal(size=(10, len(n)))
+    laws = _plausible_laws(n, repeats, 10**9, rng)
+    mean = repeats.mean(axis=0)
+    return LearningCurve(n, mean, repeats.std(axis=0), repeats, fit_power_law(n, mean), tuple(laws), early)
+
+
+@pytest.mark.parametrize("law", [PowerLaw(0.9, 5.0, 0.5), PowerLaw(0.97, 40.0, 1.0), PowerLaw(1.0, 9.0, 0.75)])
+def test_a_power_law_is_found_again(law):
+    n = np.array([250, 500, 1000, 2000, 4000])
+    found = fit_power_law(n, law.accuracy(n))
+    assert found.exponent == pytest.approx(law.exponent)
+    assert found.ceiling == pytest.approx(law.ceiling, abs=1e-9)
+    assert found.scale == pytest.approx(law.scale, rel=1e-6)
+
+
+def test_needed_is_the_inverse_of_accuracy():
+    law = PowerLaw(0.9, 5.0, 0.5)
+    assert law.accuracy(law.needed_for(0.85)) == pytest.approx(0.85)
+    assert law.needed_for(0.85) == pytest.approx(10_000)
+    assert law.needed_for(0.9) == math.inf
+    assert PowerLaw(0.9, 0.0, 1.0).needed_for(0.8) == 0
+
+
+def test_without_noise_the_extrapolation_is_exact_and_with_noise_it_is_inside():
+    law = PowerLaw(0.9, 5.0, 0.5)
+    exact = curve_of(law)
+    assert exact.predict(20_000).estimate == pytest.approx(float(law.accuracy(20_000)), abs=2e-3)
+    assert exact.needed_for(0.85).estimate == pytest.approx(10_000, rel=0.1)
+    noisy = curve_of(law, noise=0.01)
+    found = noisy.predict(20_000)
+    assert found.low < law.accuracy(20_000) < found.high
+    needed = noisy.needed_for(0.85)
+    assert needed.low < 10_000 < needed.high
+    assert noisy.needed_for(0.99).high == math.inf
+
+
+def test_before_the_rise_the_upper_bound_is_open():
+    early = curve_of(PowerLaw(0.9, 5.0, 0.5), noise=0.01, early=True)
+    assert early.predict(20_000).high == 1
+    assert early.predict(1000).high < 1
+    assert early.needed_for(0.85).low == 4000
+    assert "too few to say" in repr(early)
+
+
+def test_the_error_of_a_level_measured_on_few_answers_is_in_the_interval():
+    n = np.array([100, 200, 400])
+    repeats = np.tile([0.7, 0.75, 0.8], (5, 1))
+    laws = _plausible_laws(n, repeats, 400, np.random.default_rng(0))
+    spread = np.std([law.accuracy(400) for law in laws])
+    assert spread == pytest.approx(math.sqrt(0.8 * 0.2 / 400), rel=0.2)
+
+
+def test_the_curve_rises_and_foretells_what_more_answers_give():
+    data = make_comparisons(make_points(25, 2, random_state=0), 12_000 // 2, 10, 0.1, random_state=0).train
+    est = OrdinalEmbedding(2, loss="ste")
+    found = learning_curve(data[:1500], est, n_repeats=6, random_state=0)
+    assert not found.early
+    assert found.accuracy[-1] > found.accuracy[0]
+    assert found.n_comparisons[-1] == 1200
+    assert found.repeats.shape == (6, 7)
+    later = learning_curve(data, est, sizes=[1200, 2400, 4500], n_repeats=2, random_state=1)
+    ahead = found.predict(4500)
+    assert ahead.low - 0.01 <= later.accuracy[-1] <= ahead.high + 0.01
+
+
+def test_early_is_told_and_threads_do_not_matter():
+    data = make_comparisons(make_points(30, 2, random_state=0), 300, 10, 0.1, random_state=0).train
+    one, many = (learning_curve(data, n_repeats=3, random_state=1, n_jobs=k) for k in (1, 3))
+    assert one.early
+    np.testing.assert_array_equal(one.repeats, many.repeats)
+    assert one.predict(1000) == many.predict(1000)
+
+
+def test_training_sets_are_nested_and_questions_stay_together():
+    data = make_comparisons(make_points(12, 2, random_state=0), 200, 10, random_state=0).train
+    twice = data.concat([data])
+    order, test = _split(twice, 0.25, np.random.default_rng(0))
+    assert len(order) == 300
+    assert len(np.unique(order)) == 300
+    asked = {tuple(row) for row in twice.index[order].tolist()}
+    assert not asked & {tuple(row) for row in test.index.tolist()}
+
+
+def test_sizes():
+    assert _sizes(None, 400)[[0, -1]].tolist() == [100, 400]
+    assert _sizes([30, 10, 20, 20], 40).tolist() == [10, 20, 30]
+    with pytest.raises(ValueError, match="sizes: got 41, expected at most 40"):
+        _sizes([10, 20, 41], 40)
+    with pytest.raises(ValueError, match="at least 3"):
+        _sizes([10, 20], 40)
+
+
+def test_bad_arguments_are_refused():
+    data = make_comparisons(make_points(10, 2, random_state=0), 100, 10, random_state=0).train
+    with pytest.raises(ValueError, match="test_size"):
+        learning_curve(data, test_size=1.0)
+    with pytest.raises(ValueError, match="n_repeats"):
+        learning_curve(data, n_repeats=1)
+    curve = curve_of(PowerLaw(0.9, 5.0, 0.5))
+    with pytest.raises(ValueError, match=r"between 0\.5"):
+        curve.needed_for(0.4)
+    with pytest.raises(ValueError, match="level"):
+        curve.predict(10, level=0)
+
+
+def test_the_table_is_what_the_plot_takes():
+    table = curve_of(PowerLaw(0.9, 5.0, 0.5), noise=0.01).to_dict(extrapolate_to=40_000)
+    assert table["n_comparisons"][-1] == 40_000
+    assert table["extrapolated"].count(False) == 5
+    assert len({len(column) for column in table.values()}) == 1
+    plot_learning_curve(table)
