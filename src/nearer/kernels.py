@@ -251,6 +251,12 @@ def _tile_distances(index, X, start, n, near, far):
 
 
 @_jit
+def squared_distances(index, X, start, near, far):
+    """Squared distances of the comparisons from start on, as many as near and far (m,) hold."""
+    _tile_distances(index, X, start, near.shape[0], near, far)
+
+
+@_jit
 def _tile_gradient(index, X, start, n, d_near, d_far, G):
     """Add to G (n, d) the gradient of n comparisons from start on, given their slopes."""
     if index.shape[1] == 3:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearer import kernels
 from nearer.comparisons import Comparisons, as_comparisons
 from nearer.losses import Loss, get_loss
 
@@ -261,16 +262,8 @@ def _weights(comparisons: Comparisons, sample_weight: ArrayLike | None) -> tuple
 
 def _distance_chunks(points: np.ndarray, index: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Row slices with their squared near and far distances, a bounded number of rows at a time."""
-    columns = (0, 1, 0, 2) if index.shape[1] == 3 else (0, 1, 2, 3)
-    step = max(1, CHUNK_ROWS * 8 // max(8, points.shape[1]))
-    for start in range(0, len(index), step):
-        rows = slice(start, min(start + step, len(index)))
-        i, j, l, k = (index[rows, c] for c in columns)  # noqa: E741
-        yield rows, _squared_distances(points, i, j), _squared_distances(points, l, k)
-
-
-def _squared_distances(points: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """|x_first - x_second|^2 row by row."""
-    difference = points[first]
-    difference -= points[second]
-    return np.einsum("nd,nd->n", difference, difference)
+    for start in range(0, len(index), CHUNK_ROWS):
+        rows = slice(start, min(start + CHUNK_ROWS, len(index)))
+        near, far = np.empty(rows.stop - start), np.empty(rows.stop - start)
+        kernels.squared_distances(index, points, start, near, far)
+        yield rows, near, far
