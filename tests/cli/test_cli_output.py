@@ -77,3 +77,15 @@ def test_impossible_targets_are_refused_at_once(tmp_path):
     with pytest.raises(FileNotFoundError):
         refuse_existing(tmp_path / "no/x.csv", force=True)
     assert refuse_existing(tmp_path / "file", force=True) == tmp_path / "file"
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(tmp_path, monkeypatch, tree):
+    from pathlib import Path
+
+    def denied(self, *args, **kwargs):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "mkdir", denied)
+    with pytest.raises(OSError, match=r"out: cannot be written to: Permission denied"):
+        OutputFolder(tmp_path / "out", ("a.txt",), force=False)
+    assert tree(tmp_path) == []

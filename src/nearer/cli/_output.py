@@ -48,6 +48,7 @@ class OutputFolder:
         self.force = force
         self._temporary: Path | None = None
         self._refuse()
+        self._make_temporary().rmdir()  # a folder that cannot be written to is refused before any work
 
     def _refuse(self) -> None:
         if self.path.exists() and not self.path.is_dir():
@@ -63,11 +64,17 @@ class OutputFolder:
 
     def __enter__(self) -> Path:
         """The hidden folder to write to."""
+        self._temporary = self._make_temporary()
+        return self._temporary
+
+    def _make_temporary(self) -> Path:
         # Inside a folder that exists, which may be a file system of its own; else beside it.
         home = self.path if self.path.is_dir() else self.path.parent
         temporary = home / f".{self.path.name[:40]}.{secrets.token_hex(6)}.part"
-        temporary.mkdir()
-        self._temporary = temporary
+        try:
+            temporary.mkdir()
+        except OSError as error:
+            raise OSError(f"{self.shown}: cannot be written to: {error.strerror}") from error
         return temporary
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 FILES = ("map.png", "embedding.csv", "report.html", "summary.json")
-_TURNED = "turned, mirrored and scaled to look like Europe; the shape comes from comparisons alone"
+_TURNED = (
+    "turned, mirrored and scaled to the latitude and longitude of the cities, for the eye only; "
+    "the shape comes from comparisons alone"
+)
 
 
 @click.command(
