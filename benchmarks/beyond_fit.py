@@ -1,0 +1,199 @@
+"""What comes after a fit, measured: retrieval, placement, further fits, dimension, intervals, extrapolation.
+
+``python -m benchmarks.beyond_fit`` runs all parts; name some to run those alone. Every part prints its table and saves
+it under ``benchmarks/results``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from benchmarks import common
+from nearer import FeatureMap, OrdinalEmbedding
+from nearer.datasets import load_letters, make_comparisons, make_points, retrieval_problem
+from nearer.losses import get_loss
+from nearer.metrics import comparison_accuracy, comparison_distances, retrieval_scores
+from nearer.selection import bootstrap, cross_validate_dimensions, learning_curve
+
+Rows = list[dict[str, Any]]
+
+
+def retrieval() -> Rows:
+    """Letters: 18 classes, 60 training and 40 test images each, 70,000 triplets, 18 dimensions; 3 draws."""
+    letters = load_letters()
+    rows = []
+    for noise in (0.0, 0.05, 0.1):
+        for name, map_of in (("paper's width", FeatureMap()), ("cv", FeatureMap("cv", "cv", random_state=0))):
+            found = []
+            for seed in range(3):
+                problem = retrieval_problem(letters.features, letters.labels, noise=noise, random_state=seed)
+                raw = retrieval_scores(problem.test_features, problem.test_labels)
+                model = OrdinalEmbedding(18, random_state=seed).fit(problem.comparisons)
+                places = map_of.fit(problem.train_features, model).transform(problem.test_features)
+                mapped = retrieval_scores(places, problem.test_labels)
+                found.append([
+                    raw.mean_average_precision[0], raw.precision[0],
+                    mapped.mean_average_precision[0], mapped.precision[0],
+                ])  # fmt: skip
+            raw_map, raw_precision, own_map, own_precision = np.mean(found, axis=0)
+            rows.append({
+                "noise": noise, "feature map": name, "raw MAP": raw_map, "raw P@40": raw_precision, "MAP": own_map,
+                "P@40": own_precision, "MAP / raw MAP": own_map / raw_map,
+                "least of the draws": min(row[2] / row[0] for row in found),
+            })  # fmt: skip
+    return rows
+
+
+def _questions(P: np.ndarray, objects: np.ndarray, count: int, others: np.ndarray, rng: np.random.Generator):
+    """`count` true triplets for each object, which is the anchor or one of the two compared."""
+    rows = []
+    for o in objects:
+        a, b = np.array([rng.choice(others, 2, replace=False) for _ in range(count)]).T
+        anchor = rng.random(count) < 0.5
+        rows.append(np.column_stack([np.where(anchor, o, a), np.where(anchor, a, o), b]))
+    T = np.concatenate(rows)
+    near, far = comparison_distances(P, T)
+    T[near > far] = T[near > far][:, [0, 2, 1]]
+    return T
+
+
+def placement() -> Rows:
+    """A fifth of 100 objects hidden, 10 d comparisons for each; 5 data sets. Held-out comparisons about them."""
+    rows = []
+    for d in (2, 3, 5):
+        placed, full, seconds = [], [], []
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            P = make_points(100, d, random_state=rng)
+            known, hidden = np.arange(80), np.arange(80, 100)
+            base = make_comparisons(P[:80], 80 * d * 20, 10, random_state=rng).train
+            train, test = (_questions(P, hidden, count, known, rng) for count in (10 * d, 500))
+            model = OrdinalEmbedding(d, n_init=3, random_state=seed).fit(base)
+            started = time.perf_counter()
+            found = model.place(train)
+            seconds.append(time.perf_counter() - started)
+            placed.append(comparison_accuracy(found.full_embedding, test))
+            again = OrdinalEmbedding(d, n_init=3, random_state=seed).fit(np.concatenate([base.index, train]))
+            full.append(again.score(test))
+        rows.append({
+            "d": d, "placed": np.mean(placed), "full fit": np.mean(full),
+            "worst difference": min(np.subtract(placed, full)), "seconds (median)": np.median(seconds),
+        })  # fmt: skip
+    return rows
+
+
+def further_fits() -> Rows:
+    """Ten equal parts one after the other, the last fifth of the objects only from the sixth part on; 5 data sets."""
+    rows = []
+    for d, noise in ((2, 0.0), (2, 0.1), (5, 0.0), (5, 0.1)):
+        online, scratch = [], []
+        for seed in range(5):
+            data = make_comparisons(make_points(80, d, random_state=seed), 8000 * d, 10_000, noise, random_state=seed)
+            late = (data.train.index >= 64).any(axis=1)
+            index = np.concatenate([data.train.index[~late], data.train.index[late]])
+            model = OrdinalEmbedding(d, random_state=seed)
+            for part in np.array_split(index, 10):
+                model.partial_fit(part)
+            online.append(model.score(data.test))
+            scratch.append(OrdinalEmbedding(d, random_state=seed).fit(data.train).score(data.test))
+        rows.append({
+            "d": d, "noise": noise, "partial_fit": np.mean(online), "from scratch": np.mean(scratch),
+            "worst difference": min(np.subtract(online, scratch)),
+        })  # fmt: skip
+    return rows
+
+
+def dimension() -> Rows:
+    """Ten data sets for each true dimension, 60 objects, a tenth of the answers flipped; dimensions 1 to 7 tried."""
+    rows = []
+    for d in (2, 3, 5):
+        for per_dimension in (100, 1000, 2000):
+            started = time.perf_counter()
+            results = []
+            for seed in range(10):
+                P = make_points(60, d, random_state=seed)
+                data = make_comparisons(P, per_dimension * d, 10, 0.1, random_state=seed).train
+                results.append(cross_validate_dimensions(data, range(1, 8), random_state=seed))
+            right = [found.chosen == d for found in results]
+            sure = [found.decisive for found in results]
+            rows.append({
+                "true d": d, "answers": per_dimension * d, "right": sum(right), "of": 10,
+                "said the data can tell": sum(sure), "right where it said so": sum(np.array(right)[sure]),
+                "seconds": time.perf_counter() - started,
+            })  # fmt: skip
+    return rows
+
+
+def intervals() -> Rows:
+    """90 % intervals for "i nearer to j than to k": how often they cover the truth; 1,000 questions, 5 data sets."""
+    rows = []
+    for d, loss, model_of_answers in (
+        (2, "tste", "flips"), (3, "tste", "flips"), (2, "ste", "flips"), (2, "ste", "ste"), (2, "tste", "tste"),
+        (2, "soe", "flips"),
+    ):  # fmt: skip
+        covered, settled, wrong = [], [], []
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            P = make_points(40, d, random_state=seed)
+            noise = 0.1 if model_of_answers == "flips" else 0.0
+            data = make_comparisons(P, 2000 * d, 1000, noise, random_state=seed)
+            train, asked = data.train, data.test.index.copy()
+            if model_of_answers != "flips":
+                law = get_loss(model_of_answers).resolve(d)
+                train = train.flipped(rng.random(len(train)) > law.probability(*comparison_distances(P, train)))
+            swap = rng.random(len(asked)) < 0.5
+            asked[swap] = asked[swap][:, [0, 2, 1]]
+            near, far = comparison_distances(P, asked)
+            truth = 0.5 * np.log(far / near)
+            model = OrdinalEmbedding(d, loss=loss, n_init=4, random_state=seed).fit(train)
+            found = bootstrap(train, model, n_resamples=100, random_state=seed).nearer(asked, 0.9)
+            covered.append(np.mean((found.low <= truth) & (truth <= found.high)))
+            settled.append(np.mean(found.settled != 0))
+            wrong.append(np.mean((found.settled != 0) & (found.settled != np.sign(truth))))
+        rows.append({
+            "d": d, "loss": loss, "answers": model_of_answers, "covered": np.mean(covered), "least": min(covered),
+            "most": max(covered), "settled": np.mean(settled), "settled wrongly": np.mean(wrong),
+        })  # fmt: skip
+    return rows
+
+
+def extrapolation() -> Rows:
+    """Accuracy at 2 and 4 times the answers against the 90 % interval from the learning curve; a tenth flipped."""
+    rows = []
+    for d, n, times in ((2, 60, 1.2), (2, 60, 3), (3, 60, 3), (3, 80, 3), (5, 60, 1.2), (5, 60, 3)):
+        size = int(times * n * d * math.log2(n))
+        data = make_comparisons(make_points(n, d, random_state=n + d), 5 * size, 10, 0.1, random_state=n + d).train
+        estimator = OrdinalEmbedding(d, loss="ste")
+        curve = learning_curve(data[:size], estimator, random_state=0)
+        last = int(curve.n_comparisons[-1])
+        later = learning_curve(data, estimator, sizes=[last, 2 * last, 4 * last], n_repeats=3, random_state=1)
+        for factor, measured in zip((2, 4), later.accuracy[1:]):
+            ahead = curve.predict(factor * last)
+            rows.append({
+                "d": d, "n": n, "answers": last, "early": curve.early, "factor": factor, "foretold": ahead.estimate,
+                "low": ahead.low, "high": ahead.high, "measured": measured,
+                "inside": bool(ahead.low <= measured <= ahead.high),
+            })  # fmt: skip
+    return rows
+
+
+PARTS = {part.__name__: part for part in (retrieval, placement, further_fits, dimension, intervals, extrapolation)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
+    for name in parser.parse_args().parts or PARTS:
+        started = time.perf_counter()
+        rows = PARTS[name]()
+        print(f"{name}: {PARTS[name].__doc__}\n\n{common.table(rows)}", flush=True)
+        common.save(f"beyond_{name}", rows, about=PARTS[name].__doc__, seconds=round(time.perf_counter() - started, 1))
+
+
+if __name__ == "__main__":
+    main()
