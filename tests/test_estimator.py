@@ -1,0 +1,382 @@
+"""`OrdinalEmbedding` as users and scikit-learn meet it."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import oracles
+from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, OrdinalEmbedding
+from nearer.datasets import make_comparisons, make_points
+from nearer.losses import TSTELoss
+from nearer.solvers import LBFGS, SBB, SGD, SVRG, Convex, solver_names
+
+LOSSES = oracles.LOSSES
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_comparisons(make_points(20, 2, random_state=0), 1200, 600, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def T(data):
+    return np.array(data.train.index)
+
+
+# ---- the map -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_finds_the_map(data, loss):
+    est = OrdinalEmbedding(2, loss=loss, n_init=3, random_state=0).fit(data.train)
+    floor = 0.9 if loss in ("ckl", "tste") else 0.95  # heavy tails give up a few answers even without noise
+    assert est.score(data.train) > floor
+    assert est.score(data.test) > floor
+    assert est.embedding_.shape == (20, 2)
+    assert est.embedding_.dtype == np.float64
+    np.testing.assert_allclose(est.embedding_.mean(axis=0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", [name for name in solver_names() if name != "convex"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_with_every_solver(data, loss, solver):
+    est = OrdinalEmbedding(2, loss=loss, solver=solver, random_state=1, n_init=2).fit(data.train)
+    assert np.isfinite(est.embedding_).all()
+    floor = 0.55 if solver == "svrg-bb" else 0.8  # unstable by nature
+    assert est.score(data.train) > floor
+    assert est.objective_ == est.result_.objective
+    assert est.n_iter_ == est.result_.n_iter == est.history_[-1].epoch
+
+
+@pytest.mark.parametrize("loss", ["hinge", "ste", "ckl"])
+def test_convex_solver(data, loss):
+    est = OrdinalEmbedding(2, loss=loss, solver=Convex(max_epochs=200), random_state=0).fit(data.train)
+    assert est.score(data.test) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("shortcut", "loss"), [(GNMDS, "hinge"), (CKL, "ckl"), (STE, "ste"), (TSTE, "tste"), (SOE, "soe")]
+)
+def test_shortcuts_are_the_general_estimator(T, shortcut, loss):
+    short = shortcut(2, random_state=3).fit(T)
+    general = OrdinalEmbedding(2, loss=loss, random_state=3).fit(T)
+    assert short.embedding_.tobytes() == general.embedding_.tobytes()
+    assert "loss" not in shortcut().get_params()
+
+
+def test_quadruplets(data):
+    rng = np.random.default_rng(0)
+    Q = np.array([rng.permutation(20)[:4] for _ in range(1500)])
+    near, far = oracles.squared_distances(data.points, Q)
+    Q[near > far] = Q[near > far][:, [2, 3, 0, 1]]
+    est = OrdinalEmbedding(2, loss="ste", random_state=0, n_init=3).fit(Q[:1200])
+    assert est.score(Q[1200:]) > 0.9
+    assert est.n_features_in_ == 4
+
+
+def test_predictions_follow_the_distances(data):
+    est = STE(2, random_state=0).fit(data.train)
+    Q = oracles.as_quadruplets(data.test.index)
+    near, far = oracles.squared_distances(est.embedding_, Q)
+    np.testing.assert_array_equal(est.predict(data.test), near < far)
+    proba = est.predict_proba(data.test)
+    np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(near - far)), rtol=1e-10)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert est.score(data.test) == pytest.approx(np.mean(near < far))
+
+
+def test_no_probabilities_without_a_model(T):
+    assert not hasattr(GNMDS(2), "predict_proba")
+    assert hasattr(TSTE(2), "predict_proba")
+    with pytest.raises(AttributeError):
+        SOE(2, random_state=0).fit(T).predict_proba(T)
+
+
+def test_answers_turn_questions_round(T):
+    rng = np.random.default_rng(0)
+    y = rng.choice([-1, 1], len(T))
+    questions = np.where((y == 1)[:, None], T, T[:, [0, 2, 1]])
+    straight = OrdinalEmbedding(2, random_state=0).fit(T)
+    for answers in (y, y == 1):
+        asked = OrdinalEmbedding(2, random_state=0).fit(questions, answers)
+        assert asked.embedding_.tobytes() == straight.embedding_.tobytes()
+        assert asked.score(questions, answers) == straight.score(T)
+    assert straight.score(questions, -y) == pytest.approx(1 - straight.score(T))
+
+
+def test_labels(T):
+    names = np.array([f"object {i:02d}" for i in range(20)])
+    frame = pd.DataFrame(names[T], columns=["anchor", "near", "far"])
+    est = OrdinalEmbedding(2, random_state=0).fit(frame)
+    assert list(est.labels_) == sorted(names)
+    assert est.score(frame) == est.score(T)
+    # a shorter table of the same names, in another order, is understood by name
+    assert est.score(frame[::-1][:100]) == est.score(T[::-1][:100])
+    numbered = OrdinalEmbedding(2, random_state=0).fit(pd.DataFrame(T))
+    assert numbered.labels_ is None
+
+
+def test_sample_weight(T):
+    plain = OrdinalEmbedding(2, loss="ste", solver=LBFGS(), random_state=0).fit(T)
+    even = OrdinalEmbedding(2, loss="ste", solver=LBFGS(), random_state=0).fit(T, sample_weight=np.full(len(T), 3.0))
+    assert even.embedding_.tobytes() == plain.embedding_.tobytes()
+    # all the weight on contradicted answers turns the map against the rest
+    both = np.vstack([T, T[:, [0, 2, 1]]])
+    weight = np.r_[np.full(len(T), 1.0), np.full(len(T), 9.0)]
+    est = OrdinalEmbedding(2, loss="ste", random_state=0).fit(both, sample_weight=weight)
+    assert est.score(T) < 0.4
+    assert est.score(both, sample_weight=weight) == pytest.approx(0.1 * est.score(T) + 0.9 * (1 - est.score(T)))
+
+
+def test_objects_without_comparisons_are_told_and_have_no_place(T):
+    kept = T[~(T == 7).any(axis=1)]
+    with pytest.warns(UserWarning, match=r"3 of 22 objects occur in no comparison \(first: 7\)"):
+        est = OrdinalEmbedding(2, n_objects=22, random_state=0).fit(kept)
+    lost = np.isnan(est.embedding_).all(axis=1)
+    assert np.flatnonzero(lost).tolist() == [7, 20, 21]
+    assert np.isfinite(est.embedding_[~lost]).all()
+    np.testing.assert_allclose(np.nanmean(est.embedding_, axis=0), 0, atol=1e-12)
+    with pytest.warns(UserWarning, match="1 of 2 comparisons name an object without a place"):
+        assert est.score([kept[0], [7, 0, 1]]) in (0.0, 0.5)
+    assert not est.predict([[7, 0, 1]])[0]
+    assert est.predict_proba([[7, 0, 1]]).tolist() == [[0.5, 0.5]]
+    # objects beyond the map are unknown, not an error
+    assert not est.predict([[0, 1, 500]])[0]
+
+
+# ---- starts --------------------------------------------------------------------------------------------------------
+
+
+def test_best_of_several_starts_is_kept(T):
+    solver = LBFGS(max_epochs=15)
+    values = []
+    for rng in np.random.default_rng(5).spawn(4):  # the generators of the four starts
+        X0 = rng.normal(size=(20, 2))
+        values.append(OrdinalEmbedding(2, loss="hinge", solver=solver, init=X0).fit(T).objective_)
+    many = OrdinalEmbedding(2, loss="hinge", solver=solver, n_init=4, random_state=5).fit(T)
+    assert len(set(values)) == 4
+    assert many.objective_ == min(values)
+
+
+def test_init_array_is_the_start(T):
+    X0 = np.random.default_rng(0).normal(size=(20, 2))
+    seen = []
+    est = OrdinalEmbedding(
+        2, init=X0, solver=LBFGS(max_epochs=1), callbacks=[lambda row, state: seen.append(state.X.copy())]
+    )
+    est.fit(T)
+    np.testing.assert_array_equal(seen[0], X0)
+    assert est.init is X0
+
+
+def test_warm_start_continues(T):
+    est = OrdinalEmbedding(2, solver=LBFGS(max_epochs=30), warm_start=True, random_state=0).fit(T)
+    first = est.objective_
+    est.fit(T)
+    assert est.history_[0].objective == pytest.approx(first, rel=1e-9)
+    assert est.objective_ <= first
+    cold = OrdinalEmbedding(2, solver=LBFGS(max_epochs=30), random_state=0).fit(T).fit(T)
+    assert cold.history_[0].objective > 1.5 * first
+
+
+def test_warm_start_takes_new_objects(T):
+    early = T[(T < 18).all(axis=1)]
+    est = OrdinalEmbedding(2, warm_start=True, random_state=0).fit(early)
+    assert est.embedding_.shape == (18, 2)
+    est.fit(T)
+    assert est.embedding_.shape == (20, 2)
+    assert np.isfinite(est.embedding_).all()
+
+
+# ---- same seed, same bits ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "solver",
+    ["auto", SVRG(step=SBB(), max_epochs=8), SGD(max_epochs=8), LBFGS(max_epochs=30)],
+    ids=["auto", "svrg-sbb", "sgd", "lbfgs"],
+)
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_same_seed_same_bits_for_any_number_of_threads(solver, n_init):
+    rng = np.random.default_rng(0)
+    index = rng.permuted(np.tile(np.arange(25), (12_000, 1)), axis=1)[:, :3]  # more than one block
+    points = rng.normal(size=(25, 2))
+    near, far = oracles.squared_distances(points, oracles.as_quadruplets(index))
+    index[near > far] = index[near > far][:, [0, 2, 1]]
+    bits = set()
+    for n_jobs in (1, 2, 3, None, 1):
+        est = OrdinalEmbedding(2, solver=solver, n_init=n_init, n_jobs=n_jobs, random_state=11, max_seconds=None)
+        bits.add(est.fit(index).embedding_.tobytes())
+    assert len(bits) == 1
+
+
+def test_seeds_of_every_kind(T):
+    def bits(state):
+        return OrdinalEmbedding(2, random_state=state, solver=LBFGS(max_epochs=2)).fit(T).embedding_.tobytes()
+
+    assert bits(3) == bits(3) == bits(np.int64(3)) == bits(np.random.default_rng(3))
+    assert bits(np.random.RandomState(3)) == bits(np.random.RandomState(3))
+    assert bits(3) != bits(4)
+    assert bits(None) != bits(None)
+
+
+# ---- scikit-learn --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["array", "Comparisons"])
+def test_cross_val_score(data, T, form):
+    X = T if form == "array" else data.train
+    scores = cross_val_score(OrdinalEmbedding(2, n_objects=20, random_state=0), X, cv=KFold(3))
+    assert scores.shape == (3,)
+    assert (scores > 0.85).all()
+
+
+def test_cross_val_score_with_answers(T):
+    y = np.random.default_rng(0).choice([-1, 1], len(T))
+    questions = np.where((y == 1)[:, None], T, T[:, [0, 2, 1]])
+    assert cross_val_score(OrdinalEmbedding(2, random_state=0), questions, y, cv=KFold(3)).min() > 0.85
+
+
+def test_grid_search(T):
+    search = GridSearchCV(
+        OrdinalEmbedding(n_objects=20, random_state=0), {"n_components": [1, 2], "loss": ["ste", "tste"]}, cv=KFold(3)
+    )
+    search.fit(T)
+    assert search.best_params_["n_components"] == 2
+    assert search.best_estimator_.embedding_.shape == (20, 2)
+
+
+def test_pipeline(T):
+    pipe = make_pipeline(
+        FunctionTransformer(lambda rows: np.asarray(rows, dtype=int)), OrdinalEmbedding(2, random_state=0)
+    )
+    assert pipe.fit(T.astype(float)).score(T) > 0.9
+    assert pipe.fit_transform(T).shape == (20, 2)
+    named = Pipeline([("map", OrdinalEmbedding(2, random_state=0))]).set_params(map__n_components=3).fit(T)
+    assert named.named_steps["map"].embedding_.shape == (20, 3)
+    assert named.predict(T).shape == (len(T),)
+
+
+def test_clone_and_parameters(T):
+    solver = SVRG(step=SBB(0.01), max_epochs=3)
+    est = OrdinalEmbedding(3, loss="tste", loss_params={"alpha": 2.0}, solver=solver, n_init=2, random_state=0)
+    before = {name: repr(value) for name, value in est.get_params().items()}
+    est.fit(T)
+    assert {name: repr(value) for name, value in est.get_params().items()} == before
+    assert est.loss_ == TSTELoss(alpha=2.0)
+    copy = clone(est)
+    assert not hasattr(copy, "embedding_")
+    assert copy.fit(T).embedding_.tobytes() == est.embedding_.tobytes()
+    assert set(before) == {
+        "n_components", "loss", "loss_params", "solver", "n_init", "init", "n_objects", "max_seconds", "warm_start",
+        "callbacks", "n_jobs", "random_state", "verbose",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", solver_names())
+def test_pickle(T, solver):
+    est = OrdinalEmbedding(2, loss="ste", solver=solver, random_state=0, max_seconds=1.0).fit(T)
+    again = pickle.loads(pickle.dumps(est))
+    np.testing.assert_array_equal(again.embedding_, est.embedding_)
+    np.testing.assert_array_equal(again.predict_proba(T), est.predict_proba(T))
+    assert again.history_.to_dict() == est.history_.to_dict()
+
+
+def test_fitting_leaves_the_data_alone(T, tmp_path):
+    before = T.copy()
+    OrdinalEmbedding(2, random_state=0).fit(T)
+    np.testing.assert_array_equal(T, before)
+    np.save(tmp_path / "T.npy", T.astype(np.int32))
+    mapped = np.load(tmp_path / "T.npy", mmap_mode="r")
+    fortran = np.asfortranarray(T)
+    bits = {OrdinalEmbedding(2, random_state=0).fit(X).embedding_.tobytes() for X in (T, mapped, fortran, T.tolist())}
+    assert len(bits) == 1
+
+
+def test_fit_is_idempotent_and_order_of_prediction_does_not_matter(T):
+    est = OrdinalEmbedding(2, random_state=0).fit(T)
+    first = est.embedding_
+    assert est.fit(T) is est
+    np.testing.assert_array_equal(est.embedding_, first)
+    order = np.random.default_rng(0).permutation(len(T))
+    np.testing.assert_array_equal(est.predict(T)[order], est.predict(T[order]))
+    np.testing.assert_array_equal(est.predict(T[:1]), est.predict(T)[:1])
+    np.testing.assert_array_equal(est.transform(T), first)
+    assert est.get_feature_names_out().tolist() == ["x1", "x2"]
+
+
+def test_not_fitted(T):
+    for call in ("predict", "score", "transform", "predict_proba"):
+        with pytest.raises(NotFittedError):
+            getattr(OrdinalEmbedding(2), call)(T)
+
+
+# ---- running -------------------------------------------------------------------------------------------------------
+
+
+def test_callbacks_stop_the_fit(T):
+    est = OrdinalEmbedding(2, solver=LBFGS(), callbacks=[lambda row, state: row.epoch == 3], random_state=0).fit(T)
+    assert est.n_iter_ == 3
+    assert est.result_.message == "stopped by a callback"
+
+
+def test_max_seconds_reaches_the_solver(T):
+    est = OrdinalEmbedding(2, solver=LBFGS(tol=0.0), max_seconds=1e-9, random_state=0).fit(T)
+    assert est.n_iter_ == 0
+    assert est.result_.message == "stopped: reached max_seconds = 1e-09"
+
+
+@pytest.mark.parametrize("n_init", [1, 2])
+def test_verbose_shows_objective_and_error(T, capsys, n_init):
+    OrdinalEmbedding(2, solver=LBFGS(max_epochs=3), n_init=n_init, verbose=2, random_state=0).fit(T)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 4 * n_init
+    assert all("objective" in line and "error" in line for line in lines)
+    assert any(line.startswith("nearer: start 2 of 2: epoch") for line in lines) == (n_init == 2)
+
+
+def test_quiet_by_default(T, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OrdinalEmbedding(2, random_state=0).fit(T)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_components": 0}, "n_components must be a whole number >= 1, got 0"),
+        ({"n_components": 2.0}, "n_components must be a whole number >= 1, got 2.0"),
+        ({"n_components": True}, "n_components"),
+        ({"n_init": 0}, "n_init must be a whole number >= 1, got 0"),
+        ({"init": "pca"}, "init must be 'random' or an array"),
+        ({"init": np.zeros((3, 2))}, r"init has shape \(3, 2\), expected \(20, 2\)"),
+        ({"init": np.full((20, 2), np.nan)}, "the starting point is not finite"),
+        ({"loss": "tsne"}, "unknown loss 'tsne'"),
+        ({"loss": "ste", "loss_params": {"alpha": 1}}, "loss 'ste' has no parameter alpha"),
+        ({"solver": "adam"}, "unknown solver 'adam'"),
+        ({"solver": "convex", "loss": "soe"}, "convex: loss 'soe' is not a convex function"),
+        ({"n_jobs": 0}, "n_jobs must be a positive integer"),
+        ({"max_seconds": -1}, "max_seconds must be positive or None, got -1"),
+        ({"n_objects": 5}, "5"),
+    ],
+)
+def test_bad_parameters_are_refused(T, params, message):
+    with pytest.raises(ValueError, match=message):
+        OrdinalEmbedding(**params).fit(T)
+
+
+def test_a_single_comparison_is_enough():
+    est = OrdinalEmbedding(2, random_state=0).fit([[0, 1, 2]])
+    assert est.score([[0, 1, 2]]) == 1.0
+    assert Comparisons([[0, 1, 2]]).n_objects == est.n_objects_
