@@ -256,7 +256,7 @@ def test_output_rule_does_not_change_the_iterates(output):
 class Explosive(BB):
     """A rule that always answers infinity, as BB does where the curvature vanishes."""
 
-    def after(self, change, n_inner, n_objects, previous):
+    def after(self, change, n_inner, previous):
         return np.inf
 
 

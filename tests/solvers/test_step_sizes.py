@@ -7,8 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from nearer.solvers import BB, SBB, Constant, Decaying
+from nearer.comparisons import Comparisons
+from nearer.objective import LocalObjective
+from nearer.solvers import BB, SBB, SVRG, Constant, Decaying
+from nearer.solvers.curvature import curvature_along_gradient, estimate_lipschitz
 from nearer.solvers.step_sizes import Change
+from oracles import LOSSES
+from problems import noisy_problem, random_problem
 
 
 def _change(dX, dg):
@@ -18,22 +23,78 @@ def _change(dX, dg):
 
 def test_step_sizes_by_hand():
     up, down = _change([2.0, 0.0], [1.0, 5.0]), _change([2.0, 0.0], [-1.0, 5.0])  # curvatures 1/2 and -1/2
-    assert BB().after(up, 10, 4, 9.0) == pytest.approx(0.2)
-    assert BB().after(down, 10, 4, 9.0) == pytest.approx(-0.2)
-    assert SBB(0.0).after(down, 10, 4, 9.0) == pytest.approx(0.2)
-    assert SBB(0.3).after(down, 10, 4, 9.0) == pytest.approx(1 / 8)
-    assert SBB(relative=2.0).after(up, 10, 4, 9.0) == pytest.approx(0.1)
-    assert SBB(relative=2.0).resolve_epsilon(4) == 0.5
-    assert Constant(0.7).after(up, 10, 4, 0.7) == 0.7
+    assert BB().after(up, 10, 9.0) == pytest.approx(0.2)
+    assert BB().after(down, 10, 9.0) == pytest.approx(-0.2)
+    assert SBB(0.0).after(down, 10, 9.0) == pytest.approx(0.2)
+    assert SBB(0.3).after(down, 10, 9.0) == pytest.approx(1 / 8)
+    assert Constant(0.7).after(up, 10, 0.7) == 0.7
 
 
 def test_step_sizes_where_the_formula_has_no_value():
     still, flat = _change([0.0], [0.0]), _change([1.0], [0.0])
-    for rule in (BB(), SBB(), SBB(0.0)):
-        assert rule.after(still, 10, 4, 0.25) == 0.25
-    assert BB().after(flat, 10, 4, 1.0) == math.inf
-    assert SBB(0.0).after(flat, 10, 4, 1.0) == math.inf
-    assert SBB(0.5).after(flat, 10, 4, 1.0) == pytest.approx(0.2)
+    for rule in (BB(), SBB(0.1), SBB(0.0)):
+        assert rule.after(still, 10, 0.25) == 0.25
+    assert BB().after(flat, 10, 1.0) == math.inf
+    assert SBB(0.0).after(flat, 10, 1.0) == math.inf
+    assert SBB(0.5).after(flat, 10, 1.0) == pytest.approx(0.2)
+
+
+def test_what_is_left_open_is_set_by_the_curvature_at_the_start():
+    assert SBB(relative=0.25).measured(0.4, 10) == SBB(0.1, 0.25, relative=0.25)
+    assert SBB(first_step=3.0).measured(0.4, 10) == SBB(0.1 * 0.4, 3.0)
+    assert SBB(epsilon=0.0).measured(0.4, 10) == SBB(0.0, 0.25)
+    assert BB().measured(0.4, 10) == BB(0.25)
+    assert Constant().measured(0.4, 10) == Constant(0.25)
+    for rule in (SBB(), SBB(0.0), SBB(first_step=1.0), BB(), Constant()):
+        assert rule.needs_curvature
+        done = rule.measured(0.4, 10)
+        assert not done.needs_curvature
+        assert done.measured(7.0, 99) == done  # what is set stays
+    assert not SBB(0.0, 1.0).needs_curvature
+    with pytest.raises(ValueError, match="SBB: epsilon is relative to the curvature at the start"):
+        SBB().after(_change([1.0], [1.0]), 10, 1.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_default_epsilon_follows_the_curvature(loss):
+    """The same problem beside a copy of itself: the mean loss then has half the curvature."""
+    problem = random_problem(loss, size=60)
+    n = problem.objective.n_objects
+    index = problem.objective.comparisons.index
+    twice = LocalObjective(Comparisons(np.concatenate([index, index + n])), problem.objective.loss, 3, n_jobs=1)
+    runs = []
+    for objective, X0 in ((problem.objective, problem.X), (twice, np.concatenate([problem.X, problem.X]))):
+        epsilons = []
+
+        class Spy(SBB):
+            def after(self, change, n_inner, previous, seen=epsilons):
+                seen.append(self.epsilon)
+                return super().after(change, n_inner, previous)
+
+        SVRG(step=Spy(), inner_steps=1, max_epochs=2, tol=0).solve(objective, X0, 0)
+        runs.append(epsilons[0])
+    assert runs[1] == pytest.approx(runs[0] / 2)
+
+
+@pytest.mark.parametrize("loss", ["ckl", "ste", "tste"])
+def test_default_steps_obey_both_bounds(loss):
+    """With the epsilon in force, which every run measures for itself."""
+    problem = noisy_problem(loss, size=300)
+    objective, m = problem.objective, 300
+    curvature = curvature_along_gradient(objective, objective.snapshot(problem.X))
+    points = []
+    result = SVRG(step=SBB(), max_epochs=8, tol=0).solve(
+        objective, problem.X, 0, [lambda row, state: points.append(state.X.copy())]
+    )
+    epsilon = 0.1 * curvature
+    steps = result.history.column("step_size")
+    assert steps[1] == pytest.approx(1 / (m * curvature))
+    rng = np.random.default_rng(0)
+    for s in range(2, len(points)):
+        at = np.linspace(0, 1, 5)[:, None, None]
+        segment = (1 - at) * points[s - 2] + at * points[s - 1]
+        L = 1.02 * max(estimate_lipschitz(objective, X, rng, 12) for X in segment)
+        assert 1 / (m * (L + epsilon)) <= steps[s] <= 1 / (m * epsilon) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ class GD(Solver):
                 return
             used = trial
             if self.step is None:
-                trial = SBB(epsilon=0.0).after(Change.between(X_new, X, new_gradient, gradient), 1, 1, trial)
+                trial = SBB(epsilon=0.0).after(Change.between(X_new, X, new_gradient, gradient), 1, trial)
                 trial = min(trial, 100.0 * used)
             X, value, gradient = X_new, new_value, new_gradient
             yield SolverState(X, value, work, used, float(np.linalg.norm(gradient)))

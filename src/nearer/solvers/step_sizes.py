@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -35,13 +35,36 @@ class StepSize(Protocol):
         """Step of the first epoch; None: one over the curvature measured at the start, split over the inner steps."""
         ...
 
-    def after(self, change: Change, n_inner: int, n_objects: int, previous: float) -> float:
+    @property
+    def needs_curvature(self) -> bool:
+        """Whether something is left to be set by `measured`, which costs one full gradient."""
+        ...
+
+    def measured(self, curvature: float, n_inner: int) -> StepSize:
+        """The same rule with nothing left open, given the curvature at the start and the number of inner steps."""
+        ...
+
+    def after(self, change: Change, n_inner: int, previous: float) -> float:
         """Step of a later epoch, given the last change of snapshot."""
         ...
 
 
+class _FirstStep:
+    """Rules whose only open question may be the first step."""
+
+    first_step: float | None
+
+    @property
+    def needs_curvature(self) -> bool:
+        return self.first_step is None
+
+    def measured(self, curvature: float, n_inner: int) -> Any:
+        step = 1.0 / (n_inner * curvature) if self.first_step is None else self.first_step
+        return replace(self, first_step=step)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
-class Constant:
+class Constant(_FirstStep):
     """The same step throughout.
 
     Parameters
@@ -54,7 +77,7 @@ class Constant:
     def __post_init__(self) -> None:
         _check("Constant", "first_step", self.first_step, allow_none=True)
 
-    def after(self, change: Change, n_inner: int, n_objects: int, previous: float) -> float:
+    def after(self, change: Change, n_inner: int, previous: float) -> float:
         return previous
 
 
@@ -80,7 +103,7 @@ class Decaying:
 
 
 @dataclass(frozen=True)
-class BB:
+class BB(_FirstStep):
     """The original Barzilai-Borwein step ``|dX|^2 / (m <dX, dg>)``.
 
     Without convexity the denominator may be negative or nearly zero: the step then points uphill or explodes. That is
@@ -96,44 +119,51 @@ class BB:
     def __post_init__(self) -> None:
         _check("BB", "first_step", self.first_step, allow_none=True)
 
-    def after(self, change: Change, n_inner: int, n_objects: int, previous: float) -> float:
+    def after(self, change: Change, n_inner: int, previous: float) -> float:
         if change.squared_length == 0:
             return previous
         return 1.0 / (n_inner * change.curvature) if change.curvature != 0 else math.inf
 
 
 @dataclass(frozen=True)
-class SBB:
+class SBB(_FirstStep):
     """The stabilised Barzilai-Borwein step ``|dX|^2 / (m (|<dX, dg>| + epsilon |dX|^2))``.
 
     With a gradient Lipschitz of constant L it lies between ``1 / (m (L + epsilon))`` and ``1 / (m epsilon)``.
 
     Parameters
     ----------
-    epsilon : float >= 0, or None. 0 is SBB_0, the absolute value of the BB step. None means ``relative / n_objects``:
-        an object takes part in about 3/n of the comparisons, so the curvature of F falls as 1/n and a fixed epsilon
-        would freeze the step of a large problem.
+    epsilon : float >= 0, or None. 0 is SBB_0, the absolute value of the BB step. None means `relative` times the
+        curvature of the objective at the start. The curvature falls as 1/n with the number of objects and differs
+        between losses, so any fixed epsilon would freeze the step of one problem and do nothing in another.
     first_step : positive float or None (measured), the step of the first epoch.
-    relative : float >= 0, used when epsilon is None.
+    relative : float >= 0, used when epsilon is None: a step is at most ``1 / relative`` times that of plain gradient
+        descent at the start.
     """
 
     epsilon: float | None = None
     first_step: float | None = None
-    relative: float = 0.5
+    relative: float = 0.1
 
     def __post_init__(self) -> None:
         _check("SBB", "epsilon", self.epsilon, allow_none=True, zero=True)
         _check("SBB", "first_step", self.first_step, allow_none=True)
         _check("SBB", "relative", self.relative, zero=True)
 
-    def resolve_epsilon(self, n_objects: int) -> float:
-        """The epsilon in force for so many objects."""
-        return self.relative / n_objects if self.epsilon is None else self.epsilon
+    @property
+    def needs_curvature(self) -> bool:
+        return self.epsilon is None or self.first_step is None
 
-    def after(self, change: Change, n_inner: int, n_objects: int, previous: float) -> float:
+    def measured(self, curvature: float, n_inner: int) -> SBB:
+        epsilon = self.relative * curvature if self.epsilon is None else self.epsilon
+        return replace(super().measured(curvature, n_inner), epsilon=epsilon)
+
+    def after(self, change: Change, n_inner: int, previous: float) -> float:
+        if self.epsilon is None:
+            raise ValueError("SBB: epsilon is relative to the curvature at the start, which `measured` takes")
         if change.squared_length == 0:
             return previous
-        denominator = n_inner * (abs(change.curvature) + self.resolve_epsilon(n_objects))
+        denominator = n_inner * (abs(change.curvature) + self.epsilon)
         return 1.0 / denominator if denominator > 0 else math.inf
 
 

@@ -50,24 +50,22 @@ class SVRG(Solver):
             raise ValueError(f"{self.name}: inner_steps must be a whole number >= 1 or None, got {m!r}")
 
     def epochs(self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
-        rule = self.step if isinstance(self.step, StepSize) else Constant(float(self.step))
+        rule: StepSize = self.step if isinstance(self.step, StepSize) else Constant(float(self.step))
         m = self.inner_steps or objective.n_comparisons
-        n = objective.n_objects
         old = objective.snapshot(X0)
         work = objective.n_comparisons
         yield SolverState(X0, old.value, work, None, float(np.linalg.norm(old.gradient)))
-        if rule.first_step is None:
-            eta = 1.0 / (m * curvature_along_gradient(objective, old))
+        if rule.needs_curvature:
+            rule = rule.measured(curvature_along_gradient(objective, old), m)
             work += objective.n_comparisons
-        else:
-            eta = rule.first_step
+        eta: float = rule.first_step  # type: ignore[assignment]
         while True:
             X, sample = self._inner_loop(objective, old, eta, m, rng)
             work += 2 * m
             new = objective.snapshot(X)
             work += objective.n_comparisons
             yield SolverState(X, new.value, work, eta, float(np.linalg.norm(new.gradient)), sample)
-            eta = rule.after(Change.between(new.X, old.X, new.gradient, old.gradient), m, n, eta)
+            eta = rule.after(Change.between(new.X, old.X, new.gradient, old.gradient), m, eta)
             old = new
 
     def _inner_loop(
