@@ -38,8 +38,8 @@ def _draw_rate(folder: Path, curves: list[Row]) -> list[Path]:
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set(title=_NAMES[loss], xlabel="Inner steps T")
-        ax.legend(frameon=False)
     axes[0].set_ylabel("Mean of $|∇F|^2$ over the iterates")
+    shared_legend(figure, axes)
     return save(figure, folder, "rate")
 
 
