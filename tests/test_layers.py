@@ -22,6 +22,7 @@ ORDER = [
     {"streaming"},
     {"solvers"},
     {"placement", "starts"},
+    {"fitted"},
     {"estimator_base"},
     {"estimator"},
     {"featuremap"},

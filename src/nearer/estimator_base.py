@@ -1,4 +1,4 @@
-"""What all ordinal embeddings share: fit, further fits, prediction, placement, saving."""
+"""What all ordinal embeddings share: parameters, fit, further fits, saving."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons import Comparisons, as_comparisons
 from nearer.comparisons.combine import joined, renumbered
 from nearer.comparisons.fields import as_generator
+from nearer.fitted import FittedMap
 from nearer.losses import Loss, get_loss
-from nearer.metrics import comparison_accuracy, comparison_distances
 from nearer.objective import LocalObjective, resolve_jobs
-from nearer.placement import Placement, extended, filled, place_objects
+from nearer.placement import extended
 from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.starts import best_of_starts, keeping_start
 from nearer.streaming import StreamedObjective
@@ -33,14 +31,7 @@ Start = Callable[[np.random.Generator], np.ndarray]
 """Makes a starting point (n_objects, n_components)."""
 
 
-def _has_model(estimator: BaseOrdinalEmbedding) -> bool:
-    loss = get_loss(estimator.loss, **(estimator.loss_params or {}))
-    if not loss.has_model:
-        raise AttributeError(f"predict_proba: loss {loss.name!r} is not a probability model; use ckl, ste or tste")
-    return True
-
-
-class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
+class BaseOrdinalEmbedding(FittedMap, TransformerMixin, BaseEstimator):
     """All of an ordinal embedding but the choice of loss, which subclasses make; see `OrdinalEmbedding`."""
 
     loss: Any
@@ -157,27 +148,6 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
         self._solve(comparisons, [keeping_start(solver), *[solver] * (len(starts) - 1)], starts)
         return self
 
-    def place(self, X: Any, y: Any = None, sample_weight: Any = None, *, n_init: int = 8) -> Placement:
-        """Find places for objects that are not on the map; the map itself stays as it is.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as in `fit`
-            Comparisons that name new objects, any number of them, beside known ones or each other. With labels if the
-            map has labels; otherwise numbers from `n_objects_` on are new. Comparisons of known objects alone are left
-            out, and counted.
-        n_init : int
-            Starts; the best is kept for each object (each group, where new objects are compared with each other).
-
-        Returns
-        -------
-        Placement
-        """
-        embedding, comparisons = self._on_map(X, y, sample_weight)
-        self._refuse_nameless(comparisons, "place")
-        rng = as_generator(self.random_state)
-        return place_objects(embedding, comparisons, self.loss_, n_init=n_init, rng=rng, n_jobs=self.n_jobs)
-
     def save(
         self,
         path: str | os.PathLike[str],
@@ -203,53 +173,9 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
 
         save_model(self, path, force=force, feature_map=feature_map, with_comparisons=with_comparisons)
 
-    def transform(self, X: Any = None) -> np.ndarray:
-        """The map (n_objects, n_components); X is not looked at."""
-        check_is_fitted(self, "embedding_")
-        return self.embedding_
-
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Find the map and return it, (n_objects, n_components)."""
         return self.fit(X, y, sample_weight).embedding_
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Whether the map satisfies each comparison: bool (N,); ties and objects without a place give False."""
-        near, far = comparison_distances(*self._on_map(X))
-        return near < far
-
-    @available_if(_has_model)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each answer under the model of the loss: (N, 2), columns "far is nearer" and "near is nearer".
-
-        Comparisons with an object without a place get 1/2.
-        """
-        near, far = comparison_distances(*self._on_map(X))
-        yes = np.full(near.shape, 0.5)
-        known = np.isfinite(near) & np.isfinite(far)
-        yes[known] = self.loss_.probability(near[known], far[known])
-        return np.column_stack([1.0 - yes, yes])
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Fraction of comparisons that the map satisfies (weighted); parameters as in `fit`.
-
-        Comparisons with an object that has no place on the map count as not satisfied, with a warning.
-        """
-        embedding, comparisons = self._on_map(X, y, sample_weight)
-        lost = np.isnan(embedding).any(axis=1)
-        if lost.any():
-            n_lost = int(lost[comparisons.index].any(axis=1).sum())
-            if n_lost:
-                warnings.warn(
-                    f"{n_lost:,} of {len(comparisons):,} comparisons name an object without a place on the map; "
-                    "they count as not satisfied",
-                    stacklevel=2,
-                )
-        return comparison_accuracy(embedding, comparisons)
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the coordinates: x1, x2, ..."""
-        check_is_fitted(self, "embedding_")
-        return np.array([f"x{c + 1}" for c in range(self.embedding_.shape[1])], dtype=object)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -363,23 +289,6 @@ class BaseOrdinalEmbedding(TransformerMixin, BaseEstimator):
             X0 *= np.nanstd(known)
             X0[: len(known)] = np.where(np.isnan(known), X0[: len(known)], known)
         return X0
-
-    def _on_map(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[np.ndarray, Comparisons]:
-        """The map, with NaN rows for objects it has never heard of, and X as comparisons of its rows."""
-        check_is_fitted(self, "embedding_")
-        comparisons = as_comparisons(X, y, sample_weight)
-        if comparisons.labels is not None:
-            if self.labels_ is None:
-                raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
-            comparisons = comparisons.relabelled(self.labels_)
-        return filled(self.embedding_, comparisons.n_objects), comparisons
-
-    def _refuse_nameless(self, comparisons: Comparisons, what: str) -> None:
-        if self.labels_ is not None and comparisons.labels is None and comparisons.n_objects > self.n_objects_:
-            raise ValueError(
-                f"{what}: object {comparisons.n_objects - 1} is not on the map, whose {self.n_objects_:,} objects have "
-                "labels; give comparisons with labels, so that new objects have a name"
-            )
 
 
 def _warn_unseen(seen: np.ndarray, labels: np.ndarray | None = None) -> None:
