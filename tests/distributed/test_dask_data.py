@@ -188,12 +188,11 @@ def test_persisted_collection(client, problem):
 def test_what_is_held_depends_on_the_memory(client, parquet, problem, monkeypatch):
     path = parquet(problem.objective.comparisons)
     found = {}
-    for size in (10**9, 40_000, 10_000):
-        monkeypatch.setattr(Engine, "memory", lambda self, size=size: size)
-        monkeypatch.setattr("nearer.distributed.data._READ_SHARE", 10**9)
+    for size in (10**9, 30_000, 9_000):
+        monkeypatch.setattr(Engine, "memory", lambda self, size=size: size + 2 * 350 * 2**20)
         data = open_data(path, client)
         found[size] = data.hold_rows, data.hold_slopes
-    assert found == {10**9: (True, True), 40_000: (True, False), 10_000: (False, False)}
+    assert found == {10**9: (True, True), 30_000: (True, False), 9_000: (False, False)}
 
 
 def test_large_row_groups_are_refused(client, parquet, problem, monkeypatch):

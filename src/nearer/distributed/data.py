@@ -22,9 +22,11 @@ logger = logging.getLogger(__name__)
 
 __all__ = ["ClusterData", "is_remote", "open_data"]
 
-# Shares of the workers' memory: what may be held for the whole fit, and what one thread may read at a time.
-_HELD_SHARE = 0.4
-_READ_SHARE = 0.1
+# Shares of the workers' memory, beyond what the programs themselves take up: what may be held for the whole fit, and
+# what one thread may read at a time.
+_WORKER_BYTES = 350 * 2**20
+_HELD_SHARE = 0.5
+_READ_SHARE = 0.15
 # Bytes for one comparison: two snapshots' slopes (the old and the new overlap), and all of one read with its slopes.
 _SLOPE_BYTES = 2 * 16
 _READ_BYTES = 64
@@ -120,7 +122,7 @@ def open_data(
     else:
         if y is not None or sample_weight is not None:
             raise ValueError("fit from files takes no y or sample_weight: use the files' columns (weight for weights)")
-        most_rows = int(_READ_SHARE * engine.memory() / max(threads, 1) / _READ_BYTES)
+        most_rows = int(_READ_SHARE * _room(engine) / max(threads, 1) / _READ_BYTES)
         source = sources.from_parquet(os.fspath(X), engine, count, max(most_rows, 1 << 16))
     held = _what_fits(engine, source.n_rows or 0, source.n_columns, hold)
     return _scanned(engine, source, source.dealt_out(count), held, n_objects)
@@ -148,9 +150,14 @@ def _from_memory(comparisons: Comparisons, engine: Engine, n_shards: int, hold: 
     )  # fmt: skip
 
 
+def _room(engine: Engine) -> float:
+    """Bytes for data in the memory of all workers."""
+    return max(engine.memory() - _WORKER_BYTES * len(engine.workers()), 0)
+
+
 def _what_fits(engine: Engine, n_rows: int, width: int, hold: bool | None) -> tuple[bool, bool]:
     """Whether the rows, and the slopes besides, may stay in the workers' memory."""
-    room = _HELD_SHARE * engine.memory()
+    room = _HELD_SHARE * _room(engine)
     rows = n_rows * 4 * width
     keep_rows = rows <= room if hold is None else bool(hold)
     return keep_rows, keep_rows and rows + n_rows * _SLOPE_BYTES <= room
