@@ -83,9 +83,7 @@ def test_epochs_follow_the_algorithm():
 def test_work_is_counted_by_formula(step, inner_steps):
     problem = random_problem("ste")
     N, m = len(problem.Q), inner_steps or len(problem.Q)
-    result = SVRG(step=step, inner_steps=inner_steps, max_epochs=4, tol=0).solve(
-        problem.objective, problem.X, 0
-    )
+    result = SVRG(step=step, inner_steps=inner_steps, max_epochs=4, tol=0).solve(problem.objective, problem.X, 0)
     measuring = N if step != SBB(0.1, 0.01) else 0
     expected = [N, *(N + measuring + s * (N + 2 * m) for s in range(1, 5))]
     assert result.history.to_dict()["n_gradients"] == expected
