@@ -56,7 +56,7 @@ GRIDS: dict[str, list[Settings]] = {
     "sgd": _grid(step=[2.0**k for k in range(-9, 3)], decay=[0.0, 0.5]),
     "svrg": _grid(step=[2.0**k for k in range(-4, 4)], inner=[1.0, 0.5, 0.25]),
     "sbb0": _grid(first=[None, 0.0625, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0], inner=[1.0, 0.5, 0.25]),
-    "sbb": _grid(epsilon=[0.1, 0.5, 2.5], first=[None, 0.5, 2.0, 8.0], inner=[0.5, 0.25]),
+    "sbb": _grid(epsilon=[0.1, 0.5, 2.5], first=[None, 2.0, 4.0, 8.0], inner=[0.5, 0.25]),
 }
 
 
