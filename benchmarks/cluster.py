@@ -1,10 +1,10 @@
 """What a Dask cluster costs and gives, measured on this machine.
 
-    python benchmarks/cluster.py constants            # the constants of the cost model, and the model against runs
-    python benchmarks/cluster.py speedup              # full passes over 50 million comparisons: two workers against one
-    python benchmarks/cluster.py memory               # 100 million comparisons on workers limited to 1 GiB
-    python benchmarks/cluster.py quality              # SVRG-SBB on two workers against one machine: test error
-    python benchmarks/cluster.py all --update-docs    # everything, and the tables of docs/scaling.md
+    python -m benchmarks.cluster constants            # the constants of the cost model, and the model against runs
+    python -m benchmarks.cluster speedup              # full passes over 50 million comparisons: two workers against one
+    python -m benchmarks.cluster memory               # 100 million comparisons on workers limited to 1 GiB
+    python -m benchmarks.cluster quality              # SVRG-SBB on two workers against one machine: test error
+    python -m benchmarks.cluster all --update-docs    # everything, and the tables of docs/scaling.md
 
 ``--scale 0.1`` runs everything on a tenth of the comparisons. Results go to benchmarks/results/cluster.json.
 """
