@@ -83,6 +83,7 @@ class Convex(Solver):
         work = (1 if self.lam is not None else 2) * objective.n_comparisons  # finding lam took a pass
         yield K, value, work, None, None
         Y, momentum, step = K, 1.0, float(n)
+        growth = 2.0  # until a step proves too long
         identity = np.eye(n)
         bound = -math.inf
         for iteration in itertools.count(1):
@@ -97,6 +98,7 @@ class Convex(Solver):
                 if f_new <= f + float(np.vdot(G, D)) + squared / (2 * step) + 1e-12 * abs(f) or step < 1e-300:
                     break
                 step *= 0.5
+                growth = 1.1
             if np.vdot(Y - new, new - K) > 0:  # the momentum points uphill: restart
                 momentum = 1.0
             grown = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
@@ -122,7 +124,7 @@ class Convex(Solver):
                 value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
                 work += objective.n_comparisons
             yield K, value, work, step, proof
-            step *= 1.1
+            step *= growth
 
     def resolve_lam(self, objective: GramObjective) -> float:
         """The regularisation in force."""
