@@ -124,7 +124,10 @@ class BaseOrdinalEmbedding(FittedMap, TransformerMixin, BaseEstimator):
             return self.fit(X, y, sample_weight)
         solver = self._check_parameters()
         if not hasattr(self, "comparisons_"):
-            raise ValueError("partial_fit: this map was saved without its comparisons, so it cannot be fitted further")
+            raise ValueError(
+                "partial_fit: the map is here without its comparisons (they were not saved with it, or stayed in a file "
+                "or on a cluster), so it cannot be fitted further"
+            )
         if self.embedding_.shape[1] != self.n_components:
             raise ValueError(
                 f"partial_fit: the map has {self.embedding_.shape[1]} dimensions, "
