@@ -101,3 +101,30 @@ def test_scalar_and_array_forms_agree(loss):
     for p in range(50):
         got = kernels.loss_terms(found.kind, found.param, near[p], far[p])
         assert got == pytest.approx((value[p], d_near[p], d_far[p]), rel=1e-13)
+
+
+def test_exponential_of_our_own():
+    x = -np.concatenate([[0.0], np.logspace(-18, np.log10(708), 20_000), np.linspace(0, 708, 20_000)])
+    got = np.array([kernels._exp(v) for v in x])
+    np.testing.assert_allclose(got, np.exp(x.astype(np.longdouble)).astype(float), rtol=2e-13)
+    small = x > -30  # what losses live on
+    np.testing.assert_allclose(got[small], np.exp(x[small]), rtol=2e-14)
+    assert kernels._exp(0.0) == 1.0
+    assert 0.0 < kernels._exp(-1e9) < 1e-300
+
+
+def test_logarithm_of_our_own():
+    x = np.concatenate([np.logspace(-300, 300, 20_000), 1 + np.linspace(-0.5, 1.5, 20_001)])
+    got = np.array([kernels._log(v) for v in x])
+    np.testing.assert_allclose(got, np.log(x), rtol=5e-15, atol=5e-16)
+    assert kernels._log(1.0) == 0.0
+
+
+@pytest.mark.parametrize("form", ["triplets", "quadruplets"])
+def test_squared_distances_match_oracle(form):
+    problem = random_problem("ste", form, size=150)
+    index = np.ascontiguousarray(problem.objective.comparisons.index)
+    near, far = np.empty(100), np.empty(100)
+    kernels.squared_distances(index, problem.X, 20, near, far)
+    expected = oracles.squared_distances(problem.X, problem.Q[20:120])
+    np.testing.assert_allclose((near, far), expected, rtol=1e-13)
