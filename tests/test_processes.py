@@ -69,7 +69,9 @@ def test_a_second_process_compiles_nothing(tmp_path):
     ],
 )
 def test_imports_stay_light(statement):
-    heavy = ["dask", "distributed", "matplotlib", "click", "rich", "h5py"]
+    heavy = ["dask", "distributed", "matplotlib", "click", "h5py"]
+    if "*" not in statement:  # FeatureMap uses parts of scikit-learn that load rich by themselves, where it exists
+        heavy.append("rich")
     assert _run(IMPORTS.format(statement=statement, heavy=heavy)) == "[]"
 
 
