@@ -125,8 +125,8 @@ class BaseOrdinalEmbedding(FittedMap, TransformerMixin, BaseEstimator):
         solver = self._check_parameters()
         if not hasattr(self, "comparisons_"):
             raise ValueError(
-                "partial_fit: the map is here without its comparisons (they were not saved with it, or stayed in a file "
-                "or on a cluster), so it cannot be fitted further"
+                "partial_fit: the map is here without its comparisons (they were not saved with it, or stayed in a "
+                "file or on a cluster), so it cannot be fitted further"
             )
         if self.embedding_.shape[1] != self.n_components:
             raise ValueError(
