@@ -11,6 +11,7 @@ of the fit.
 from __future__ import annotations
 
 import argparse
+import re
 import tempfile
 import time
 from collections.abc import Callable
@@ -69,11 +70,7 @@ class Watch:
 
 def stage(note: str) -> str:
     """The part of a solver's account that is under way, without the count of iterations."""
-    last = note.rstrip("; ").rsplit("; ", 1)[-1]
-    words = last.split(" ")
-    return " ".join(
-        word for k, word in enumerate(words) if not (word.isdigit() and words[k + 1 :][:1] == ["iterations"])
-    )
+    return re.sub(r"\d+ iterations", "iterations", note.rstrip("; ").rsplit("; ", 1)[-1])
 
 
 def fit(

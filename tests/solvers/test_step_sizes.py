@@ -40,16 +40,17 @@ def test_step_sizes_where_the_formula_has_no_value():
 
 
 def test_what_is_left_open_is_set_by_the_curvature_at_the_start():
-    assert SBB(relative=0.25).measured(0.4, 10) == SBB(0.1, 0.25, relative=0.25)
-    assert SBB(first_step=3.0).measured(0.4, 10) == SBB(0.1 * 0.4, 3.0)
-    assert SBB(epsilon=0.0).measured(0.4, 10) == SBB(0.0, 0.25)
-    assert BB().measured(0.4, 10) == BB(0.25)
-    assert Constant().measured(0.4, 10) == Constant(0.25)
+    curvature, m, n = 0.5, 10, 4
+    assert SBB(relative=0.2).measured(curvature, m, n) == SBB(0.5, 0.1, relative=0.2)  # (0.2 + 8 / 10) c; 1 / (10 * 1)
+    assert SBB(first_step=3.0, relative=0.2).measured(curvature, m, n) == SBB(0.5, 3.0, relative=0.2)
+    assert SBB(epsilon=0.0).measured(curvature, m, n) == SBB(0.0, 0.2)
+    assert BB().measured(curvature, m, n) == BB(0.2)
+    assert Constant().measured(curvature, m, n) == Constant(0.2)
     for rule in (SBB(), SBB(0.0), SBB(first_step=1.0), BB(), Constant()):
         assert rule.needs_curvature
-        done = rule.measured(0.4, 10)
+        done = rule.measured(curvature, m, n)
         assert not done.needs_curvature
-        assert done.measured(7.0, 99) == done  # what is set stays
+        assert done.measured(7.0, 99, 2) == done  # what is set stays
     assert not SBB(0.0, 1.0).needs_curvature
     with pytest.raises(ValueError, match="SBB: epsilon is relative to the curvature at the start"):
         SBB().after(_change([1.0], [1.0]), 10, 1.0)
@@ -71,7 +72,7 @@ def test_default_epsilon_follows_the_curvature(loss):
                 seen.append(self.epsilon)
                 return super().after(change, n_inner, previous)
 
-        SVRG(step=Spy(), inner_steps=1, max_epochs=2, tol=0).solve(objective, X0, 0)
+        SVRG(step=Spy(), inner_steps=10 * len(X0), max_epochs=2, tol=0).solve(objective, X0, 0)
         runs.append(epsilons[0])
     assert runs[1] == pytest.approx(runs[0] / 2)
 
@@ -86,15 +87,27 @@ def test_default_steps_obey_both_bounds(loss):
     result = SVRG(step=SBB(), max_epochs=8, tol=0).solve(
         objective, problem.X, 0, [lambda row, state: points.append(state.X.copy())]
     )
-    epsilon = 0.1 * curvature
+    epsilon = (0.1 + 2 * objective.n_objects / m) * curvature
     steps = result.history.column("step_size")
-    assert steps[1] == pytest.approx(1 / (m * curvature))
+    assert steps[1] == pytest.approx(1 / (m * (curvature + epsilon)))
     rng = np.random.default_rng(0)
     for s in range(2, len(points)):
         at = np.linspace(0, 1, 5)[:, None, None]
         segment = (1 - at) * points[s - 2] + at * points[s - 1]
         L = 1.02 * max(estimate_lipschitz(objective, X, rng, 12) for X in segment)
         assert 1 / (m * (L + epsilon)) <= steps[s] <= 1 / (m * epsilon) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("m", [12, 60, 600])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_default_steps_need_no_tuning_for_any_inner_length(loss, m):
+    """With so few steps an epoch, 1 / (m c) alone would throw single objects far out."""
+    problem = noisy_problem(loss, n=30, size=600, noise=0.05)
+    X0 = np.random.default_rng(0).normal(size=problem.X.shape)
+    result = SVRG(step=SBB(), inner_steps=m, max_epochs=120, tol=0).solve(problem.objective, X0, 0)
+    values = result.history.column("objective")
+    assert values.max() <= 1.2 * values[0]
+    assert values[-1] <= 0.6 * values[0]
 
 
 @pytest.mark.parametrize(

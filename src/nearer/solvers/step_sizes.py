@@ -40,8 +40,8 @@ class StepSize(Protocol):
         """Whether something is left to be set by `measured`, which costs one full gradient."""
         ...
 
-    def measured(self, curvature: float, n_inner: int) -> StepSize:
-        """The same rule with nothing left open, given the curvature at the start and the number of inner steps."""
+    def measured(self, curvature: float, n_inner: int, n_objects: int) -> StepSize:
+        """The same rule with nothing left open, given the curvature at the start and the sizes of the problem."""
         ...
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
@@ -58,7 +58,7 @@ class _FirstStep:
     def needs_curvature(self) -> bool:
         return self.first_step is None
 
-    def measured(self, curvature: float, n_inner: int) -> Any:
+    def measured(self, curvature: float, n_inner: int, n_objects: int) -> Any:
         step = 1.0 / (n_inner * curvature) if self.first_step is None else self.first_step
         return replace(self, first_step=step)  # type: ignore[type-var]
 
@@ -133,12 +133,14 @@ class SBB(_FirstStep):
 
     Parameters
     ----------
-    epsilon : float >= 0, or None. 0 is SBB_0, the absolute value of the BB step. None means `relative` times the
-        curvature of the objective at the start. The curvature falls as 1/n with the number of objects and differs
-        between losses, so any fixed epsilon would freeze the step of one problem and do nothing in another.
-    first_step : positive float or None (measured), the step of the first epoch.
-    relative : float >= 0, used when epsilon is None: a step is at most ``1 / relative`` times that of plain gradient
-        descent at the start.
+    epsilon : float >= 0, or None. 0 is SBB_0, the absolute value of the BB step. None means
+        ``(relative + 2 n_objects / m)`` times the curvature c of the objective at the start. The curvature falls as 1/n
+        and differs between losses, so any fixed epsilon would freeze the step of one problem and do nothing in
+        another. The first part keeps an epoch within ``1 / relative`` times a gradient step at the start. The second
+        keeps an inner step below ``1 / (2 n c)``, the reach of a single comparison, which touches about three of n
+        objects and so is n/3 times as sharply curved as their mean; it counts only where m is not far above n.
+    first_step : positive float, the step of the first epoch, or None: by the same formula, with c for the curvature.
+    relative : float >= 0, used when epsilon is None.
     """
 
     epsilon: float | None = None
@@ -154,9 +156,13 @@ class SBB(_FirstStep):
     def needs_curvature(self) -> bool:
         return self.epsilon is None or self.first_step is None
 
-    def measured(self, curvature: float, n_inner: int) -> SBB:
-        epsilon = self.relative * curvature if self.epsilon is None else self.epsilon
-        return replace(super().measured(curvature, n_inner), epsilon=epsilon)
+    def measured(self, curvature: float, n_inner: int, n_objects: int) -> SBB:
+        epsilon, step = self.epsilon, self.first_step
+        if epsilon is None:
+            epsilon = (self.relative + 2.0 * n_objects / n_inner) * curvature
+        if step is None:
+            step = 1.0 / (n_inner * (curvature + epsilon))
+        return replace(self, epsilon=epsilon, first_step=step)
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         if self.epsilon is None:

@@ -56,7 +56,7 @@ class SVRG(Solver):
         work = objective.n_comparisons
         yield SolverState(X0, old.value, work, None, float(np.linalg.norm(old.gradient)))
         if rule.needs_curvature:
-            rule = rule.measured(curvature_along_gradient(objective, old), m)
+            rule = rule.measured(curvature_along_gradient(objective, old), m, objective.n_objects)
             work += objective.n_comparisons
         eta: float = rule.first_step  # type: ignore[assignment]
         while True:

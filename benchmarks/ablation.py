@@ -1,0 +1,116 @@
+"""The default solver with each of its ingredients off in turn.
+
+    python -m benchmarks.ablation [--quick] [--problems table1,medium,large] [--losses ...] [--repeats 3] [--limit 120]
+
+Times are of the solver alone, taken in turn on the same data; the work is in gradients of single comparisons over N.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import save, spread, table
+from nearer import OrdinalEmbedding
+from nearer.datasets import SyntheticData, make_comparisons, make_points, make_table1
+from nearer.losses import loss_names
+from nearer.metrics import comparison_error
+from nearer.solvers import LBFGS, SBB, SVRG, Auto, Solver
+
+
+def _all_data_begin(row: Any, state: Any) -> bool:
+    """Stops a run where it would turn to all comparisons as they are."""
+    return not state.provisional
+
+
+VARIANTS: dict[str, tuple[Callable[[], Solver], dict[str, Any]]] = {
+    "auto": (Auto, {}),
+    "no stochastic start": (lambda: Auto(warm_up=0.0), {}),
+    "no growing batches": (lambda: Auto(first_batch=math.inf), {}),
+    "no shrinkage": (lambda: Auto(shrinkage=0.0), {}),
+    "no smoothing": (lambda: Auto(smoothing=0.0), {}),
+    "no last mile": (Auto, {"callbacks": [_all_data_begin]}),
+    "one thread": (Auto, {"n_jobs": 1}),
+    "L-BFGS alone": (LBFGS, {}),
+    "SVRG-SBB alone": (lambda: SVRG(step=SBB()), {}),
+}
+
+
+def problem(name: str, seed: int) -> tuple[SyntheticData, int]:
+    """Data and dimension."""
+    if name == "table1":
+        return make_table1(random_state=seed), 10
+    n, n_train = {"tiny": (60, 2_000), "medium": (1_000, 500_000), "large": (10_000, 2_000_000)}[name]
+    points = make_points(n, 5, random_state=seed)
+    return make_comparisons(points, n_train=n_train, n_test=min(50_000, n_train), random_state=seed), 5
+
+
+def trial(data: SyntheticData, d: int, loss: str, variant: str, seed: int, limit: float) -> tuple[float, float, float]:
+    """Seconds of solving, work, test error."""
+    solver, more = VARIANTS[variant]
+    model = OrdinalEmbedding(
+        d, loss=loss, solver=solver(), n_objects=data.train.n_objects, random_state=seed, max_seconds=limit, **more
+    )
+    result = model.fit(data.train).result_
+    error = comparison_error(model.embedding_, data.test)
+    return result.history[-1].seconds, result.n_gradients / len(data.train), error
+
+
+def ablate(name: str, losses: list[str], repeats: int, limit: float) -> list[dict[str, Any]]:
+    """One row per loss and variant."""
+    found: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+    for repeat in range(repeats):
+        data, d = problem(name, repeat)
+        for loss in losses:
+            for variant in VARIANTS:
+                found.setdefault((loss, variant), []).append(trial(data, d, loss, variant, repeat, limit))
+            said = ", ".join(f"{variant} {found[loss, variant][-1][0]:.2f} s" for variant in VARIANTS)
+            print(f"{name} {repeat} {loss}: {said}", flush=True)
+    return [summary(name, loss, variant, found) for loss in losses for variant in VARIANTS]
+
+
+def summary(name: str, loss: str, variant: str, found: dict[Any, list[tuple[float, float, float]]]) -> dict[str, Any]:
+    """Medians, and ratios to the full solver on the same data."""
+    mine, full = np.array(found[loss, variant]), np.array(found[loss, "auto"])
+    ratio = spread(list(mine[:, 0] / full[:, 0]))
+    return {
+        "problem": name,
+        "loss": loss,
+        "variant": variant,
+        "seconds": float(np.median(mine[:, 0])),
+        "time ratio": ratio["median"],
+        "ratio q25-q75": f"{ratio['q25']:.2f}-{ratio['q75']:.2f}",
+        "work": float(np.median(mine[:, 1])),
+        "work ratio": float(np.median(mine[:, 1] / full[:, 1])),
+        "test error": float(np.median(mine[:, 2])),
+        "error difference": float(np.median(mine[:, 2] - full[:, 2])),
+        "repeats": len(mine),
+    }
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="tiny size")
+    parser.add_argument("--problems", default="table1,medium,large")
+    parser.add_argument("--losses", default=",".join(loss_names()))
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=120.0, help="most seconds of a run")
+    options = parser.parse_args(arguments)
+    losses = options.losses.split(",")
+    tiny, d = problem("tiny", 0)
+    for loss in losses:
+        for variant in VARIANTS:
+            trial(tiny, d, loss, variant, 0, options.limit)  # compiles
+    rows: list[dict[str, Any]] = []
+    for name in ["tiny"] if options.quick else options.problems.split(","):
+        rows += ablate(name, losses, options.repeats, options.limit)
+        path = save("ablation-quick" if options.quick else "ablation", rows, limit_seconds=options.limit)
+    print(table(rows), f"\nwritten to {path}", sep="")
+
+
+if __name__ == "__main__":
+    main()
