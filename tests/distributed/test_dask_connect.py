@@ -66,6 +66,16 @@ def test_no_workers(tmp_path):
         processes.stop()
 
 
+def test_homes(client):
+    engine = Engine(client)
+    engine.present = {"a": 2, "b": 1}
+    assert engine.homes(3) == ["a", "a", "b"]
+    assert engine.homes(6) == ["a", "a", "a", "a", "b", "b"]
+    assert engine.homes(1) == ["a"]
+    assert engine.rehomed(["a", "gone", "b", "gone"]) == ["a", "a", "b", "a"]
+    assert engine.rehomed(["a", "b"]) == ["a", "b"]
+
+
 def test_asynchronous_client_is_refused(cluster, client):
     class Asynchronous(Client):
         def __init__(self):

@@ -132,6 +132,7 @@ class Engine:
         if worker_timeout is None:
             worker_timeout = float(dask.config.get("nearer.worker-timeout", 60.0))
         self.worker_timeout = worker_timeout
+        self.present: dict[str, int] = {}  # threads of each worker, when last asked
         self._check_versions()
 
     @property
@@ -154,8 +155,18 @@ class Engine:
 
     def homes(self, n_shards: int) -> list[str]:
         """A worker for each shard, evenly by threads, neighbours together."""
-        slots = [address for address, threads in self.workers().items() for _ in range(threads)]
-        return [slots[number * len(slots) // n_shards] for number in range(n_shards)] if slots else []
+        slots = [address for address, threads in self.present.items() for _ in range(threads)]
+        return [slots[number * len(slots) // n_shards] for number in range(n_shards)]
+
+    def rehomed(self, homes: Sequence[str]) -> list[str]:
+        """The same homes, those of workers that are gone given to the ones with least to do."""
+        kept = [home if home in self.present else "" for home in homes]
+        load = {address: kept.count(address) / threads for address, threads in self.present.items()}
+        for number, home in enumerate(kept):
+            if not home:
+                kept[number] = min(load, key=lambda address: load[address])
+                load[kept[number]] += 1 / self.present[kept[number]]
+        return kept
 
     def submit(self, name: str, function: Callable, *arguments: Any, home: str | None = None) -> Future:
         """Start a task under a name that the dashboard shows; it runs at `home` while that is alive."""
@@ -209,7 +220,8 @@ class Engine:
         started = time.monotonic()
         while True:
             try:
-                if self.client.nthreads():
+                self.present = self.workers()
+                if self.present:
                     return
             except (OSError, *_TIMEOUTS, RuntimeError, AttributeError, CancelledError) as error:
                 self._check_scheduler(error)  # a client that has given up has no scheduler to ask

@@ -158,7 +158,7 @@ def _warn_unseen(data: ClusterData) -> None:
         warnings.warn(
             f"{n_unseen:,} of {data.n_all:,} objects occur in no comparison (first: {name}); "
             "their rows of embedding_ are NaN",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

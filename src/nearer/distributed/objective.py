@@ -265,20 +265,24 @@ class DaskObjective:
         return part
 
     def _load(self) -> list[Any]:
-        """Futures of the shards, each at its home; loaded on first use and after a loss."""
+        """Futures of the shards, each at its home; loaded on first use, after a loss, and where a home is gone."""
+        engine = self._engine
         if not self._shards:
-            data = self.data
-            self._homes = self._engine.homes(self.n_shards)
-            coding = data.coding
+            self._homes = engine.homes(self.n_shards)
+            missing = list(range(self.n_shards))
+            self._shards = [None] * self.n_shards
+        else:
+            missing = [number for number, home in enumerate(self._homes) if home not in engine.present]
+            self._homes = engine.rehomed(self._homes)
+        if missing:
+            coding = self.data.coding
             if coding is not None:
-                coding = self._engine.client.scatter(coding, broadcast=True, hash=False)
-            for number, home in enumerate(self._homes):
-                pieces = data.place(number, home)
-                self._shards.append(
-                    self._engine.submit(
-                        "load-shard", tasks.load, pieces, coding, self.loss, self.n_objects, self.n_components,
-                        data.hold_rows, home=home,
-                    )
+                coding = engine.client.scatter(coding, broadcast=True, hash=False)
+            for number in missing:
+                home = self._homes[number]
+                self._shards[number] = engine.submit(
+                    "load-shard", tasks.load, self.data.place(number, home), coding, self.loss, self.n_objects,
+                    self.n_components, self.data.hold_rows, home=home,
                 )  # fmt: skip
         return self._shards
 
