@@ -11,7 +11,8 @@ help:
 	@echo "make demo   embed 21 European cities from comparisons of road distances alone (writes demo/)"
 	@echo "make test   run the test suite"
 	@echo "make lint   ruff and mypy"
-	@echo "make bench  compare with rival software in one run (takes a while)"
+	@echo "make bench  race rival software, measure growth, fill docs/benchmarks.md (takes a while);"
+	@echo "            also: python -m benchmarks.large | growth | ablation | sensitivity | regression [--quick]"
 	@echo "make docs   build the documentation site, warnings as errors"
 
 $(STAMP): pyproject.toml
@@ -35,6 +36,8 @@ types: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.growth --only time
+	$(BIN)/python -m benchmarks.figures
 
 clean:
 	rm -rf $(VENV) demo build dist site .pytest_cache .mypy_cache .ruff_cache
