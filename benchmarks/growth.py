@@ -1,6 +1,6 @@
 """How time and memory grow: time to a test error at N = 20 n log2 n, peak memory of fits from a file.
 
-    python -m benchmarks.growth [--quick] [--only time,memory] [--losses hinge] [--repeats 3]
+    python -m benchmarks.growth [--quick] [--only time,memory] [--losses soe,hinge,ste] [--repeats 3]
 
 The clock stands still while the test error is measured. The exponent is the slope of the logarithm of the median time
 over the logarithm of N, by least squares.
@@ -119,7 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="tiny sizes")
     parser.add_argument("--only", default="time,memory")
-    parser.add_argument("--losses", default="hinge", help="for memory, the first of them")
+    parser.add_argument("--losses", default="soe,hinge,ste", help="for memory, the first of them")
     parser.add_argument("--repeats", type=int)
     parser.add_argument("--folder", help="where the data are written for the time being")
     options = parser.parse_args(arguments)

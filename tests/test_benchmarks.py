@@ -117,7 +117,7 @@ def test_losses_are_tried_and_the_best_is_used(results, monkeypatch, tmp_path):
 
 def test_growth_of_time(results, monkeypatch):
     monkeypatch.setattr(growth, "QUICK_SIZES", (60, 120))
-    growth.main(["--quick", "--only", "time", "--repeats", "1"])
+    growth.main(["--quick", "--only", "time", "--losses", "hinge", "--repeats", "1"])
     rows = rows_of(results, "growth-time-quick")
     assert [row["N"] for row in rows] == [growth.n_comparisons(60), growth.n_comparisons(120)]
     assert all(0 < row["seconds"] < np.inf for row in rows)
