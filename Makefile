@@ -39,5 +39,14 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.growth --only time
 	$(BIN)/python -m benchmarks.figures
 
+DOCS_STAMP := $(VENV)/.installed-docs
+
+$(DOCS_STAMP): pyproject.toml $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+docs: $(DOCS_STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 clean:
 	rm -rf $(VENV) demo build dist site .pytest_cache .mypy_cache .ruff_cache
