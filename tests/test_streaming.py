@@ -79,7 +79,10 @@ def test_shuffled_blocks_hold_every_row_once(source, data):
     )
 
 
-@pytest.mark.parametrize("solver", [Auto(), SVRG(step=SBB(), max_epochs=30), SGD(step=Decaying(step=1.0), max_epochs=100)], ids=lambda s: s.name)
+SOLVERS = [Auto(), SVRG(step=SBB(), max_epochs=30), SGD(step=Decaying(step=1.0), max_epochs=100)]
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: s.name)
 def test_solvers_reach_on_disk_what_they_reach_in_memory(source, data, solver):
     X0 = np.random.default_rng(5).normal(size=(N_OBJECTS, N_COMPONENTS))
     held_out = LocalObjective(data.test, "tste", N_COMPONENTS)

@@ -40,7 +40,8 @@ class StreamedObjective:
     n_objects : number of objects
     n_jobs : threads; None means all cores. The result does not depend on it.
     block_size : comparisons in a block; None means four per object, between 2^18 and 2^22.
-    max_in_memory : most comparisons that `subset` may hold in memory.
+    max_in_memory : most comparisons that `subset` may hold in memory; None means four per coordinate of a map, at least
+        2^20: memory then follows the points and not the data.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class StreamedObjective:
         n_objects: int,
         n_jobs: int | None = None,
         block_size: int | None = None,
-        max_in_memory: int = 25_000_000,
+        max_in_memory: int | None = None,
     ):
         self.source = source
         self.n_components = int(n_components)
@@ -60,7 +61,8 @@ class StreamedObjective:
         self.n_comparisons = int(source.n_comparisons)
         self.n_jobs = resolve_jobs(n_jobs)
         self.block_size = int(np.clip(4 * self.n_objects, 1 << 18, 1 << 22)) if block_size is None else int(block_size)
-        self.max_in_memory = int(max_in_memory)
+        per_map = max(1 << 20, 4 * self.n_objects * self.n_components)
+        self.max_in_memory = per_map if max_in_memory is None else int(max_in_memory)
 
     def value(self, X: np.ndarray) -> float:
         """F(X)."""
@@ -101,13 +103,14 @@ class StreamedObjective:
         They are drawn evenly from all blocks, each part without replacement.
         """
         size = min(size, self.max_in_memory, self.n_comparisons)
-        kept, taken, passed = [], 0, 0
+        index = np.empty((size, self.source.n_columns), dtype=np.int32)
+        taken, passed = 0, 0
         for block in self.source.blocks(self.block_size):
             passed += len(block)
-            share = round(size * passed / self.n_comparisons) - taken
-            kept.append(block[np.sort(rng.choice(len(block), share, replace=False, shuffle=False))])
-            taken += share
-        part = Comparisons(np.concatenate(kept), n_objects=self.n_objects)
+            upto = round(size * passed / self.n_comparisons)
+            index[taken:upto] = block[np.sort(rng.choice(len(block), upto - taken, replace=False, shuffle=False))]
+            taken = upto
+        part = Comparisons(index, n_objects=self.n_objects)
         return LocalObjective(part, self.loss, self.n_components, self.n_jobs)
 
     def adagrad_pass(

@@ -78,6 +78,7 @@ class Auto(Solver):
         for number, size in enumerate(stages, start=1):
             last = number == len(stages)
             batch: Any = objective if size == objective.n_comparisons else objective.subset(size, rng)
+            size = batch.n_comparisons  # an objective on disk may hold fewer in memory
             if not done and self.warm_up > 0 and isinstance(batch, SampledObjective):
                 done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
                 for state in self._stochastic_start(batch, X, rng):
