@@ -29,6 +29,8 @@ HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE = range(6)
 
 # Enough freedom to vectorise sums; NaN and infinity keep their meaning, so divergence stays visible.
 _jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
+# A call that returns several numbers would keep a loop from becoming vector code.
+_inlined = njit(inline="always", nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
 
 # Full passes work on tiles, so that the losses of a tile are computed side by side.
 _TILE = 64
@@ -110,21 +112,21 @@ def _log(x):
 # Free of branches, and `0 * (near + far)` makes a value NaN once a distance is not finite.
 
 
-@_jit
+@_inlined
 def _hinge(near, far):
     margin = 1.0 + near - far
     active = 1.0 if margin > 0.0 else 0.0
     return max(margin, 0.0) + 0.0 * (near + far), active, -active
 
 
-@_jit
+@_inlined
 def _ckl(delta, near, far):
     both = 1.0 / (near + far + 2.0 * delta)
     below = 1.0 / (far + delta)
     return _log((near + far + 2.0 * delta) * below) + 0.0 * (near + far), both, -(near + delta) * both * below
 
 
-@_jit
+@_inlined
 def _logistic(z):
     """log(1 + exp(z)) and its derivative."""
     e = _exp(-abs(z))
@@ -132,13 +134,13 @@ def _logistic(z):
     return max(z, 0.0) + _log(1.0 + e), s if z >= 0.0 else s * e
 
 
-@_jit
+@_inlined
 def _ste(near, far):
     value, s = _logistic(near - far)
     return value + 0.0 * (near + far), s, -s
 
 
-@_jit
+@_inlined
 def _tste(alpha, near, far):
     h = 0.5 * (alpha + 1.0)
     by_near = 1.0 / (alpha + near)
@@ -147,7 +149,7 @@ def _tste(alpha, near, far):
     return value + 0.0 * (near + far), s * h * by_near, -s * h * by_far
 
 
-@_jit
+@_inlined
 def _soe(near, far):
     root_near = math.sqrt(near)
     root_far = math.sqrt(far)
@@ -157,7 +159,7 @@ def _soe(near, far):
     return margin * margin + 0.0 * (near + far), d_near, d_far
 
 
-@_jit
+@_inlined
 def _smooth_hinge(width, near, far):
     margin = max(1.0 + near - far, 0.0)
     slope = min(margin / width, 1.0)
@@ -184,32 +186,51 @@ def loss_terms(kind, param, near, far):
 
 
 @_jit
-def _tile_terms(kind, param, near, far, value, d_near, d_far, n):
-    """`loss_terms` for the first n entries of arrays; one loop per loss, so that each is compiled to vector code."""
+def loss_slopes(kind, param, near, far):
+    """The two derivatives of `loss_terms`, for single steps: there the library's exp and log answer sooner."""
+    if kind == STE:
+        s = 1.0 / (1.0 + math.exp(min(far - near, 700.0)))
+        return s, -s
+    if kind == TSTE:
+        h = 0.5 * (param + 1.0)
+        s = h / (1.0 + math.exp(min(h * math.log((param + far) / (param + near)), 700.0)))
+        return s / (param + near), -s / (param + far)
+    _, d_near, d_far = loss_terms(kind, param, near, far)
+    return d_near, d_far
+
+
+@_jit
+def _tile_terms(kind, param, a, b, value, n):
+    """`loss_terms` for the first n entries: a and b hold near and far, and then the slopes.
+
+    One loop per loss, and in place: with more arrays the compiler would not make vector code of the loops.
+    """
     if kind == HINGE:
         for q in range(n):
-            value[q], d_near[q], d_far[q] = _hinge(near[q], far[q])
+            value[q], a[q], b[q] = _hinge(a[q], b[q])
     elif kind == CKL:
         for q in range(n):
-            value[q], d_near[q], d_far[q] = _ckl(param, near[q], far[q])
+            value[q], a[q], b[q] = _ckl(param, a[q], b[q])
     elif kind == STE:
         for q in range(n):
-            value[q], d_near[q], d_far[q] = _ste(near[q], far[q])
+            value[q], a[q], b[q] = _ste(a[q], b[q])
     elif kind == TSTE:
         for q in range(n):
-            value[q], d_near[q], d_far[q] = _tste(param, near[q], far[q])
+            value[q], a[q], b[q] = _tste(param, a[q], b[q])
     elif kind == SOE:
         for q in range(n):
-            value[q], d_near[q], d_far[q] = _soe(near[q], far[q])
+            value[q], a[q], b[q] = _soe(a[q], b[q])
     else:
         for q in range(n):
-            value[q], d_near[q], d_far[q] = _smooth_hinge(param, near[q], far[q])
+            value[q], a[q], b[q] = _smooth_hinge(param, a[q], b[q])
 
 
 @_jit
 def loss_terms_many(kind, param, near, far, value, d_near, d_far):
     """`loss_terms` for arrays (N,), written into the last three arguments."""
-    _tile_terms(kind, param, near, far, value, d_near, d_far, near.shape[0])
+    d_near[:] = near
+    d_far[:] = far
+    _tile_terms(kind, param, d_near, d_far, value, near.shape[0])
 
 
 @_jit
@@ -258,13 +279,15 @@ def _tile_distances(index, X, start, n, near, far):
     if index.shape[1] == 3:
         for q in range(n):
             i, j, k = index[start + q, 0], index[start + q, 1], index[start + q, 2]
-            near[q] = 0.0
-            far[q] = 0.0
+            near_sum = 0.0
+            far_sum = 0.0
             for c in range(X.shape[1]):
                 u = X[i, c] - X[j, c]
                 v = X[i, c] - X[k, c]
-                near[q] += u * u
-                far[q] += v * v
+                near_sum += u * u
+                far_sum += v * v
+            near[q] = near_sum
+            far[q] = far_sum
     else:
         for q in range(n):
             i, j, l, k = _objects(index, start + q)  # noqa: E741
@@ -312,11 +335,11 @@ def value_block(index, scale, kind, param, X, start, stop):
     """Sum of scaled losses of the comparisons start..stop-1."""
     total = 0.0
     weighted = scale.shape[0] > 0
-    near, far, value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
+    value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
     for t in range(start, stop, _TILE):
         n = min(_TILE, stop - t)
-        _tile_distances(index, X, t, n, near, far)
-        _tile_terms(kind, param, near, far, value, a, b, n)
+        _tile_distances(index, X, t, n, a, b)
+        _tile_terms(kind, param, a, b, value, n)
         if weighted:
             for q in range(n):
                 value[q] *= scale[t + q]
@@ -334,11 +357,11 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
     total = 0.0
     weighted = scale.shape[0] > 0
     keep = d_near.shape[0] > 0
-    near, far, value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
+    value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
     for t in range(start, stop, _TILE):
         n = min(_TILE, stop - t)
-        _tile_distances(index, X, t, n, near, far)
-        _tile_terms(kind, param, near, far, value, a, b, n)
+        _tile_distances(index, X, t, n, a, b)
+        _tile_terms(kind, param, a, b, value, n)
         if weighted:
             for q in range(n):
                 value[q] *= scale[t + q]
@@ -419,20 +442,28 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
                 far_diff[c] = v
                 near += u * u
                 far += v * v
-            _, a, b = loss_terms(kind, param, near, far)
+            a, b = loss_slopes(kind, param, near, far)
             a *= 2.0 * step * slopes[q, 2]
             b *= 2.0 * step * slopes[q, 2]
             a0 = 2.0 * step * slopes[q, 0]
             b0 = 2.0 * step * slopes[q, 1]
             if a == 0.0 and b == 0.0 and a0 == 0.0 and b0 == 0.0:
                 continue
-            for c in range(n_components):
-                u = a * near_diff[c] - a0 * (rows[i, 2, c] - rows[j, 2, c])
-                v = b * far_diff[c] - b0 * (rows[l, 2, c] - rows[k, 2, c])
-                rows[i, 0, c] -= u
-                rows[j, 0, c] += u
-                rows[l, 0, c] -= v
-                rows[k, 0, c] += v
+            if i == l:
+                for c in range(n_components):
+                    u = a * near_diff[c] - a0 * (rows[i, 2, c] - rows[j, 2, c])
+                    v = b * far_diff[c] - b0 * (rows[i, 2, c] - rows[k, 2, c])
+                    rows[i, 0, c] -= u + v
+                    rows[j, 0, c] += u
+                    rows[k, 0, c] += v
+            else:
+                for c in range(n_components):
+                    u = a * near_diff[c] - a0 * (rows[i, 2, c] - rows[j, 2, c])
+                    v = b * far_diff[c] - b0 * (rows[l, 2, c] - rows[k, 2, c])
+                    rows[i, 0, c] -= u
+                    rows[j, 0, c] += u
+                    rows[l, 0, c] -= v
+                    rows[k, 0, c] += v
 
 
 @_jit
@@ -444,7 +475,7 @@ def sgd_pass(index, scale, kind, param, X, step, decay, power, seed, first, n_st
         p = draw(seed, t, n)
         i, j, l, k = _objects(index, p)  # noqa: E741
         near, far = _squared_distances(X, i, j, l, k)
-        _, a, b = loss_terms(kind, param, near, far)
+        a, b = loss_slopes(kind, param, near, far)
         if a == 0.0 and b == 0.0:
             continue
         eta = 2.0 * step
