@@ -1,7 +1,8 @@
 """What an inner SVRG step costs as the number of objects grows: lazy (as in the library) against a dense loop.
 
-``python -m benchmarks.step_cost`` measures both in one run, on one thread and in turns, and saves the tables under
-``benchmarks/results``. The dense loop is written as well as we can: compiled like the library's kernel, slopes at the
+``python -m benchmarks.step_cost`` measures both in one run and in turns, and saves the tables under
+``benchmarks/results``. Inner steps run on one thread; the full gradient of an epoch, the same for both, on one thread
+and on all cores. The dense loop is written as well as we can: compiled like the library's kernel, slopes at the
 snapshot kept, the dense term scaled beforehand, and one contiguous subtraction per step.
 """
 
@@ -42,7 +43,7 @@ def dense_pass(index, kind, param, X, S, g, d_near, d_far, step, seed, first, n_
             far_diff[c] = X[i, c] - X[k, c]
             near += near_diff[c] * near_diff[c]
             far += far_diff[c] * far_diff[c]
-        _, a, b = kernels.loss_terms(kind, param, near, far)
+        a, b = kernels.loss_slopes(kind, param, near, far)
         for c in range(n_rows * d):
             flat[c] -= flat_shift[c]
         for c in range(d):
@@ -56,7 +57,7 @@ def dense_pass(index, kind, param, X, S, g, d_near, d_far, step, seed, first, n_
 class Problem:
     """Triplets by true distance over n random points, a starting point, and both ways to take inner steps."""
 
-    def __init__(self, n: int, d: int, n_comparisons: int, seed: int = 0):
+    def __init__(self, n: int, d: int, n_comparisons: int, loss: str = LOSS, n_jobs: int | None = 1, seed: int = 0):
         rng = np.random.default_rng(seed)
         points = make_points(n, d, random_state=rng)
         anchor = rng.integers(n, size=n_comparisons)
@@ -65,7 +66,7 @@ class Problem:
         index = np.column_stack([anchor, (anchor + one) % n, (anchor + other) % n])
         near, far = comparison_distances(points, index)
         index[near > far] = index[near > far][:, [0, 2, 1]]
-        self.objective = LocalObjective(Comparisons(index, n_objects=n), LOSS, d, n_jobs=1)
+        self.objective = LocalObjective(Comparisons(index, n_objects=n), loss, d, n_jobs)
         self.X = rng.normal(size=(n, d))
         self.snapshot = self.objective.snapshot(self.X)
         self.step = 1e-3 / len(index)
@@ -137,22 +138,27 @@ def by_objects(repeats: int, d: int = 10, n_comparisons: int = 200_000) -> Rows:
 
 
 def by_epoch(repeats: int, n: int = 1080, d: int = 18, n_comparisons: int = 60_000) -> Rows:
-    """A whole epoch at n = 1080, d = 18, 60,000 triplets on one thread; milliseconds, median and quartiles."""
-    problem = Problem(n, d, n_comparisons)
-    difference = np.abs(problem.end_of_lazy_epoch() - problem.end_of_dense_epoch()).max()
-    lazy, dense = [], []
+    """A whole epoch at n = 1080, d = 18, 60,000 triplets, by loss and cores; milliseconds, median and quartiles."""
+    cases = [(loss, n_jobs) for loss in ("hinge", "ste", "tste") for n_jobs in (1, None)]
+    problems = {case: Problem(n, d, n_comparisons, *case) for case in cases}
+    far_apart = {
+        case: float(np.abs(problem.end_of_lazy_epoch() - problem.end_of_dense_epoch()).max())
+        for case, problem in problems.items()
+    }
+    times: dict[tuple[str, int | None], list[tuple[float, float]]] = {case: [] for case in cases}
     for _ in range(repeats):
-        lazy.append(1e3 * problem.lazy_epoch())
-        dense.append(1e3 * problem.dense_epoch())
-    one, other = common.spread(lazy), common.spread(dense)
-    return [
-        {
-            "objects": n, "d": d, "triplets": problem.objective.n_comparisons, "lazy ms": one["median"],
+        for case, problem in problems.items():
+            times[case].append((1e3 * problem.lazy_epoch(), 1e3 * problem.dense_epoch()))
+    rows = []
+    for (loss, n_jobs), problem in problems.items():
+        one, other = (common.spread(list(column)) for column in zip(*times[loss, n_jobs]))
+        rows.append({
+            "loss": loss, "cores": problem.objective.n_jobs, "lazy ms": one["median"],
             "lazy q25": one["q25"], "lazy q75": one["q75"], "dense ms": other["median"], "dense q25": other["q25"],
             "dense q75": other["q75"], "dense / lazy": other["median"] / one["median"],
-            "largest difference of a coordinate": float(difference),
-        }
-    ]  # fmt: skip
+            "largest difference of a coordinate": far_apart[loss, n_jobs],
+        })  # fmt: skip
+    return rows
 
 
 def _seconds(task: Callable[[], Any]) -> float:
