@@ -22,8 +22,9 @@ for n, colour in zip((100, 1_000, 10_000), PALETTE):
     reached = [SVRG(step=SBB(e), max_epochs=15, tol=0).solve(objective, start, 0).objective for e in epsilons]
     for ax, x in ((left, epsilons), (right, relative)):
         ax.plot(x, reached, color=colour, marker="o", markersize=4, label=f"n = {n:,}")
-right.axvline(SBB().relative, color="#6b7280", linestyle=":")
-right.text(SBB().relative * 1.15, 0.75, "default", rotation=90, color="#6b7280", transform=right.get_xaxis_transform())
+default = SBB().measured(1.0, 50, 1).epsilon  # m = 50 n
+right.axvline(default, color="#6b7280", linestyle=":")
+right.text(default * 1.15, 0.75, "default", rotation=90, color="#6b7280", transform=right.get_xaxis_transform())
 left.set(xscale="log", xlabel="epsilon", ylabel="Objective after 15 epochs")
 right.set(xscale="log", xlabel="epsilon / curvature at the start")
 left.legend(frameon=False)
