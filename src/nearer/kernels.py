@@ -186,14 +186,29 @@ def loss_terms(kind, param, near, far):
 
 
 @_jit
+def _half_power(x, twice):
+    """x ** (twice / 2) for x > 0; by multiplication for whole `twice`, as for the default alpha of tste."""
+    if twice > 128.0 or math.floor(twice) != twice:
+        return math.exp(min(0.5 * twice * math.log(x), 700.0))
+    count = np.int64(twice)
+    result = math.sqrt(x) if count & 1 else 1.0
+    count >>= 1
+    while count > 0:
+        if count & 1:
+            result *= x
+        x *= x
+        count >>= 1
+    return result
+
+
+@_jit
 def loss_slopes(kind, param, near, far):
     """The two derivatives of `loss_terms`, for single steps: there the library's exp and log answer sooner."""
     if kind == STE:
         s = 1.0 / (1.0 + math.exp(min(far - near, 700.0)))
         return s, -s
     if kind == TSTE:
-        h = 0.5 * (param + 1.0)
-        s = h / (1.0 + math.exp(min(h * math.log((param + far) / (param + near)), 700.0)))
+        s = 0.5 * (param + 1.0) / (1.0 + _half_power((param + far) / (param + near), param + 1.0))
         return s / (param + near), -s / (param + far)
     _, d_near, d_far = loss_terms(kind, param, near, far)
     return d_near, d_far
