@@ -33,7 +33,7 @@ __all__ = [
 
 # Blocks of a full pass: their number depends on the data alone, never on the threads, and sums run in block order,
 # so a result has the same bits on any number of cores.
-_MIN_BLOCK = 4_096
+_MIN_BLOCK = 16_384
 _MAX_BLOCKS = 16
 
 
