@@ -3,7 +3,8 @@
     python -m benchmarks.figures [--quick]
 
 Reads ``benchmarks/results/*.json``, writes ``docs/figures/*.png`` and ``.svg`` and what stands between the markers in
-``docs/benchmarks.md``. With --quick, the results of quick runs go to ``benchmarks/results/quick/`` instead.
+``docs/benchmarks.md`` and ``README.md``. With --quick, the results of quick runs go to ``benchmarks/results/quick/``
+instead.
 """
 
 from __future__ import annotations
@@ -305,6 +306,31 @@ def blocks(results: Results) -> dict[str, str]:
     }
 
 
+def readme_block(results: Results) -> str:
+    """Plain fits against rivals, in few columns, for the README."""
+    record = results.get("rivals")
+    if record is None:
+        return NOT_RUN
+    what = {
+        "table1": "100 objects, d = 10, 10,000 triplets",
+        "medium": "1,000 objects, d = 5, 500,000 triplets",
+        "music": "9,090 human answers, 400 artists, d = 9",
+    }
+    rows = [
+        {
+            "data": what[row["problem"]],
+            "loss": row["loss"],
+            "nearer": f"{row['nearer s']:.3f} s",
+            row["rival"]: f"{row['rival s']:.2f} s",
+            "times faster": f"{row['ratio']:.0f} ({row['ratio q25-q75']})",
+            "held-out error": f"{row['nearer test error']:.3f}",
+            f"of {row['rival']}": f"{row['rival test error']:.3f}",
+        }
+        for row in record["rows"]
+    ]
+    return f"Plain fits, medians of {record['rows'][0]['repeats']} interleaved runs; {about(record)}.\n\n{table(rows)}"
+
+
 def _exponents(record: Record) -> str:
     return ", ".join(
         f"{loss} {'not reached' if value is None else f'{value:.3f}'}" for loss, value in record["exponents"].items()
@@ -333,9 +359,13 @@ def write(results: Results, page: Path, target: Path) -> list[str]:
                 save_figure(figure, folder / f"benchmark-{name}{end}", dpi=130, force=True)
             content[key] = f"![{name}](figures/benchmark-{name}.svg)"
             drawn.append(name)
+    _rewrite(page, target, content)
+    return drawn
+
+
+def _rewrite(page: Path, target: Path, content: dict[str, str]) -> None:
     with atomic_write(target, force=True, mode="w") as file:
         file.write(fill(page.read_text(encoding="utf-8"), content))
-    return drawn
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -345,6 +375,9 @@ def main(arguments: list[str] | None = None) -> None:
     page = ROOT / "docs" / "benchmarks.md"
     target = common.RESULTS / "quick" / "benchmarks.md" if options.quick else page
     drawn = write(Results(options.quick), page, target)
+    if not options.quick:
+        readme = ROOT / "README.md"
+        _rewrite(readme, readme, {"readme-rivals": readme_block(Results(False))})
     print(f"{target}: figures {', '.join(drawn) or 'none'}")
 
 
