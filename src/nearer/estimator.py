@@ -31,7 +31,7 @@ class OrdinalEmbedding(BaseOrdinalEmbedding):
     n_objects : int or None
         Number of objects; None means the highest index plus one, or what the comparisons say.
     max_seconds : float or None
-        Time limit of each start; the best point so far is kept.
+        Time limit of each start; the point reached by then is kept.
     warm_start : bool, default False
         Start from the last `embedding_`; objects that are new since then start at random.
     callbacks : sequence of callables or None
