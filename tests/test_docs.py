@@ -9,9 +9,8 @@ import runpy
 import sys
 from pathlib import Path
 
-import pytest
-
 import benchmarks.figures
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
