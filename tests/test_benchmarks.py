@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import ablation, common, figures, growth, large, measure, regression, sensitivity, synthetic  # noqa: E402
+from benchmarks import ablation, common, figures, growth, large, measure, regression, run, sensitivity, synthetic  # noqa: E402
 
 from nearer.datasets import make_points  # noqa: E402
 from nearer.io import open_index  # noqa: E402
@@ -46,6 +46,13 @@ def test_triplets_are_distinct_true_and_uniform():
     counts = np.unique(questions, return_counts=True)[1]
     assert len(counts) == 7 * 15  # every question, each about equally often
     assert np.abs(counts - 40_000 / 105).max() < 5 * (40_000 / 105) ** 0.5
+
+
+def test_soe_is_raced_against_one_start_and_against_the_rivals_default():
+    assert run.losses_for("table1", ["ste", "soe"]) == ["ste", "soe", "soe, 10 starts"]
+    assert run.losses_for("medium", ["ste", "soe"]) == ["ste", "soe"]
+    assert run.losses_for("table1", ["ste"]) == ["ste"]
+    assert [run.our_name(loss) for loss in ("ste", "soe, 10 starts")] == ["ste", "soe"]
 
 
 def test_triplets_go_to_the_file_in_chunks(tmp_path, monkeypatch):

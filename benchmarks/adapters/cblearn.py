@@ -1,4 +1,4 @@
-"""cblearn, with its defaults but one start of SOE (its default is ten)."""
+"""cblearn with its defaults; SOE both with one start and with its default of ten."""
 
 from __future__ import annotations
 
