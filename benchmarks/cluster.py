@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shutil
 import statistics
 import tempfile
@@ -28,6 +27,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks import common
+from benchmarks.common import spread
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.distributed import DaskObjective, connect
 from nearer.objective import LocalObjective
@@ -186,24 +187,53 @@ def _overheads(client: Any, rng: np.random.Generator) -> list[dict[str, Any]]:
     return table
 
 
-def speedup(scale: float) -> dict[str, Any]:
-    """Full passes over 50 million comparisons, held in memory, on one worker and on two."""
-    n, d, size = 99_999, 10, int(50_000_000 * scale)
-    X = np.random.default_rng(1).normal(size=(n, d))
+def speedup(scale: float) -> list[dict[str, Any]]:
+    """Full passes over 50 million comparisons held in memory, by one worker and by two in turn, for two sizes of map.
+
+    Beside it, without a cluster: two threads against one on a part of the comparisons, what two cores give at best.
+    """
+    size = int(50_000_000 * scale)
+    return [_speedup(n, d, size) for n, d in ((9_999, 5), (99_999, 10))]
+
+
+def _speedup(n: int, d: int, size: int, repeats: int = 9) -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, d))
     folder = Path(tempfile.mkdtemp(prefix="nearer-"))
-    seconds = {}
     try:
         path = write_files(folder, n, size)
-        for workers in (1, 2):
-            with connect(f"local:{workers}") as client:
-                objective = DaskObjective(path, LOSS, d, client=client, hold=True)
-                seconds[workers] = median_seconds(lambda objective=objective: objective.value_and_gradient(X), 5)
+        with connect("local:1") as alone, connect("local:2") as both:
+            one, two = (DaskObjective(path, LOSS, d, client=client, hold=True) for client in (alone, both))
+            on_workers = in_turn(lambda: one.value_and_gradient(X), lambda: two.value_and_gradient(X), repeats)
+        part = Comparisons(np.concatenate([every_object(n), triplets(n, min(size, 10_000_000), rng)]))
+        single, double = (LocalObjective(part, LOSS, d, n_jobs=jobs) for jobs in (1, 2))
+        on_threads = in_turn(lambda: single.value_and_gradient(X), lambda: double.value_and_gradient(X), repeats)
     finally:
         shutil.rmtree(folder)
     return {
-        "n": n, "d": d, "n_comparisons": size, "one_worker_s": seconds[1], "two_workers_s": seconds[2],
-        "speedup": seconds[1] / seconds[2],
+        "n": n, "d": d, "comparisons": size,
+        "one worker, s": statistics.median(first for first, _ in on_workers),
+        "two workers, s": statistics.median(second for _, second in on_workers),
+        **_ratios("speed-up", on_workers), **_ratios("of two threads, no cluster", on_threads), "passes": repeats,
     }  # fmt: skip
+
+
+def in_turn(first: Callable[[], Any], second: Callable[[], Any], repeats: int) -> list[tuple[float, float]]:
+    """Seconds of two calls made in turn, after one round that does not count."""
+    found = []
+    for _ in range(repeats + 1):
+        times = []
+        for function in (first, second):
+            started = time.perf_counter()
+            function()
+            times.append(time.perf_counter() - started)
+        found.append((times[0], times[1]))
+    return found[1:]
+
+
+def _ratios(name: str, times: list[tuple[float, float]]) -> dict[str, Any]:
+    middle = spread([first / second for first, second in times])
+    return {name: f"{middle['median']:.2f} ({middle['q25']:.2f}-{middle['q75']:.2f})"}
 
 
 def memory(scale: float) -> dict[str, Any]:
@@ -301,10 +331,11 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
         ]
         head = "| comparisons | this machine, ms | two workers, ms | of it overhead, ms |"
         out["small"] = "\n".join([head, "|---|---|---|---|", *rows])
-    for name in ("speedup", "memory"):
-        if name in results:
-            rows = [f"| {key} | {_cell(value)} |" for key, value in results[name].items()]
-            out[name] = "\n".join(["| what | measured |", "|---|---|", *rows])
+    if "speedup" in results:
+        out["speedup"] = common.table(results["speedup"]).strip()
+    if "memory" in results:
+        rows = [f"| {key} | {_cell(value)} |" for key, value in results["memory"].items()]
+        out["memory"] = "\n".join(["| what | measured |", "|---|---|", *rows])
     if "quality" in results:
         rows = [
             f"| {name} | {row['n_comparisons']:,} | {row['local_test_error']:.4f} | {row['cluster_test_error']:.4f} | "
@@ -322,6 +353,11 @@ def _cell(value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
 
 
+def run_of(table: str) -> str:
+    """The part of the results that says in which run a table was measured."""
+    return ("constants" if table in ("checks", "small") else table) + "_run"
+
+
 def update_docs(results: dict[str, Any]) -> None:
     """Put the tables between the markers of docs/scaling.md."""
     text = DOCS.read_text()
@@ -329,7 +365,7 @@ def update_docs(results: dict[str, Any]) -> None:
         start, end = f"<!-- measured: {name} -->", "<!-- end -->"
         if start in text:
             head, _, rest = text.partition(start)
-            text = f"{head}{start}\n{table}\n{end}{rest.partition(end)[2]}"
+            text = f"{head}{start}\n{table}\n\n{common.about(results[run_of(name)])}\n{end}{rest.partition(end)[2]}"
     DOCS.write_text(text)
 
 
@@ -345,10 +381,7 @@ def main() -> None:
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for name in parts if arguments.part == "all" else [arguments.part]:
         results[name] = parts[name](arguments.scale)
-        results[name + "_run"] = {
-            "scale": arguments.scale, "cores": os.cpu_count(), "machine": platform.machine(),
-            "python": platform.python_version(), "load": os.getloadavg()[0],
-        }  # fmt: skip
+        results[name + "_run"] = {**common.facts(), "scale": arguments.scale, "load": round(os.getloadavg()[0], 2)}
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         for table, text in tables({name: results[name]}).items():

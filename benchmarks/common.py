@@ -32,15 +32,21 @@ def facts() -> dict[str, Any]:
     }
 
 
+def about(record: dict[str, Any]) -> str:
+    """Command, commit and machine in one line."""
+    machine = f"{record['cpu']}, {record['cores']} cores, {record['memory_gib']} GiB"
+    versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
+    run = f"`{record['command']}` at {record['commit']}, {record['date']}"
+    return f"{run}; {machine}; Python {record['python']}, {versions}"
+
+
 def save(name: str, rows: list[dict[str, Any]], **more: Any) -> Path:
     """Write results/<name>.json with the facts beside the rows, and the rows as results/<name>.md."""
     RESULTS.mkdir(exist_ok=True)
-    about = facts()
+    record = facts()
     path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps({**about, **more, "rows": rows}, indent=1, default=_plain) + "\n")
-    machine = f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB"
-    head = f"`{about['command']}` at {about['commit']}, {about['date']}, {machine}\n\n"
-    (RESULTS / f"{name}.md").write_text(head + table(rows))
+    path.write_text(json.dumps({**record, **more, "rows": rows}, indent=1, default=_plain) + "\n")
+    (RESULTS / f"{name}.md").write_text(f"{about(record)}\n\n{table(rows)}")
     return path
 
 

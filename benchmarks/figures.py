@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from benchmarks import common
-from benchmarks.common import ROOT, table
+from benchmarks.common import ROOT, about, table
 from nearer.io.atomic import atomic_write
 from nearer.plots.figure import save_figure, style_axes
 from nearer.report.common import PALETTE
@@ -42,14 +42,6 @@ class Results:
     def get(self, name: str) -> Record | None:
         path = common.RESULTS / f"{name}{self.suffix}.json"
         return json.loads(path.read_text()) if path.is_file() else None
-
-
-def about(record: Record) -> str:
-    """Command, commit and machine in one line."""
-    machine = f"{record['cpu']}, {record['cores']} cores, {record['memory_gib']} GiB"
-    versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
-    run = f"`{record['command']}` at {record['commit']}, {record['date']}"
-    return f"{run}; {machine}; Python {record['python']}, {versions}"
 
 
 def panels(columns: int, rows: int = 1, width: float = 4.0, height: float = 3.2) -> tuple[Figure, list[Axes]]:

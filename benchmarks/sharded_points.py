@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cluster import triplets
+from benchmarks.common import facts
 from nearer import Comparisons
 from nearer.objective import LocalObjective, Snapshot
 from nearer.solvers import LBFGS, SBB, SVRG
@@ -222,7 +223,7 @@ def main() -> None:
             results[f"{name}, {where}: test error"] = held_out.error(result.embedding)
     results["plan"] = plan()
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    RESULTS.write_text(json.dumps({**facts(), **results}, indent=1) + "\n")
     for key, item in results.items():
         if key != "plan":
             print(f"{key}: {item:.6g}" if isinstance(item, float) else f"{key}: {item:,}")

@@ -14,7 +14,19 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import ablation, common, figures, growth, large, measure, regression, run, sensitivity, synthetic  # noqa: E402
+from benchmarks import (
+    ablation,
+    cluster,
+    common,
+    figures,
+    growth,
+    large,
+    measure,
+    regression,
+    run,
+    sensitivity,
+    synthetic,
+)  # noqa: E402
 
 from nearer.datasets import make_points  # noqa: E402
 from nearer.io import open_index  # noqa: E402
@@ -53,6 +65,20 @@ def test_soe_is_raced_against_one_start_and_against_the_rivals_default():
     assert run.losses_for("medium", ["ste", "soe"]) == ["ste", "soe"]
     assert run.losses_for("table1", ["ste"]) == ["ste"]
     assert [run.our_name(loss) for loss in ("ste", "soe, 10 starts")] == ["ste", "soe"]
+
+
+def test_two_calls_are_timed_in_turn_after_a_round_that_does_not_count():
+    called = []
+    times = cluster.in_turn(lambda: called.append("a"), lambda: called.append("b"), repeats=3)
+    assert called == ["a", "b"] * 4
+    assert len(times) == 3
+    assert all(seconds >= 0 for pair in times for seconds in pair)
+
+
+def test_every_table_of_the_cluster_names_its_run():
+    assert [cluster.run_of(name) for name in ("small", "checks", "memory")] == [
+        "constants_run", "constants_run", "memory_run",
+    ]  # fmt: skip
 
 
 def test_triplets_go_to_the_file_in_chunks(tmp_path, monkeypatch):
