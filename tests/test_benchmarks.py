@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import (
+from benchmarks import (  # noqa: E402
     ablation,
     cluster,
     common,
@@ -26,7 +26,7 @@ from benchmarks import (
     run,
     sensitivity,
     synthetic,
-)  # noqa: E402
+)
 
 from nearer.datasets import make_points  # noqa: E402
 from nearer.io import open_index  # noqa: E402
