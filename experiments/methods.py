@@ -21,8 +21,13 @@ Settings = dict[str, Any]
 LOSSES = {"hinge": "GNMDS", "ste": "STE", "tste": "t-STE"}
 METHODS = {"cvx": "cvx", "batch": "Batch", "sgd": "SGD", "svrg": "SVRG", "sbb0": "SVRG-SBB$_0$", "sbb": "SVRG-SBB$_ε$"}
 # Not in the paper: batch descent with Barzilai-Borwein steps and a line search, SVRG-SBB with the defaults of this
-# package, and the default solver of this package.
-EXTRAS = {"batch-bb": "Batch, BB steps*", "sbb-default": "SVRG-SBB$_ε$, defaults*", "auto": "auto*"}
+# package, the same after two adaptive stochastic passes, and the default solver of this package.
+EXTRAS = {
+    "batch-bb": "Batch, BB steps*",
+    "sbb-default": "SVRG-SBB$_ε$, defaults*",
+    "sbb-warm": "SVRG-SBB$_ε$, warm-up*",
+    "auto": "auto*",
+}
 STOCHASTIC = ("sgd", "svrg", "sbb0", "sbb")
 
 # What the authors' scripts used on the synthetic data (n = 100, N = m = 10,000); those of Batch and cvx are unknown.
@@ -102,6 +107,8 @@ def make_solver(method: str, settings: Settings, n_objects: int, n_comparisons: 
         return GD(**endless)
     if method == "sbb-default":
         return SVRG(step=SBB(), **endless)
+    if method == "sbb-warm":
+        return SVRG(step=SBB(), warm_up=2.0, **endless)
     if method == "auto":
         return Auto(**endless)
     if method == "sgd":

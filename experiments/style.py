@@ -23,6 +23,7 @@ _LOOKS = {
     "sbb": (PALETTE[1], "-"),
     "batch-bb": (PALETTE[0], "--"),
     "sbb-default": (PALETTE[1], "--"),
+    "sbb-warm": (PALETTE[1], ":"),
     "auto": (PALETTE[0], "-"),
     "raw": ("#6b7280", ":"),
     "bb": (PALETTE[0], "-"),

@@ -78,6 +78,20 @@ class Watched:
 
         return self._in_pieces(piece, X, n_steps, gradients_per_step=1)
 
+    def adagrad_pass(
+        self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        total = 0.0
+
+        def piece(X: np.ndarray, done: int, n: int) -> np.ndarray:
+            nonlocal memory, total
+            X, memory, mean = self.objective.adagrad_pass(X, memory, step, n, seed, first=first + done)
+            total += n * mean
+            return X
+
+        X = self._in_pieces(piece, X, n_steps, gradients_per_step=1)
+        return X, memory, total / n_steps
+
     def show(self, row: Any, state: Any) -> bool:
         """Solver callback: look at the point at the end of an epoch, with the solver's own count of work."""
         self.work = state.n_gradients

@@ -29,12 +29,12 @@ def small():
     return LocalObjective(data.train, "ste", 3, n_jobs=1), X0
 
 
-@pytest.mark.parametrize("method", ["batch", "sgd", "svrg", "sbb0", "sbb"])
+@pytest.mark.parametrize("method", ["batch", "sgd", "svrg", "sbb0", "sbb", "sbb-warm"])
 def test_the_count_of_work_is_the_solvers(small, method):
     objective, X0 = small
     counts = []
     watched = Watched(objective, lambda X, work: counts.append(work), every=100)
-    solver = make_solver(method, SETTINGS[method], 20, 400)
+    solver = make_solver(method, SETTINGS.get(method, {}), 20, 400)
     solver.max_epochs = 3
 
     def check(row, state):
@@ -46,13 +46,13 @@ def test_the_count_of_work_is_the_solvers(small, method):
     assert counts == sorted(counts)
 
 
-@pytest.mark.parametrize("method", ["sgd", "svrg", "sbb"])
+@pytest.mark.parametrize("method", ["sgd", "svrg", "sbb", "sbb-warm", "auto"])
 def test_cuts_do_not_change_the_way(small, method):
     objective, X0 = small
     ends = []
     for every in (30, 10**9):
         watched = Watched(objective, lambda X, work: False, every)
-        solver = make_solver(method, SETTINGS[method], 20, 400)
+        solver = make_solver(method, SETTINGS.get(method, {}), 20, 400)
         solver.max_epochs = 4
         ends.append(solver.solve(watched, X0, 0, callbacks=[watched.show]).embedding)
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-9)

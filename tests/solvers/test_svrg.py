@@ -97,6 +97,8 @@ def test_work_is_counted_by_formula(step, inner_steps):
         (SVRG(inner_steps=2.5), "svrg: inner_steps"),
         (SVRG(step=Decaying()), "svrg: step must be SBB, BB, Constant or a positive number, got Decaying"),
         (SVRG(step="sbb"), "svrg: step must be SBB"),
+        (SVRG(warm_up=-1), "svrg: warm_up must be a number >= 0, got -1"),
+        (SVRG(warm_up="two"), "svrg: warm_up must be a number >= 0, got 'two'"),
         (SVRG(step=-0.1), "Constant: first_step must be a positive number or None, got -0.1"),
     ],
 )
@@ -104,6 +106,33 @@ def test_bad_parameters_are_refused(solver, message):
     problem = random_problem("ste")
     with pytest.raises(ValueError, match=message):
         solver.solve(problem.objective, problem.X)
+
+
+def test_warm_up_is_adagrad_then_svrg_from_there():
+    problem = random_problem("tste")
+    objective, N = problem.objective, len(problem.Q)
+    rng = np.random.default_rng(5)
+    rng.spawn(1)  # as a run does for its output
+    X, _, met = objective.adagrad_pass(problem.X, np.zeros(objective.n_objects), 1.0, 2 * N, int(rng.integers(2**63)))
+    old = objective.snapshot(X)
+    expected = objective.svrg_pass(X, old, 0.01, N, int(rng.integers(2**63)))
+    result = SVRG(step=0.01, warm_up=2, max_epochs=2, tol=0).solve(objective, problem.X, np.random.default_rng(5))
+    np.testing.assert_array_equal(result.embedding, expected)
+    assert list(result.history.column("n_gradients")) == [2 * N, 3 * N, 6 * N]
+    assert list(result.history.column("objective")[:2]) == [met, old.value]
+
+
+def test_warm_up_needs_an_objective_with_adaptive_passes():
+    problem = random_problem("ste")
+
+    class Plain:
+        def __getattr__(self, name):
+            if name == "adagrad_pass":
+                raise AttributeError(name)
+            return getattr(problem.objective, name)
+
+    with pytest.raises(ValueError, match="svrg: Plain offers no adaptive passes; use warm_up=0"):
+        SVRG(step=0.01, warm_up=1).solve(Plain(), problem.X, 0)
 
 
 def test_a_number_is_a_constant_step():

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from nearer.objective import LocalObjective, SampledObjective
+from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.lbfgs import LBFGS
 
 __all__ = ["Auto"]
 
-# A stochastic pass is cut into pieces of this many steps, so that a time limit is noticed.
-_PIECE = 5_000_000
 _MOST_HALVINGS = 64
 
 
@@ -75,13 +74,14 @@ class Auto(Solver):
         lbfgs = LBFGS(memory=self.memory)
         X, work, done = X0, 0, ""
         stages = self._stages(objective)
+        unit = objective.value_at_zero() if isinstance(objective, SampledObjective) else None
         for number, size in enumerate(stages, start=1):
             last = number == len(stages)
             batch: Any = objective if size == objective.n_comparisons else objective.subset(size, rng)
             size = batch.n_comparisons  # an objective on disk may hold fewer in memory
             if not done and self.warm_up > 0 and isinstance(batch, SampledObjective):
                 done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
-                for state in self._stochastic_start(batch, X, rng):
+                for state in adaptive_start(batch, X, self.warm_up, self.step, rng):
                     X, work = state.X, state.n_gradients
                     yield replace(state, note=done)
             done += "L-BFGS, "
@@ -91,9 +91,9 @@ class Auto(Solver):
                 values.append(float(state.value))  # type: ignore[arg-type]
                 X, work = state.X, before + state.n_gradients
                 note = f"{done}{len(values) - 1} iterations on {size:,}{'' if last else ', eased'}"
-                reason = state.finished or self._no_gain(values, objective, self.tol if last else self.batch_tol)
+                reason = state.finished or self._no_gain(values, unit, self.tol if last else self.batch_tol)
                 if last and reason:
-                    X, value, tries = self._smallest(objective, X, values[-1])
+                    X, value, tries = self._smallest(objective, X, values[-1], unit)
                     work += tries * size
                     yield SolverState(X, value, work, state.step_size, finished=reason, note=note)
                     return
@@ -108,12 +108,14 @@ class Auto(Solver):
             batch = batch.smoothed(self.smoothing)
         return _Held(batch, self.shrinkage) if alone and self.shrinkage > 0 else batch
 
-    def _smallest(self, objective: Any, X: np.ndarray, value: float) -> tuple[np.ndarray, float, int]:
+    def _smallest(
+        self, objective: Any, X: np.ndarray, value: float, unit: float | None
+    ) -> tuple[np.ndarray, float, int]:
         """The smallest of X, X/2, X/4, ... that is as good up to `tol`; its objective; values asked for.
 
         Far out, tste and ckl hardly feel the scale, and a map may drift to any size on its way down.
         """
-        limit = value + self.tol * self._unit(objective, value)
+        limit = value + self.tol * (value if unit is None else unit)
         tries = 0
         while tries < _MOST_HALVINGS:
             tries += 1
@@ -140,26 +142,12 @@ class Auto(Solver):
             size, least = size / self.growth, self.first_batch * unknowns
         return [*(sizes or [n]), n]
 
-    def _stochastic_start(self, batch: Any, X: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
-        """The state after each piece of the AdaGrad passes; its value is the mean loss met on the way."""
-        memory = np.zeros(batch.n_objects)
-        seed = int(rng.integers(2**63))
-        n_steps = int(np.ceil(self.warm_up * batch.n_comparisons))
-        for first in range(0, n_steps, _PIECE):
-            piece = min(_PIECE, n_steps - first)
-            X, memory, value = batch.adagrad_pass(X, memory, self.step, piece, seed, first)
-            yield SolverState(X, value, first + piece, self.step, provisional=True)
-
-    def _no_gain(self, values: list[float], objective: Any, tol: float) -> str:
+    def _no_gain(self, values: list[float], unit: float | None, tol: float) -> str:
         if tol == 0 or len(values) <= self.patience:
             return ""
-        if min(values[: -self.patience]) - min(values) > tol * self._unit(objective, values[0]):
+        if min(values[: -self.patience]) - min(values) > tol * (values[0] if unit is None else unit):
             return ""
         return f"converged: {self.patience} iterations gained less than {tol:.3g} of the objective of no map"
-
-    @staticmethod
-    def _unit(objective: Any, otherwise: float) -> float:
-        return objective.value_at_zero() if isinstance(objective, SampledObjective) else otherwise
 
 
 class _Held:

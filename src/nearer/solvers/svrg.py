@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nearer.objective import Snapshot, StochasticObjective
+from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.curvature import curvature_along_gradient
 from nearer.solvers.step_sizes import Change, Constant, StepSize
@@ -29,6 +31,10 @@ class SVRG(Solver):
     ----------
     step : a step size rule (`SBB`, `BB`, `Constant`) or a positive float.
     inner_steps : m; None means the number of comparisons.
+    warm_up : float >= 0, passes of AdaGrad steps before the first snapshot; 0 is the algorithm of the paper. From
+        random points two passes save most of the first epochs, with no step to choose: far from a solution the noise of
+        single comparisons does no harm yet, and a full gradient is dear. Meanwhile the objective in the history is
+        the mean loss met on the way.
 
     References
     ----------
@@ -37,6 +43,7 @@ class SVRG(Solver):
 
     step: StepSize | float = field(default_factory=Constant)
     inner_steps: int | None = None
+    warm_up: float = 0.0
     name = "svrg"
 
     def check_objective(self, objective: object) -> None:
@@ -48,13 +55,22 @@ class SVRG(Solver):
         m = self.inner_steps
         if m is not None and (isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 1):
             raise ValueError(f"{self.name}: inner_steps must be a whole number >= 1 or None, got {m!r}")
+        if not isinstance(self.warm_up, numbers.Real) or not 0 <= self.warm_up < math.inf:
+            raise ValueError(f"{self.name}: warm_up must be a number >= 0, got {self.warm_up!r}")
+        if self.warm_up > 0 and not hasattr(objective, "adagrad_pass"):
+            raise ValueError(f"{self.name}: {type(objective).__name__} offers no adaptive passes; use warm_up=0")
 
     def epochs(self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         rule: StepSize = self.step if isinstance(self.step, StepSize) else Constant(float(self.step))
         m = self.inner_steps or objective.n_comparisons
-        old = objective.snapshot(X0)
-        work = objective.n_comparisons
-        yield SolverState(X0, old.value, work, None, float(np.linalg.norm(old.gradient)))
+        X, work = X0, 0
+        if self.warm_up > 0:
+            for state in adaptive_start(objective, X0, self.warm_up, 1.0, rng):
+                X, work = state.X, state.n_gradients
+                yield state
+        old = objective.snapshot(X)
+        work += objective.n_comparisons
+        yield SolverState(X, old.value, work, None, float(np.linalg.norm(old.gradient)))
         if rule.needs_curvature:
             rule = rule.measured(curvature_along_gradient(objective, old), m, objective.n_objects)
             work += objective.n_comparisons
