@@ -31,7 +31,7 @@ def _all_data_begin(row: Any, state: Any) -> bool:
 
 @dataclass
 class SmallStart(Auto):
-    """The default solver from a start a hundred times smaller: the losses set the scale of a map, and it is about one."""
+    """The default solver from a start a hundred times smaller; the losses set the scale of a map to about one."""
 
     def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         return super().epochs(objective, 0.01 * X0, rng)
