@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,20 @@ from nearer.datasets import SyntheticData, make_comparisons, make_points, make_t
 from nearer.losses import loss_names
 from nearer.metrics import comparison_error
 from nearer.solvers import LBFGS, SBB, SVRG, Auto, Solver
+from nearer.solvers.base import SolverState
 
 
 def _all_data_begin(row: Any, state: Any) -> bool:
     """Stops a run where it would turn to all comparisons as they are."""
     return not state.provisional
+
+
+@dataclass
+class SmallStart(Auto):
+    """The default solver from a start a hundred times smaller; the losses set the scale of a map to about one."""
+
+    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+        return super().epochs(objective, 0.01 * X0, rng)
 
 
 VARIANTS: dict[str, tuple[Callable[[], Solver], dict[str, Any]]] = {
@@ -34,9 +44,11 @@ VARIANTS: dict[str, tuple[Callable[[], Solver], dict[str, Any]]] = {
     "no shrinkage": (lambda: Auto(shrinkage=0.0), {}),
     "no smoothing": (lambda: Auto(smoothing=0.0), {}),
     "no last mile": (Auto, {"callbacks": [_all_data_begin]}),
+    "small start": (SmallStart, {}),
     "one thread": (Auto, {"n_jobs": 1}),
     "L-BFGS alone": (LBFGS, {}),
     "SVRG-SBB alone": (lambda: SVRG(step=SBB()), {}),
+    "SVRG-SBB, warm-up": (lambda: SVRG(step=SBB(), warm_up=2.0), {}),
 }
 
 

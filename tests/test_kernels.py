@@ -44,6 +44,25 @@ def test_blocks_match_oracle(loss, form):
     assert kernels.satisfied_block(index, scale, X, start, stop) == pytest.approx(np.sum(share * (near < far)))
 
 
+@pytest.mark.parametrize("form", ["triplets", "quadruplets"])
+def test_a_map_beyond_the_caches_gets_the_same_gradient(form):
+    problem = random_problem("tste", form, seed=4)
+    index, scale, kind, param = _arrays(problem)
+    n, d = problem.X.shape
+    spread = np.sort(np.random.default_rng(0).choice(2**18 // d + 1_000, n, replace=False))
+    X = np.random.default_rng(1).normal(size=(2**18 // d + 1_000, d))
+    X[spread] = problem.X
+    assert X.size > kernels._LARGE > problem.X.size
+    results = []
+    for rows, points in ((index, problem.X), (spread[index].astype(np.int32), X)):
+        G = np.zeros_like(points)
+        total = kernels.gradient_block(rows, scale, kind, param, points, 0, len(rows), G, np.empty(0), np.empty(0))
+        results.append((total, G))
+    assert results[1][0] == pytest.approx(results[0][0], rel=1e-13)
+    np.testing.assert_allclose(results[1][1][spread], results[0][1], rtol=1e-12, atol=1e-15)
+    assert np.count_nonzero(results[1][1]) == np.count_nonzero(results[0][1])
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("loss", ["hinge", "ckl", "ste"])
 def test_gram_block_matches_oracle(loss, form):

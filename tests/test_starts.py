@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nearer.solvers import GD, LBFGS, Auto
+from nearer.solvers import GD, LBFGS, SVRG, Auto
 from nearer.starts import best_of_starts, in_threads, keeping_start
 from problems import noisy_problem
 
@@ -39,3 +39,4 @@ def test_a_given_start_is_kept_by_the_default_solver():
     keeping_start(Auto()).solve(problem.objective, optimum, 0, [lambda row, state: first.append(state.X.copy())])
     np.testing.assert_array_equal(first[0], optimum)
     assert keeping_start(GD()) == GD()
+    assert keeping_start(SVRG(warm_up=2, inner_steps=5)) == SVRG(warm_up=0, inner_steps=5)

@@ -38,6 +38,9 @@ _TILE = 64
 _AHEAD = 32
 # ... and ask for their rows this many steps ahead.
 _NEXT = 4
+# Full passes ask for rows so many comparisons ahead, if a map has more numbers than the caches of a core hold.
+_NEXT_IN_FULL = 8
+_LARGE = 1 << 18
 _LOG2E = 1.4426950408889634
 _LN2 = 0.6931471805599453
 
@@ -289,10 +292,23 @@ def _squared_distances(X, i, j, l, k):  # noqa: E741
 
 
 @_jit
+def _prefetch_ends(rows, index, p):
+    """Ask for the first and the last number of the rows of the objects of triplet p: all of a row of some ten."""
+    length = rows.shape[1]
+    for e in range(3):
+        start = index[p, e] * length
+        _prefetch(rows, start)
+        _prefetch(rows, start + length - 1)
+
+
+@_jit
 def _tile_distances(index, X, start, n, near, far):
     """Squared distances of n comparisons from start on; triplets read their anchor once."""
     if index.shape[1] == 3:
+        fetched = index.shape[0] - _NEXT_IN_FULL if X.size > _LARGE else 0
         for q in range(n):
+            if start + q < fetched:
+                _prefetch_ends(X, index, start + q + _NEXT_IN_FULL)
             i, j, k = index[start + q, 0], index[start + q, 1], index[start + q, 2]
             near_sum = 0.0
             far_sum = 0.0
@@ -319,7 +335,10 @@ def squared_distances(index, X, start, near, far):
 def _tile_gradient(index, X, start, n, d_near, d_far, G):
     """Add to G (n, d) the gradient of n comparisons from start on, given their slopes."""
     if index.shape[1] == 3:
+        fetched = index.shape[0] - _NEXT_IN_FULL if X.size > _LARGE else 0
         for q in range(n):
+            if start + q < fetched:
+                _prefetch_ends(G, index, start + q + _NEXT_IN_FULL)
             a = 2.0 * d_near[q]
             b = 2.0 * d_far[q]
             if a == 0.0 and b == 0.0:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.solvers import Auto, Callback, Result, Solver
+from nearer.solvers import SVRG, Auto, Callback, Result, Solver
 from nearer.solvers.monitor import ProgressLines
 
 __all__ = ["best_of_starts", "in_threads", "keeping_start"]
@@ -26,7 +26,9 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
 
 def keeping_start(solver: Solver) -> Solver:
     """The solver for a starting point worth keeping: without a stochastic first phase, which would scatter it."""
-    return replace(solver, warm_up=0.0, first_batch=math.inf) if isinstance(solver, Auto) else solver
+    if isinstance(solver, Auto):
+        return replace(solver, warm_up=0.0, first_batch=math.inf)
+    return replace(solver, warm_up=0.0) if isinstance(solver, SVRG) else solver
 
 
 def best_of_starts(
