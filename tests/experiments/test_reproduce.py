@@ -15,7 +15,7 @@ from experiments.report import fill
 from experiments.tables import read_csv
 from experiments.theory.run import rate_of_decay, smallest_epsilon, step_bounds
 from experiments.trials import Lab
-from experiments.verdicts import HOLDS, NOT, PART, UNKNOWN, convex_scaling, four_times, judge_all
+from experiments.verdicts import HOLDS, NOT, PART, UNKNOWN, convex_scaling, four_times, judge_all, recall
 
 from nearer.cli.reproduce import command, find_experiments
 from nearer.solvers.curvature import theorem_inner_steps
@@ -206,6 +206,19 @@ def test_verdict_on_scaling(tmp_path, first, last, verdict):
     ]
     _write(tmp_path, "table1", ("scaling.csv", "loss,method,n_objects,seconds_mean"), *rows)
     assert convex_scaling(lambda name: tmp_path / name)[0] == verdict
+
+
+@pytest.mark.parametrize(("best", "verdict"), [(12, HOLDS), (11, HOLDS), (3, PART), (2, NOT), (0, NOT)])
+def test_verdict_on_recall_asks_for_more_than_chance(tmp_path, best, verdict):
+    rows = [
+        f"letters,ste,0.1,{k},{method},{value},0.0"
+        for k in range(12)
+        for method, value in (("svrg", 0.5), ("sbb", 0.6 if k < best else 0.4))
+    ]
+    _write(tmp_path, "fig3", ("recall.csv", "dataset,loss,noise,k,method,recall_mean,recall_std"), *rows)
+    judged, figures = recall(lambda name: tmp_path / name)
+    assert judged == verdict
+    assert f"best in {best} of 12 cells" in figures
 
 
 def test_nine_claims_without_any_result(tmp_path):
