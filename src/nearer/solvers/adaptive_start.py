@@ -13,10 +13,12 @@ __all__ = ["adaptive_start"]
 
 # A pass is cut into pieces of this many steps, so that a time limit is noticed.
 _PIECE = 5_000_000
+# Comparisons on which the size of a typical pull is measured, with steps too short to move anything.
+_MEASURED, _STILL = 100, 1e-300
 
 
 def adaptive_start(
-    objective: Any, X: np.ndarray, passes: float, step: float, rng: np.random.Generator
+    objective: Any, X: np.ndarray, passes: float, step: float, rng: np.random.Generator, damping: float = 0.0
 ) -> Iterator[SolverState]:
     """AdaGrad steps over random comparisons: the state after each piece; its value is the mean loss met on the way.
 
@@ -27,11 +29,18 @@ def adaptive_start(
     passes : steps over the number of comparisons
     step : length of a first step; the losses set the scale of a map, so 1 suits them all
     rng : draws the comparisons
+    damping : float >= 0, so many pulls of typical size count as felt before: first steps are shorter, later ones do not
+        shrink as soon, and `step` may be larger. What is typical is measured on the first comparisons, at their cost.
     """
     memory = np.zeros(objective.n_objects)
     seed = int(rng.integers(2**63))
     n_steps = int(np.ceil(passes * objective.n_comparisons))
-    for first in range(0, n_steps, _PIECE):
+    first = min(_MEASURED, n_steps // 4) if damping > 0 else 0
+    if first > 0:
+        _, pulls, _ = objective.adagrad_pass(X, memory, _STILL, first, seed, 0)
+        memory += damping * pulls.sum() / (4 * first)  # a comparison pulls at four ends
+    while first < n_steps:
         piece = min(_PIECE, n_steps - first)
         X, memory, value = objective.adagrad_pass(X, memory, step, piece, seed, first)
-        yield SolverState(X, value, first + piece, step, provisional=True)
+        first += piece
+        yield SolverState(X, value, first, step, provisional=True)
