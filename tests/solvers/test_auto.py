@@ -141,3 +141,14 @@ def test_bad_parameters_are_refused(changes):
 def test_warm_up_zero_is_allowed():
     problem = noisy_problem("ste")
     assert Auto(warm_up=0.0).solve(problem.objective, problem.X).converged
+
+
+@pytest.mark.parametrize(("per_coordinate", "batches"), [(34, 1), (36, 2), (99, 2), (101, 2), (510, 3)])
+def test_small_batches_come_first_only_where_they_determine_a_map(per_coordinate, batches):
+    n, d = 5, 2
+    rows = np.tile([[0, 1, 2], [1, 2, 3], [2, 3, 4]], (per_coordinate * n * d // 3 + 1, 1))[: per_coordinate * n * d]
+    objective = LocalObjective(Comparisons(rows.astype(np.int32)), "ste", d)
+    stages = Auto()._stages(objective)
+    assert stages[-1] == len(rows)
+    assert len(set(stages)) == batches
+    assert min(stages) >= 7 * n * d

@@ -129,14 +129,14 @@ class Auto(Solver):
         """Comparisons in each stage of L-BFGS, the last being all of them as they are.
 
         A small batch can be satisfied in ways that all comparisons cannot, and is then left at great cost: the first
-        of several batches holds at least `first_batch` comparisons per coordinate, a single one a fifth of that.
+        of several batches holds at least `first_batch` comparisons per coordinate, a single one about a third of that.
         """
         n = objective.n_comparisons
         if not isinstance(objective, SampledObjective):
             return [n]
         unknowns = objective.n_objects * objective.n_components
         sizes: list[int] = []
-        size, least = n / self.growth, 0.2 * self.first_batch * unknowns
+        size, least = n / self.growth, 0.35 * self.first_batch * unknowns
         while size >= least:
             sizes.insert(0, int(np.ceil(size)))
             size, least = size / self.growth, self.first_batch * unknowns
