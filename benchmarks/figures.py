@@ -320,7 +320,22 @@ def readme_block(results: Results) -> str:
         }
         for row in record["rows"]
     ]
-    return f"Plain fits, medians of {record['rows'][0]['repeats']} interleaved runs; {about(record)}.\n\n{table(rows)}"
+    head = f"Plain fits, medians of {record['rows'][0]['repeats']} interleaved runs; {about(record)}."
+    return f"{head}\n\n{table(rows)}\n{readme_large(results)}"
+
+
+def readme_large(results: Results) -> str:
+    """What the largest problem takes, in a sentence; empty if it was not run."""
+    record = results.get("large-file")
+    if record is None:
+        return ""
+    row = record["rows"][0]
+    return (
+        f"Beyond memory: {row['n']:,} objects and {row['n_train']:,} triplets, read from Parquet at every pass, take "
+        f"{row['minutes']:.1f} minutes and {row['peak GiB']:.1f} GiB on {record['cores']} cores; "
+        f"{row['test error']:.1%} of held-out triplets are wrong "
+        f"({row['loss']}; `{record['command']}` at {record['commit']})."
+    )
 
 
 def _exponents(record: Record) -> str:
