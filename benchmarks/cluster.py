@@ -196,39 +196,34 @@ def speedup(scale: float) -> list[dict[str, Any]]:
     return [_speedup(n, d, size) for n, d in ((9_999, 5), (99_999, 10))]
 
 
-def _speedup(n: int, d: int, size: int, repeats: int = 9) -> dict[str, Any]:
+def _speedup(n: int, d: int, size: int, rounds: int = 5) -> dict[str, Any]:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, d))
     folder = Path(tempfile.mkdtemp(prefix="nearer-"))
+
+    def on_workers(count: int) -> float:
+        # one cluster at a time, as a user has it: even an idle one takes some percent of a core
+        with connect(f"local:{count}") as client:
+            objective = DaskObjective(path, LOSS, d, client=client, hold=True)
+            return median_seconds(lambda: objective.value_and_gradient(X))
+
+    def on_threads(count: int) -> float:
+        objective = LocalObjective(part, LOSS, d, n_jobs=count)
+        return median_seconds(lambda: objective.value_and_gradient(X))
+
     try:
         path = write_files(folder, n, size)
-        with connect("local:1") as alone, connect("local:2") as both:
-            one, two = (DaskObjective(path, LOSS, d, client=client, hold=True) for client in (alone, both))
-            on_workers = in_turn(lambda: one.value_and_gradient(X), lambda: two.value_and_gradient(X), repeats)
         part = Comparisons(np.concatenate([every_object(n), triplets(n, min(size, 10_000_000), rng)]))
-        single, double = (LocalObjective(part, LOSS, d, n_jobs=jobs) for jobs in (1, 2))
-        on_threads = in_turn(lambda: single.value_and_gradient(X), lambda: double.value_and_gradient(X), repeats)
+        workers = [(on_workers(1), on_workers(2)) for _ in range(rounds)]
+        threads = [(on_threads(1), on_threads(2)) for _ in range(rounds)]
     finally:
         shutil.rmtree(folder)
     return {
         "n": n, "d": d, "comparisons": size,
-        "one worker, s": statistics.median(first for first, _ in on_workers),
-        "two workers, s": statistics.median(second for _, second in on_workers),
-        **_ratios("speed-up", on_workers), **_ratios("of two threads, no cluster", on_threads), "passes": repeats,
+        "one worker, s": statistics.median(first for first, _ in workers),
+        "two workers, s": statistics.median(second for _, second in workers),
+        **_ratios("speed-up", workers), **_ratios("of two threads, no cluster", threads), "rounds": rounds,
     }  # fmt: skip
-
-
-def in_turn(first: Callable[[], Any], second: Callable[[], Any], repeats: int) -> list[tuple[float, float]]:
-    """Seconds of two calls made in turn, after one round that does not count."""
-    found = []
-    for _ in range(repeats + 1):
-        times = []
-        for function in (first, second):
-            started = time.perf_counter()
-            function()
-            times.append(time.perf_counter() - started)
-        found.append((times[0], times[1]))
-    return found[1:]
 
 
 def _ratios(name: str, times: list[tuple[float, float]]) -> dict[str, Any]:

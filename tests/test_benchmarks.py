@@ -67,12 +67,11 @@ def test_soe_is_raced_against_one_start_and_against_the_rivals_default():
     assert [run.our_name(loss) for loss in ("ste", "soe, 10 starts")] == ["ste", "soe"]
 
 
-def test_two_calls_are_timed_in_turn_after_a_round_that_does_not_count():
+def test_the_median_of_some_calls_leaves_out_the_first():
+    ticks = iter([0.0, 3.0, 10.0, 11.0, 20.0, 25.0])
     called = []
-    times = cluster.in_turn(lambda: called.append("a"), lambda: called.append("b"), repeats=3)
-    assert called == ["a", "b"] * 4
-    assert len(times) == 3
-    assert all(seconds >= 0 for pair in times for seconds in pair)
+    assert cluster.median_seconds(lambda: called.append(1), repeats=3, clock=lambda: next(ticks)) == 3.0
+    assert len(called) == 4
 
 
 def test_every_table_of_the_cluster_names_its_run():
