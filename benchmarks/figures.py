@@ -79,7 +79,7 @@ def draw_rivals(results: Results) -> Figure | None:
     for ax, problem in zip(axes, problems):
         mine = [row for row in rows if row["problem"] == problem]
         ax.bar(
-            [row["loss"] for row in mine], [row["ratio"] for row in mine],
+            [row["loss"].replace(", ", "\n") for row in mine], [row["ratio"] for row in mine],
             color=[PALETTE[losses.index(row["loss"])] for row in mine],
         )  # fmt: skip
         ax.axhline(1.0, color="black", linewidth=0.8)

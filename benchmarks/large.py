@@ -39,8 +39,8 @@ QUICK_PROBLEMS = {
 }
 QUICK_TRIAL = {"n": 500, "d": 2, "n_train": 20_000}
 N_TEST = 100_000
-# Enough comparisons to time a pass on, few enough to hold beside a fit.
-SAMPLE = 4_000_000
+# Enough comparisons to time a pass on (a thread's part of a pass holds eight per object), few enough to hold.
+SAMPLE = 32_000_000
 
 
 class Watch:
