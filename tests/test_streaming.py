@@ -109,3 +109,15 @@ def test_fit_on_a_path_leaves_unseen_objects_without_a_place(tmp_path):
         fitted = OrdinalEmbedding(2, random_state=0).fit(path)
     assert np.isnan(fitted.embedding_[5]).all()
     assert np.isfinite(np.delete(fitted.embedding_, 5, axis=0)).all()
+
+
+def test_a_batch_in_memory_is_large_enough_for_the_default_solver():
+    # Auto wants seven comparisons per coordinate in its first batch; fewer are satisfied in too many ways.
+    objective = StreamedObjective(_Endless(), "ste", 5, n_objects=1_000_000)
+    assert objective.max_in_memory == 40_000_000
+    assert StreamedObjective(_Endless(), "ste", 2, n_objects=50).max_in_memory == 1 << 20
+
+
+class _Endless:
+    n_comparisons = 10**9
+    n_columns = 3

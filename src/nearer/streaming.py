@@ -40,7 +40,7 @@ class StreamedObjective:
     n_objects : number of objects
     n_jobs : threads; None means all cores. The result does not depend on it.
     block_size : comparisons in a block; None means four per object, between 2^18 and 2^22.
-    max_in_memory : most comparisons that `subset` may hold in memory; None means four per coordinate of a map, at least
+    max_in_memory : most comparisons that `subset` may hold in memory; None means eight per coordinate of a map, at least
         2^20: memory then follows the points and not the data.
     """
 
@@ -61,7 +61,7 @@ class StreamedObjective:
         self.n_comparisons = int(source.n_comparisons)
         self.n_jobs = resolve_jobs(n_jobs)
         self.block_size = int(np.clip(4 * self.n_objects, 1 << 18, 1 << 22)) if block_size is None else int(block_size)
-        per_map = max(1 << 20, 4 * self.n_objects * self.n_components)
+        per_map = max(1 << 20, 8 * self.n_objects * self.n_components)
         self.max_in_memory = per_map if max_in_memory is None else int(max_in_memory)
 
     def value(self, X: np.ndarray) -> float:
