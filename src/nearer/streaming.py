@@ -40,8 +40,8 @@ class StreamedObjective:
     n_objects : number of objects
     n_jobs : threads; None means all cores. The result does not depend on it.
     block_size : comparisons in a block; None means four per object, between 2^18 and 2^22.
-    max_in_memory : most comparisons that `subset` may hold in memory; None means eight per coordinate of a map, at least
-        2^20: memory then follows the points and not the data.
+    max_in_memory : most comparisons that `subset` may hold in memory; None means eight per coordinate of a map, at
+        least 2^20: memory then follows the points and not the data.
     """
 
     def __init__(
