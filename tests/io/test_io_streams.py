@@ -120,3 +120,16 @@ def test_material(real):
     result = read_comparisons(real / "material_train_votes.csv")
     assert result.comparisons == expected
     assert result.n_rows == 22801
+
+
+def test_parquet_is_not_read_ahead_as_a_whole(tmp_path):
+    # pyarrow would buffer all row groups at once unless told not to
+    rng = np.random.default_rng(0)
+    rows = {name: (10**8 * q + rng.integers(10**8, size=400_000)).astype(np.int32) for q, name in enumerate("ank")}
+    names = {"a": "anchor", "n": "near", "k": "far"}
+    path = tmp_path / "many.parquet"
+    pq.write_table(pa.table({names[key]: column for key, column in rows.items()}), path, row_group_size=10_000)
+    before, most = pa.total_allocated_bytes(), 0
+    for _ in open_index(path).blocks(10_000):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert 0 < most < path.stat().st_size / 4

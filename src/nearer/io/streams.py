@@ -159,7 +159,8 @@ class _ParquetSource(IndexSource):
         import pyarrow.parquet as pq
 
         for file in self._files:
-            with pq.ParquetFile(file) as part:
+            # pyarrow would otherwise fetch all row groups at once
+            with pq.ParquetFile(file, pre_buffer=False) as part:
                 for batch in part.iter_batches(batch_size=size, columns=self._names):
                     yield self._rows(file, batch)
 
@@ -172,7 +173,7 @@ class _ParquetSource(IndexSource):
         groups = [(file, k) for file in self._files for k in range(pq.read_metadata(file).num_row_groups)]
         for number in rng.permutation(len(groups)):
             file, group = groups[number]
-            with pq.ParquetFile(file) as part:
+            with pq.ParquetFile(file, pre_buffer=False) as part:
                 yield self._rows(file, part.read_row_group(group, columns=self._names).combine_chunks())
 
     def _rows(self, file: str, batch: Any) -> np.ndarray:
