@@ -131,11 +131,13 @@ def _run_block(lab: Lab) -> str:
     whole = lab.out / "all.json"
     if whole.is_file():
         record = json.loads(whole.read_text(encoding="utf-8"))
-        lines.append(f"The last `nearer reproduce all` took {record['wall_seconds'] / 60:.1f} minutes.")
+        lines.append(
+            f"Command: `nearer reproduce all`; its last full run took {record['wall_seconds'] / 60:.1f} minutes."
+        )
     table = _markdown(
-        ("experiment", "seed", "processes", "minutes", "minutes of trials", "trials read from an earlier run"),
+        ("experiment", "commit", "seed", "processes", "minutes", "minutes of trials", "trials of an earlier run"),
         (
-            (name, r["seed"], r["jobs"], f"{r['wall_seconds'] / 60:.1f}", f"{r['trial_seconds'] / 60:.1f}",
+            (name, r["commit"], r["seed"], r["jobs"], f"{r['wall_seconds'] / 60:.1f}", f"{r['trial_seconds'] / 60:.1f}",
              r["trials_read_from_an_earlier_run"])
             for name, r in records.items()
         ),

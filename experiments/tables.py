@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import platform
+import subprocess
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -64,10 +65,11 @@ def spread(values: Iterable[float | None], name: str) -> Row:
 
 
 def write_run(path: Path, **record: Any) -> None:
-    """Write what was run (settings, seed, seconds), with versions and machine, as JSON."""
+    """Write what was run (settings, seed, seconds), with commit, versions and machine, as JSON."""
     packages = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
     content = {
         **record,
+        "commit": _commit(),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
         "machine": {
             "processor": _processor(),
@@ -78,6 +80,19 @@ def write_run(path: Path, **record: Any) -> None:
     with atomic_write(path, force=True, mode="w") as file:
         json.dump(content, file, indent=2)
         file.write("\n")
+
+
+def _commit() -> str:
+    """The commit of this checkout, marked if the code differs from it; "unknown" outside of one."""
+
+    def git(*args: str) -> str:
+        return subprocess.run(["git", *args], cwd=Path(__file__).parent, capture_output=True, text=True).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "*.py", "../src")
+        return git("rev-parse", "--short", "HEAD") + ("+changes" if changed else "") or "unknown"
+    except OSError:
+        return "unknown"
 
 
 def _processor() -> str:

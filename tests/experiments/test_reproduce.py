@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,6 +85,7 @@ def test_after_an_interruption_the_tables_are_the_same(fig1_folder, tmp_path, mo
 
 def test_the_run_is_recorded(fig1_folder):
     record = json.loads((fig1_folder / "fig1/results/run.json").read_text())
+    assert re.fullmatch(r"[0-9a-f]{7,}(\+changes)?|unknown", record["commit"])
     assert record["settings"]["starts"] == 2
     assert record["settings"]["epsilon"] == 0.005
     assert record["quick"] is True
