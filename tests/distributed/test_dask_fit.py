@@ -107,6 +107,28 @@ def test_cancel_leaves_nothing_running(client, answers):
     assert not any(client.processing().values())
 
 
+def test_resume_does_not_warm_up_again(client, answers, parquet, tmp_path):
+    path, where = parquet(answers[0]), tmp_path / "c.npz"
+    solver = SVRG(step=SBB(), warm_up=2, max_epochs=4)
+    first = OrdinalEmbedding(solver=solver, random_state=0).fit(path, client=client, checkpoint=where)
+    second = OrdinalEmbedding(solver=solver, random_state=1).fit(path, client=client, resume=where)
+    assert second.history_[0].objective == first.objective_
+    assert second.objective_ < first.objective_
+
+
+def test_resume_from_a_warm_up_measures_its_own_step(client, answers, parquet, tmp_path):
+    path, where = parquet(answers[0]), tmp_path / "c.npz"
+    solver = SVRG(step=SBB(), warm_up=2, max_epochs=3)
+    cut = OrdinalEmbedding(solver=solver, random_state=0, callbacks=[lambda row, state: state.provisional])
+    cut.fit(path, client=client, checkpoint=where)
+    saved = load_checkpoint(where)
+    assert saved.step_size is None  # AdaGrad's, which is none of SVRG
+    resumed = OrdinalEmbedding(solver=solver, random_state=1).fit(path, client=client, resume=where)
+    assert resumed.history_[0].objective == pytest.approx(cut.objective_, rel=1e-12)
+    assert resumed.history_[1].step_size != 2.0
+    assert resumed.objective_ < cut.objective_
+
+
 def test_resume(client, answers, parquet, tmp_path):
     path, where = parquet(answers[0]), tmp_path / "c.npz"
     solver = SVRG(step=SBB(), max_epochs=3)

@@ -59,12 +59,13 @@ class Checkpoint:
 
     def __call__(self, row: HistoryRow, state: SolverState) -> None:
         done = self._done
+        step_size = None if state.provisional else row.step_size  # a first phase has steps of another kind
         point = SavedPoint(
             state.X,
             row.epoch + (done.epoch if done else 0),
             row.n_gradients + (done.n_gradients if done else 0),
             row.objective,
-            row.step_size if row.step_size is not None or done is None else done.step_size,
+            step_size if step_size is not None or done is None else done.step_size,
             self._objective.loss.name,
             self._objective.n_comparisons,
         )

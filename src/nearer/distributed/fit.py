@@ -18,7 +18,7 @@ from nearer.distributed.data import ClusterData, open_data
 from nearer.distributed.objective import DaskObjective
 from nearer.losses import Loss
 from nearer.solvers import LBFGS, SVRG, Auto, Callback, Result, Solver
-from nearer.starts import best_of_starts
+from nearer.starts import best_of_starts, keeping_start
 
 logger = logging.getLogger(__name__)
 
@@ -143,6 +143,7 @@ def _continuing(solver: Solver, saved: SavedPoint) -> Solver:
     if isinstance(solver, Auto):
         shared = {item.name: getattr(solver, item.name) for item in fields(Solver)}
         return LBFGS(**{**shared, "tol": LBFGS.tol}, memory=solver.memory)
+    solver = keeping_start(solver)
     if isinstance(solver, SVRG) and hasattr(solver.step, "first_step") and saved.step_size and saved.step_size > 0:
         return replace(solver, step=replace(solver.step, first_step=saved.step_size))  # type: ignore[type-var]
     return solver
