@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from experiments.methods import EXTRAS, METHODS
+from experiments.methods import EXTRAS, GROWING, METHODS
 from nearer.plots.figure import save_figure, style_axes
 from nearer.report.common import PALETTE
 
-LABELS = {**METHODS, **EXTRAS, "raw": "raw features", "bb": "BB"}
+LABELS = {**METHODS, **GROWING, **EXTRAS, "raw": "raw features", "bb": "BB"}
 _LOOKS = {
     "cvx": (PALETTE[6], ":"),
     "batch": (PALETTE[3], "--"),
@@ -21,6 +21,8 @@ _LOOKS = {
     "svrg": (PALETTE[4], "-"),
     "sbb0": (PALETTE[5], "-"),
     "sbb": (PALETTE[1], "-"),
+    "svrg-grow": (PALETTE[4], (0, (5, 1))),
+    "sbb-grow": (PALETTE[1], (0, (5, 1))),
     "batch-bb": (PALETTE[0], "--"),
     "sbb-default": (PALETTE[1], "--"),
     "sbb-warm": (PALETTE[1], ":"),

@@ -58,10 +58,27 @@ class Watched:
     def svrg_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> np.ndarray:
-        def piece(X: np.ndarray, done: int, n: int) -> np.ndarray:
-            return self.objective.svrg_pass(X, snapshot, step, n, seed, first=first + done)
+        def piece(X: np.ndarray, done: int, n: int) -> tuple[np.ndarray, int]:
+            return self.objective.svrg_pass(X, snapshot, step, n, seed, first=first + done), 2 * n
 
-        return self._in_pieces(piece, X, n_steps, gradients_per_step=2)
+        return self._in_pieces(piece, X, n_steps, most=2)
+
+    def part_snapshot(self, X: np.ndarray, rows: np.ndarray, known: int = 0) -> tuple[Snapshot, np.ndarray]:
+        self.work += len(rows)
+        return self.objective.part_snapshot(X, rows, known)
+
+    def mixed_pass(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, int]:
+        total = 0
+
+        def piece(X: np.ndarray, done: int, n: int) -> tuple[np.ndarray, int]:
+            nonlocal total
+            X, reduced = self.objective.mixed_pass(X, snapshot, step, n, seed, first=first + done)
+            total += reduced
+            return X, n + reduced
+
+        return self._in_pieces(piece, X, n_steps, most=2), total
 
     def sgd_pass(
         self,
@@ -73,23 +90,23 @@ class Watched:
         decay: float = 0.0,
         power: float = 1.0,
     ) -> np.ndarray:
-        def piece(X: np.ndarray, done: int, n: int) -> np.ndarray:
-            return self.objective.sgd_pass(X, step, n, seed, first=first + done, decay=decay, power=power)
+        def piece(X: np.ndarray, done: int, n: int) -> tuple[np.ndarray, int]:
+            return self.objective.sgd_pass(X, step, n, seed, first=first + done, decay=decay, power=power), n
 
-        return self._in_pieces(piece, X, n_steps, gradients_per_step=1)
+        return self._in_pieces(piece, X, n_steps, most=1)
 
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, np.ndarray, float]:
         total = 0.0
 
-        def piece(X: np.ndarray, done: int, n: int) -> np.ndarray:
+        def piece(X: np.ndarray, done: int, n: int) -> tuple[np.ndarray, int]:
             nonlocal memory, total
             X, memory, mean = self.objective.adagrad_pass(X, memory, step, n, seed, first=first + done)
             total += n * mean
-            return X
+            return X, n
 
-        X = self._in_pieces(piece, X, n_steps, gradients_per_step=1)
+        X = self._in_pieces(piece, X, n_steps, most=1)
         return X, memory, total / n_steps
 
     def show(self, row: Any, state: Any) -> bool:
@@ -105,17 +122,19 @@ class Watched:
         finally:
             self.paused += time.perf_counter() - moment
 
-    def _in_pieces(self, piece: Callable, X: np.ndarray, n_steps: int, gradients_per_step: int) -> np.ndarray:
+    def _in_pieces(self, piece: Callable, X: np.ndarray, n_steps: int, most: int) -> np.ndarray:
+        # `piece` gives the point after n steps and the gradients they took, at most `most` each
         done = 0
         while done < n_steps:
-            to_next_look = self.every - self.work % self.every
-            n = min(-(-to_next_look // gradients_per_step), n_steps - done)
-            X = piece(X, done, n)
+            before = self.work
+            n = min(max((self.every - before % self.every) // most, 1), n_steps - done)
+            X, gradients = piece(X, done, n)
             done += n
-            before, self.work = self.work, self.work + gradients_per_step * n
-            passed = before // self.every != self.work // self.every
+            self.work += gradients
+            # a look is due at a multiple, and also where one more step may go beyond it
+            due = before // self.every != (self.work + most - 1) // self.every
             # a point that has blown up is not shown: the solver will see it at the end of the epoch and stop
-            if passed and np.isfinite(X).all() and self.aside(self.look, X, self.work):
+            if due and np.isfinite(X).all() and self.aside(self.look, X, self.work):
                 raise Enough
         return X
 

@@ -106,15 +106,25 @@ def numeric_gradient(f, X, h=1e-5):
     return G
 
 
-def dense_svrg(name, param, Q, weights, X, snapshot, step, draws):
-    """All iterates (T + 1, n, d) of SVRG from X, every step applied to the whole matrix."""
+def part_gradient(name, param, Q, weights, rows, X):
+    """Mean over some rows of their scaled gradients at X (n, d)."""
     scale = shares(weights, len(Q))
-    g = gradient(name, param, Q, weights, snapshot)
+    return np.mean([scale[p] * row_gradient(name, param, Q[p], X) for p in rows], axis=0)
+
+
+def dense_svrg(name, param, Q, weights, X, snapshot, step, draws, covered=None):
+    """All iterates (T + 1, n, d) of SVRG from X, every step applied to the whole matrix.
+
+    `covered` are the rows of which the snapshot consists (None: all); draws of other rows make plain steps.
+    """
+    scale = shares(weights, len(Q))
+    covered = range(len(Q)) if covered is None else covered
+    g = part_gradient(name, param, Q, weights, covered, snapshot)
     path = [X]
     for p in draws:
         here = scale[p] * row_gradient(name, param, Q[p], path[-1])
-        there = scale[p] * row_gradient(name, param, Q[p], snapshot)
-        path.append(path[-1] - step * (here - there + g))
+        correction = g - scale[p] * row_gradient(name, param, Q[p], snapshot) if p in covered else 0.0
+        path.append(path[-1] - step * (here + correction))
     return np.array(path)
 
 

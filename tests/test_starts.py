@@ -39,4 +39,4 @@ def test_a_given_start_is_kept_by_the_default_solver():
     keeping_start(Auto()).solve(problem.objective, optimum, 0, [lambda row, state: first.append(state.X.copy())])
     np.testing.assert_array_equal(first[0], optimum)
     assert keeping_start(GD()) == GD()
-    assert keeping_start(SVRG(warm_up=2, inner_steps=5)) == SVRG(warm_up=0, inner_steps=5)
+    assert keeping_start(SVRG(warm_up=2, first_snapshot=0.1, inner_steps=5)) == SVRG(warm_up=0, inner_steps=5)

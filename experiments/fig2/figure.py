@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.methods import LOSSES, METHODS
+from experiments.methods import GROWING, LOSSES, METHODS
 from experiments.style import LABELS, look, panels, save, shared_legend
 from experiments.tables import Row, read_csv, where
 
@@ -18,7 +18,7 @@ def draw(folder: Path) -> list[Path]:
 def _draw(folder: Path, rows: list[Row], settings: str, name: str) -> list[Path]:
     figure, axes = panels(3, width=4.4, height=4.0, sharey=True)
     for ax, (loss, title) in zip(axes, LOSSES.items()):
-        for method in METHODS:
+        for method in (*METHODS, *GROWING):
             mine = where(rows, settings=settings, loss=loss, method=method)
             if not mine:
                 continue

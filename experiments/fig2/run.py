@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.fig2.config import FULL, QUICK, Config
-from experiments.methods import AUTHORS, STOCHASTIC, pairs
+from experiments.methods import AUTHORS, GROWING, METHODS, STOCHASTIC, pairs
 from experiments.synthetic import N_COMPONENTS, chosen, data, problem
 from experiments.table1.run import tuning
 from experiments.tables import Row, spread, write_csv
@@ -47,7 +47,7 @@ def run(lab: Lab) -> dict[str, Any]:
     """Run what is missing and write the tables; returns the settings in force."""
     config = config_for(lab)
     best = chosen(tuning(lab), "curve")
-    cases = [("tuned", loss, method, best[loss, method]) for loss, method in pairs()]
+    cases = [("tuned", loss, method, best[loss, method]) for loss, method in pairs((*METHODS, *GROWING))]
     cases += [("authors", loss, method, AUTHORS[loss][method]) for loss, method in pairs(STOCHASTIC)]
     params = [
         {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.methods import EXTRAS, LOSSES, METHODS
+from experiments.methods import EXTRAS, GROWING, LOSSES, METHODS
 from experiments.style import LABELS, look, panels, save
 from experiments.tables import read_csv, where
 
@@ -14,7 +14,7 @@ def draw(folder: Path) -> list[Path]:
     rows = read_csv(folder / "runs.csv")
     figure, axes = panels(3, width=4.2, height=3.9, sharex=True)
     for ax, (loss, title) in zip(axes, LOSSES.items()):
-        methods = [m for m in (*METHODS, *EXTRAS) if where(rows, loss=loss, method=m)]
+        methods = [m for m in (*METHODS, *GROWING, *EXTRAS) if where(rows, loss=loss, method=m)]
         for y, method in enumerate(methods):
             errors = [row["test_error"] for row in where(rows, loss=loss, method=method)]
             ax.plot(errors, [y] * len(errors), "o", color=look(method)["color"], alpha=0.45, markersize=5, linestyle="")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.methods import EXTRAS, METHODS, Settings, absolute, grid, pairs
+from experiments.methods import EXTRAS, GROWING, METHODS, Settings, absolute, grid, pairs
 from experiments.music.config import FULL, QUICK, Config
 from experiments.tables import Row, spread, write_csv
 from experiments.trials import Lab, Params
@@ -71,12 +71,12 @@ def run(lab: Lab) -> dict[str, Any]:
         mine = [row for row in grids if (row["loss"], row["method"]) == (loss, method)]
         min(mine, key=lambda row: row["validation_error"])["chosen"] = True
     best = {(row["loss"], row["method"]): row["settings"] for row in grids if row["chosen"]}
-    cases = [(*pair, split) for pair in pairs((*METHODS, *EXTRAS)) for split in range(config.splits)]
+    cases = [(*pair, split) for pair in pairs((*METHODS, *GROWING, *EXTRAS)) for split in range(config.splits)]
     params = [_params(lab, config, loss, m, best.get((loss, m), {}), k) for loss, m, k in cases]
     results = lab.collect(EXPERIMENT, "Music", trial, params)
     runs: list[Row] = [{"loss": loss, "method": m, "split": k, **r} for (loss, m, k), r in zip(cases, results)]
     summary = []
-    for loss, method in pairs((*METHODS, *EXTRAS)):
+    for loss, method in pairs((*METHODS, *GROWING, *EXTRAS)):
         mine = [row for row in runs if (row["loss"], row["method"]) == (loss, method)]
         line: Row = {"loss": loss, "method": method, "splits": len(mine)}
         for name in ("test_error", "train_error", "work", "seconds"):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.methods import LOSSES, METHODS
+from experiments.methods import GROWING, LOSSES, METHODS
 from experiments.style import LABELS, look, panels, save, shared_legend
-from experiments.tables import PAPER, Row, only, read_csv, where
+from experiments.tables import PAPER, Row, read_csv, where
 
 
 def draw(folder: Path) -> list[Path]:
@@ -24,7 +24,7 @@ def _draw_speed(folder: Path, runs: list[Row]) -> list[Path]:
     paper = read_csv(PAPER / "table1.csv")
     figure, axes = panels(3, width=4.4, height=4.0, sharex=True)
     for ax, (loss, title) in zip(axes, LOSSES.items()):
-        methods = [m for m in METHODS if where(runs, loss=loss, method=m, settings="tuned")]
+        methods = [m for m in (*METHODS, *GROWING) if where(runs, loss=loss, method=m, settings="tuned")]
         for y, method in enumerate(methods):
             for settings, offset, marker, colour in (
                 ("tuned", 0.16, "o", "#D55E00"),
@@ -37,9 +37,10 @@ def _draw_speed(folder: Path, runs: list[Row]) -> list[Path]:
                 low, high = np.min(seconds), np.max(seconds)
                 ax.plot([low, high], [y + offset] * 2, color=colour, linewidth=1.4)
                 ax.plot(np.mean(seconds), y + offset, marker, color=colour, markersize=6, linestyle="", label=label)
-            printed = only(paper, loss=loss, method=method)
-            ax.plot([printed["min"], printed["max"]], [y, y], color="black", linewidth=1.4)
-            ax.plot(printed["mean"], y, "x", color="black", markersize=7, linestyle="", label="paper (MATLAB and C)")
+            for printed in where(paper, loss=loss, method=method):
+                ax.plot([printed["min"], printed["max"]], [y, y], color="black", linewidth=1.4)
+                label = "paper (MATLAB and C)"
+                ax.plot(printed["mean"], y, "x", color="black", markersize=7, linestyle="", label=label)
         ax.set_yticks(range(len(methods)), [LABELS[m] for m in methods])
         ax.set_ylim(len(methods) - 0.5, -0.5)
         ax.set_xscale("log")
@@ -52,7 +53,8 @@ def _draw_tuning(folder: Path, rows: list[Row]) -> list[Path]:
     """Best work over the other settings, by step size: how much depends on choosing it well."""
     figure, axes = panels(3, width=4.2, height=3.9, sharey=True)
     for ax, (loss, title) in zip(axes, LOSSES.items()):
-        for method, name in (("svrg", "step"), ("sbb0", "first"), ("sbb", "first")):
+        for method in ("svrg", "sbb0", "sbb", *GROWING):
+            name = "step" if method.startswith("svrg") else "first"
             best: dict[float, float] = {}
             for row in where(rows, loss=loss, method=method):
                 step = row["settings"][name]

@@ -438,15 +438,17 @@ def _prefetch_rows(rows, length, objects, q):
 def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first, n_steps):
     """Inner SVRG steps at O(d) a step, whatever the number of objects.
 
-    Step t is ``X -= step * (grad f_p(X) - grad f_p(S) + g)``. The dense term g is the same at every step, so it is
-    never applied here: the kernel keeps ``Z = X + t * step * g``, which changes only in the rows of the comparison.
+    A step is ``X -= step * (grad f_p(X) - grad f_p(S) + g)``, or ``X -= step * grad f_p(X)`` for a comparison that the
+    snapshot does not cover. The dense term g never changes, so it is never applied here: after r steps of the first
+    kind the kernel has ``Z = X + r * step * g``, which changes only in the rows of the comparison. Returns r.
 
     Parameters
     ----------
     rows : float64 (n, 3, d), in place. ``rows[:, 0]`` is X at the start and Z at the end (the caller subtracts
-        ``n_steps * step * g``), ``rows[:, 1]`` is g, ``rows[:, 2]`` is S; side by side, since they are read together.
-    d_near, d_far : float64 (N,), scaled slopes at S, kept by `gradient_block`.
+        ``r * step * g``), ``rows[:, 1]`` is g, ``rows[:, 2]`` is S; side by side, since they are read together.
+    d_near, d_far : float64 (N,), scaled slopes at S, kept by `gradient_block`; NaN for comparisons not covered.
     """
+    reduced = 0
     n = index.shape[0]
     n_components = rows.shape[2]
     weighted = scale.shape[0] > 0
@@ -466,7 +468,7 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
             if q + _NEXT < n_fetched:
                 _prefetch_rows(rows, 3 * n_components, objects, q + _NEXT)
             i, j, l, k = objects[q, 0], objects[q, 1], objects[q, 2], objects[q, 3]  # noqa: E741
-            shift = step * (t0 + q)
+            shift = step * reduced
             near = 0.0
             far = 0.0
             for c in range(n_components):
@@ -481,6 +483,10 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
             b *= 2.0 * step * slopes[q, 2]
             a0 = 2.0 * step * slopes[q, 0]
             b0 = 2.0 * step * slopes[q, 1]
+            if math.isnan(a0):
+                a0 = b0 = 0.0
+            else:
+                reduced += 1
             if a == 0.0 and b == 0.0 and a0 == 0.0 and b0 == 0.0:
                 continue
             if i == l:
@@ -498,6 +504,7 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
                     rows[j, 0, c] += u
                     rows[l, 0, c] -= v
                     rows[k, 0, c] += v
+    return reduced
 
 
 @_jit

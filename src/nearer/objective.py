@@ -191,13 +191,52 @@ class LocalObjective:
 
         `first` is the number of steps already taken with this seed, so one pass may be run in pieces.
         """
+        return self.mixed_pass(X, snapshot, step, n_steps, seed, first)[0]
+
+    def part_snapshot(self, X: np.ndarray, rows: np.ndarray, known: int = 0) -> tuple[Snapshot, np.ndarray]:
+        """A snapshot of some comparisons only, for `mixed_pass`: value and gradient are means over them.
+
+        Parameters
+        ----------
+        X : (n, d)
+        rows : which comparisons, without repetition
+        known : how many of them, the first ones, an earlier snapshot covers
+
+        Returns
+        -------
+        snapshot, gradient (n, d) of the first `known` alone (zeros if there are none): what the earlier one compares to
+        """
+        X = self._points(X).copy()
+        total, sums = 0.0, []
+        slopes = np.full((2, self.n_comparisons), np.nan)
+        for part in (rows[:known], rows[known:]):
+            index, scale = self._index[part], self._scale[part] if self._scale.size else self._scale
+            found = np.empty((2, len(part)))
+            value, gradient = self._gradient_sum(_read_only(index), _read_only(scale), X, *found)
+            slopes[:, part] = found
+            total += value
+            sums.append(gradient)
+        snapshot = Snapshot(X, total / len(rows), (sums[0] + sums[1]) / len(rows), tuple(slopes))
+        return snapshot, sums[0] / max(known, 1)
+
+    def mixed_pass(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, int]:
+        """As `svrg_pass`; steps over comparisons that the snapshot does not cover are plain ones.
+
+        With g the mean over those that it covers, the mean step is still along the full gradient at X.
+
+        Returns
+        -------
+        X (n, d), how many steps were variance-reduced
+        """
         rows = np.stack([self._points(X), snapshot.gradient, snapshot.X], axis=1)
         d_near, d_far = snapshot.slopes
-        kernels.svrg_pass(
+        reduced = kernels.svrg_pass(
             self._index, self._scale, self.loss.kind, self.loss.param, rows, d_near, d_far,
             float(step), int(seed), int(first), int(n_steps),
         )  # fmt: skip
-        return rows[:, 0] - (step * n_steps) * snapshot.gradient
+        return rows[:, 0] - (step * reduced) * snapshot.gradient, reduced
 
     def sgd_pass(
         self,
@@ -266,8 +305,9 @@ class LocalObjective:
             G = np.zeros_like(K)
             return kernels.gram_block(self._index, self._scale, kind, param, K, start, stop, G, slopes), G
 
-        value, gradient = _sum_parts(self._map(block), self.n_comparisons)
-        return value, gradient, slopes
+        total, gradient = _sum_parts(self._map(block))
+        gradient /= self.n_comparisons
+        return total / self.n_comparisons, gradient, slopes
 
     def gram_dual(self, slopes: np.ndarray) -> float:
         """Dual value of the convex problem at slopes (N,); see `Loss.dual`."""
@@ -275,20 +315,27 @@ class LocalObjective:
         return float(np.mean(dual * self._scale if self._scale.size else dual))
 
     def _gradient(self, X: np.ndarray, d_near: np.ndarray, d_far: np.ndarray) -> tuple[float, np.ndarray]:
+        total, gradient = self._gradient_sum(self._index, self._scale, X, d_near, d_far)
+        gradient /= self.n_comparisons
+        return total / self.n_comparisons, gradient
+
+    def _gradient_sum(
+        self, index: np.ndarray, scale: np.ndarray, X: np.ndarray, d_near: np.ndarray, d_far: np.ndarray
+    ) -> tuple[float, np.ndarray]:
         kind, param = self.loss.kind, self.loss.param
 
         def block(start: int, stop: int) -> tuple[float, np.ndarray]:
             G = np.zeros_like(X)
-            args = self._index, self._scale, kind, param, X, start, stop, G, d_near, d_far
-            return kernels.gradient_block(*args), G
+            return kernels.gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far), G
 
-        return _sum_parts(self._map(block), self.n_comparisons)
+        return _sum_parts(self._map(block, _block_bounds(len(index), self.n_objects)))
 
-    def _map(self, block: Callable[[int, int], Any]) -> list[Any]:
+    def _map(self, block: Callable[[int, int], Any], blocks: list[tuple[int, int]] | None = None) -> list[Any]:
         """`block` on every block, on threads where that pays; results in block order."""
-        if self.n_jobs == 1 or len(self._blocks) == 1:
-            return [block(start, stop) for start, stop in self._blocks]
-        return list(worker_pool(self.n_jobs).map(lambda bounds: block(*bounds), self._blocks))
+        blocks = blocks or self._blocks
+        if self.n_jobs == 1 or len(blocks) == 1:
+            return [block(start, stop) for start, stop in blocks]
+        return list(worker_pool(self.n_jobs).map(lambda bounds: block(*bounds), blocks))
 
     def _points(self, X: np.ndarray) -> np.ndarray:
         X = np.ascontiguousarray(X, dtype=np.float64)
@@ -327,10 +374,9 @@ def _block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(cuts))
 
 
-def _sum_parts(parts: list[tuple[float, np.ndarray]], n: int) -> tuple[float, np.ndarray]:
+def _sum_parts(parts: list[tuple[float, np.ndarray]]) -> tuple[float, np.ndarray]:
     total, gradient = parts[0]
     for value, part in parts[1:]:
         total += value
         gradient += part
-    gradient /= n
-    return total / n, gradient
+    return total, gradient

@@ -28,7 +28,7 @@ def keeping_start(solver: Solver) -> Solver:
     """The solver for a starting point worth keeping: without a stochastic first phase, which would scatter it."""
     if isinstance(solver, Auto):
         return replace(solver, warm_up=0.0, first_batch=math.inf)
-    return replace(solver, warm_up=0.0) if isinstance(solver, SVRG) else solver
+    return replace(solver, warm_up=0.0, first_snapshot=1.0) if isinstance(solver, SVRG) else solver
 
 
 def best_of_starts(

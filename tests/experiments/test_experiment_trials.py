@@ -11,7 +11,7 @@ from experiments.tables import only, read_csv, spread, where, write_csv
 from experiments.trials import Lab
 
 from experiments import trials
-from nearer.solvers import SBB
+from nearer.solvers import SBB, SVRG
 
 CALLS: list[int] = []
 
@@ -81,7 +81,7 @@ def test_a_shard_tells_its_parameters(tmp_path):
 
 def test_everybody_is_tuned_with_the_same_effort():
     assert {method: len(points) for method, points in GRIDS.items()} == {
-        "cvx": 8, "batch": 24, "sgd": 24, "svrg": 24, "sbb0": 24, "sbb": 24,
+        "cvx": 8, "batch": 24, "sgd": 24, "svrg": 24, "sbb0": 24, "sbb": 24, "svrg-grow": 24, "sbb-grow": 24,
     }  # fmt: skip
 
 
@@ -90,6 +90,8 @@ def test_settings_of_the_authors_at_their_size():
     assert absolute("sbb", AUTHORS["tste"]["sbb"], 100, 10_000) == {
         "epsilon": 0.005, "first_step": 0.05, "inner_steps": 10_000,
     }  # fmt: skip
+    grown = make_solver("sbb-grow", GRIDS["sbb-grow"][0], 100, 10_000)
+    assert grown == SVRG(step=SBB(0.0002, 0.02), inner_steps=5_000, first_snapshot=0.005, max_epochs=10**9, tol=0.0)
     assert make_solver("sbb0", AUTHORS["ste"]["sbb0"], 100, 10_000).step == SBB(0.0, 5e-4)
 
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from experiments.methods import EXTRAS, METHODS, grid, make_solver
+from experiments.methods import EXTRAS, GROWING, METHODS, grid, make_solver
 from experiments.watch import Enough, Watched, follow, reach, trace
 
 from nearer.datasets import make_table1
@@ -19,6 +19,8 @@ SETTINGS = {
     "svrg": {"step": 1.0, "inner": 0.5},
     "sbb0": {"first": 1.0, "inner": 1.0},
     "sbb": {"epsilon": 0.5, "first": None, "inner": 0.5},
+    "svrg-grow": {"step": 1.0, "inner": 0.5, "first_snapshot": 0.1},
+    "sbb-grow": {"epsilon": 0.5, "first": 1.0, "inner": 0.5, "first_snapshot": 0.1},
 }
 
 
@@ -29,7 +31,7 @@ def small():
     return LocalObjective(data.train, "ste", 3, n_jobs=1), X0
 
 
-@pytest.mark.parametrize("method", ["batch", "sgd", "svrg", "sbb0", "sbb", "sbb-warm"])
+@pytest.mark.parametrize("method", ["batch", "sgd", "svrg", "sbb0", "sbb", "sbb-grow", "sbb-warm"])
 def test_the_count_of_work_is_the_solvers(small, method):
     objective, X0 = small
     counts = []
@@ -46,7 +48,7 @@ def test_the_count_of_work_is_the_solvers(small, method):
     assert counts == sorted(counts)
 
 
-@pytest.mark.parametrize("method", ["sgd", "svrg", "sbb", "sbb-warm", "auto"])
+@pytest.mark.parametrize("method", ["sgd", "svrg", "sbb", "sbb-grow", "sbb-warm", "auto"])
 def test_cuts_do_not_change_the_way(small, method):
     objective, X0 = small
     ends = []
@@ -68,6 +70,13 @@ def test_a_pass_is_cut_at_every_multiple(small):
     assert seen[6:] == []
     watched.sgd_pass(X0, 1e-3, 51, 0)
     assert seen[6:] == [1350]
+    half, _ = watched.part_snapshot(X0, np.arange(200))
+    before = watched.work
+    _, reduced = watched.mixed_pass(X0, half, 1e-3, 300, 0)
+    assert watched.work == before + 300 + reduced
+    # one step takes one gradient or two: each multiple of 150 is seen, or the last point before it
+    for multiple in range(150 * (before // 150 + 1), watched.work, 150):
+        assert multiple in seen or multiple - 1 in seen
 
 
 def test_a_true_look_ends_a_pass(small):
@@ -92,7 +101,7 @@ def test_looking_stops_the_clock(small, monkeypatch):
     assert seconds < 100  # three looks took 3,000 ticks
 
 
-@pytest.mark.parametrize("method", [*METHODS, *EXTRAS])
+@pytest.mark.parametrize("method", [*METHODS, *GROWING, *EXTRAS])
 def test_reach_finds_the_first_point_at_the_target(small, method):
     objective, X0 = small
     settings = SETTINGS.get(method, {})
@@ -140,7 +149,7 @@ def test_trace_of_a_diverging_run_keeps_its_last_finite_point(small):
     assert spent["work"] < 5 * 400
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, *GROWING])
 def test_every_point_of_a_grid_makes_a_solver(method):
     for settings in grid(method):
         make_solver(method, settings, 100, 10_000)

@@ -40,6 +40,122 @@ def test_lazy_pass_from_a_point_other_than_the_snapshot(loss, form):
     assert np.abs(got - path[-1]).max() <= 1e-9 * np.abs(path[-1]).max()
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_mixed_pass_equals_dense_steps_one_by_one(loss, form):
+    problem = random_problem(loss, form, seed=6)
+    objective, X = problem.objective, problem.X
+    covered = np.random.default_rng(1).permutation(len(problem.Q))[:15]
+    snapshot, _ = objective.part_snapshot(X, covered)
+    draws = kernels.draw_many(77, 0, 130, len(problem.Q))
+    path = oracles.dense_svrg(*problem.oracle, X, X, STEP, draws, set(covered.tolist()))
+    assert np.linalg.norm(path[-1] - X) > 0.1
+    for t in (0, 1, 2, 31, 32, 33, 64, 129, 130):
+        got, reduced = objective.mixed_pass(X, snapshot, STEP, t, seed=77)
+        assert np.abs(got - path[t]).max() <= 1e-9 * np.abs(path[t]).max()
+        assert reduced == np.isin(draws[:t], covered).sum()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_mixed_steps_are_along_the_full_gradient_on_average(form):
+    problem = random_problem("tste", form, seed=3)
+    objective, N = problem.objective, len(problem.Q)
+    S = problem.X + 0.2 * np.random.default_rng(0).normal(size=problem.X.shape)
+    snapshot, _ = objective.part_snapshot(S, np.arange(10, 24))
+    seeds = {int(kernels.draw(seed, 0, N)): seed for seed in range(4000)}  # one seed for each comparison
+    assert len(seeds) == N
+    steps = [objective.mixed_pass(problem.X, snapshot, 1.0, 1, seed=seed)[0] - problem.X for seed in seeds.values()]
+    np.testing.assert_allclose(-np.mean(steps, axis=0), objective.value_and_gradient(problem.X)[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("known", [0, 1, 12, 25])
+def test_a_snapshot_of_a_part(form, known):
+    problem = random_problem("ckl", form, seed=4)
+    rows = np.random.default_rng(2).permutation(len(problem.Q))[:25]
+    snapshot, before = problem.objective.part_snapshot(problem.X, rows, known)
+    np.testing.assert_allclose(snapshot.gradient, oracles.part_gradient(*problem.oracle, rows, problem.X), atol=1e-12)
+    expected = oracles.part_gradient(*problem.oracle, rows[:known], problem.X) if known else np.zeros_like(before)
+    np.testing.assert_allclose(before, expected, atol=1e-12)
+    near, far = oracles.squared_distances(problem.X, problem.Q[rows])
+    losses = oracles.terms("ckl", near, far, problem.objective.loss.param)[0]
+    scale = oracles.shares(problem.weights, len(problem.Q))[rows]
+    assert snapshot.value == pytest.approx(np.mean(scale * losses))
+
+
+def test_a_snapshot_of_everything_is_the_snapshot():
+    problem = random_problem("soe", "weighted quadruplets", seed=5)
+    whole = problem.objective.snapshot(problem.X)
+    order = np.random.default_rng(0).permutation(len(problem.Q))
+    part, _ = problem.objective.part_snapshot(problem.X, order, 7)
+    np.testing.assert_allclose(part.gradient, whole.gradient, atol=1e-14)
+    np.testing.assert_array_equal(part.slopes, whole.slopes)
+    assert part.value == pytest.approx(whole.value)
+
+
+def test_growing_snapshots_follow_the_algorithm():
+    """Covered comparisons double until they are all; the curvature is that of those covered before."""
+    problem = random_problem("tste", "weighted triplets", seed=9)
+    N, m, epsilon, eta = len(problem.Q), 50, 0.02, 0.05
+    rng = np.random.default_rng(42)
+    rng.spawn(1)  # as a run does for its output
+    order = rng.permutation(N)
+    S, covered, work = problem.X, 6, 6  # 0.15 of 40
+    points, steps, counts = [S], [], [work]
+    while len(points) < 6:
+        part = order[:covered]
+        draws = kernels.draw_many(int(rng.integers(2**63)), 0, m, N)
+        X = oracles.dense_svrg(*problem.oracle, S, S, eta, draws, set(part.tolist()))[-1]
+        steps.append(eta)
+        points.append(X)
+        dX = X - S
+        dg = oracles.part_gradient(*problem.oracle, part, X) - oracles.part_gradient(*problem.oracle, part, S)
+        eta = np.sum(dX**2) / (m * (abs(np.sum(dX * dg)) + epsilon * np.sum(dX**2)))
+        work += m + np.isin(draws, part).sum()
+        S, covered = X, min(2 * covered, N)
+        work += covered
+        counts.append(work)
+    assert covered == N
+    seen = []
+    solver = SVRG(step=SBB(epsilon, 0.05), inner_steps=m, first_snapshot=0.15, max_epochs=5, tol=0)
+    keep = [lambda row, state: seen.append((state.X.copy(), state))]
+    result = solver.solve(problem.objective, problem.X, np.random.default_rng(42), keep)
+    np.testing.assert_allclose([X for X, _ in seen], points, rtol=1e-8, atol=1e-10)
+    assert result.history.to_dict()["step_size"][1:] == pytest.approx(steps, rel=1e-7)
+    assert result.history.to_dict()["n_gradients"] == counts
+    assert [state.provisional for _, state in seen] == [True, True, True, False, False, False]
+    assert result.objective == pytest.approx(oracles.value(*problem.oracle, points[-1]))
+
+
+def test_a_run_that_ends_while_snapshots_grow_tells_the_whole_objective():
+    problem = random_problem("ste", size=100)
+    result = SVRG(step=0.01, first_snapshot=0.1, max_epochs=1).solve(problem.objective, problem.X, 0)
+    assert result.objective == problem.objective.value(result.embedding)
+    assert result.history[-1].objective != result.objective
+
+
+def test_open_questions_of_a_rule_are_measured_on_all_comparisons():
+    problem = random_problem("ste", size=100)
+    runs = [
+        SVRG(step=SBB(), first_snapshot=share, max_epochs=1, inner_steps=20).solve(problem.objective, problem.X, 0)
+        for share in (1.0, 0.1)
+    ]
+    assert runs[0].history[1].step_size == runs[1].history[1].step_size
+    assert [run.history[0].n_gradients for run in runs] == [100, 10]
+    assert 10 + 200 + 20 + 20 <= runs[1].n_gradients <= 10 + 200 + 2 * 20 + 20
+
+
+@pytest.mark.parametrize("form", ["triplets", "weighted quadruplets"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_growing_snapshots_end_where_others_do(loss, form):
+    problem = noisy_problem(loss, form)
+    results = [
+        SVRG(step=SBB(), first_snapshot=share, max_epochs=400, tol=1e-7).solve(problem.objective, problem.X, 1)
+        for share in (1.0, 0.02)
+    ]
+    assert results[1].objective == pytest.approx(results[0].objective, rel=0.02)
+
+
 @pytest.mark.parametrize("cut", [0, 1, 31, 32, 33, 499, 500])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_pass_cut_in_two_equals_one_pass(loss, cut):
@@ -97,6 +213,10 @@ def test_work_is_counted_by_formula(step, inner_steps):
         (SVRG(inner_steps=2.5), "svrg: inner_steps"),
         (SVRG(step=Decaying()), "svrg: step must be SBB, BB, Constant or a positive number, got Decaying"),
         (SVRG(step="sbb"), "svrg: step must be SBB"),
+        (SVRG(first_snapshot=0), r"svrg: first_snapshot must be a number in \(0, 1\], got 0"),
+        (SVRG(first_snapshot=1.5), "svrg: first_snapshot"),
+        (SVRG(first_snapshot=float("nan")), "svrg: first_snapshot"),
+        (SVRG(first_snapshot="all"), "svrg: first_snapshot must be a number in .* got 'all'"),
         (SVRG(warm_up=-1), "svrg: warm_up must be a number >= 0, got -1"),
         (SVRG(warm_up="two"), "svrg: warm_up must be a number >= 0, got 'two'"),
         (SVRG(step=-0.1), "Constant: first_step must be a positive number or None, got -0.1"),
@@ -127,17 +247,19 @@ def test_warm_up_is_damped_adagrad_then_svrg_from_there():
     assert list(result.history.column("objective")[:2]) == pytest.approx([met, old.value])
 
 
-def test_warm_up_needs_an_objective_with_adaptive_passes():
+def test_what_an_objective_cannot_do_is_refused_by_name():
     problem = random_problem("ste")
 
     class Plain:
         def __getattr__(self, name):
-            if name == "adagrad_pass":
+            if name in ("adagrad_pass", "part_snapshot"):
                 raise AttributeError(name)
             return getattr(problem.objective, name)
 
     with pytest.raises(ValueError, match="svrg: Plain offers no adaptive passes; use warm_up=0"):
         SVRG(step=0.01, warm_up=1).solve(Plain(), problem.X, 0)
+    with pytest.raises(ValueError, match="svrg: Plain offers no snapshots of a part; use first_snapshot=1"):
+        SVRG(step=0.01, first_snapshot=0.1).solve(Plain(), problem.X, 0)
 
 
 def test_a_number_is_a_constant_step():

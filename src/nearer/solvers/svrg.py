@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,11 @@ class SVRG(Solver):
     ----------
     step : a step size rule (`SBB`, `BB`, `Constant`) or a positive float.
     inner_steps : m; None means the number of comparisons.
+    first_snapshot : share in (0, 1] of the comparisons that the first snapshot covers, doubled with every epoch; 1 is
+        the algorithm of the paper. Comparisons not covered yet make plain stochastic steps, so that a run begins much
+        as SGD and ends as SVRG; the mean step is along the full gradient throughout. The curvature for `SBB` and `BB`
+        is that of the comparisons covered before; what they leave open is still measured on all. The objective in the
+        history is that of the part.
     warm_up : float >= 0, passes of AdaGrad steps before the first snapshot; 0 is the algorithm of the paper. From
         random points two passes save most of the first epochs, with no step to choose: far from a solution the noise of
         single comparisons does no harm yet, and a full gradient is dear. Meanwhile the objective in the history is
@@ -42,10 +48,12 @@ class SVRG(Solver):
     References
     ----------
     Ma et al., "Stochastic non-convex ordinal embedding with stabilized Barzilai-Borwein step size", AAAI 2018.
+    Harikandeh et al., "Stop wasting my gradients: practical SVRG", NIPS 2015, for snapshots that grow.
     """
 
     step: StepSize | float = field(default_factory=Constant)
     inner_steps: int | None = None
+    first_snapshot: float = 1.0
     warm_up: float = 0.0
     name = "svrg"
 
@@ -58,10 +66,15 @@ class SVRG(Solver):
         m = self.inner_steps
         if m is not None and (isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 1):
             raise ValueError(f"{self.name}: inner_steps must be a whole number >= 1 or None, got {m!r}")
+        if not isinstance(self.first_snapshot, numbers.Real) or not 0 < self.first_snapshot <= 1:
+            raise ValueError(f"{self.name}: first_snapshot must be a number in (0, 1], got {self.first_snapshot!r}")
         if not isinstance(self.warm_up, numbers.Real) or not 0 <= self.warm_up < math.inf:
             raise ValueError(f"{self.name}: warm_up must be a number >= 0, got {self.warm_up!r}")
+        kind = type(objective).__name__
+        if self.first_snapshot < 1 and not hasattr(objective, "part_snapshot"):
+            raise ValueError(f"{self.name}: {kind} offers no snapshots of a part; use first_snapshot=1")
         if self.warm_up > 0 and not hasattr(objective, "adagrad_pass"):
-            raise ValueError(f"{self.name}: {type(objective).__name__} offers no adaptive passes; use warm_up=0")
+            raise ValueError(f"{self.name}: {kind} offers no adaptive passes; use warm_up=0")
 
     def epochs(self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         rule: StepSize = self.step if isinstance(self.step, StepSize) else Constant(float(self.step))
@@ -71,31 +84,71 @@ class SVRG(Solver):
             for state in adaptive_start(objective, X0, self.warm_up, _WARM_STEP, rng, _WARM_DAMPING):
                 X, work = state.X, state.n_gradients
                 yield state
-        old = objective.snapshot(X)
-        work += objective.n_comparisons
-        yield SolverState(X, old.value, work, None, float(np.linalg.norm(old.gradient)))
+        snapshots = _Snapshots(objective, self.first_snapshot, rng)
+        old, _ = snapshots.take(X)
+        work += snapshots.covered
+        yield SolverState(X, old.value, work, None, _norm(old.gradient), provisional=snapshots.partial)
         if rule.needs_curvature:
-            rule = rule.measured(curvature_along_gradient(objective, old), m, objective.n_objects)
-            work += objective.n_comparisons
+            start = objective.snapshot(X) if snapshots.partial else old
+            rule = rule.measured(curvature_along_gradient(objective, start), m, objective.n_objects)
+            work += (1 + snapshots.partial) * objective.n_comparisons
         eta: float = rule.first_step  # type: ignore[assignment]
         while True:
-            X, sample = self._inner_loop(objective, old, eta, m, rng)
-            work += 2 * m
-            new = objective.snapshot(X)
-            work += objective.n_comparisons
-            yield SolverState(X, new.value, work, eta, float(np.linalg.norm(new.gradient)), sample)
-            eta = rule.after(Change.between(new.X, old.X, new.gradient, old.gradient), m, eta)
+            X, sample, gradients = self._inner_loop(snapshots, old, eta, m, rng)
+            new, gradient = snapshots.take(X)
+            work += gradients + snapshots.covered
+            yield SolverState(X, new.value, work, eta, _norm(new.gradient), sample, provisional=snapshots.partial)
+            eta = rule.after(Change.between(new.X, old.X, gradient, old.gradient), m, eta)
             old = new
 
     def _inner_loop(
-        self, objective: StochasticObjective, old: Snapshot, eta: float, m: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+        self, snapshots: _Snapshots, old: Snapshot, eta: float, m: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray | None, int]:
         seed = int(rng.integers(2**63))
         if self.output != "uniform":
-            return objective.svrg_pass(old.X, old, eta, m, seed), None
+            X, gradients = snapshots.steps(old.X, old, eta, m, seed, 0)
+            return X, None, gradients
         cut = 1 + seed % m
-        sample = objective.svrg_pass(old.X, old, eta, cut, seed)
-        return objective.svrg_pass(sample, old, eta, m - cut, seed, first=cut), sample
+        sample, before = snapshots.steps(old.X, old, eta, cut, seed, 0)
+        X, after = snapshots.steps(sample, old, eta, m - cut, seed, cut)
+        return X, sample, before + after
+
+
+class _Snapshots:
+    """The snapshots of a run, and the steps between them: of all comparisons, or of a part that doubles each time."""
+
+    def __init__(self, objective: Any, first: float, rng: np.random.Generator):
+        self.objective = objective
+        self.n = objective.n_comparisons
+        self.covered = 0
+        self.first = math.ceil(first * self.n)
+        self.order = rng.permutation(self.n) if self.first < self.n else np.empty(0, dtype=np.int64)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the last snapshot left comparisons out."""
+        return self.covered < self.n
+
+    def take(self, X: np.ndarray) -> tuple[Snapshot, np.ndarray]:
+        """The next snapshot, and the gradient at X of what the last one covered."""
+        known, self.covered = self.covered, min(max(2 * self.covered, self.first), self.n)
+        if known < self.n and len(self.order):
+            return self.objective.part_snapshot(X, self.order[: self.covered], known)
+        snapshot = self.objective.snapshot(X)
+        return snapshot, snapshot.gradient
+
+    def steps(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int
+    ) -> tuple[np.ndarray, int]:
+        """Steps from X, and the gradients they took: two for a comparison that the snapshot covers, else one."""
+        if not self.partial:
+            return self.objective.svrg_pass(X, snapshot, step, n_steps, seed, first=first), 2 * n_steps
+        X, reduced = self.objective.mixed_pass(X, snapshot, step, n_steps, seed, first=first)
+        return X, n_steps + reduced
+
+
+def _norm(gradient: np.ndarray) -> float:
+    return float(np.linalg.norm(gradient))
 
 
 def require_stochastic(solver: Solver, objective: object) -> None:
