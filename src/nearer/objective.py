@@ -369,7 +369,9 @@ def _mean_one(weights: np.ndarray | None) -> np.ndarray:
 
 def _block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
     # A block sums into an (n, d) array of its own, so it should hold clearly more comparisons than objects.
-    n_blocks = int(np.clip(n_comparisons // max(_MIN_BLOCK, 8 * n_objects), 1, _MAX_BLOCKS))
+    n_blocks = min(n_comparisons // max(_MIN_BLOCK, 8 * n_objects), _MAX_BLOCKS)
+    if n_blocks <= 1:
+        return [(0, n_comparisons)]
     cuts = np.linspace(0, n_comparisons, n_blocks + 1).astype(int).tolist()
     return list(itertools.pairwise(cuts))
 

@@ -48,7 +48,7 @@ class SVRG(Solver):
     References
     ----------
     Ma et al., "Stochastic non-convex ordinal embedding with stabilized Barzilai-Borwein step size", AAAI 2018.
-    Harikandeh et al., "Stop wasting my gradients: practical SVRG", NIPS 2015, for snapshots that grow.
+    Babanezhad et al., "Stop wasting my gradients: practical SVRG", NIPS 2015, for snapshots that grow.
     """
 
     step: StepSize | float = field(default_factory=Constant)
