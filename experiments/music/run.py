@@ -52,7 +52,8 @@ def run(lab: Lab) -> dict[str, Any]:
     """Run what is missing and write the tables; returns the settings in force."""
     config = config_for(lab)
     train = parts(lab.seed, TUNING_SPLIT)[0]
-    points = [(*pair, s) for pair in pairs() for s in grid(pair[1], config.tuning_every)]
+    tuned = pairs((*METHODS, *GROWING))
+    points = [(*pair, s) for pair in tuned for s in grid(pair[1], config.tuning_every)]
     params = [_params(lab, config, *point, TUNING_SPLIT) for point in points]
     tried = lab.collect(EXPERIMENT, "tuning on music", trial, params)
     grids: list[Row] = [
@@ -67,7 +68,7 @@ def run(lab: Lab) -> dict[str, Any]:
         }
         for (loss, method, settings), r in zip(points, tried)
     ]
-    for loss, method in pairs():
+    for loss, method in tuned:
         mine = [row for row in grids if (row["loss"], row["method"]) == (loss, method)]
         min(mine, key=lambda row: row["validation_error"])["chosen"] = True
     best = {(row["loss"], row["method"]): row["settings"] for row in grids if row["chosen"]}
