@@ -23,6 +23,8 @@ LOSSES = {"hinge": "GNMDS", "ste": "STE", "tste": "t-STE"}
 METHODS = {"cvx": "cvx", "batch": "Batch", "sgd": "SGD", "svrg": "SVRG", "sbb0": "SVRG-SBB$_0$", "sbb": "SVRG-SBB$_ε$"}
 # Not in the paper, tuned as its methods are: snapshots of a part of the data that doubles with every epoch.
 GROWING = {"svrg-grow": "SVRG, growing*", "sbb-grow": "SVRG-SBB$_ε$, growing*"}
+# The last of them with plain steps alone while its snapshots grow: SGD with SBB steps.
+ABLATED = {"sbb-plain": "SGD, SBB$_ε$ steps*"}
 # Not in the paper, with nothing to choose: batch descent with Barzilai-Borwein steps and a line search, SVRG-SBB with
 # the defaults of this package, the same after two adaptive stochastic passes, and the default solver of this package.
 EXTRAS = {
@@ -69,6 +71,7 @@ GRIDS: dict[str, list[Settings]] = {
     "svrg-grow": _grid(step=[2.0**k for k in range(-1, 7)], inner=[1.0, 0.5, 0.25], first_snapshot=[0.005]),
     "sbb-grow": _grid(epsilon=[0.02, 0.1], first=[2.0**k for k in range(6)], inner=[0.5, 0.25], first_snapshot=[0.005]),
 }
+GRIDS["sbb-plain"] = GRIDS["sbb-grow"]
 
 
 def pairs(methods: tuple[str, ...] = tuple(METHODS)) -> list[tuple[str, str]]:
@@ -123,6 +126,8 @@ def make_solver(method: str, settings: Settings, n_objects: int, n_comparisons: 
         return SVRG(step=Constant(given["step"]), **epochs, **endless)
     if method == "bb":
         return SVRG(step=BB(given["first_step"]), **epochs, **endless)
-    if method in ("sbb0", "sbb", "sbb-grow"):
+    if method in ("sbb0", "sbb", "sbb-grow", "sbb-plain"):
         return SVRG(step=SBB(given.get("epsilon", 0.0), given["first_step"]), **epochs, **endless)
-    raise ValueError(f"unknown method {method!r}; expected one of: {', '.join([*METHODS, *GROWING, *EXTRAS, 'bb'])}")
+    raise ValueError(
+        f"unknown method {method!r}; expected one of: {', '.join([*METHODS, *GROWING, *ABLATED, *EXTRAS, 'bb'])}"
+    )

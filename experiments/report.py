@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from experiments.methods import EXTRAS, GROWING, LOSSES, METHODS
+from experiments.methods import ABLATED, EXTRAS, GROWING, LOSSES, METHODS
 from experiments.registry import TITLES
 from experiments.table2.config import TITLES as DATASETS
 from experiments.tables import PAPER, Row, read_csv, where
@@ -27,7 +27,7 @@ FIGURES = {
     "theory": ("bounds", "rate"),
 }
 _MARKERS = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
-_NAMES = {k: v.replace("$", "") for k, v in {**METHODS, **GROWING, **EXTRAS, "raw": "raw features"}.items()}
+_NAMES = {k: v.replace("$", "") for k, v in {**METHODS, **GROWING, **ABLATED, **EXTRAS, "raw": "raw features"}.items()}
 
 
 def write(lab: Lab, root: Path, wall_seconds: float | None) -> Path:
@@ -153,6 +153,8 @@ def _speed(lab: Lab) -> str:
         printed = where(paper, loss=loss, method="sbb")[0]["mean"]
         for settings, method in (("tuned", "sbb"), ("tuned", "sbb-grow"), ("authors", "sbb")):
             mine = {row["method"]: row for row in where(table, loss=loss, settings=settings)}
+            if method not in mine or mine[method]["seconds_mean"] is None:
+                continue
             seconds = mine[method]["seconds_mean"]
             rivals = {
                 m: mine[m]["work_mean"] for m in ("sgd", "svrg", "sbb0", "sbb") if mine[m]["work_mean"] is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.methods import Settings, make_solver
+from experiments.methods import ABLATED, Settings, make_solver
 from nearer.objective import LocalObjective, Snapshot
 from nearer.solvers.convex import Convex, points_from_gram
 
@@ -33,7 +33,7 @@ class Watched:
     show between two full gradients; points at the ends of epochs come by `show`, a solver callback.
     """
 
-    def __init__(self, objective: LocalObjective, look: Look, every: int):
+    def __init__(self, objective: LocalObjective | PlainSteps, look: Look, every: int):
         self.objective = objective
         self.look = look
         self.every = every
@@ -63,9 +63,9 @@ class Watched:
 
         return self._in_pieces(piece, X, n_steps, most=2)
 
-    def part_snapshot(self, X: np.ndarray, rows: np.ndarray, known: int = 0) -> tuple[Snapshot, np.ndarray]:
-        self.work += len(rows)
-        return self.objective.part_snapshot(X, rows, known)
+    def part_snapshot(self, X: np.ndarray, known: np.ndarray, new: np.ndarray) -> tuple[Snapshot, np.ndarray]:
+        self.work += len(known) + len(new)
+        return self.objective.part_snapshot(X, known, new)
 
     def mixed_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
@@ -139,6 +139,21 @@ class Watched:
         return X
 
 
+class PlainSteps:
+    """An objective whose steps are plain while snapshots are of a part: what a method is without its corrections."""
+
+    def __init__(self, objective: LocalObjective):
+        self.objective = objective
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.objective, name)
+
+    def mixed_pass(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, int]:
+        return self.objective.sgd_pass(X, step, n_steps, seed, first=first), 0
+
+
 def follow(
     method: str, settings: Settings, objective: LocalObjective, X0: np.ndarray, seed: Any, look: Look, every: int
 ) -> float:
@@ -155,7 +170,7 @@ def follow(
     every : gradients between two looks inside a pass
     """
     solver = make_solver(method, settings, objective.n_objects, objective.n_comparisons)
-    watched = Watched(objective, look, every)
+    watched = Watched(PlainSteps(objective) if method in ABLATED else objective, look, every)
     start = time.perf_counter()
     if isinstance(solver, Convex):
         # The points are for looking at alone; the method itself goes from one Gram matrix to the next.
@@ -189,7 +204,7 @@ def reach(
     -------
     dict
         work (gradients of single comparisons) and seconds; both None if not reached within ``most * N`` gradients,
-        seconds also if `repeats` is 0.
+        seconds also if `repeats` is 0. Work is rounded up to tenths of N, since some methods show points in between.
     """
     N = objective.n_comparisons
     reached: list[int] = []
@@ -199,14 +214,15 @@ def reach(
             reached.append(work)
         return bool(reached) or work >= most * N
 
-    follow(method, settings, objective, X0, seed, look, max(1, N // 10))
+    every = max(1, N // 10)
+    follow(method, settings, objective, X0, seed, look, every)
     if not reached:
         return {"work": None, "seconds": None}
     end = max(reached[0], 1)
     times: list[float] = []
     while len(times) < repeats and sum(times) < _LONG:
         times.append(follow(method, settings, objective, X0, seed, lambda X, work: work >= end, end))
-    return {"work": reached[0], "seconds": min(times, default=None)}
+    return {"work": -(-reached[0] // every) * every, "seconds": min(times, default=None)}
 
 
 def trace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from experiments.methods import AUTHORS, EXTRAS, GROWING, METHODS, STOCHASTIC, absolute, pairs
+from experiments.methods import ABLATED, AUTHORS, EXTRAS, GROWING, METHODS, STOCHASTIC, absolute, pairs
 from experiments.synthetic import N_OBJECTS, N_TRAIN, TARGET, chosen, problem, tune
 from experiments.table1.config import FULL, QUICK, Config
 from experiments.tables import Row, spread, write_csv
@@ -13,6 +13,7 @@ from experiments.trials import Lab, Params
 from experiments.watch import reach
 
 EXPERIMENT = "table1"
+TUNED = (*METHODS, *GROWING, *ABLATED)
 
 
 def config_for(lab: Lab) -> Config:
@@ -25,7 +26,7 @@ def tuning(lab: Lab) -> list[Row]:
     """The grids, tried; Figure 2 uses them too."""
     config = config_for(lab)
     budget, every = config.tuning_budget, config.tuning_every
-    return tune(lab, pairs((*METHODS, *GROWING)), budget=budget, starts=config.tuning_starts, every=every)
+    return tune(lab, pairs(TUNED), budget=budget, starts=config.tuning_starts, every=every)
 
 
 def trial(params: Params) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def run(lab: Lab) -> dict[str, Any]:
     config = config_for(lab)
     grid_rows = tuning(lab)
     best = chosen(grid_rows, "target")
-    cases = [("tuned", loss, method, best[loss, method]) for loss, method in pairs((*METHODS, *GROWING))]
+    cases = [("tuned", loss, method, best[loss, method]) for loss, method in pairs(TUNED)]
     cases += [("none to choose", loss, method, {}) for loss, method in pairs(tuple(EXTRAS))]
     cases += [("authors", loss, method, AUTHORS[loss][method]) for loss, method in pairs(STOCHASTIC)]
     params = [

@@ -53,12 +53,12 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A point with its full gradient, and what `svrg_pass` wants to find again there.
+    """A point with its gradient, of all comparisons or of a part, and what `svrg_pass` wants to find again there.
 
     Attributes
     ----------
     X, gradient : float64 (n, d)
-    value : objective at X
+    value : objective at X, of the same comparisons
     slopes : the objective's own memory of the pass; solvers pass it on without looking
     """
 
@@ -193,31 +193,32 @@ class LocalObjective:
         """
         return self.mixed_pass(X, snapshot, step, n_steps, seed, first)[0]
 
-    def part_snapshot(self, X: np.ndarray, rows: np.ndarray, known: int = 0) -> tuple[Snapshot, np.ndarray]:
+    def part_snapshot(self, X: np.ndarray, known: np.ndarray, new: np.ndarray) -> tuple[Snapshot, np.ndarray]:
         """A snapshot of some comparisons only, for `mixed_pass`: value and gradient are means over them.
 
         Parameters
         ----------
         X : (n, d)
-        rows : which comparisons, without repetition
-        known : how many of them, the first ones, an earlier snapshot covers
+        known, new : row numbers of the comparisons that an earlier snapshot covers, and of further ones; ascending
+            numbers are read fastest
 
         Returns
         -------
-        snapshot, gradient (n, d) of the first `known` alone (zeros if there are none): what the earlier one compares to
+        snapshot, gradient (n, d) of the known alone (zeros if there are none), to be compared with the earlier one
         """
         X = self._points(X).copy()
         total, sums = 0.0, []
         slopes = np.full((2, self.n_comparisons), np.nan)
-        for part in (rows[:known], rows[known:]):
+        for part in (known, new):
             index, scale = self._index[part], self._scale[part] if self._scale.size else self._scale
             found = np.empty((2, len(part)))
             value, gradient = self._gradient_sum(_read_only(index), _read_only(scale), X, *found)
             slopes[:, part] = found
             total += value
             sums.append(gradient)
-        snapshot = Snapshot(X, total / len(rows), (sums[0] + sums[1]) / len(rows), tuple(slopes))
-        return snapshot, sums[0] / max(known, 1)
+        count = len(known) + len(new)
+        snapshot = Snapshot(X, total / count, (sums[0] + sums[1]) / count, tuple(slopes))
+        return snapshot, sums[0] / max(len(known), 1)
 
     def mixed_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0

@@ -82,6 +82,7 @@ def test_a_shard_tells_its_parameters(tmp_path):
 def test_everybody_is_tuned_with_the_same_effort():
     assert {method: len(points) for method, points in GRIDS.items()} == {
         "cvx": 8, "batch": 24, "sgd": 24, "svrg": 24, "sbb0": 24, "sbb": 24, "svrg-grow": 24, "sbb-grow": 24,
+        "sbb-plain": 24,
     }  # fmt: skip
 
 

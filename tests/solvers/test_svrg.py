@@ -7,9 +7,12 @@ import pytest
 
 import oracles
 from nearer import kernels
-from nearer.solvers import SBB, SVRG, Constant, Decaying
+from nearer.comparisons import Comparisons
+from nearer.datasets import make_table1
+from nearer.objective import LocalObjective
+from nearer.solvers import BB, SBB, SVRG, Constant, Decaying
 from nearer.solvers.curvature import estimate_lipschitz
-from problems import FORMS, noisy_problem, random_problem
+from problems import FORMS, noisy_problem, random_problem, random_rows
 
 LOSSES = oracles.LOSSES
 STEP = 0.03
@@ -46,7 +49,7 @@ def test_mixed_pass_equals_dense_steps_one_by_one(loss, form):
     problem = random_problem(loss, form, seed=6)
     objective, X = problem.objective, problem.X
     covered = np.random.default_rng(1).permutation(len(problem.Q))[:15]
-    snapshot, _ = objective.part_snapshot(X, covered)
+    snapshot, _ = objective.part_snapshot(X, covered[:6], covered[6:])
     draws = kernels.draw_many(77, 0, 130, len(problem.Q))
     path = oracles.dense_svrg(*problem.oracle, X, X, STEP, draws, set(covered.tolist()))
     assert np.linalg.norm(path[-1] - X) > 0.1
@@ -61,7 +64,7 @@ def test_mixed_steps_are_along_the_full_gradient_on_average(form):
     problem = random_problem("tste", form, seed=3)
     objective, N = problem.objective, len(problem.Q)
     S = problem.X + 0.2 * np.random.default_rng(0).normal(size=problem.X.shape)
-    snapshot, _ = objective.part_snapshot(S, np.arange(10, 24))
+    snapshot, _ = objective.part_snapshot(S, np.arange(0), np.arange(10, 24))
     seeds = {int(kernels.draw(seed, 0, N)): seed for seed in range(4000)}  # one seed for each comparison
     assert len(seeds) == N
     steps = [objective.mixed_pass(problem.X, snapshot, 1.0, 1, seed=seed)[0] - problem.X for seed in seeds.values()]
@@ -73,7 +76,7 @@ def test_mixed_steps_are_along_the_full_gradient_on_average(form):
 def test_a_snapshot_of_a_part(form, known):
     problem = random_problem("ckl", form, seed=4)
     rows = np.random.default_rng(2).permutation(len(problem.Q))[:25]
-    snapshot, before = problem.objective.part_snapshot(problem.X, rows, known)
+    snapshot, before = problem.objective.part_snapshot(problem.X, rows[:known], rows[known:])
     np.testing.assert_allclose(snapshot.gradient, oracles.part_gradient(*problem.oracle, rows, problem.X), atol=1e-12)
     expected = oracles.part_gradient(*problem.oracle, rows[:known], problem.X) if known else np.zeros_like(before)
     np.testing.assert_allclose(before, expected, atol=1e-12)
@@ -87,10 +90,22 @@ def test_a_snapshot_of_everything_is_the_snapshot():
     problem = random_problem("soe", "weighted quadruplets", seed=5)
     whole = problem.objective.snapshot(problem.X)
     order = np.random.default_rng(0).permutation(len(problem.Q))
-    part, _ = problem.objective.part_snapshot(problem.X, order, 7)
+    part, _ = problem.objective.part_snapshot(problem.X, order[:7], order[7:])
     np.testing.assert_allclose(part.gradient, whole.gradient, atol=1e-14)
     np.testing.assert_array_equal(part.slopes, whole.slopes)
     assert part.value == pytest.approx(whole.value)
+
+
+def test_a_snapshot_of_a_part_does_not_depend_on_the_threads():
+    rng = np.random.default_rng(0)
+    comparisons = Comparisons(random_rows("triplets", 30, 2_000, rng)[rng.integers(2_000, size=90_000)], n_objects=30)
+    X, rows = rng.normal(size=(30, 2)), np.flatnonzero(rng.random(90_000) < 0.9)
+    found = [LocalObjective(comparisons, "ste", 2, n_jobs=k).part_snapshot(X, rows[::2], rows[1::2]) for k in (1, 3)]
+    for one, three in zip(*found):
+        np.testing.assert_array_equal(getattr(one, "gradient", one), getattr(three, "gradient", three))
+    part = LocalObjective(comparisons[rows], "ste", 2, n_jobs=1)
+    np.testing.assert_allclose(found[1][0].gradient, part.value_and_gradient(X)[1], rtol=1e-10, atol=1e-14)
+    np.testing.assert_array_equal(np.isnan(found[1][0].slopes[0]), ~np.isin(np.arange(90_000), rows))
 
 
 def test_growing_snapshots_follow_the_algorithm():
@@ -99,11 +114,12 @@ def test_growing_snapshots_follow_the_algorithm():
     N, m, epsilon, eta = len(problem.Q), 50, 0.02, 0.05
     rng = np.random.default_rng(42)
     rng.spawn(1)  # as a run does for its output
-    order = rng.permutation(N)
-    S, covered, work = problem.X, 6, 6  # 0.15 of 40
+    marks = rng.random(N, dtype=np.float32)
+    S, share = problem.X, 0.15
+    part = np.flatnonzero(marks <= share)
+    work = len(part)
     points, steps, counts = [S], [], [work]
     while len(points) < 6:
-        part = order[:covered]
         draws = kernels.draw_many(int(rng.integers(2**63)), 0, m, N)
         X = oracles.dense_svrg(*problem.oracle, S, S, eta, draws, set(part.tolist()))[-1]
         steps.append(eta)
@@ -112,10 +128,11 @@ def test_growing_snapshots_follow_the_algorithm():
         dg = oracles.part_gradient(*problem.oracle, part, X) - oracles.part_gradient(*problem.oracle, part, S)
         eta = np.sum(dX**2) / (m * (abs(np.sum(dX * dg)) + epsilon * np.sum(dX**2)))
         work += m + np.isin(draws, part).sum()
-        S, covered = X, min(2 * covered, N)
-        work += covered
+        S, share = X, 2 * share
+        part = np.flatnonzero(marks <= share)
+        work += len(part)
         counts.append(work)
-    assert covered == N
+    assert len(part) == N
     seen = []
     solver = SVRG(step=SBB(epsilon, 0.05), inner_steps=m, first_snapshot=0.15, max_epochs=5, tol=0)
     keep = [lambda row, state: seen.append((state.X.copy(), state))]
@@ -136,13 +153,50 @@ def test_a_run_that_ends_while_snapshots_grow_tells_the_whole_objective():
 
 def test_open_questions_of_a_rule_are_measured_on_all_comparisons():
     problem = random_problem("ste", size=100)
-    runs = [
+    full, grown = (
         SVRG(step=SBB(), first_snapshot=share, max_epochs=1, inner_steps=20).solve(problem.objective, problem.X, 0)
         for share in (1.0, 0.1)
-    ]
-    assert runs[0].history[1].step_size == runs[1].history[1].step_size
-    assert [run.history[0].n_gradients for run in runs] == [100, 10]
-    assert 10 + 200 + 20 + 20 <= runs[1].n_gradients <= 10 + 200 + 2 * 20 + 20
+    )
+    assert full.history[1].step_size == grown.history[1].step_size
+    first = grown.history[0].n_gradients
+    assert full.history[0].n_gradients == 100
+    assert 0 < first < 30
+    assert first + 200 + 20 + first < grown.n_gradients < first + 200 + 2 * 20 + 50
+
+
+def test_a_share_below_one_comparison_covers_one():
+    problem = random_problem("ste", size=3)
+    for seed in range(5):
+        result = SVRG(step=0.01, first_snapshot=1e-9, max_epochs=6).solve(problem.objective, problem.X, seed)
+        assert result.history[0].n_gradients == 1
+        assert np.isfinite(result.objective)
+
+
+@pytest.mark.parametrize("first_snapshot", [1.0, 0.2])
+def test_work_and_way_do_not_depend_on_the_output(first_snapshot):
+    problem = random_problem("tste", size=100)
+    seen = {}
+    for output in ("last", "uniform"):
+        points = []
+        solver = SVRG(step=0.02, inner_steps=30, first_snapshot=first_snapshot, max_epochs=4, tol=0, output=output)
+        result = solver.solve(problem.objective, problem.X, 3, [lambda row, state: points.append(state.X.copy())])  # noqa: B023
+        seen[output] = points, result.history.to_dict()["n_gradients"]
+    np.testing.assert_allclose(seen["last"][0], seen["uniform"][0], rtol=1e-10, atol=1e-13)
+    assert seen["last"][1] == seen["uniform"][1]
+
+
+@pytest.mark.parametrize("step", [SBB(0.0), BB()])
+def test_a_flat_part_keeps_the_step(step):
+    """A hinge comparison satisfied with room to spare has no curvature, and a first snapshot may have only such."""
+    kept = 0
+    for seed in range(6):
+        data = make_table1(seed, n=20, d=2, n_train=200, n_test=1)
+        objective = LocalObjective(data.train, "hinge", 2, n_jobs=1)
+        start = np.random.default_rng(seed).normal(size=(20, 2))
+        result = SVRG(step=step, first_snapshot=1e-9, max_epochs=5).solve(objective, start, seed)
+        assert "no longer finite" not in result.message
+        kept += result.history[1].step_size == result.history[2].step_size
+    assert kept > 0
 
 
 @pytest.mark.parametrize("form", ["triplets", "weighted quadruplets"])
@@ -215,6 +269,7 @@ def test_work_is_counted_by_formula(step, inner_steps):
         (SVRG(step="sbb"), "svrg: step must be SBB"),
         (SVRG(first_snapshot=0), r"svrg: first_snapshot must be a number in \(0, 1\], got 0"),
         (SVRG(first_snapshot=1.5), "svrg: first_snapshot"),
+        (SVRG(first_snapshot=True), "svrg: first_snapshot must be a number in .* got True"),
         (SVRG(first_snapshot=float("nan")), "svrg: first_snapshot"),
         (SVRG(first_snapshot="all"), "svrg: first_snapshot must be a number in .* got 'all'"),
         (SVRG(warm_up=-1), "svrg: warm_up must be a number >= 0, got -1"),

@@ -35,15 +35,16 @@ class SVRG(Solver):
     ----------
     step : a step size rule (`SBB`, `BB`, `Constant`) or a positive float.
     inner_steps : m; None means the number of comparisons.
-    first_snapshot : share in (0, 1] of the comparisons that the first snapshot covers, doubled with every epoch; 1 is
-        the algorithm of the paper. Comparisons not covered yet make plain stochastic steps, so that a run begins much
-        as SGD and ends as SVRG; the mean step is along the full gradient throughout. The curvature for `SBB` and `BB`
-        is that of the comparisons covered before; what they leave open is still measured on all. The objective in the
-        history is that of the part.
     warm_up : float >= 0, passes of AdaGrad steps before the first snapshot; 0 is the algorithm of the paper. From
         random points two passes save most of the first epochs, with no step to choose: far from a solution the noise of
         single comparisons does no harm yet, and a full gradient is dear. Meanwhile the objective in the history is
         the mean loss met on the way.
+    first_snapshot : share in (0, 1] of the comparisons, drawn at random, that the first snapshot covers, doubled with
+        every epoch; 1 is the algorithm of the paper. Comparisons not covered yet make plain stochastic steps, so that a
+        run begins much as SGD and ends as SVRG; the mean step is along the full gradient throughout. The curvature for
+        `SBB` and `BB` is that of the comparisons covered before. What they leave open is still measured on all
+        comparisons, at the cost of two full gradients: where the beginning counts, give them a first step (and
+        epsilon). Objective and gradient norm in the history are those of the part.
 
     References
     ----------
@@ -53,8 +54,8 @@ class SVRG(Solver):
 
     step: StepSize | float = field(default_factory=Constant)
     inner_steps: int | None = None
-    first_snapshot: float = 1.0
     warm_up: float = 0.0
+    first_snapshot: float = 1.0
     name = "svrg"
 
     def check_objective(self, objective: object) -> None:
@@ -66,8 +67,9 @@ class SVRG(Solver):
         m = self.inner_steps
         if m is not None and (isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 1):
             raise ValueError(f"{self.name}: inner_steps must be a whole number >= 1 or None, got {m!r}")
-        if not isinstance(self.first_snapshot, numbers.Real) or not 0 < self.first_snapshot <= 1:
-            raise ValueError(f"{self.name}: first_snapshot must be a number in (0, 1], got {self.first_snapshot!r}")
+        share = self.first_snapshot
+        if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 < share <= 1:
+            raise ValueError(f"{self.name}: first_snapshot must be a number in (0, 1], got {share!r}")
         if not isinstance(self.warm_up, numbers.Real) or not 0 <= self.warm_up < math.inf:
             raise ValueError(f"{self.name}: warm_up must be a number >= 0, got {self.warm_up!r}")
         kind = type(objective).__name__
@@ -95,10 +97,13 @@ class SVRG(Solver):
         eta: float = rule.first_step  # type: ignore[assignment]
         while True:
             X, sample, gradients = self._inner_loop(snapshots, old, eta, m, rng)
+            of_a_part = snapshots.partial
             new, gradient = snapshots.take(X)
             work += gradients + snapshots.covered
             yield SolverState(X, new.value, work, eta, _norm(new.gradient), sample, provisional=snapshots.partial)
-            eta = rule.after(Change.between(new.X, old.X, gradient, old.gradient), m, eta)
+            change = Change.between(new.X, old.X, gradient, old.gradient)
+            if not of_a_part or change.curvature != 0:  # a part may be flat where the whole is not
+                eta = rule.after(change, m, eta)
             old = new
 
     def _inner_loop(
@@ -119,21 +124,25 @@ class _Snapshots:
 
     def __init__(self, objective: Any, first: float, rng: np.random.Generator):
         self.objective = objective
-        self.n = objective.n_comparisons
         self.covered = 0
-        self.first = math.ceil(first * self.n)
-        self.order = rng.permutation(self.n) if self.first < self.n else np.empty(0, dtype=np.int64)
+        # A comparison is covered once the share reaches its mark.
+        self.marks = rng.random(objective.n_comparisons, dtype=np.float32) if first < 1 else np.zeros(0, np.float32)
+        self.share, self.next_share = -1.0, max(first, float(self.marks.min(initial=1.0)))
 
     @property
     def partial(self) -> bool:
         """Whether the last snapshot left comparisons out."""
-        return self.covered < self.n
+        return self.covered < self.objective.n_comparisons
 
     def take(self, X: np.ndarray) -> tuple[Snapshot, np.ndarray]:
         """The next snapshot, and the gradient at X of what the last one covered."""
-        known, self.covered = self.covered, min(max(2 * self.covered, self.first), self.n)
-        if known < self.n and len(self.order):
-            return self.objective.part_snapshot(X, self.order[: self.covered], known)
+        if self.partial and self.marks.size:
+            known = np.flatnonzero(self.marks <= self.share)
+            new = np.flatnonzero((self.marks > self.share) & (self.marks <= self.next_share))
+            self.share, self.next_share = self.next_share, 2 * self.next_share
+            self.covered = len(known) + len(new)
+            return self.objective.part_snapshot(X, known, new)
+        self.covered = self.objective.n_comparisons
         snapshot = self.objective.snapshot(X)
         return snapshot, snapshot.gradient
 
