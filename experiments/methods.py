@@ -33,6 +33,7 @@ EXTRAS = {
     "sbb-warm": "SVRG-SBB$_ε$, warm-up*",
     "auto": "auto*",
 }
+NAMES = {**METHODS, **GROWING, **ABLATED, **EXTRAS}
 STOCHASTIC = ("sgd", "svrg", "sbb0", "sbb")
 
 # What the authors' scripts used on the synthetic data (n = 100, N = m = 10,000); those of Batch and cvx are unknown.
@@ -128,6 +129,4 @@ def make_solver(method: str, settings: Settings, n_objects: int, n_comparisons: 
         return SVRG(step=BB(given["first_step"]), **epochs, **endless)
     if method in ("sbb0", "sbb", "sbb-grow", "sbb-plain"):
         return SVRG(step=SBB(given.get("epsilon", 0.0), given["first_step"]), **epochs, **endless)
-    raise ValueError(
-        f"unknown method {method!r}; expected one of: {', '.join([*METHODS, *GROWING, *ABLATED, *EXTRAS, 'bb'])}"
-    )
+    raise ValueError(f"unknown method {method!r}; expected one of: {', '.join([*NAMES, 'bb'])}")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from experiments.methods import ABLATED, EXTRAS, GROWING, LOSSES, METHODS
+from experiments.methods import GROWING, LOSSES, NAMES
 from experiments.registry import TITLES
 from experiments.table2.config import TITLES as DATASETS
 from experiments.tables import PAPER, Row, read_csv, where
@@ -27,7 +27,7 @@ FIGURES = {
     "theory": ("bounds", "rate"),
 }
 _MARKERS = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
-_NAMES = {k: v.replace("$", "") for k, v in {**METHODS, **GROWING, **ABLATED, **EXTRAS, "raw": "raw features"}.items()}
+_NAMES = {k: v.replace("$", "") for k, v in {**NAMES, "raw": "raw features"}.items()}
 
 
 def write(lab: Lab, root: Path, wall_seconds: float | None) -> Path:

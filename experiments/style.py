@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from experiments.methods import ABLATED, EXTRAS, GROWING, METHODS
+from experiments.methods import NAMES
 from nearer.plots.figure import save_figure, style_axes
 from nearer.report.common import PALETTE
 
-LABELS = {**METHODS, **GROWING, **ABLATED, **EXTRAS, "raw": "raw features", "bb": "BB"}
+LABELS = {**NAMES, "raw": "raw features", "bb": "BB"}
 _LOOKS = {
     "cvx": (PALETTE[6], ":"),
     "batch": (PALETTE[3], "--"),

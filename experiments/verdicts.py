@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.methods import GROWING, LOSSES, METHODS, STOCHASTIC
+from experiments.methods import LOSSES, METHODS, NAMES, STOCHASTIC
 from experiments.tables import Row, only, read_csv, where
 
 HOLDS, PART, NOT, UNKNOWN = "holds", "holds in part", "does not hold", "not run"
@@ -251,4 +251,4 @@ def _mean(rows: list[Row], settings: str, loss: str, method: str, column: str) -
 
 
 def _name(method: str) -> str:
-    return {**METHODS, **GROWING}[method].replace("$", "").replace("SVRG-", "")
+    return NAMES[method].replace("$", "").replace("SVRG-", "")

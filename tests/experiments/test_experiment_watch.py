@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from experiments.methods import ABLATED, EXTRAS, GROWING, METHODS, grid, make_solver
+from experiments.methods import GRIDS, NAMES, grid, make_solver
 from experiments.watch import Enough, PlainSteps, Watched, follow, reach, trace
 
 from nearer.datasets import make_table1
@@ -111,7 +111,7 @@ def test_looking_stops_the_clock(small, monkeypatch):
     assert seconds < 100  # three looks took 3,000 ticks
 
 
-@pytest.mark.parametrize("method", [*METHODS, *GROWING, *ABLATED, *EXTRAS])
+@pytest.mark.parametrize("method", NAMES)
 def test_reach_finds_the_first_point_at_the_target(small, method):
     objective, X0 = small
     settings = SETTINGS.get(method, {})
@@ -158,7 +158,7 @@ def test_trace_of_a_diverging_run_keeps_its_last_finite_point(small):
     assert spent["work"] < 5 * 400
 
 
-@pytest.mark.parametrize("method", [*METHODS, *GROWING, *ABLATED])
+@pytest.mark.parametrize("method", GRIDS)
 def test_every_point_of_a_grid_makes_a_solver(method):
     for settings in grid(method):
         make_solver(method, settings, 100, 10_000)
