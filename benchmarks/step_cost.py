@@ -18,7 +18,7 @@ from numba import njit
 
 from benchmarks import common
 from nearer import kernels
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.datasets import make_points
 from nearer.metrics import comparison_distances
 from nearer.objective import LocalObjective

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.losses import get_loss
 from nearer.objective import LocalObjective
 from oracles import as_quadruplets

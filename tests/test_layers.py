@@ -17,7 +17,7 @@ MOST_LINES = 400
 # A module may import those of earlier rows, and of its own package.
 ORDER = [
     {"kernels"},
-    {"losses", "comparisons"},
+    {"losses", "data"},
     {"objective", "metrics"},
     {"streaming"},
     {"solvers"},

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import oracles
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.losses import get_loss
 from nearer.objective import (
     GramObjective,

@@ -13,7 +13,7 @@ from experiments.music.config import FULL, QUICK, Config
 from experiments.tables import Row, spread, write_csv
 from experiments.trials import Lab, Params
 from experiments.watch import trace
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.datasets import load_music
 from nearer.metrics import comparison_error
 from nearer.objective import LocalObjective

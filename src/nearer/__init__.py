@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from nearer.comparisons import Comparisons
+    from nearer.data import Comparisons
     from nearer.estimator import CKL, GNMDS, SOE, STE, TSTE, OrdinalEmbedding
     from nearer.featuremap import FeatureMap
     from nearer.io.model import load
 
 # Loaded on first use: the command line must answer --help without waiting for compilers and solvers.
 _HOMES = {
-    "Comparisons": "nearer.comparisons",
+    "Comparisons": "nearer.data",
     "OrdinalEmbedding": "nearer.estimator",
     "GNMDS": "nearer.estimator",
     "CKL": "nearer.estimator",

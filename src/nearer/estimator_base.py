@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from nearer.comparisons import Comparisons, as_comparisons
-from nearer.comparisons.combine import joined, renumbered
-from nearer.comparisons.fields import as_generator
+from nearer.data import Comparisons, as_comparisons, as_generator, joined, renumbered
 from nearer.fitted import FittedMap
 from nearer.losses import Loss, get_loss
 from nearer.objective import LocalObjective, resolve_jobs

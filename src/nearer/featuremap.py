@@ -12,7 +12,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from nearer.comparisons.fields import as_generator
+from nearer.data import as_generator
 
 __all__ = ["FeatureMap", "mean_squared_distance"]
 

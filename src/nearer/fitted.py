@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.comparisons import Comparisons, as_comparisons
-from nearer.comparisons.fields import as_generator
+from nearer.data import Comparisons, as_comparisons, as_generator
 from nearer.losses import Loss, get_loss
 from nearer.metrics import comparison_accuracy, comparison_distances
 from nearer.placement import Placement, filled, place_objects

@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from nearer import kernels
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.losses import Loss, get_loss
 
 __all__ = [

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from nearer.comparisons import Comparisons
-from nearer.comparisons.combine import renumbered
+from nearer.data import Comparisons, renumbered
 from nearer.losses import Loss
 from nearer.metrics import comparison_distances
 from nearer.objective import LocalObjective

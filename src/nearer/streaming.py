@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from nearer import kernels
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.losses import Loss, get_loss
 from nearer.objective import LocalObjective, Snapshot, resolve_jobs, worker_pool
 

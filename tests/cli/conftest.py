@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from nearer.cli import cli
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.io import write_comparisons
 
 LABELS = [f"obj{number:02d}" for number in range(12)]

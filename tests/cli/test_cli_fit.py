@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.io import read_comparisons, read_embedding, write_comparisons
 

@@ -182,7 +182,7 @@ def test_warnings_and_log_messages_are_lines_of_the_command_each_once(nearer, mo
     import logging
     import warnings
 
-    from nearer.comparisons import Comparisons
+    from nearer.data import Comparisons
 
     def check(self, n_components=None):
         for _ in range(2):

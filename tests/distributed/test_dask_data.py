@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.distributed import DaskObjective, open_data, sources
 from nearer.distributed.cluster import Engine
 from nearer.distributed.coding import Coding

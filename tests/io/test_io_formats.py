@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.io
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.io import FileFormatError, read_comparisons
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])

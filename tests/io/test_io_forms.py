@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.io import read_comparisons
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])

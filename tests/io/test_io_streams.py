@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.io import FileFormatError, open_index, read_comparisons, write_comparisons
 
 RNG = np.random.default_rng(0)

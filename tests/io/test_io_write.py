@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.io import (
     FileFormatError,
     atomic_write,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nearer import metrics
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.losses import get_loss
 from nearer.metrics import comparison
 

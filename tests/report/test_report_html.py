@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.report import ReportData, Scores, build_report, render_report, worst_violations
 from nearer.report.payload import embed_json, make_payload
 

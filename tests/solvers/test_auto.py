@@ -9,7 +9,7 @@ import pytest
 
 import oracles
 from nearer import kernels
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.objective import LocalObjective
 from nearer.solvers import LBFGS, Auto, Solver, SolverState
 from problems import FORMS, noisy_problem, random_problem

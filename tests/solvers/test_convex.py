@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oracles
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.objective import LocalObjective
 from nearer.solvers import LBFGS, Convex
 from nearer.solvers.convex import certificate, points_from_gram, project_psd, smallest_eigenvalue

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.objective import LocalObjective
 from nearer.solvers import BB, SBB, SVRG, Constant, Decaying
 from nearer.solvers.curvature import curvature_along_gradient, estimate_lipschitz

@@ -7,7 +7,7 @@ import pytest
 
 import oracles
 from nearer import kernels
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.datasets import make_table1
 from nearer.objective import LocalObjective
 from nearer.solvers import BB, SBB, SVRG, Constant, Decaying

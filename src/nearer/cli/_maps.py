@@ -12,7 +12,7 @@ from nearer.cli._tables import read_words
 if TYPE_CHECKING:
     import numpy as np
 
-    from nearer.comparisons import Comparisons
+    from nearer.data import Comparisons
     from nearer.estimator import OrdinalEmbedding
 
 __all__ = ["MODEL", "groups_of", "labels_of", "open_map", "read_for_map"]
@@ -68,7 +68,7 @@ def labels_of(model: OrdinalEmbedding) -> np.ndarray:
 
 def read_for_map(say: Say, path: str, reading: dict[str, Any], model: OrdinalEmbedding) -> Comparisons:
     """Read answers about the objects of a map, which alone knows whether whole numbers are names or places."""
-    from nearer.comparisons import Comparisons
+    from nearer.data import Comparisons
     from nearer.io import read_comparisons
 
     result = read_comparisons(path, **reading)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nearer.cli._say import Say
 
 if TYPE_CHECKING:
-    from nearer.comparisons import Comparisons
+    from nearer.data import Comparisons
 
 __all__ = ["Interrupt", "Watch"]
 

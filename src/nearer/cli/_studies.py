@@ -12,7 +12,7 @@ from nearer.cli._say import Say, explain
 from nearer.cli._summary import cross_validated
 
 if TYPE_CHECKING:
-    from nearer.comparisons import Comparisons
+    from nearer.data import Comparisons
     from nearer.estimator import OrdinalEmbedding
     from nearer.selection import Bootstrap, DimensionSelection, LearningCurve
 

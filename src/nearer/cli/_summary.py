@@ -13,8 +13,8 @@ from nearer import __version__
 from nearer.cli._say import percent
 
 if TYPE_CHECKING:
-    from nearer.comparisons import Comparisons
-    from nearer.comparisons.report import CheckReport
+    from nearer.data import Comparisons
+    from nearer.data.report import CheckReport
     from nearer.estimator import OrdinalEmbedding
     from nearer.report import ReportData, Scores
     from nearer.selection import DimensionSelection

@@ -44,7 +44,7 @@ def command(say: Say, out: str, seed: int, force: bool) -> None:
     80 % of all such answers, and judged by the others and by the distances.
     """
     folder = OutputFolder(out, FILES, force)
-    from nearer.comparisons import Comparisons
+    from nearer.data import Comparisons
     from nearer.datasets import load_eurodist
     from nearer.estimator import SOE
 

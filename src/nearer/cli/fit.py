@@ -21,7 +21,7 @@ from nearer.cli._studies import Found, Wanted, study
 from nearer.cli._summary import repeat_command, report_data, scores_of, scores_text
 
 if TYPE_CHECKING:
-    from nearer.comparisons import Comparisons
+    from nearer.data import Comparisons
     from nearer.estimator import OrdinalEmbedding
 
 __all__ = ["command"]

@@ -49,7 +49,7 @@ def command(
     classes:   a CSV file with the columns label, class; answers say that objects
                of one class are nearer to each other than to one of another
     """
-    from nearer.comparisons import Comparisons
+    from nearer.data import Comparisons
     from nearer.io import write_comparisons
 
     refuse_existing(out, force)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 
 PathLike = str | os.PathLike[str]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.datasets.generate import RandomState
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons import Comparisons, as_comparisons
+from nearer.data import Comparisons, as_comparisons
 from nearer.distributed import sources, tasks
 from nearer.distributed.cluster import Engine
 from nearer.distributed.coding import Coding

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.distributed import tasks
 from nearer.distributed.data import ClusterData, open_data
 from nearer.distributed.plan import plan_steps, split

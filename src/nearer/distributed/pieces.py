@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nearer.comparisons import Comparisons, as_comparisons
-from nearer.comparisons.validate import EITHER
+from nearer.data import Comparisons, as_comparisons
+from nearer.data.validate import EITHER
 from nearer.distributed.coding import Coding
 from nearer.io import FileFormatError
 from nearer.io.columns import Column, column_from_arrow, column_from_numpy

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.table import KNOWN_COLUMNS
+from nearer.data.table import KNOWN_COLUMNS
 from nearer.distributed.cluster import Engine
 from nearer.distributed.pieces import DelayedPiece, ParquetPiece, group_row_groups, open_parquet_file
 from nearer.io import FileFormatError

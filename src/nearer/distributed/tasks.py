@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.distributed.coding import Coding
 from nearer.distributed.pieces import Piece
 from nearer.losses import Loss

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 
 from .answers import read_choice
 from .columns import Column, Source

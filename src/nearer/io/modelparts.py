@@ -12,7 +12,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from nearer import estimator as _estimators
 from nearer import solvers as _solvers
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 from nearer.estimator_base import BaseOrdinalEmbedding
 from nearer.featuremap import FeatureMap
 from nearer.io.errors import FileFormatError

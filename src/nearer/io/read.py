@@ -16,7 +16,7 @@ from .errors import FileFormatError, closest, counted, listed
 from .roles import FORMS, Roles, find_roles
 
 if TYPE_CHECKING:
-    from nearer.comparisons import Comparisons
+    from nearer.data import Comparisons
 
 FORMATS = {
     "table": (".csv", ".tsv", ".txt", ".tab", ".dat"),

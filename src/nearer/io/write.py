@@ -17,7 +17,7 @@ from .errors import counted
 from .spreadsheet import text_cells
 
 if TYPE_CHECKING:
-    from nearer.comparisons import Comparisons
+    from nearer.data import Comparisons
 
 logger = logging.getLogger(__name__)
 _BLOCK = 1 << 16

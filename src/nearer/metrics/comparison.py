@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer import kernels
-from nearer.comparisons import Comparisons, as_comparisons
+from nearer.data import Comparisons, as_comparisons
 from nearer.losses import Loss, get_loss
 
 CHUNK_ROWS = 1 << 17  # rows handled at once: a few MB of work space, whatever the number of comparisons

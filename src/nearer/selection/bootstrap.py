@@ -10,8 +10,7 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.base import clone
 
-from nearer.comparisons import Comparisons, as_comparisons
-from nearer.comparisons.fields import as_generator, check_fraction, check_integer
+from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
 from nearer.estimator_base import BaseOrdinalEmbedding
 from nearer.metrics import comparison_accuracy, comparison_distances, procrustes_align
 from nearer.objective import resolve_jobs

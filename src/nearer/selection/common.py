@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from nearer.comparisons import Comparisons
-from nearer.comparisons.questions import group, same_question
+from nearer.data import Comparisons
+from nearer.data.questions import group, same_question
 from nearer.estimator import OrdinalEmbedding
 from nearer.estimator_base import BaseOrdinalEmbedding
 from nearer.losses import get_loss

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from nearer.comparisons import as_comparisons
-from nearer.comparisons.fields import as_generator, check_integer
+from nearer.data import as_comparisons, as_generator, check_integer
 from nearer.estimator_base import BaseOrdinalEmbedding
 from nearer.losses import get_loss
 from nearer.metrics import comparison_accuracy, log_loss

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
-from nearer.comparisons import Comparisons, as_comparisons
-from nearer.comparisons.fields import as_generator, check_fraction, check_integer
+from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
 from nearer.estimator_base import BaseOrdinalEmbedding
 from nearer.metrics import comparison_accuracy
 from nearer.objective import resolve_jobs

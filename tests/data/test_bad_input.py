@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nearer.comparisons import Comparisons, as_comparisons
+from nearer.data import Comparisons, as_comparisons
 
 GOOD = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
 triplets, quadruplets = Comparisons.from_triplets, Comparisons.from_quadruplets
@@ -369,7 +369,7 @@ def test_message(case):
 
 
 def test_first_bad_row_is_found_beyond_the_first_chunk(monkeypatch):
-    monkeypatch.setattr("nearer.comparisons.validate.CHUNK", 4)
+    monkeypatch.setattr("nearer.data.validate.CHUNK", 4)
     rows = np.array(GOOD * 5)
     rows[9] = (7, 7, 1)
     rows[13] = (0, -1, 2)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.fields import check_integer, check_weights, first_of, take
-from nearer.comparisons.questions import exchanged
-from nearer.comparisons.validate import Parts
+from nearer.data.questions import exchanged
+from nearer.data.validate import Parts
+from nearer.data.values import check_integer, check_weights, first_of, take
 
 _ANSWERS = "+1/-1, bool, or votes (N, 2)"
 

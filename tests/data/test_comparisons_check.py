@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from nearer.comparisons import CheckReport, Comparisons
-from nearer.comparisons.check import components, noise_ceiling
+from nearer.data import CheckReport, Comparisons
+from nearer.data.check import components, noise_ceiling
 
 
 def test_clean_data_is_ok():
@@ -135,7 +135,7 @@ def test_components_do_not_depend_on_chunks(monkeypatch):
     rows = rng.permutation(rows).astype(np.int32)
     seen = Comparisons(rows, n_objects=50).seen
     whole = [group.tolist() for group in components(rows, 50, seen)]
-    monkeypatch.setattr("nearer.comparisons.check.CHUNK", 2)
+    monkeypatch.setattr("nearer.data.check.CHUNK", 2)
     assert [group.tolist() for group in components(rows, 50, seen)] == whole
     # a slow union of sets
     groups: list[set] = []

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nearer.comparisons import answers as _answers
-from nearer.comparisons import sampling, validate
-from nearer.comparisons.fields import as_generator, check_fraction, check_objects
-from nearer.comparisons.table import encode_table, get_column, holds_labels
-from nearer.comparisons.validate import Parts, check_rows
+from nearer.data import answers as _answers
+from nearer.data import sampling, validate
+from nearer.data.table import encode_table, get_column, holds_labels
+from nearer.data.validate import Parts, check_rows
+from nearer.data.values import as_generator, check_fraction, check_objects
 
 if TYPE_CHECKING:
-    from nearer.comparisons.core import Comparisons
+    from nearer.data.comparisons import Comparisons
 
 
 class Constructors:

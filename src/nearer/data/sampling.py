@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.fields import check_integer, check_objects
-from nearer.comparisons.questions import exchanged
-from nearer.comparisons.table import encode_column
-from nearer.comparisons.validate import Parts
+from nearer.data.questions import exchanged
+from nearer.data.table import encode_column
+from nearer.data.validate import Parts
+from nearer.data.values import check_integer, check_objects
 
 # Comparisons drawn in one go; the gathered points of a chunk stay in cache. Part of what a seed means: do not change.
 _DRAW = 1 << 16

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.fields import as_generator, check_integer
+from nearer.data.values import as_generator, check_integer
 
 
 def test_mask(n_rows: int, test_size: Any, random_state: Any) -> np.ndarray:

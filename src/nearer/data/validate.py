@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.comparisons.fields import (
+from nearer.data.values import (
     INDEX_LIMIT,
     check_objects,
     check_participants,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 
 DATA = os.environ.get("NEARER_DATA")
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.comparisons import answers as _answers
-from nearer.comparisons import fields, questions, resampling, validate
-from nearer.comparisons.constructors import Constructors
-from nearer.comparisons.fields import frozen, take
-from nearer.comparisons.table import holds_labels
-from nearer.comparisons.validate import Parts, check_rows
+from nearer.data import answers as _answers
+from nearer.data import questions, resampling, validate, values
+from nearer.data.constructors import Constructors
+from nearer.data.table import holds_labels
+from nearer.data.validate import Parts, check_rows
+from nearer.data.values import frozen, take
 
 if TYPE_CHECKING:
-    from nearer.comparisons.report import CheckReport
+    from nearer.data.report import CheckReport
 
 
 class Comparisons(Constructors):
@@ -192,8 +192,8 @@ class Comparisons(Constructors):
 
     def with_noise(self, fraction: float, random_state: Any = None) -> Comparisons:
         """Exactly ``round(fraction * N)`` random rows flipped."""
-        count = round(fields.check_fraction(fraction, "fraction") * len(self))
-        rng = fields.as_generator(random_state)
+        count = round(values.check_fraction(fraction, "fraction") * len(self))
+        rng = values.as_generator(random_state)
         if not count:
             return self
         return self._with(
@@ -237,7 +237,7 @@ class Comparisons(Constructors):
             if groups != "participants" or self.participants is None:
                 raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
             groups = self.participants
-        groups = fields.check_participants(groups, len(self), "groups")
+        groups = values.check_participants(groups, len(self), "groups")
         fold = resampling.fold_of_rows(len(self), n_folds, random_state, groups)
         return ((self[fold != number], self[fold == number]) for number in range(n_folds))
 
@@ -283,7 +283,7 @@ class Comparisons(Constructors):
         """
         if self.labels is None:
             raise ValueError("relabelled: these comparisons have no labels")
-        _, first = fields.check_objects(None, labels)
+        _, first = values.check_objects(None, labels)
         assert first is not None
         together = np.concatenate([first, np.setdiff1d(self.labels, first)])
         order = np.argsort(together)
@@ -301,7 +301,7 @@ class Comparisons(Constructors):
         n_components : int, optional
             The dimension asked for; without it, no object is said to have too few answers.
         """
-        from nearer.comparisons.check import check
+        from nearer.data.check import check
 
         return check(self, n_components)
 
@@ -338,11 +338,37 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
             return Comparisons(X, n_objects=n_objects, weights=sample_weight)
         X = Comparisons.from_labels_table(X)
     if n_objects is not None and n_objects != X.n_objects:
-        n_objects = fields.check_integer(n_objects, "n_objects", 1, fields.INDEX_LIMIT)
+        n_objects = values.check_integer(n_objects, "n_objects", 1, values.INDEX_LIMIT)
         if n_objects < X.n_objects or X.labels is not None:
             raise ValueError(f"n_objects: got {n_objects:,}, but the comparisons are over {X.n_objects:,} objects")
         X = X._with(n_objects=n_objects)
     if sample_weight is not None:
-        weights = fields.check_weights(sample_weight, len(X))
-        X = X._with(weights=weights if X.weights is None else fields.check_weights(weights * X.weights, None))
+        weights = values.check_weights(sample_weight, len(X))
+        X = X._with(weights=weights if X.weights is None else values.check_weights(weights * X.weights, None))
     return X if y is None else Comparisons.from_answers(X, y)
+
+
+def joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
+    """All comparisons over the objects of the further ones, equal rows merged; quadruplets if either has them.
+
+    Parameters
+    ----------
+    earlier : Comparisons
+    further : Comparisons
+        The first objects are those of the earlier ones, in the same order.
+    """
+    kinds = {earlier.kind, further.kind}
+    n_objects = max(earlier.n_objects, further.n_objects)
+    labels = earlier.labels if further.labels is None else further.labels
+    parts = [
+        Comparisons(part.index if len(kinds) == 1 else part.quadruplets(), n_objects, part.weights, labels)
+        for part in (earlier, further)
+    ]
+    return Comparisons.concat(parts).aggregate()
+
+
+def renumbered(comparisons: Comparisons, objects: np.ndarray) -> Comparisons:
+    """The same comparisons over some objects alone, int (m,), which are all that occur in them; without labels."""
+    number = np.zeros(comparisons.n_objects, dtype=np.int32)
+    number[objects] = np.arange(len(objects), dtype=np.int32)
+    return Comparisons(number[comparisons.index], n_objects=len(objects), weights=comparisons.weights)

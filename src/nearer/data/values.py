@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.table import encode_column
+from nearer.data.table import encode_column
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nearer.comparisons import Comparisons
-from nearer.comparisons.combine import joined, renumbered
+from nearer.data import Comparisons, joined, renumbered
 
 
 def test_relabelled_puts_given_labels_first_and_unknown_ones_after_them_sorted():

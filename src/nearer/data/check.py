@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons import questions
-from nearer.comparisons.fields import check_integer
-from nearer.comparisons.report import CheckReport, Contradiction, ParticipantCheck
-from nearer.comparisons.validate import CHUNK
+from nearer.data import questions
+from nearer.data.report import CheckReport, Contradiction, ParticipantCheck
+from nearer.data.validate import CHUNK
+from nearer.data.values import check_integer
 
 # A participant is judged on at least this many shared answers, and doubted where so low an agreement has less than
 # this probability, shared out over all participants judged.

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_val_score
 
-from nearer.comparisons import Comparisons, as_comparisons
+from nearer.data import Comparisons, as_comparisons
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]])
 
@@ -216,7 +216,7 @@ def test_concat(cmp):
 
 
 def test_seen_in_chunks(monkeypatch):
-    monkeypatch.setattr("nearer.comparisons.validate.CHUNK", 2)
+    monkeypatch.setattr("nearer.data.validate.CHUNK", 2)
     cmp = Comparisons([[0, 1, 2], [0, 1, 2], [5, 7, 0]], n_objects=9)
     assert np.flatnonzero(cmp.seen).tolist() == [0, 1, 2, 5, 7]
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from nearer.comparisons import Comparisons
+from nearer.data import Comparisons
 
 
 @st.composite

@@ -1,0 +1,12 @@
+"""The comparisons: what comes in, what it means, and which rows count."""
+
+from __future__ import annotations
+
+from nearer.data.comparisons import Comparisons, as_comparisons, joined, renumbered
+from nearer.data.report import CheckReport
+from nearer.data.values import as_generator, check_fraction, check_integer
+
+__all__ = [
+    "CheckReport", "Comparisons", "as_comparisons", "as_generator", "check_fraction", "check_integer", "joined",
+    "renumbered",
+]  # fmt: skip
