@@ -24,7 +24,7 @@ from matplotlib.ticker import NullFormatter
 
 from benchmarks import common
 from benchmarks.common import ROOT, about, table
-from nearer.io.atomic import atomic_write
+from nearer.io.files import atomic_write
 from nearer.plots.figure import save_figure, style_axes
 from nearer.report.common import PALETTE
 

@@ -15,7 +15,7 @@ from experiments.table2.config import TITLES as DATASETS
 from experiments.tables import PAPER, Row, read_csv, where
 from experiments.trials import Lab
 from experiments.verdicts import judge_all
-from nearer.io.atomic import atomic_write
+from nearer.io.files import atomic_write
 
 FIGURES = {
     "table1": ("table1", "tuning", "scaling"),

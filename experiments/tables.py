@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.io.atomic import atomic_write
+from nearer.io.files import atomic_write
 
 Row = dict[str, Any]
 PAPER = Path(__file__).parent / "paper"

@@ -17,7 +17,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 import nearer
-from nearer.io.atomic import atomic_write
+from nearer.io.files import atomic_write
 
 Params = dict[str, Any]
 TrialFunction = Callable[[Params], dict[str, Any]]

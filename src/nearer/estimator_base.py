@@ -219,11 +219,10 @@ class BaseOrdinalEmbedding(FittedMap, TransformerMixin, BaseEstimator):
         """`fit`, with the comparisons read block by block."""
         if y is not None or sample_weight is not None:
             raise ValueError("fit: y and sample_weight go with comparisons in memory, not with a file")
-        # By name: files are a layer above this one.
-        source = importlib.import_module("nearer.io").open_index(path)
+        source = importlib.import_module("nearer.io").open_blocks(path, n_objects=self.n_objects)
         loss = get_loss(self.loss, **(self.loss_params or {})).resolve(self.n_components)
-        seen = source.seen(self.n_objects)
-        _warn_unseen(seen)
+        seen = source.seen
+        _warn_unseen(seen, source.labels)
         objective = StreamedObjective(source, loss, self.n_components, len(seen), self.n_jobs)
         n_init = 1 if not isinstance(self.init, str) else int(self.n_init)
         generators = as_generator(self.random_state).spawn(n_init)
@@ -231,7 +230,7 @@ class BaseOrdinalEmbedding(FittedMap, TransformerMixin, BaseEstimator):
         # One start after the other: side by side they would read the file against each other.
         result = best_of_starts(objective, solver, points, generators, 1, self.callbacks or (), self.verbose)
         result = replace(result, embedding=result.embedding[seen])
-        self._take_over(result, loss, np.flatnonzero(seen), len(seen), None, source.n_columns)
+        self._take_over(result, loss, np.flatnonzero(seen), len(seen), source.labels, source.n_columns)
         if hasattr(self, "comparisons_"):
             del self.comparisons_  # of an earlier fit; those of this one stay in the file
         self.n_comparisons_at_start_ = source.n_comparisons

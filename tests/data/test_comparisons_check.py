@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from nearer.data import CheckReport, Comparisons
+from nearer.data import CheckResult, Comparisons
 from nearer.data.check import components, noise_ceiling
 
 
@@ -15,7 +15,7 @@ def test_clean_data_is_ok():
     X = np.random.default_rng(0).normal(size=(12, 2))
     D = np.linalg.norm(X[:, None] - X[None], axis=-1)
     report = Comparisons.from_distances(D).check(n_components=2)
-    assert isinstance(report, CheckReport)
+    assert isinstance(report, CheckResult)
     assert report.ok
     assert report.problems == []
     assert report.n_questions == report.n_comparisons == 12 * 11 * 10 // 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearer.io import FileFormatError, read_comparisons
-from nearer.io.errors import counted, listed, shown
+from nearer.data.errors import counted, listed, shown
 
 GOOD = "anchor,near,far\nant,bee,cat\ndog,cat,bee\n"
 

@@ -14,7 +14,7 @@ from nearer.cli._say import percent
 
 if TYPE_CHECKING:
     from nearer.data import Comparisons
-    from nearer.data.report import CheckReport
+    from nearer.data.report import CheckResult
     from nearer.estimator import OrdinalEmbedding
     from nearer.report import ReportData, Scores
     from nearer.selection import DimensionSelection
@@ -52,7 +52,7 @@ def cross_validated(comparisons: Comparisons, estimator: OrdinalEmbedding, n_fol
     }
 
 
-def scores_of(training: float | None, held_out: Mapping[str, Any] | None, check: CheckReport | None) -> Scores:
+def scores_of(training: float | None, held_out: Mapping[str, Any] | None, check: CheckResult | None) -> Scores:
     """The scores that a report shows."""
     from nearer.report import Scores
 
@@ -105,7 +105,7 @@ def report_data(
     *,
     title: str,
     scores: Scores,
-    check: CheckReport | None = None,
+    check: CheckResult | None = None,
     facts: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> ReportData:

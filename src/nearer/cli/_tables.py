@@ -133,7 +133,7 @@ def _csv(path: str) -> tuple[list[str], list[int], list[list[str]]]:
 def _labels(path: str, cells: list[str]) -> np.ndarray:
     import numpy as np
 
-    from nearer.io.spreadsheet import unguard
+    from nearer.io.text import unguard
 
     labels = np.array([unguard(cell) for cell in cells])
     values, counts = np.unique(labels, return_counts=True)
@@ -162,7 +162,7 @@ def give_positions(
     values : what else JSON should say
     """
     from nearer.io import write_embedding
-    from nearer.io.spreadsheet import text_cells
+    from nearer.io.text import text_cells
 
     table = {"label": [str(label) for label in labels]}
     table |= {f"x{axis + 1}": column.tolist() for axis, column in enumerate(positions.T)}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from nearer.data.comparisons import Comparisons, as_comparisons, joined, renumbered
-from nearer.data.report import CheckReport
+from nearer.data.errors import FileFormatError
+from nearer.data.quality import CheckResult
 from nearer.data.values import as_generator, check_fraction, check_integer
 
 __all__ = [
-    "CheckReport", "Comparisons", "as_comparisons", "as_generator", "check_fraction", "check_integer", "joined",
-    "renumbered",
+    "CheckResult", "Comparisons", "FileFormatError", "as_comparisons", "as_generator", "check_fraction",
+    "check_integer", "joined", "renumbered",
 ]  # fmt: skip

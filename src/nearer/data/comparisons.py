@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.data import answers as _answers
-from nearer.data import questions, resampling, validate, values
-from nearer.data.constructors import Constructors
-from nearer.data.table import holds_labels
-from nearer.data.validate import Parts, check_rows
-from nearer.data.values import frozen, take
+from nearer.data import making, rules, values
+from nearer.data.columns import is_whole
+from nearer.data.rules import Parts, check_rows
+from nearer.data.tables import Options, is_table, parts_of_table
+from nearer.data.values import People, frozen, take
 
 if TYPE_CHECKING:
-    from nearer.data.report import CheckReport
+    from nearer.data.quality import CheckResult
 
 
-class Comparisons(Constructors):
+class Comparisons:
     """Answers of the form "this pair is nearer than that pair", checked once and never changed.
 
     `Comparisons(index)` takes triplets or quadruplets by the number of columns; the named constructors say more.
@@ -27,8 +27,8 @@ class Comparisons(Constructors):
     Parameters
     ----------
     index : array-like of int, shape (N, 3) or (N, 4)
-        Triplets ``anchor, near, far`` or quadruplets ``i, j, l, k``: d(i, j) < d(l, k). A C-contiguous int32 array is
-        taken without a copy: do not write to it afterwards.
+        Triplets ``anchor, near, far`` or quadruplets ``i, j, l, k``: d(i, j) < d(l, k). Copied, so that
+        what happens to the array afterwards does not matter.
     n_objects : int, optional
         Default: the highest index plus one, or the number of labels.
     weights : array-like of float, shape (N,), optional
@@ -45,19 +45,21 @@ class Comparisons(Constructors):
     index : ndarray of int32, shape (N, 3) or (N, 4), C-contiguous, read-only
     weights : ndarray of float64, shape (N,), or None
     labels : ndarray of str, shape (n_objects,), or None
-    participants : ndarray, shape (N,), or None
+    participants : ndarray of str objects or int64, shape (N,), or None
+    people : People or None
+        The same as codes and a table of names.
     n_objects : int
     dropped : dict of str to int
         Reason -> rows left out by a constructor on request.
     """
 
-    __slots__ = ("_dropped", "_seen", "index", "labels", "n_objects", "participants", "weights")
+    __slots__ = ("_dropped", "_seen", "index", "labels", "n_objects", "people", "weights")
     __hash__ = None  # type: ignore[assignment]
 
     index: np.ndarray
     weights: np.ndarray | None
     labels: np.ndarray | None
-    participants: np.ndarray | None
+    people: People | None
     n_objects: int
     _dropped: dict[str, int]
     _seen: np.ndarray | None
@@ -71,7 +73,7 @@ class Comparisons(Constructors):
         participants: Any = None,
         on_degenerate: str = "raise",
     ) -> None:
-        self._fill(check_rows(index, validate.EITHER, n_objects, weights, labels, participants, on_degenerate))
+        self._fill(check_rows(index, rules.EITHER, n_objects, weights, labels, participants, on_degenerate))
 
     @classmethod
     def _make(cls, parts: Parts) -> Comparisons:
@@ -86,7 +88,7 @@ class Comparisons(Constructors):
             "n_objects": int(parts.n_objects),
             "weights": None if parts.weights is None else frozen(parts.weights),
             "labels": None if parts.labels is None else frozen(parts.labels),
-            "participants": None if parts.participants is None else frozen(parts.participants),
+            "people": parts.people,
             "_dropped": {reason: count for reason, count in parts.dropped.items() if count},
             "_seen": None,
         }
@@ -104,11 +106,232 @@ class Comparisons(Constructors):
 
     @property
     def _parts(self) -> Parts:
-        return Parts(self.index, self.n_objects, self.weights, self.labels, self.participants, self._dropped)
+        return Parts(self.index, self.n_objects, self.weights, self.labels, self.people, self._dropped)
 
     def _with(self, **changes: Any) -> Comparisons:
         """The same with some parts exchanged for others that are known to be valid."""
         return self._make(replace(self._parts, **changes))
+
+    # ---- how it is made ----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_triplets(
+        cls,
+        T: Any,
+        n_objects: int | None = None,
+        weights: Any = None,
+        labels: Any = None,
+        participants: Any = None,
+        on_degenerate: str = "raise",
+    ) -> Comparisons:
+        """Triplets, int (N, 3): ``anchor, near, far``; the anchor is nearer to `near` than to `far`."""
+        return cls._make(check_rows(T, rules.TRIPLETS, n_objects, weights, labels, participants, on_degenerate))
+
+    @classmethod
+    def from_quadruplets(
+        cls,
+        Q: Any,
+        n_objects: int | None = None,
+        weights: Any = None,
+        labels: Any = None,
+        participants: Any = None,
+        on_degenerate: str = "raise",
+    ) -> Comparisons:
+        """Quadruplets, int (N, 4): ``i, j, l, k`` means d(i, j) < d(l, k); pairs may share an object."""
+        return cls._make(check_rows(Q, rules.QUADRUPLETS, n_objects, weights, labels, participants, on_degenerate))
+
+    @classmethod
+    def from_labels_table(
+        cls,
+        table: Any,
+        columns: Any = None,
+        labels: Any = None,
+        weights: Any = None,
+        participants: Any = None,
+        **options: Any,
+    ) -> Comparisons:
+        """Read a table in memory, by the names of its columns, as a file with the same columns would be read.
+
+        Parameters
+        ----------
+        table : pandas or polars DataFrame, pyarrow Table, dict of columns, list of dicts, or array of text
+        columns : mapping, sequence or str, optional
+            Which column is what: ``{"anchor": "head", "near": "winner", "far": "loser"}``, or roles in the order of
+            the columns, such as ``["anchor", "near", "far"]``. Default: found by name.
+        labels : sequence of str, optional
+            All objects, in order; another name in the table is an error. Default: the names found, sorted.
+        weights, participants : array-like of shape (N,), or a column name, optional
+        **options
+            `kind`, `answers`, `n_objects`, `index_base`, `on_degenerate` ("drop" or "raise"), `on_missing`, `keep_na`
+            and `fold_names`, as in `nearer.io.read_comparisons`.
+        """
+        if isinstance(columns, (list, tuple)) and len(columns) in (3, 4) and set(columns) <= set(_column_names(table)):
+            columns = dict(zip(("anchor", "near", "far") if len(columns) == 3 else ("i", "j", "l", "k"), columns))
+        named = {"weight": weights, "participant": participants}
+        told = {role: value for role, value in named.items() if isinstance(value, (str, int))}
+        parts = parts_of_table(table, Options(columns=columns, labels=labels, **told, **options))
+        given = {role: value for role, value in named.items() if value is not None and role not in told}
+        return cls._make(_beside(parts, given.get("weight"), given.get("participant")))
+
+    @classmethod
+    def from_answers(
+        cls,
+        questions: Any,
+        answers: Any,
+        n_objects: int | None = None,
+        weights: Any = None,
+        labels: Any = None,
+        participants: Any = None,
+        on_degenerate: str = "raise",
+    ) -> Comparisons:
+        """Questions with two options and the answers to them.
+
+        Parameters
+        ----------
+        questions : array-like of int, shape (N, 3) or (N, 4), table of labels, or Comparisons
+            ``anchor, a, b`` (which of a and b is nearer to the anchor?) or ``i, j, l, k`` (which pair is nearer?).
+            Comparisons bring their own objects, labels, weights and participants.
+        answers : array-like
+            Shape (N,): +1 or True if the first option is nearer, -1 or False if the second. Shape (N, 2): votes for
+            each option, which become weights (a side without votes gives no row; a tie gives two rows of equal weight).
+        """
+        if isinstance(questions, Comparisons):
+            extra = (n_objects, weights, labels, participants)
+            if any(value is not None for value in extra):
+                raise ValueError("questions: Comparisons bring their own n_objects, weights, labels and participants")
+            return questions._answered(answers)
+        if is_table(questions):
+            told = Options(labels=labels, n_objects=n_objects, on_degenerate=on_degenerate)
+            parts = _beside(parts_of_table(questions, told), weights, participants)
+        else:
+            parts = check_rows(questions, rules.QUESTIONS, n_objects, weights, labels, participants, on_degenerate)
+        return cls._make(making.answered(parts, answers))
+
+    @classmethod
+    def from_odd_one_out(
+        cls,
+        sets: Any,
+        odd: Any,
+        n_objects: int | None = None,
+        weights: Any = None,
+        labels: Any = None,
+        participants: Any = None,
+        on_degenerate: str = "raise",
+    ) -> Comparisons:
+        """Sets of three, int (N, 3), and the odd object of each, int (N,): two triplets (a, b, odd), (b, a, odd)."""
+        parts = check_rows(sets, rules.SETS, n_objects, weights, labels, participants, on_degenerate)
+        return cls._make(making.odd_one_out(parts, odd))
+
+    @classmethod
+    def from_most_central(
+        cls,
+        sets: Any,
+        central: Any,
+        n_objects: int | None = None,
+        weights: Any = None,
+        labels: Any = None,
+        participants: Any = None,
+        on_degenerate: str = "raise",
+    ) -> Comparisons:
+        """Sets of three, int (N, 3), and the most central object c of each, int (N,): triplets (a, c, b), (b, c, a)."""
+        parts = check_rows(sets, rules.SETS, n_objects, weights, labels, participants, on_degenerate)
+        return cls._make(making.most_central(parts, central))
+
+    @classmethod
+    def from_rankings(
+        cls,
+        queries: Any,
+        ranked: Any,
+        k: int | None = None,
+        ordered: bool = True,
+        n_objects: int | None = None,
+        weights: Any = None,
+        labels: Any = None,
+        participants: Any = None,
+        on_degenerate: str = "raise",
+    ) -> Comparisons:
+        """The first k of m candidates chosen as nearest to a query.
+
+        Parameters
+        ----------
+        queries : array-like of int, shape (N,)
+        ranked : array-like of int, shape (N, m)
+            The chosen candidates first.
+        k : int, optional
+            How many were chosen; default: all are ranked.
+        ordered : bool
+            Whether the chosen stand in order, so that an earlier one is nearer than a later one.
+        """
+        rows = making.stack_rankings(queries, ranked)
+        parts = check_rows(rows, rules.RANKINGS, n_objects, weights, labels, participants, on_degenerate)
+        return cls._make(making.ranked_pairs(parts, k, ordered))
+
+    @classmethod
+    def from_classes(
+        cls, y: Any, n_comparisons: int, random_state: Any = None, noise: float = 0.0, labels: Any = None
+    ) -> Comparisons:
+        """Random triplets (i, j of the same class, k of another) from class labels of shape (n_objects,).
+
+        The anchor is uniform over the objects that share their class with another, j and k over those possible.
+        """
+        rng, noise = values.as_generator(random_state), values.check_fraction(noise, "noise")
+        made = cls._make(making.from_classes(y, n_comparisons, rng, labels))
+        return made.with_noise(noise, rng)
+
+    @classmethod
+    def from_distances(
+        cls,
+        D: Any,
+        n_comparisons: int | None = None,
+        kind: str = "triplets",
+        random_state: Any = None,
+        noise: float = 0.0,
+        labels: Any = None,
+    ) -> Comparisons:
+        """All or random comparisons of a symmetric matrix of distances (n_objects, n_objects).
+
+        Parameters
+        ----------
+        D : array-like of float, shape (n_objects, n_objects)
+        n_comparisons : int, optional
+            How many random comparisons (drawn with replacement, of distinct objects); default: all triplets, or all
+            comparisons of two pairs. Ties say nothing: they are passed over and counted in `dropped`.
+        kind : {"triplets", "quadruplets"}
+        """
+        rng, noise = values.as_generator(random_state), values.check_fraction(noise, "noise")
+        made = cls._make(making.from_distances(D, n_comparisons, kind, rng, labels))
+        return made.with_noise(noise, rng)
+
+    @classmethod
+    def from_points(
+        cls,
+        X: Any,
+        n_comparisons: int,
+        kind: str = "triplets",
+        random_state: Any = None,
+        noise: float = 0.0,
+        labels: Any = None,
+    ) -> Comparisons:
+        """Random comparisons of the Euclidean distances between points (n_objects, d), without an n x n matrix.
+
+        Drawn with replacement, of distinct objects; ties are passed over and counted in `dropped`.
+        """
+        rng, noise = values.as_generator(random_state), values.check_fraction(noise, "noise")
+        made = cls._make(making.from_points(X, n_comparisons, kind, rng, labels))
+        return made.with_noise(noise, rng)
+
+    @classmethod
+    def from_knn_graph(
+        cls, A: Any, n_comparisons: int | None = None, random_state: Any = None, noise: float = 0.0, labels: Any = None
+    ) -> Comparisons:
+        """Triplets (i, neighbour of i, other) from a directed graph (n_objects, n_objects), dense or sparse.
+
+        A non-zero entry (i, j) makes j a neighbour of i; the diagonal is ignored, and counted in `dropped`. All
+        triplets, or `n_comparisons` random ones, uniform over all and drawn with replacement.
+        """
+        rng, noise = values.as_generator(random_state), values.check_fraction(noise, "noise")
+        made = cls._make(making.from_knn_graph(A, n_comparisons, rng, labels))
+        return made.with_noise(noise, rng)
 
     # ---- what it is ------------------------------------------------------------------------------------------------
 
@@ -116,6 +339,11 @@ class Comparisons(Constructors):
     def kind(self) -> str:
         """``"triplets"`` or ``"quadruplets"``."""
         return "triplets" if self.index.shape[1] == 3 else "quadruplets"
+
+    @property
+    def participants(self) -> np.ndarray | None:
+        """Who answered, shape (N,), or None."""
+        return None if self.people is None else self.people.each()
 
     @property
     def n_comparisons(self) -> int:
@@ -137,8 +365,8 @@ class Comparisons(Constructors):
         """Which objects occur in some comparison: bool, shape (n_objects,)."""
         if self._seen is None:
             mask = np.zeros(self.n_objects, dtype=bool)
-            for start in range(0, len(self), validate.CHUNK):
-                mask[self.index[start : start + validate.CHUNK]] = True
+            for start in range(0, len(self), rules.CHUNK):
+                mask[self.index[start : start + rules.CHUNK]] = True
             object.__setattr__(self, "_seen", frozen(mask))
         return self._seen  # type: ignore[return-value]
 
@@ -151,9 +379,9 @@ class Comparisons(Constructors):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Comparisons):
             return NotImplemented
-        mine = (self.index, self.weights, self.labels, self.participants)
-        theirs = (other.index, other.weights, other.labels, other.participants)
-        return self.n_objects == other.n_objects and all(_same(a, b) for a, b in zip(mine, theirs))
+        mine, theirs = (self.index, self.weights, self.labels), (other.index, other.weights, other.labels)
+        same = self.n_objects == other.n_objects and self.people == other.people
+        return same and all(_same(a, b) for a, b in zip(mine, theirs))
 
     def quadruplets(self) -> np.ndarray:
         """All rows as quadruplets ``i, j, l, k``: int32, shape (N, 4); a triplet (a, n, f) becomes (a, n, a, f)."""
@@ -176,7 +404,13 @@ class Comparisons(Constructors):
         weights = take(self.weights, rows)
         if weights is not None and not weights.any():
             raise ValueError("comparisons: all weights of the selection are 0")
-        return self._with(index=index, weights=weights, participants=take(self.participants, rows), dropped={})
+        return self._with(index=index, weights=weights, people=take(self.people, rows), dropped={})
+
+    def _rows(self, rows: slice) -> Comparisons:
+        """Some of the rows, as they are: none of them may count."""
+        return self._with(
+            index=self.index[rows], weights=take(self.weights, rows), people=take(self.people, rows), dropped={}
+        )
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("Comparisons are not iterable; use .index for the rows")
@@ -188,7 +422,7 @@ class Comparisons(Constructors):
             raise ValueError(
                 f"flipped: got dtype {mask.dtype}, shape {mask.shape}, expected a bool mask ({len(self)},)"
             )
-        return self._with(index=questions.exchanged(self.index, np.flatnonzero(mask)))
+        return self._with(index=rules.exchanged(self.index, np.flatnonzero(mask)))
 
     def with_noise(self, fraction: float, random_state: Any = None) -> Comparisons:
         """Exactly ``round(fraction * N)`` random rows flipped."""
@@ -196,18 +430,16 @@ class Comparisons(Constructors):
         rng = values.as_generator(random_state)
         if not count:
             return self
-        return self._with(
-            index=questions.exchanged(self.index, rng.choice(len(self), count, replace=False, shuffle=False))
-        )
+        return self._with(index=rules.exchanged(self.index, rng.choice(len(self), count, replace=False, shuffle=False)))
 
     def aggregate(self) -> Comparisons:
         """Rows that say the same merged into one, weights summed, in lexicographic order; participants are left out.
 
         Rows without weights count 1 each. Two quadruplets that differ only in the order inside a pair say the same.
         """
-        first, member = questions.group(questions.same_statement(self.index), self.n_objects)
+        first, member = rules.group(rules.same_statement(self.index), self.n_objects)
         weights = np.bincount(member, weights=self.weights, minlength=len(first)).astype(np.float64)
-        return self._with(index=self.index[first], weights=weights, participants=None)
+        return self._with(index=self.index[first], weights=weights, people=None)
 
     def split(self, test_size: float | int = 0.2, random_state: Any = None) -> tuple[Comparisons, Comparisons]:
         """Random train and test rows, both over all objects.
@@ -218,7 +450,7 @@ class Comparisons(Constructors):
             A fraction between 0 and 1 (rounded to whole rows) or a number of rows.
         random_state : None, int or Generator
         """
-        mask = resampling.test_mask(len(self), test_size, random_state)
+        mask = _test_mask(len(self), test_size, random_state)
         return self[~mask], self[mask]
 
     def folds(
@@ -234,11 +466,11 @@ class Comparisons(Constructors):
             Rows of one group stay together.
         """
         if isinstance(groups, str):
-            if groups != "participants" or self.participants is None:
+            if groups != "participants" or self.people is None:
                 raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
-            groups = self.participants
-        groups = values.check_participants(groups, len(self), "groups")
-        fold = resampling.fold_of_rows(len(self), n_folds, random_state, groups)
+            groups = self.people
+        groups = values.check_people(groups, len(self), "groups")
+        fold = _fold_of_rows(len(self), n_folds, random_state, groups)
         return ((self[fold != number], self[fold == number]) for number in range(n_folds))
 
     def concat(
@@ -252,26 +484,29 @@ class Comparisons(Constructors):
         parts += [others] if isinstance(others, Comparisons) else list(others)
         if not parts:
             raise ValueError("concat: got nothing to join")
+        strange = [part for part in parts if not isinstance(part, Comparisons)]
+        if strange:
+            raise ValueError(f"concat: got {strange[0]!r}, expected Comparisons")
         first = parts[0]
         for part in parts[1:]:
             if part.kind != first.kind:
                 raise ValueError(f"concat: got {first.kind} and {part.kind}, expected one kind")
             if not _same(part.labels, first.labels):
                 raise ValueError("concat: the labels differ, expected the same labels in the same order")
-            if (part.participants is None) != (first.participants is None):
+            if (part.people is None) != (first.people is None):
                 raise ValueError("concat: some have participants and some have not")
-        weights = participants = None
+        weights = people = None
         if any(part.weights is not None for part in parts):
             weights = np.concatenate([np.ones(len(p)) if p.weights is None else p.weights for p in parts])
-        if first.participants is not None:
-            participants = np.concatenate([part.participants for part in parts])
+        if first.people is not None:
+            people = People.joined([part.people for part in parts if part.people is not None])
         dropped: dict[str, int] = {}
         for part in parts:
             for reason, count in part.dropped.items():
                 dropped[reason] = dropped.get(reason, 0) + count
         index = np.concatenate([part.index for part in parts])
         n_objects = max(part.n_objects for part in parts)
-        return first._make(Parts(index, n_objects, weights, first.labels, participants, dropped))
+        return first._make(Parts(index, n_objects, weights, first.labels, people, dropped))
 
     def relabelled(self, labels: Any) -> Comparisons:
         """The same rows, with the objects numbered as in another list of labels.
@@ -279,29 +514,34 @@ class Comparisons(Constructors):
         Parameters
         ----------
         labels : sequence of str, shape (m,)
-            They come first, in this order; labels of these comparisons that are not among them follow, sorted.
+            They come first, in this order; labels of these comparisons that are not among them follow, sorted. Objects
+            without labels are called by their numbers, where the labels are numbers too.
         """
-        if self.labels is None:
-            raise ValueError("relabelled: these comparisons have no labels")
         _, first = values.check_objects(None, labels)
-        assert first is not None
-        together = np.concatenate([first, np.setdiff1d(self.labels, first)])
+        if first is None:
+            raise ValueError("relabelled: got None, expected labels")
+        own = self.labels
+        if own is None:
+            if not all(map(is_whole, first.tolist())):
+                raise ValueError("relabelled: got names, but these comparisons have none")
+            own = np.arange(self.n_objects).astype(str)
+        together = np.concatenate([first, np.setdiff1d(own, first)])
         order = np.argsort(together)
-        place = order[np.searchsorted(together, self.labels, sorter=order)].astype(np.int32)
+        place = order[np.searchsorted(together, own, sorter=order)].astype(np.int32)
         return self._with(index=place[self.index], n_objects=len(together), labels=together)
 
     def _answered(self, answers: Any) -> Comparisons:
-        return self._make(_answers.answered(self._parts, answers))
+        return self._make(making.answered(self._parts, answers))
 
-    def check(self, n_components: int | None = None) -> CheckReport:
-        """Look for faults in the data; see `CheckReport`.
+    def check(self, n_components: int | None = None) -> CheckResult:
+        """Look for faults in the data; see `CheckResult`.
 
         Parameters
         ----------
         n_components : int, optional
             The dimension asked for; without it, no object is said to have too few answers.
         """
-        from nearer.data.check import check
+        from nearer.data.quality import check
 
         return check(self, n_components)
 
@@ -311,7 +551,7 @@ def _rebuild(parts: Parts) -> Comparisons:
 
 
 def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    return b is None if a is None else b is not None and np.array_equal(a, b)
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 
 def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: int | None = None) -> Comparisons:
@@ -319,7 +559,7 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
 
     Parameters
     ----------
-    X : Comparisons, array-like of int of shape (N, 3) or (N, 4), or table of labels with 3 or 4 columns
+    X : Comparisons, array-like of int of shape (N, 3) or (N, 4), or a table that `from_labels_table` understands
     y : array-like, optional
         Answers to X taken as questions, as in `Comparisons.from_answers`.
     sample_weight : array-like of float, shape (N,), optional
@@ -333,10 +573,11 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
     if not isinstance(X, Comparisons):
         if y is not None:
             return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight)
-        if not holds_labels(X):
-            X = np.column_stack(list(X.values())) if isinstance(X, dict) else X
+        if not is_table(X):
+            _refuse_answers_among(X)
             return Comparisons(X, n_objects=n_objects, weights=sample_weight)
-        X = Comparisons.from_labels_table(X)
+        parts = parts_of_table(X, Options())
+        return as_comparisons(Comparisons._make(_beside(parts, sample_weight, None)), n_objects=n_objects)
     if n_objects is not None and n_objects != X.n_objects:
         n_objects = values.check_integer(n_objects, "n_objects", 1, values.INDEX_LIMIT)
         if n_objects < X.n_objects or X.labels is not None:
@@ -346,6 +587,36 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
         weights = values.check_weights(sample_weight, len(X))
         X = X._with(weights=weights if X.weights is None else values.check_weights(weights * X.weights, None))
     return X if y is None else Comparisons.from_answers(X, y)
+
+
+def _column_names(table: Any) -> list[Any]:
+    names = table if isinstance(table, dict) else getattr(table, "column_names", getattr(table, "columns", ()))
+    return list(names)
+
+
+def _beside(parts: Parts, weights: Any, participants: Any) -> Parts:
+    """Add weights and participants given beside a table, one for each of its rows."""
+    n_rows = len(parts.index) if parts.keep is None else len(parts.keep)
+    rows = slice(None) if parts.keep is None else parts.keep
+    if weights is not None:
+        checked = take(values.check_weights(weights, n_rows), rows)
+        parts = replace(parts, weights=checked if parts.weights is None else checked * parts.weights)
+    if participants is not None:
+        parts = replace(parts, people=take(values.check_people(participants, n_rows), rows))
+    return parts
+
+
+def _refuse_answers_among(X: Any) -> None:
+    """Refuse an array (N, 4) whose last column holds answers rather than objects."""
+    rows = np.asarray(X) if hasattr(X, "__len__") and not np.ma.is_masked(X) else np.empty(0)
+    if rows.ndim != 2 or rows.shape[1] != 4 or len(rows) < 10 or rows.dtype.kind not in "iuf":
+        return
+    if set(np.unique(rows[:, 3]).tolist()) <= {0, 1} and rows[:, :3].max() > 3:
+        raise ValueError(
+            "comparisons: got shape (N, 4) with a last column of 0 and 1 only: are those answers? Then give "
+            "fit(X[:, :3], y) with y True where the first option is nearer; if they are objects, give "
+            "Comparisons.from_quadruplets(X)"
+        )
 
 
 def joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
@@ -372,3 +643,73 @@ def renumbered(comparisons: Comparisons, objects: np.ndarray) -> Comparisons:
     number = np.zeros(comparisons.n_objects, dtype=np.int32)
     number[objects] = np.arange(len(objects), dtype=np.int32)
     return Comparisons(number[comparisons.index], n_objects=len(objects), weights=comparisons.weights)
+
+
+# ---- which rows go where -------------------------------------------------------------------------------------------
+
+
+def _test_mask(n_rows: int, test_size: Any, random_state: Any) -> np.ndarray:
+    """Rows of a random test set.
+
+    Parameters
+    ----------
+    n_rows : int
+    test_size : float or int
+        A fraction between 0 and 1 (rounded to whole rows) or a number of rows.
+    random_state : None, int or Generator
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
+    """
+    if isinstance(test_size, float | np.floating):
+        if not 0 < test_size < 1:
+            raise ValueError(f"test_size: got {test_size}, expected a fraction between 0 and 1 or a number of rows")
+        n_test = round(float(test_size) * n_rows)
+    else:
+        n_test = values.check_integer(test_size, "test_size", 1)
+    if not 0 < n_test < n_rows:
+        raise ValueError(
+            f"test_size: {test_size} of {n_rows:,} rows leaves {n_test:,} for test, need rows on both sides"
+        )
+    mask = np.zeros(n_rows, dtype=bool)
+    mask[values.as_generator(random_state).choice(n_rows, n_test, replace=False, shuffle=False)] = True
+    return mask
+
+
+def _fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: People | None) -> np.ndarray:
+    """The fold of each row: sizes as equal as possible, rows of one group together.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_folds : int
+    random_state : None, int or Generator
+    groups : People, optional
+
+    Returns
+    -------
+    ndarray of int, shape (n_rows,)
+    """
+    n_folds = values.check_integer(n_folds, "n_folds", 2)
+    rng = values.as_generator(random_state)
+    if groups is None:
+        if n_folds > n_rows:
+            raise ValueError(f"n_folds: got {n_folds} folds for {n_rows:,} rows, expected at most one fold per row")
+        fold = np.arange(n_rows, dtype=np.int32)
+        fold %= n_folds
+        rng.shuffle(fold)
+        return fold
+    names, member, sizes = groups.names, groups.codes, np.bincount(groups.codes)
+    if n_folds > len(names):
+        raise ValueError(f"n_folds: got {n_folds} folds for {len(names):,} groups, expected at most one fold per group")
+    # The largest group first, each into the fold with the fewest rows so far; equals in random order.
+    order = rng.permutation(len(names))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    heap = [(0, fold) for fold in range(n_folds)]
+    fold_of_group = np.empty(len(names), dtype=np.int32)
+    for group in order.tolist():
+        filled, target = heapq.heappop(heap)
+        fold_of_group[group] = target
+        heapq.heappush(heap, (filled + int(sizes[group]), target))
+    return fold_of_group[member]

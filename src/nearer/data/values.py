@@ -1,13 +1,15 @@
-"""Checks of what goes with the rows: scalars, labels, weights, participants, random generators."""
+"""Values that go with the rows, checked once: scalars, labels, weights, people, random generators."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nearer.data.table import encode_column
+from nearer.data.columns import Coding, column_of
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
 
@@ -17,8 +19,8 @@ def first_of(count: int, what: str) -> str:
     return f" (first of {count:,} {what})" if count > 1 else ""
 
 
-def take(values: np.ndarray | None, rows: Any) -> np.ndarray | None:
-    """Rows of an array that may be absent."""
+def take(values: Any, rows: Any) -> Any:
+    """Select rows of an array, or of people, that may be absent."""
     return None if values is None else values[rows]
 
 
@@ -79,6 +81,8 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     """Weights as float64 (N,): finite, not negative, not all zero; None stays None."""
     if weights is None:
         return None
+    if np.ma.is_masked(weights):
+        raise ValueError("weights: got a masked array with masked entries, expected a number for each row")
     try:
         array = np.asarray(weights)
     except ValueError:
@@ -100,22 +104,84 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
         raise ValueError("weights: all are 0, expected at least one above 0")
     if not np.isfinite(total):
         raise ValueError("weights: their sum is infinite")
-    return frozen(array)
+    return frozen(array if array is not weights else array.copy())
 
 
-def check_participants(participants: Any, n_rows: int, name: str = "participants") -> np.ndarray | None:
-    """Participants (or other groups) as (N,) text or integers, none missing; None stays None."""
-    if participants is None:
-        return None
-    plain = isinstance(participants, np.ndarray) and participants.dtype.kind in "Uiu"
-    if plain:
-        array = participants
-    else:
-        codes, values = encode_column(participants, name, what=name[:-1])
-        array = values[codes]
-    if array.shape != (n_rows,):
-        raise ValueError(f"{name}: got shape {array.shape}, expected ({n_rows},), one for each row")
-    return frozen(array)
+@dataclass(frozen=True, eq=False)
+class People:
+    """Who gave each row: codes into a table of names, so that a long name costs its length once.
+
+    Parameters
+    ----------
+    codes : ndarray of int32, shape (N,)
+    names : ndarray of str objects or int64, shape (n_people,), sorted, all of which occur
+    """
+
+    codes: np.ndarray
+    names: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, People) and np.array_equal(self.names, other.names)
+        return same and np.array_equal(self.codes, other.codes)  # type: ignore[union-attr]
+
+    @staticmethod
+    def of(column: Any) -> People:
+        """Code a column without empty cells."""
+        coding = Coding.of([column])
+        names = coding.names().astype(object) if coding.is_text else coding.values
+        return People(coding.encode(column), names)
+
+    def each(self) -> np.ndarray:
+        """The name for every row, shape (N,)."""
+        return frozen(self.names[self.codes])
+
+    def __getitem__(self, rows: Any) -> People:
+        codes = self.codes[rows]
+        used = np.zeros(len(self.names), dtype=bool)
+        used[codes] = True
+        if used.all():
+            return People(codes, self.names)
+        return People((np.cumsum(used, dtype=np.int32) - 1)[codes], self.names[used])
+
+    def repeated(self, times: int) -> People:
+        """Every row several times in a row."""
+        return People(np.repeat(self.codes, times), self.names)
+
+    @staticmethod
+    def joined(parts: Sequence[People]) -> People:
+        """Rows of several, one after the other."""
+        if len({part.names.dtype.kind for part in parts}) > 1:
+            parts = [People(part.codes, part.names.astype(str).astype(object)) for part in parts]
+        names = np.unique(np.concatenate([part.names for part in parts]))
+        return People(
+            np.concatenate([np.searchsorted(names, part.names).astype(np.int32)[part.codes] for part in parts]), names
+        )
+
+
+def check_people(participants: Any, n_rows: int | None, name: str = "participants") -> People | None:
+    """Check participants (or other groups): text or integers, one for each row, none missing; None stays None."""
+    if participants is None or isinstance(participants, People):
+        return participants
+    what = name[:-1] if name != "classes" else "class"
+    try:
+        column = column_of(participants if hasattr(participants, "__len__") else list(participants))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from None
+    if np.ndim(participants) > 1 or (n_rows is not None and len(column) != n_rows):
+        expected = "(N,)" if n_rows is None else f"({n_rows},)"
+        raise ValueError(f"{name}: got shape {np.shape(participants)}, expected {expected}, one for each row")
+    if not len(column):
+        raise ValueError(f"{name}: got no rows, expected at least one")
+    empty = column.empty()
+    if empty.any():
+        raise ValueError(f"{name}: row {int(np.argmax(empty))} has no {what}{first_of(int(empty.sum()), 'missing')}")
+    try:
+        return People.of(column)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from nearer.data import Comparisons, as_comparisons
-from nearer.distributed import sources, tasks
+from nearer.data import Comparisons, FileFormatError, as_comparisons, renumbered
+from nearer.data.columns import Column, Table, column_of
+from nearer.data.errors import counted
+from nearer.data.roles import Layout, Roles
+from nearer.data.tables import Meaning, Options, as_table, joined_counts, nothing_left
+from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
-from nearer.distributed.coding import Coding
-from nearer.distributed.pieces import ChunkPiece, DelayedPiece, MemoryPiece
-from nearer.distributed.sources import Source
-from nearer.io import FileFormatError
+from nearer.io.blocks import Counts, Recipe, RowGroups, Scanned, look_into, open_row_groups, seen_objects, settle
+from nearer.io.formats import parquet_files
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +37,9 @@ _SLOPE_BYTES = 2 * 16
 _READ_BYTES = 64
 
 
+_PIECES_PER_SHARD = 8
+
+
 @dataclass
 class ClusterData:
     """Comparisons on a cluster.
@@ -41,7 +49,7 @@ class ClusterData:
     engine : Engine
     shards : for each shard, its pieces
     rows, weights : for each shard, the number of comparisons and the total weight of each piece
-    coding : Coding, or None if the objects are numbered already
+    recipe : Recipe, or None if the pieces are comparisons already
     n_objects : rows of the points, one for each object that occurs
     n_comparisons : int
     n_columns : 3 or 4
@@ -55,7 +63,7 @@ class ClusterData:
     shards: list[list[Any]]
     rows: list[list[int]]
     weights: list[list[float]]
-    coding: Coding | None
+    recipe: Recipe | None
     n_objects: int
     n_comparisons: int
     n_columns: int
@@ -97,8 +105,8 @@ def open_data(
     ----------
     X : path or pattern of Parquet files (anything fsspec opens), Dask array (N, 3 or 4), Dask dataframe, or whatever
         `as_comparisons` takes
-        Files are read by the workers, so the workers must be able to reach them. Columns are found by name: anchor,
-        near, far or i, j, l, k, of whole numbers or text, and weight.
+        Files are read by the workers, so the workers must be able to reach them. Columns are found by name, as in
+        `nearer.io.read_comparisons`.
     client : distributed.Client
     y, sample_weight : as in `OrdinalEmbedding.fit`; for a Dask collection, Dask collections with the same partitions
     n_objects : int, optional
@@ -117,31 +125,33 @@ def open_data(
         raise ValueError(f"n_shards: got {n_shards!r}, expected a whole number of at least 1")
     if not is_remote(X):
         return _from_memory(as_comparisons(X, y, sample_weight, n_objects), engine, count, hold)
+    options = Options(n_objects=n_objects)
     if hasattr(X, "__dask_graph__"):
-        source = sources.from_collection(X, y, sample_weight)
+        pieces, roles = _partitions(X, y, sample_weight, options)
+        if not hasattr(X, "columns"):
+            options = replace(options, index_base=0)  # an array holds object numbers
     else:
         if y is not None or sample_weight is not None:
             raise ValueError("fit from files takes no y or sample_weight: use the files' columns (weight for weights)")
         most_rows = int(_READ_SHARE * _room(engine) / max(threads, 1) / _READ_BYTES)
-        source = sources.from_parquet(os.fspath(X), engine, count, max(most_rows, 1 << 16))
-    held = _what_fits(engine, source.n_rows or 0, source.n_columns, hold)
-    return _scanned(engine, source, source.dealt_out(count), held, n_objects)
+        pieces = _row_groups(os.fspath(X), engine, count, max(most_rows, 1 << 16))
+        roles = options.roles(pieces[0])
+    sizes = [piece.n_rows for piece in pieces]
+    known = [size for size in sizes if size is not None]
+    held = _what_fits(engine, sum(known) if len(known) == len(sizes) else 0, len(roles.layout.objects), hold)
+    return _scanned(engine, pieces, _dealt_out(pieces, sizes, count), roles, options, held)
 
 
 def _from_memory(comparisons: Comparisons, engine: Engine, n_shards: int, hold: bool | None) -> ClusterData:
     n, width, n_all = len(comparisons), comparisons.index.shape[1], comparisons.n_objects
     cuts = np.linspace(0, n, min(n_shards, n) + 1).astype(int)
     seen = np.flatnonzero(comparisons.seen)
-    bare = Comparisons(comparisons.index, n_objects=n_all, weights=comparisons.weights)
-    if len(seen) < n_all:
-        number = np.zeros(n_all, dtype=np.int32)
-        number[seen] = np.arange(len(seen), dtype=np.int32)
-        bare = Comparisons(number[comparisons.index], n_objects=len(seen), weights=comparisons.weights)
+    bare = renumbered(comparisons, seen)
     shards, rows, weights = [], [], []
     for start, stop in pairwise(cuts):
         total = stop - start if bare.weights is None else bare.weights[start:stop].sum()
         if total > 0:
-            shards.append([MemoryPiece(bare[start:stop])])
+            shards.append([bare[start:stop]])
             rows.append([int(stop - start)])
             weights.append([float(total)])
     _, slopes = _what_fits(engine, n, width, hold)
@@ -164,70 +174,256 @@ def _what_fits(engine: Engine, n_rows: int, width: int, hold: bool | None) -> tu
 
 
 def _place(engine: Engine, pieces: list[Any], hold: bool, home: str) -> list[Any]:
-    if isinstance(pieces[0], MemoryPiece):
+    if isinstance(pieces[0], Comparisons):
         return engine.client.scatter(pieces, workers=[home], hash=False)
-    if hold and isinstance(pieces[0], DelayedPiece):
+    if hold and isinstance(pieces[0], Partition):
         # Futures, so that Dask itself makes a lost partition again, wherever it likes.
-        return [
-            engine.submit("take-partition", ChunkPiece, values, piece.number, piece.names, weights, answers)
-            for piece in pieces
-            for values, weights, answers in [
-                [part if part is None else engine.client.compute(part) for part in piece.recipe]
-            ]
-        ]
+        return [engine.submit("take-partition", piece.holding, *piece.computed(engine.client)) for piece in pieces]
     return pieces
 
 
+def _dealt_out(pieces: list[Any], sizes: list[int | None], n_shards: int) -> list[list[Any]]:
+    """Put neighbouring pieces together, in at most `n_shards` shards of about equal size, none of them empty."""
+    n_shards = min(n_shards, len(pieces))
+    weights = np.array([1.0 if size is None else size for size in sizes])
+    middles = (np.cumsum(weights) - weights / 2) / max(weights.sum(), 1.0)
+    owners = np.minimum((middles * n_shards).astype(int), n_shards - 1).tolist()
+    shards: list[list[Any]] = [[] for _ in range(n_shards)]
+    for piece, owner in zip(pieces, owners):
+        shards[owner].append(piece)
+    return [shard for shard in shards if shard]
+
+
 def _scanned(
-    engine: Engine, source: Source, shards: list[list[Any]], held: tuple[bool, bool], n_objects: int | None
+    engine: Engine,
+    pieces: list[Table],
+    shards: list[list[Any]],
+    roles: Roles,
+    options: Options,
+    held: tuple[bool, bool],
 ) -> ClusterData:
-    """Pass once over the data on the cluster, and number the objects."""
-    n_told = n_objects if n_objects is not None else source.n_objects
+    """Pass over the data on the cluster, decide what names and answers mean, and number the objects."""
 
-    def build(attempt: int) -> list[Any]:
-        found = []
-        for pieces, home in zip(shards, engine.homes(len(shards))):
-            placed = _place(engine, pieces, held[0], home)
-            found.append(engine.submit("scan-shard", tasks.scan, placed, n_told, home=home))
-        codings = [engine.submit("objects-of-shard", tasks.coding_of, facts) for facts in found]
-        counts = [engine.submit("count-shard", tasks.without_coding, facts) for facts in found]
-        return [engine.tree("collect-objects", tasks.union, codings), *counts]
+    def each(name: str, function: Any, *arguments: Any) -> list[Any]:
+        def build(attempt: int) -> list[Any]:
+            return [
+                engine.submit(name, function, _place(engine, pieces, held[0], home), *arguments, home=home)
+                for pieces, home in zip(shards, engine.homes(len(shards)))
+            ]
 
-    coding, *facts = engine.run(build)
-    if coding is None:
-        raise ValueError("comparisons: no rows, expected at least one")
-    if not any(sum(one.weights) > 0 for one in facts):
-        raise ValueError("weights: all are 0, expected at least one above 0")
-    widths = {one.width for one in facts if one.width}
-    if len(widths) > 1:
-        raise ValueError("comparisons: some partitions hold triplets and some quadruplets, expected one kind")
-    coding, seen, n_all, labels = _numbered(coding, source, n_told)
-    kept = [(pieces, one) for pieces, one in zip(shards, facts) if sum(one.weights) > 0]
+        return engine.run(build)
+
+    looked = each("scan-shard", tasks.scan, roles, options)
+    scanned = reduce(Scanned.join, (one for one, _ in looked))
+    recipe, known = settle(scanned, pieces[0], roles, options, lambda: ())
+    total, counts, dropped = scanned.counts, [shard for _, shard in looked], scanned.facts.dropped
+    if total is None or not known:
+        again = each("count-shard", tasks.count, recipe)
+        total = reduce(Counts.join, (one for one, _, _ in again))
+        counts, dropped = [shard for _, shard, _ in again], reduce(joined_counts, (left for _, _, left in again))
+    if not total.n_comparisons:
+        raise ValueError(f"{pieces[0].name}: {nothing_left(dropped, 'weight' in roles.at)}")
+    for text in (
+        *recipe.meaning.alarms,
+        *(
+            f"{counted(count, 'row')} dropped: {reason} (first at {place})"
+            for reason, (count, place) in dropped.items()
+        ),
+    ):
+        warnings.warn(f"{pieces[0].name}: {text}", stacklevel=5)
+    seen = seen_objects(recipe.meaning, total.seen, known)
+    kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(
-        engine, [pieces for pieces, _ in kept], [one.rows for _, one in kept], [one.weights for _, one in kept], coding,
-        len(coding), sum(sum(one.rows) for one in facts), widths.pop(), seen, n_all, labels, *held,
+        engine,
+        [pieces for pieces, _ in kept],
+        [[one.n_comparisons for one in shard] for _, shard in kept],
+        [[one.weight for one in shard] for _, shard in kept],
+        replace(recipe, meaning=_compact(recipe.meaning, seen)),
+        len(seen), total.n_comparisons, total.width, seen, recipe.meaning.n_objects, recipe.meaning.labels, *held,
     )  # fmt: skip
 
 
-def _numbered(coding: Coding, source: Source, n_told: int | None) -> tuple[Coding, np.ndarray, int, np.ndarray | None]:
-    """The coding with its objects in order, their places among all objects, the number of all, and their labels."""
-    everyone = np.arange(len(coding))
-    if coding.is_text:
-        if source.labels is None:
-            return coding, everyone, len(coding), coding.texts()
-        place = {label: number for number, label in enumerate(source.labels.tolist())}
-        unknown = [text for text in coding.texts().tolist() if text not in place]
-        if unknown:
+def _compact(meaning: Meaning, seen: np.ndarray) -> Meaning:
+    """Number only the objects that occur in comparisons that count; the others occur in rows left out alone."""
+    numbers = np.zeros(meaning.n_objects, dtype=np.int32)
+    numbers[seen] = np.arange(len(seen), dtype=np.int32)
+    return Meaning(meaning.names, numbers[meaning.numbers], None, len(seen), meaning.answers)
+
+
+# ---- Parquet files -------------------------------------------------------------------------------------------------
+
+
+def _row_groups(path: str, engine: Engine, n_shards: int, most_rows: int) -> list[RowGroups]:
+    """Cut Parquet files (a file, a folder, a pattern, an fsspec URL) into pieces of at most `most_rows` rows.
+
+    Row groups are not cut: one with more rows than that is refused. Where they are small enough, pieces are too, so
+    that `n_shards` shards get about the same number of rows.
+    """
+
+    # The workers look, not the client: it is they who must be able to read the files.
+    def look(files: Sequence[str]) -> Any:
+        return engine.run(lambda _: [engine.submit("look-into-file", look_into, file) for file in files])
+
+    tables = open_row_groups(path, _list_files(path), look)
+    fair = -(-sum(table.n_rows for table in tables) // (_PIECES_PER_SHARD * n_shards))
+    pieces = []
+    for table in tables:
+        if max(table.lengths, default=0) > most_rows:
             raise FileFormatError(
-                f"{source.name}: label {unknown[0]!r} is not one of the {len(place):,} labels that the first file names"
+                f"{table.name}: a row group has {max(table.lengths):,} rows, a thread of this cluster can read "
+                f"{most_rows:,} at a time; write the file with smaller row groups, or use workers with more memory"
             )
-        seen = np.array([place[text] for text in coding.texts().tolist()])
-        order = np.argsort(seen)
-        return Coding(coding.values.take(order)), seen[order], len(place), source.labels
-    if source.numbers_are_names and n_told is None and not np.array_equal(coding.values, everyone):
-        logger.info("%s: the object numbers are not 0 to n - 1: taken as names", source.name)
-        return coding, everyone, len(coding), coding.texts()
-    if coding.values[0] < 0 or coding.values[-1] >= 2**31:
-        span = f"{coding.values[0]} to {coding.values[-1]}"
-        raise ValueError(f"comparisons: object numbers go from {span}, expected 0 to 2**31 - 1")
-    return coding, coding.values, n_told or int(coding.values[-1]) + 1, source.labels
+        pieces += [table.part(run) for run in _runs(table.lengths, min(most_rows, fair))]
+    return pieces
+
+
+def _runs(lengths: Sequence[int], most_rows: int) -> list[tuple[int, ...]]:
+    """Runs of neighbouring row groups with at most `most_rows` rows each (a longer row group stays alone)."""
+    runs: list[list[int]] = []
+    size = 0
+    for number, length in enumerate(lengths):
+        if not length:
+            continue
+        if not runs or size + length > most_rows:
+            runs.append([])
+            size = 0
+        runs[-1].append(number)
+        size += length
+    return [tuple(run) for run in runs]
+
+
+def _list_files(path: str) -> list[str]:
+    """List the files that a path, folder, pattern or fsspec URL stands for, in order."""
+    if "://" not in path:
+        return [os.path.abspath(file) for file in parquet_files(path)]
+    import fsspec  # type: ignore[import-untyped]
+
+    try:
+        filesystem, inside = fsspec.core.url_to_fs(path)
+        found = sorted(filesystem.glob(inside) if "*" in inside else [inside])
+        if len(found) == 1 and filesystem.isdir(found[0]):
+            found = sorted(filesystem.glob(found[0].rstrip("/") + "/*.parquet"))
+    except (OSError, ValueError, ImportError) as error:
+        raise FileFormatError(f"{path}: cannot be listed: {error}") from error
+    if not found:
+        raise FileFormatError(f"{path}: no such file")
+    return [filesystem.unstrip_protocol(file) for file in found]
+
+
+# ---- Dask collections ----------------------------------------------------------------------------------------------
+
+_WEIGHT, _ANSWER = "sample_weight", "y"
+
+
+@dataclass
+class Partition(Table):
+    """One partition of a Dask array or dataframe, with those of `sample_weight` and `y` as further columns.
+
+    Parameters
+    ----------
+    parts : tuple
+        Values, weights and answers (None for what is not there): delayed objects, computed whenever the partition is
+        read, or the data themselves.
+    is_array : bool
+    n_rows : int or None
+        If known.
+    """
+
+    parts: tuple[Any, Any, Any] = (None, None, None)
+    is_array: bool = False
+    n_rows: int | None = None
+
+    def holding(self, values: Any, weights: Any, answers: Any) -> Partition:
+        """The same with its data."""
+        return replace(self, parts=(values, weights, answers))
+
+    def computed(self, client: Any) -> list[Any]:
+        """Futures of the data."""
+        return [part if part is None else client.compute(part) for part in self.parts]
+
+    def head(self, n_rows: int) -> list[list[str]]:
+        return []
+
+    def read(self, positions: Sequence[int]) -> list[Column]:
+        import dask
+
+        values, weights, answers = dask.compute(*self.parts, scheduler="synchronous")
+        if self.is_array:
+            columns: Sequence[Any] = list(np.ascontiguousarray(np.asarray(values).T))
+        else:
+            columns = as_table(values, self.name).columns  # type: ignore[attr-defined]
+        beside = [(_WEIGHT, weights), (_ANSWER, None if answers is None else _words(self.name, answers))]
+        for name, extra in beside:
+            if extra is not None and len(extra) != len(values):
+                raise FileFormatError(
+                    f"{self.name}: {name} has {len(extra):,} rows and X {len(values):,}; expected the same partitions"
+                )
+        columns = [*columns, *(extra for _, extra in beside if extra is not None)]
+        try:
+            return [column_of(columns[position]) for position in positions]
+        except TypeError as error:
+            raise FileFormatError(f"{self.name}: {error}") from error
+
+
+def _words(name: str, answers: Any) -> np.ndarray:
+    values = np.asarray(answers)
+    if (
+        values.ndim != 1
+        or values.dtype.kind not in "bif"
+        or not np.isin(values, (-1, 1) if values.dtype.kind != "b" else (0, 1)).all()
+    ):
+        raise FileFormatError(f"{name}: y must hold +1 and -1, or True and False, one for each row")
+    return np.where(values > 0, "first", "second")
+
+
+def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[list[Any], Roles]:
+    """One piece for each partition of a Dask array (N, 3 or 4) or dataframe, and what its columns are."""
+    is_array = not hasattr(X, "columns")
+    lengths: Any = None
+    if is_array:
+        if getattr(X, "ndim", 0) != 2 or X.shape[1] not in (3, 4):
+            raise ValueError(f"comparisons: got a Dask array of shape {getattr(X, 'shape', '?')}, expected (N, 3 or 4)")
+        X = X.rechunk({1: -1})
+        lengths = None if np.isnan(X.chunks[0]).any() else [int(rows) for rows in X.chunks[0]]
+        names = ["anchor", "near", "far"] if X.shape[1] == 3 else ["i", "j", "l", "k"]
+    else:
+        unnamed = list(X.columns) == list(range(len(X.columns)))
+        names = ["" if unnamed else str(name) for name in X.columns]
+    values = _delayed(X, "X", 0)
+    parts = list(zip(values, _delayed(sample_weight, _WEIGHT, len(values)), _delayed(y, _ANSWER, len(values))))
+    header = any(names)
+    look = Partition("the Dask collection", "Dask", names, header, parts=parts[0])
+    roles = options.roles(look)
+    if sample_weight is not None:
+        if "weight" in roles.at:
+            raise ValueError(
+                f"sample_weight: given, but the dataframe has a column {names[roles.at['weight']]!r} of weights too"
+            )
+        roles.at["weight"] = len(names)
+        names = [*names, _WEIGHT]
+    if y is not None:
+        if roles.layout.kind not in ("triplets", "quadruplets"):
+            raise ValueError(f"y: given, but the dataframe holds {roles.layout.kind} already")
+        roles.layout = Layout("answers", roles.layout.objects, ("answer",))
+        roles.at["answer"] = len(names)
+        names = [*names, _ANSWER]
+    pieces = [
+        Partition(
+            f"partition {number} of the Dask collection", "Dask", names, header, parts=part, is_array=is_array,
+            n_rows=None if lengths is None else lengths[number],
+        )
+        for number, part in enumerate(parts)
+    ]  # fmt: skip
+    return pieces, roles
+
+
+def _delayed(collection: Any, name: str, expected: int) -> Sequence[Any]:
+    """One delayed object for each partition of rows; `expected` Nones for a collection that is not there."""
+    if collection is None:
+        return [None] * expected
+    if not hasattr(collection, "__dask_graph__"):
+        raise ValueError(f"{name}: got {type(collection).__name__}, expected a Dask collection like X")
+    parts = np.ravel(np.asarray(collection.to_delayed(), dtype=object)).tolist()
+    if expected and len(parts) != expected:
+        raise ValueError(f"{name}: has {len(parts)} partitions and X {expected}; expected the same partitions")
+    return parts

@@ -275,13 +275,13 @@ class DaskObjective:
             missing = [number for number, home in enumerate(self._homes) if home not in engine.present]
             self._homes = engine.rehomed(self._homes)
         if missing:
-            coding = self.data.coding
-            if coding is not None:
-                coding = engine.client.scatter(coding, broadcast=True, hash=False)
+            recipe = self.data.recipe
+            if recipe is not None:
+                recipe = engine.client.scatter(recipe, broadcast=True, hash=False)
             for number in missing:
                 home = self._homes[number]
                 self._shards[number] = engine.submit(
-                    "load-shard", tasks.load, self.data.place(number, home), coding, self.loss, self.n_objects,
+                    "load-shard", tasks.load, self.data.place(number, home), recipe, self.loss, self.n_objects,
                     self.n_components, self.data.hold_rows, home=home,
                 )  # fmt: skip
         return self._shards

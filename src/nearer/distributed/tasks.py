@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from nearer.data import Comparisons
-from nearer.distributed.coding import Coding
-from nearer.distributed.pieces import Piece
+from nearer.data.columns import Coding, Table
+from nearer.data.roles import Roles
+from nearer.data.tables import Options, joined_counts
+from nearer.io.blocks import Counts, Recipe, Scanned, scan_block
 from nearer.losses import Loss
 from nearer.objective import LocalObjective, Snapshot
 
-__all__ = ["Facts", "Inner", "Kept", "Part", "Shard"]
+__all__ = ["Inner", "Kept", "Part", "Shard"]
 
 
 @dataclass
@@ -42,14 +45,14 @@ class Kept:
     slopes: Any
 
 
-@dataclass
-class Facts:
-    """What must be known about a shard before the fit: rows and weights of each piece, width, objects."""
+Piece = Comparisons | Table
 
-    rows: list[int]
-    weights: list[float]
-    width: int
-    coding: Coding | None
+
+def _read(piece: Piece, recipe: Recipe | None) -> Comparisons | None:
+    if isinstance(piece, Comparisons):
+        return piece
+    assert recipe is not None
+    return recipe.comparisons(piece)
 
 
 class Shard:
@@ -57,8 +60,9 @@ class Shard:
 
     Parameters
     ----------
-    pieces : sequence of Piece
-    coding : Coding or None
+    pieces : sequence of Comparisons, or of Table
+    recipe : Recipe or None
+        How a table becomes comparisons.
     loss : Loss
     n_objects, n_components : int
     hold : bool
@@ -66,16 +70,16 @@ class Shard:
     """
 
     def __init__(
-        self, pieces: Sequence[Piece], coding: Coding | None, loss: Loss, n_objects: int, n_components: int, hold: bool
+        self, pieces: Sequence[Piece], recipe: Recipe | None, loss: Loss, n_objects: int, n_components: int, hold: bool
     ):
         self.pieces = pieces
-        self.coding = coding
+        self.recipe = recipe
         self.loss = loss
         self.n_objects = n_objects
         self.n_components = n_components
         self._held: LocalObjective | None = None
         if hold:
-            read = [part for piece in pieces if (part := piece.read(coding)) is not None]
+            read = [part for piece in pieces if (part := _read(piece, recipe)) is not None]
             if not read:
                 raise ValueError("a shard has no comparison that counts, though it had when it was looked at first")
             self._held = self._objective(read[0] if len(read) == 1 else Comparisons.concat(read))
@@ -87,7 +91,7 @@ class Shard:
             yield 0, self._held
             return
         for number in range(len(self.pieces)) if order is None else order:
-            comparisons = self.pieces[number].read(self.coding)
+            comparisons = _read(self.pieces[number], self.recipe)
             if comparisons is not None:
                 yield number, self._objective(comparisons)
 
@@ -107,7 +111,7 @@ class Shard:
     def __reduce__(self) -> tuple:
         arguments = self.loss, self.n_objects, self.n_components
         if self._held is None:
-            return Shard, (self.pieces, self.coding, *arguments, False)
+            return Shard, (self.pieces, self.recipe, *arguments, False)
         return _held_shard, (self._held.comparisons, *arguments)
 
 
@@ -118,52 +122,30 @@ def _held_shard(comparisons: Comparisons, loss: Loss, n_objects: int, n_componen
 
 
 def load(
-    pieces: Sequence[Piece], coding: Coding | None, loss: Loss, n_objects: int, n_components: int, hold: bool
+    pieces: Sequence[Piece], recipe: Recipe | None, loss: Loss, n_objects: int, n_components: int, hold: bool
 ) -> Shard:
     """A shard, read now or later."""
-    return Shard(pieces, coding, loss, n_objects, n_components, hold)
+    return Shard(pieces, recipe, loss, n_objects, n_components, hold)
 
 
-def scan(pieces: Sequence[Piece], limit: int | None) -> Facts:
-    """Read every piece once: check it, count it, collect its objects.
-
-    `limit` is the number of objects where objects are numbered from 0 and the user said how many there are.
-    """
-    facts = Facts([], [], 0, None)
-    codings = []
-    for piece in pieces:
-        coding, comparisons = piece.scan()
-        facts.rows.append(0 if comparisons is None else len(comparisons))
-        facts.weights.append(0.0 if comparisons is None else _weight(comparisons))
-        if comparisons is not None:
-            facts.width = comparisons.index.shape[1]
-        if coding is None:
-            continue
-        codings.append(coding)
-        if limit is not None and not coding.is_text and len(coding):
-            worst = coding.values[0] if coding.values[0] < 0 else coding.values[-1]
-            if not 0 <= worst < limit:
-                where = piece.where()  # type: ignore[attr-defined]
-                raise ValueError(f"{where}: object number {worst} is outside 0..{limit - 1}")
-    if codings:
-        facts.coding = Coding.union(codings)
-    return facts
+def scan(pieces: Sequence[Table], roles: Roles, options: Options) -> tuple[Scanned | None, list[Counts]]:
+    """Look at every piece once: what they hold together, and what each gives where that can be told already."""
+    found = [scan_block(piece, roles, options) for piece in pieces]
+    counts = [Counts() if one.counts is None else _without_names(one.counts) for one in found]
+    return reduce(Scanned.join, found), counts
 
 
-def union(codings: Sequence[Coding | None]) -> Coding | None:
-    """All objects of several shards (None for a shard without rows)."""
-    known = [coding for coding in codings if coding is not None]
-    return Coding.union(known) if known else None
+def count(pieces: Sequence[Table], recipe: Recipe) -> tuple[Counts, list[Counts], dict[str, tuple[int, str]]]:
+    """Count what every piece gives: together, each, and the rows left out."""
+    found = [recipe.counts(piece) for piece in pieces]
+    counts = [one for one, _ in found]
+    dropped = reduce(joined_counts, (left for _, left in found))
+    return reduce(Counts.join, counts), [_without_names(one) for one in counts], dropped
 
 
-def coding_of(facts: Facts) -> Coding | None:
-    """The objects of a shard."""
-    return facts.coding
-
-
-def without_coding(facts: Facts) -> Facts:
-    """The facts that are small whatever the number of objects."""
-    return replace(facts, coding=None)
+def _without_names(counts: Counts) -> Counts:
+    """What is small whatever the number of objects."""
+    return replace(counts, seen=Coding(np.empty(0, np.int64)))
 
 
 def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:

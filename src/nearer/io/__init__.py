@@ -1,22 +1,15 @@
-"""Readers and writers of comparison files and embeddings."""
+"""Files: carriers of comparisons in and out, coordinates, whole or not at all."""
 
 from __future__ import annotations
 
-from .atomic import atomic_write
-from .embeddings import read_embedding, write_embedding
-from .errors import FileFormatError
-from .read import ReadResult, read_comparisons
-from .streams import IndexSource, open_index
-from .write import write_comparisons
+from nearer.data.errors import FileFormatError
+from nearer.io.blocks import BlockReader, open_blocks
+from nearer.io.embeddings import read_embedding, write_embedding
+from nearer.io.files import atomic_write
+from nearer.io.read import ReadResult, read_comparisons
+from nearer.io.write import write_comparisons
 
 __all__ = [
-    "FileFormatError",
-    "IndexSource",
-    "ReadResult",
-    "atomic_write",
-    "open_index",
-    "read_comparisons",
-    "read_embedding",
-    "write_comparisons",
-    "write_embedding",
-]
+    "BlockReader", "FileFormatError", "ReadResult", "atomic_write", "open_blocks", "read_comparisons", "read_embedding",
+    "write_comparisons", "write_embedding",
+]  # fmt: skip

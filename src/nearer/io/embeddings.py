@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .atomic import atomic_write
-from .errors import FileFormatError, counted
-from .spreadsheet import text_cells, unguard
+from nearer.data.errors import FileFormatError, counted
+from nearer.io.files import atomic_write
+from nearer.io.text import text_cells, unguard
 
 
 def write_embedding(

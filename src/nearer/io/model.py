@@ -28,10 +28,10 @@ from typing import IO, Any, cast
 import numpy as np
 
 import nearer
+from nearer.data.errors import FileFormatError
 from nearer.estimator_base import BaseOrdinalEmbedding
 from nearer.featuremap import FeatureMap
-from nearer.io.atomic import atomic_write
-from nearer.io.errors import FileFormatError
+from nearer.io.files import atomic_write
 from nearer.io.modelparts import (
     Arrays,
     decode_estimator,

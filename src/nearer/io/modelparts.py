@@ -13,9 +13,9 @@ from sklearn.kernel_ridge import KernelRidge
 from nearer import estimator as _estimators
 from nearer import solvers as _solvers
 from nearer.data import Comparisons
+from nearer.data.errors import FileFormatError
 from nearer.estimator_base import BaseOrdinalEmbedding
 from nearer.featuremap import FeatureMap
-from nearer.io.errors import FileFormatError
 from nearer.losses import Loss, get_loss, loss_names
 from nearer.solvers import History, HistoryRow, Result
 

@@ -1,22 +1,23 @@
-"""`read_comparisons`: any file of comparisons, and what was understood of it."""
+"""`read_comparisons`: any file or table of comparisons, and what was understood of it."""
 
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .build import Built, build
-from .columns import Source
-from .errors import FileFormatError, closest, counted, listed
-from .roles import FORMS, Roles, find_roles
-
-if TYPE_CHECKING:
-    from nearer.data import Comparisons
+from nearer.data import Comparisons
+from nearer.data.columns import Table
+from nearer.data.errors import FileFormatError, closest, counted, listed
+from nearer.data.roles import LAYOUTS
+from nearer.data.tables import Options, TableResult, as_table, read_table
+from nearer.io.text import COMPRESSED
 
 FORMATS = {
     "table": (".csv", ".tsv", ".txt", ".tab", ".dat"),
@@ -25,17 +26,19 @@ FORMATS = {
     "parquet": (".parquet", ".pq"),
     "numpy": (".npy", ".npz"),
     "matlab": (".mat",),
+    "excel": (".xlsx", ".xlsm", ".xls", ".ods"),
 }
 _FORMAT_OF = {ending: name for name, endings in FORMATS.items() for ending in endings}
-_SYNONYMS = {"csv": "table", "tsv": "table", "npy": "numpy", "npz": "numpy", "mat": "matlab", "ndjson": "jsonl"}
-_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
+_SYNONYMS = {
+    "csv": "table", "tsv": "table", "npy": "numpy", "npz": "numpy", "mat": "matlab", "ndjson": "jsonl", "xlsx": "excel",
+}  # fmt: skip
 _MAGIC = ((b"PAR1", "parquet"), (b"\x93NUMPY", "numpy"), (b"PK\x03\x04", "numpy"), (b"MATLAB", "matlab"))
-_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 _COUNTED_AS = {
     "answers": "answer",
     "votes": "voted question",
     "odd-one-out": "odd-one-out answer",
     "most-central": "most-central answer",
+    "rankings": "ranking",
 }
 
 
@@ -48,14 +51,14 @@ class ReadResult:
     comparisons : Comparisons
     understood : str
         One line for the user, e.g. ``music.csv: comma-separated, header anchor/near/far: 9,090 triplets over 400
-        objects; 17 rows dropped: anchor repeated (first at line 812)``.
+        objects; 17 rows dropped: an object cannot be compared with itself (first at line 812)``.
     path : str
     format : str
-        table, json, jsonl, parquet, numpy or matlab.
+        table, json, jsonl, parquet, numpy, matlab, excel, or memory for a table in memory.
     form : str
         The format in words, e.g. ``comma-separated``.
     kind : str
-        What the rows are: triplets, quadruplets, answers, votes, odd-one-out or most-central.
+        What the rows are: triplets, quadruplets, answers, votes, odd-one-out, most-central or rankings.
     columns : dict of str to str
         Role -> column of the file.
     n_rows : int
@@ -64,6 +67,8 @@ class ReadResult:
         Reason -> rows left out.
     notes : tuple of str
         What else to know, e.g. how numbers were taken.
+    alarms : tuple of str
+        What may be wrong with the data, such as names that differ by case alone.
     """
 
     comparisons: Comparisons
@@ -76,17 +81,18 @@ class ReadResult:
     n_rows: int
     dropped: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    alarms: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
         """Return everything but the comparisons themselves, as plain values."""
         names = ("path", "format", "form", "kind", "columns", "n_rows", "dropped", "understood")
-        facts = {name: getattr(self, name) for name in names} | {"notes": list(self.notes)}
+        facts = {name: getattr(self, name) for name in names} | {"notes": list(self.notes), "alarms": list(self.alarms)}
         comparisons = self.comparisons
         return facts | {"n_comparisons": len(comparisons), "n_objects": int(comparisons.n_objects)}
 
 
 def read_comparisons(
-    path: str | os.PathLike[str],
+    source: Any,
     *,
     format: str | None = None,
     columns: Mapping[str, str | int] | Sequence[str] | str | None = None,
@@ -101,21 +107,23 @@ def read_comparisons(
     answers: str | Mapping[Any, str] | None = None,
     on_degenerate: str = "drop",
     on_missing: str = "raise",
+    keep_na: bool = False,
+    fold_names: bool = False,
     encoding: str | None = None,
-    strip: bool | None = None,
     variable: str | None = None,
 ) -> ReadResult:
-    """Read a file of comparisons.
+    """Read a file or a table of comparisons.
 
-    Objects may be text or whole numbers. Numbers that are exactly 0..n-1 are object numbers; other whole numbers are
-    taken as names, in numeric order, and the result says so. Text names are sorted.
+    Objects may be text, sorted by code point, or whole numbers, sorted by size; what they are called is what they are
+    called in every output.
 
     Parameters
     ----------
-    path : path-like
+    source : path-like, or a table in memory
         CSV, TSV or otherwise delimited text, JSON, JSON lines, Parquet (also a folder or a pattern such as
-        ``parts/*.parquet``), NumPy .npy/.npz, MATLAB .mat.
-    format : {"table", "json", "jsonl", "parquet", "numpy", "matlab"}, optional
+        ``parts/*.parquet``), NumPy .npy/.npz, MATLAB .mat, spreadsheets .xlsx/.xls/.ods; "-" for standard input.
+        Or a pandas or polars DataFrame, a pyarrow Table, a dict of columns, a list of dicts.
+    format : {"table", "json", "jsonl", "parquet", "numpy", "matlab", "excel"}, optional
         Found from the name, then from the content, if not given.
     columns : mapping, sequence or str, optional
         Which column is what: ``{"anchor": "head", "near": "winner", "far": "loser"}`` (a name, or a position counted
@@ -125,7 +133,7 @@ def read_comparisons(
         One character, its name ("tab"), or "whitespace".
     header : bool, optional
         Whether the first line holds column names.
-    kind : {"triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central"}, optional
+    kind : {"triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings"}, optional
         What a row is; found from the columns if not given.
     participant, weight : str or int, optional
         Column of who answered and of the weight; found by name if not given, ``""`` for none.
@@ -135,21 +143,24 @@ def read_comparisons(
     n_objects : int, optional
         Says that whole numbers are object numbers 0..n_objects-1.
     index_base : {0, 1}, optional
-        Says that whole numbers are object numbers counted from 0 or 1.
+        Says that whole numbers count the objects from 0 or from 1, so that numbers left out are objects too.
     answers : str or mapping, optional
         What an answer column holds: "object" (the one chosen), "sign" (1 first option, -1 second), "bool" (1 first, 0
-        second), "index0" (0 first, 1 second), "index1" (1 first, 2 second), or a mapping such as ``{"x": "a"}``.
-        Found out if there is only one way to read it.
+        second), "index0" (0 first, 1 second), "index1" (1 first, 2 second), or what each cell says, as a mapping
+        ``{"f": "a", "j": "b", "equal": "skip"}`` or as text, "f=a,j=b,equal=skip". Found out if there is only one way.
     on_degenerate : {"drop", "raise"}
         Leave out and count rows that compare an object with itself, or refuse the file.
     on_missing : {"raise", "drop"}
-        Refuse a file with empty cells in the columns needed, or leave those rows out and count them.
+        Refuse a file with empty cells in the columns needed, or leave those rows out and count them. Rows without any
+        object, and questions without an answer, are left out and counted in any case.
+    keep_na : bool
+        Take NA, NaN, None, null and the like as names; otherwise they are empty cells.
+    fold_names : bool
+        Join names that differ by case, blanks or Unicode form alone; otherwise they are told.
     encoding : str, optional
         Of text; UTF-8 if not given.
-    strip : bool, optional
-        Take off spaces around names. Not given: only in delimited text, and only if names differ by nothing else.
     variable : str, optional
-        The array of a .npz, .mat or .json file that holds the comparisons.
+        The array of a .npz, .mat or .json file, or the sheet of a spreadsheet, that holds the comparisons.
 
     Returns
     -------
@@ -160,62 +171,52 @@ def read_comparisons(
     FileFormatError
         Naming file, line or row (counted from 1; line 1 is the header) and column.
     """
-    _check_options(index_base, on_degenerate, on_missing)
-    name = os.fspath(path)
+    options = Options(
+        columns=columns, kind=kind, participant=participant, weight=weight, labels=labels, n_objects=n_objects,
+        index_base=index_base, answers=answers, on_degenerate=on_degenerate, on_missing=on_missing, keep_na=keep_na,
+        fold_names=fold_names,
+    )  # fmt: skip
+    if not isinstance(source, (str, os.PathLike)):
+        return _result(as_table(source), "memory", options)
+    name = os.fspath(source)
+    how = {"delimiter": delimiter, "header": header, "encoding": encoding, "kind": kind, "variable": variable}
+    if name == "-":
+        return _read_standard_input(format, how, options)
     format = _find_format(name, format)
-    source = _open(name, format, delimiter, header, encoding, kind, variable)
-    names = source.names
-    if not source.header:
-        while len(names) > 3 and not any(cell not in ("", "None") for cell in source.sample(len(names) - 1)):
-            names = names[:-1]
-    roles = find_roles(
-        name,
-        names,
-        source.header,
-        columns=columns,
-        kind=kind,
-        participant=participant,
-        weight=weight,
-        last_is_answer=not source.header and len(names) == 4 and _are_answers(source.sample(3)),
-        where=f"{name}, line {source.header_line}" if source.header_line else name,
-    )
-    built = build(
-        source,
-        roles,
-        labels=None if labels is None else np.array([str(label) for label in labels]),
-        n_objects=n_objects,
-        index_base=index_base,
-        answers=answers,
-        on_degenerate=on_degenerate,
-        on_missing=on_missing,
-        strip=strip,
-    )
-    notes = (*source.notes, *roles.notes, *built.notes)
+    return _result(open_table(name, format, **how), format, options)
+
+
+def _result(table: Table, format: str, options: Options) -> ReadResult:
+    read = read_table(table, options)
+    notes = (*read.notes, *read.alarms)
     return ReadResult(
-        comparisons=built.comparisons,
-        understood=_understood(source, roles, built, notes),
-        path=name,
+        comparisons=Comparisons._make(read.parts),
+        understood=_understood(table, read, notes),
+        path=table.name,
         format=format,
-        form=source.form,
-        kind=roles.form.kind,
-        columns={role: source.names[spot] or f"column {spot + 1}" for role, spot in roles.at.items()},
-        n_rows=built.n_rows,
-        dropped={reason: count for reason, (count, _) in built.dropped.items()},
+        form=table.form,
+        kind=read.roles.layout.kind,
+        columns={role: table.names[spot] or f"column {spot + 1}" for role, spot in read.roles.at.items()},
+        n_rows=read.n_rows,
+        dropped={reason: count for reason, (count, _) in read.dropped.items()},
         notes=notes,
+        alarms=read.alarms,
     )
 
 
-def _check_options(index_base: int | None, on_degenerate: str, on_missing: str) -> None:
-    if index_base not in (None, 0, 1):
-        raise ValueError(f"index_base: got {index_base!r}, expected 0 or 1")
-    for option, value in (("on_degenerate", on_degenerate), ("on_missing", on_missing)):
-        if value not in ("drop", "raise"):
-            raise ValueError(f"{option}: got {value!r}, expected 'drop' or 'raise'")
-
-
-def _are_answers(cells: Sequence[str]) -> bool:
-    found = {cell.casefold() for cell in cells}
-    return found <= {"-1", "1", "+1", "-1.0", "1.0", "true", "false"} and bool(found & {"-1", "-1.0", "false", "true"})
+def _read_standard_input(format: str | None, how: dict[str, Any], options: Options) -> ReadResult:
+    """Read what comes on standard input, kept in a file meanwhile."""
+    with tempfile.NamedTemporaryFile(prefix="nearer-", suffix=".input") as file:
+        while block := sys.stdin.buffer.read(1 << 20):
+            file.write(block)
+        file.flush()
+        try:
+            found = _find_format(file.name, format)
+            result = _result(open_table(file.name, found, **how), found, options)
+        except ValueError as error:
+            raise type(error)(str(error).replace(file.name, "standard input")) from error
+    told = result.understood.replace(Path(file.name).name, "standard input")
+    return replace(result, path="-", understood=told)
 
 
 def _find_format(name: str, format: str | None) -> str:
@@ -244,77 +245,70 @@ def _find_format(name: str, format: str | None) -> str:
         raise FileFormatError(f"{name}: is empty")
     if format is not None:
         return format
-    if path.suffix.lower() in _SPREADSHEETS:
-        raise FileFormatError(f"{name}: is a spreadsheet: save it as CSV (comma-separated, UTF-8) and read that")
     endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in _COMPRESSED:
+    if endings and endings[-1] in COMPRESSED:
         endings.pop()
     if endings and endings[-1] in _FORMAT_OF:
         return _FORMAT_OF[endings[-1]]
     for magic, found in _MAGIC:
         if head.startswith(magic):
-            return found
+            return "excel" if b"[Content_Types].xml" in head else found
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return "json" if start in (b"[", b"{") else "table"
 
 
-def _open(
+def open_table(
     name: str,
     format: str,
-    delimiter: str | None,
-    header: bool | None,
-    encoding: str | None,
-    kind: str | None,
-    variable: str | None,
-) -> Source:
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    kind: str | None = None,
+    variable: str | None = None,
+) -> Table:
+    """Open a file as a table; parameters as in `read_comparisons`."""
+    from nearer.io import formats, text
+
     if format == "table":
-        from .tables import open_table
-
-        return open_table(name, delimiter=delimiter, header=header, encoding=encoding)
+        return text.open_text(name, delimiter=delimiter, header=header, encoding=encoding)
     if format == "json":
-        from .jsonlines import open_json
-
-        return open_json(name, kind=kind, variable=variable, encoding=encoding)
+        return formats.open_json(name, kind=kind, variable=variable, encoding=encoding)
     if format == "jsonl":
-        from .jsonlines import open_jsonl
-
-        return open_jsonl(name)
+        return formats.open_jsonl(name)
     if format == "parquet":
-        from .columnar import open_parquet
-
-        return open_parquet(name)
+        return formats.open_parquet(name)
+    if format == "excel":
+        return formats.open_spreadsheet(name, variable=variable, header=header)
     if format == "numpy":
-        from .columnar import open_numpy
-
-        return open_numpy(name, kind=kind, variable=variable)
-    from .matlab import open_matlab
-
-    return open_matlab(name, kind=kind, variable=variable)
+        return formats.open_numpy(name, kind=kind, variable=variable)
+    return formats.open_matlab(name, kind=kind, variable=variable)
 
 
-def _understood(source: Source, roles: Roles, built: Built, notes: Sequence[str]) -> str:
-    """Say in one line what the file is, what came of it, and what was left out."""
-    used = [roles.at[role] for role in roles.form.roles]
-    parts = [source.form]
-    if source.header:
-        names = [source.names[spot] for spot in used]
-        parts.append(("header " if source.header_line else "columns ") + "/".join(names))
-        plain = {role for form in FORMS for role in form.roles}
-        if roles.form.kind in ("triplets", "quadruplets") and not set(names) <= plain:
-            parts.append(f"taken as {'/'.join(roles.form.roles)}")
+def _understood(table: Table, read: TableResult, notes: Sequence[str]) -> str:
+    """Say in one line what the table is, what came of it, and what was left out."""
+    layout, at, comparisons = read.roles.layout, read.roles.at, Comparisons._make(read.parts)
+    used = [at[role] for role in layout.roles]
+    parts = [table.form]
+    if table.header:
+        names = [table.names[spot] for spot in used]
+        parts.append(("header " if table.header_line else "columns ") + "/".join(names))
+        plain = {role for known in LAYOUTS for role in known.roles}
+        if layout.kind in ("triplets", "quadruplets") and not set(names) <= plain:
+            parts.append(f"taken as {'/'.join(layout.roles)}")
     for role in ("participant", "weight"):
-        if role in roles.at:
-            parts.append(f"{role} {source.names[roles.at[role]] or roles.at[role] + 1}")
-    said = repr(built.comparisons)
-    if roles.form.kind in _COUNTED_AS:
-        said = f"{counted(built.n_rows, _COUNTED_AS[roles.form.kind])}: {said}"
+        if role in at:
+            parts.append(f"{role} {table.names[at[role]] or at[role] + 1}")
+    said = repr(comparisons)
+    if layout.kind in _COUNTED_AS:
+        said = f"{counted(read.n_rows, _COUNTED_AS[layout.kind])}: {said}"
     told = [said]
-    for reason, (count, first) in built.dropped.items():
+    for reason, (count, first) in read.dropped.items():
         where = f"at {first}" if count == 1 else f"first at {first}"
         told.append(f"{counted(count, 'row')} dropped: {reason} ({where})")
-    if source.header:
-        spare = set(range(len(source.names))) - set(roles.at.values()) - set(roles.names_at)
-        unused = [source.names[spot] for spot in sorted(spare) if source.names[spot]]
+    if table.header:
+        spare = set(range(len(table.names))) - set(at.values()) - set(read.roles.names_at)
+        unused = [table.names[spot] for spot in sorted(spare) if table.names[spot]]
         if unused:
             told.append(f"columns not used: {listed(unused, 5)}")
-    return f"{Path(source.path).name}: {', '.join(parts)}: " + "; ".join([*told, *notes])
+    return f"{Path(table.name).name}: {', '.join(parts)}: " + "; ".join([*told, *notes])

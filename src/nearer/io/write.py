@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .atomic import atomic_write
-from .columnar import META_KEY
-from .errors import counted
-from .spreadsheet import text_cells
+from nearer.data.errors import counted
+from nearer.data.values import People
+from nearer.io.files import atomic_write
+from nearer.io.formats import META_KEY
+from nearer.io.text import text_cells
 
 if TYPE_CHECKING:
     from nearer.data import Comparisons
@@ -76,16 +77,13 @@ def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
         arrays["labels"] = comparisons.labels.astype(str)
     if comparisons.weights is not None:
         arrays["weights"] = comparisons.weights
-    if comparisons.participants is not None:
-        arrays["participants"] = _plain_participants(comparisons.participants)
+    if comparisons.people is not None:
+        names = comparisons.people.names
+        arrays["participants"] = (names if names.dtype.kind == "i" else names.astype(str))[comparisons.people.codes]
     return arrays
 
 
-def _plain_participants(participants: np.ndarray) -> np.ndarray:
-    return participants if participants.dtype.kind in "iu" else participants.astype(str)
-
-
-def _blocks(comparisons: Comparisons, labels: np.ndarray | None) -> Iterator[list[list[Any]]]:
+def _blocks(comparisons: Comparisons, labels: np.ndarray | None, people: People | None) -> Iterator[list[list[Any]]]:
     """Yield columns of Python values, a block of rows at a time."""
     for start in range(0, len(comparisons), _BLOCK):
         stop = start + _BLOCK
@@ -94,8 +92,8 @@ def _blocks(comparisons: Comparisons, labels: np.ndarray | None) -> Iterator[lis
             columns.append((column if labels is None else labels[column]).tolist())
         if comparisons.weights is not None:
             columns.append(comparisons.weights[start:stop].tolist())
-        if comparisons.participants is not None:
-            columns.append(comparisons.participants[start:stop].tolist())
+        if people is not None:
+            columns.append(people.names[people.codes[start:stop]].tolist())
         yield columns
 
 
@@ -106,17 +104,15 @@ def _header(comparisons: Comparisons) -> list[str]:
 
 def _write_table(path: Any, comparisons: Comparisons, delimiter: str, force: bool) -> None:
     # Distinct texts are quoted once; the rows are then joined by C code.
-    labels = people = None
+    labels, people = None, comparisons.people
     if comparisons.labels is not None:
         labels = np.array(text_cells(comparisons.labels.tolist(), "label", delimiter), dtype=object)
-    if comparisons.participants is not None and comparisons.participants.dtype.kind not in "iu":
-        names = sorted(set(comparisons.participants.tolist()))
-        people = dict(zip(names, text_cells(names, "participant", delimiter)))
+    if people is not None and people.names.dtype.kind == "O":
+        cells = np.array(text_cells(people.names.tolist(), "participant", delimiter), dtype=object)
+        people = People(people.codes, cells)
     with atomic_write(path, force, mode="w") as file:
         file.write(delimiter.join(_header(comparisons)) + "\n")
-        for columns in _blocks(comparisons, labels):
-            if people is not None:
-                columns[-1] = list(map(people.__getitem__, columns[-1]))
+        for columns in _blocks(comparisons, labels, people):
             texts = [column if isinstance(column[0], str) else list(map(repr, column)) for column in columns]
             file.write("\n".join(map(delimiter.join, zip(*texts))) + "\n")
 
@@ -124,7 +120,7 @@ def _write_table(path: Any, comparisons: Comparisons, delimiter: str, force: boo
 def _write_jsonl(path: Any, comparisons: Comparisons, force: bool) -> None:
     header = _header(comparisons)
     with atomic_write(path, force, mode="w") as file:
-        for columns in _blocks(comparisons, comparisons.labels):
+        for columns in _blocks(comparisons, comparisons.labels, comparisons.people):
             rows = (json.dumps(dict(zip(header, row)), ensure_ascii=False) for row in zip(*columns))
             file.writelines(row + "\n" for row in rows)
 
@@ -140,8 +136,9 @@ def _write_parquet(path: Any, comparisons: Comparisons, force: bool) -> None:
         arrays.append(codes if labels is None else pa.DictionaryArray.from_arrays(codes, labels))
     if comparisons.weights is not None:
         arrays.append(pa.array(comparisons.weights))
-    if comparisons.participants is not None:
-        arrays.append(pa.array(_plain_participants(comparisons.participants).tolist()))
+    if comparisons.people is not None:
+        codes, names = comparisons.people.codes, pa.array(comparisons.people.names.tolist())
+        arrays.append(pa.DictionaryArray.from_arrays(pa.array(codes), names))
     known = {"n_objects": int(comparisons.n_objects)}
     if comparisons.labels is not None:
         known["labels"] = comparisons.labels.tolist()

@@ -17,7 +17,7 @@ from matplotlib.ft2font import FT2Font
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
-from nearer.io.atomic import atomic_write
+from nearer.io.files import atomic_write
 from nearer.report.common import clean_text, natural_key, shorten
 
 __all__ = ["GREY", "columns", "literal", "literal_legend", "new_axes", "save_figure", "style_axes"]

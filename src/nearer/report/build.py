@@ -9,7 +9,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from nearer.io.atomic import atomic_write
+from nearer.io.files import atomic_write
 from nearer.report.data import ReportData
 from nearer.report.payload import embed_json, make_payload
 from nearer.report.sections import make_sections

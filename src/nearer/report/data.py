@@ -85,7 +85,7 @@ class ReportData:
     violations : Violations, optional
         From `worst_violations`.
     check : mapping, optional
-        ``CheckReport.to_dict()``.
+        ``CheckResult.to_dict()``.
     thumbnails : path, optional
         Folder of pictures whose file names without ending are the labels.
     facts : mapping

@@ -1,0 +1,507 @@
+"""Columns of cells, and the only coder: cells that name objects or people become numbers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearer.data.errors import FileFormatError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Coding", "Column", "MemoryTable", "Table", "column_from_arrow", "column_of"]
+
+# Texts that stand for a cell without a value, to the letter: Na may be an object.
+MISSING = (
+    "", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None", "undefined", "NaT",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Parameters
+    ----------
+    numbers : ndarray of int, float or bool, shape (n_rows,), optional
+        NaN for an empty cell; None for a column of text.
+    codes : ndarray of int32, shape (n_rows,), optional
+        For text: the position in `values` of each cell, -1 for an empty one.
+    values : pyarrow string array, optional
+        For text: the distinct texts.
+    """
+
+    numbers: np.ndarray | None = None
+    codes: np.ndarray | None = None
+    values: pa.Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The numbers, or the codes of the texts, shape (n_rows,)."""
+        cells = self.codes if self.numbers is None else self.numbers
+        return np.empty(0, np.int32) if cells is None else cells
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the cells are text."""
+        return self.numbers is None
+
+    def empty(self, words: Sequence[str] = ("",)) -> np.ndarray:
+        """Mark the cells without a value.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Texts that count as empty; blanks around them do not matter.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows,)
+        """
+        if self.is_text:
+            import pyarrow as pa
+            import pyarrow.compute as pc
+
+            spelled = pc.utf8_trim_whitespace(self.values)
+            blank = pc.is_in(spelled, value_set=pa.array(words)).to_numpy(zero_copy_only=False).astype(bool)
+            if not blank.any():
+                return self.cells < 0
+            return np.append(blank, True)[self.cells]
+        if self.cells.dtype.kind == "f":
+            return np.isnan(self.cells)
+        return np.zeros(len(self), bool)
+
+    def take(self, rows: np.ndarray) -> Column:
+        """Select cells by a mask or by positions."""
+        if self.codes is not None:
+            return Column(codes=self.codes[rows], values=self.values)
+        return Column(numbers=self.cells[rows])
+
+    def cell(self, row: int) -> Any:
+        """Give one cell as a Python value, None if it is empty."""
+        if self.codes is not None and self.values is not None:
+            code = int(self.codes[row])
+            return None if code < 0 else self.values[code].as_py()
+        value = self.cells[row].item()
+        return None if value != value else int(value) if isinstance(value, float) and value.is_integer() else value
+
+    def texts(self) -> list[str]:
+        """List the distinct texts of a column of text."""
+        return [] if self.values is None else self.values.to_pylist()
+
+    def spelled(self) -> Column:
+        """Turn numbers into text: whole numbers without a decimal point, true and false as words."""
+        if self.is_text:
+            return self
+        numbers, codes = np.unique(self.cells[~self.empty()], return_inverse=True)
+        import pyarrow as pa
+
+        filled = np.full(len(self), -1, np.int32)
+        filled[~self.empty()] = codes
+        return Column(codes=filled, values=pa.array([_spell(number) for number in numbers.tolist()], pa.string()))
+
+    def trimmed(self) -> Column:
+        """Take the blanks off around the texts."""
+        import pyarrow.compute as pc
+
+        return self if not self.is_text else Column(codes=self.codes, values=pc.utf8_trim_whitespace(self.values))
+
+    def as_numbers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Read the column as numbers.
+
+        Returns
+        -------
+        numbers : ndarray of float64, shape (n_rows,)
+            NaN where a cell is empty or not a number.
+        bad : ndarray of bool, shape (n_rows,)
+            Cells that are neither empty nor a number.
+        """
+        if self.numbers is not None:
+            return self.numbers.astype(np.float64), np.zeros(len(self), bool)
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        stripped = pc.utf8_trim_whitespace(self.values)
+        blank = pc.is_in(stripped, value_set=pa.array(MISSING))
+        is_number = pc.match_substring_regex(stripped, r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$")
+        digits = pc.replace_substring_regex(stripped, r"^\+", "")  # Arrow's cast takes no leading plus sign
+        parsed = pc.cast(pc.if_else(is_number, digits, None), pa.float64())
+        values = np.append(parsed.to_numpy(zero_copy_only=False).astype(np.float64), np.nan)
+        wrong = np.append(~(_mask(is_number) | _mask(blank)), False)
+        return values[self.cells], wrong[self.cells]
+
+
+def _mask(array: Any) -> np.ndarray:
+    return array.to_numpy(zero_copy_only=False).astype(bool)
+
+
+def _spell(number: Any) -> str:
+    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(number).lower()
+
+
+def column_from_arrow(data: Any) -> Column:
+    """Make a column of a pyarrow Array or ChunkedArray; TypeError for a type that holds no cells."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    chunked = data if isinstance(data, pa.ChunkedArray) else pa.chunked_array([data])
+    kind = chunked.type
+    if types.is_dictionary(kind) and not _is_text(kind.value_type):
+        chunked, kind = chunked.cast(kind.value_type), kind.value_type
+    if types.is_dictionary(kind) or _is_text(kind) or types.is_null(kind):
+        return _text_column(chunked)
+    if types.is_boolean(kind):
+        if chunked.null_count:
+            return Column(numbers=chunked.cast(pa.int8()).cast(pa.float64()).to_numpy())
+        return Column(numbers=chunked.to_numpy())
+    if types.is_integer(kind):
+        if chunked.null_count:
+            return Column(numbers=chunked.cast(pa.float64()).to_numpy())
+        return _whole_column(chunked.to_numpy())
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return Column(numbers=chunked.cast(pa.float64()).to_numpy())
+    raise TypeError(f"a column of type {kind} holds neither text nor numbers")
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
+
+
+def _whole_column(array: np.ndarray) -> Column:
+    """Keep int32 and int64 as they are; narrower types overflow in arithmetic, wider ones do not fit."""
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise TypeError(f"the integer {array.max()} is beyond the signed 64-bit range")
+    return Column(numbers=array if array.dtype in (np.int32, np.int64) else array.astype(np.int64))
+
+
+def _text_column(chunked: Any) -> Column:
+    """Encode chunks of text; equal texts get equal codes across chunks."""
+    import pyarrow as pa
+
+    wanted = pa.dictionary(pa.int32(), pa.string())
+    if not pa.types.is_dictionary(chunked.type):
+        chunked = chunked.cast(pa.string()).dictionary_encode()
+    elif chunked.type != wanted:
+        chunked = chunked.cast(wanted)
+    if chunked.num_chunks == 0:
+        return Column(codes=np.empty(0, np.int32), values=pa.array([], pa.string()))
+    chunked = chunked.unify_dictionaries()
+    codes = np.empty(len(chunked), np.int32)
+    start = 0
+    for chunk in chunked.chunks:
+        indices = chunk.indices
+        codes[start : start + len(chunk)] = (indices.fill_null(-1) if indices.null_count else indices).to_numpy()
+        start += len(chunk)
+    return Column(codes=codes, values=chunked.chunk(0).dictionary)
+
+
+def column_of(cells: Any) -> Column:
+    """Make a column of anything one-dimensional: an array, a pandas or polars column, a list (None is empty).
+
+    Cells of several kinds (text and numbers) become text.
+
+    Raises
+    ------
+    TypeError
+        The cells are neither text nor numbers.
+    """
+    import pyarrow as pa
+
+    if isinstance(cells, (pa.Array, pa.ChunkedArray)):
+        return column_from_arrow(cells)
+    if isinstance(cells, np.ma.MaskedArray):
+        cells = cells.filled(np.nan) if cells.dtype.kind == "f" else cells.tolist()
+    if isinstance(cells, np.ndarray):
+        if cells.dtype.kind in "iu":
+            return _whole_column(cells)
+        if cells.dtype.kind in "bf":
+            return Column(numbers=cells if cells.dtype.kind == "b" else cells.astype(np.float64, copy=False))
+        if cells.dtype.kind not in "UTO":
+            raise TypeError(f"a column of dtype {cells.dtype} holds neither text nor numbers")
+        cells = cells.tolist()
+    elif hasattr(cells, "to_arrow"):  # polars
+        return column_from_arrow(cells.to_arrow())
+    try:
+        array = pa.array(cells, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        cells = list(cells)
+        for row, cell in enumerate(cells):
+            if not (cell is None or isinstance(cell, (str, int, float, np.integer, np.floating, np.bool_))):
+                kind = type(cell).__name__
+                raise TypeError(f"row {row + 1} is {cell!r} ({kind}), expected text or a number") from None
+        texts = [
+            None if cell is None or cell != cell else cell if isinstance(cell, str) else _spell(cell) for cell in cells
+        ]
+        array = pa.array(texts, pa.string())
+    return column_from_arrow(array)
+
+
+class Coding:
+    """The distinct names that occur, in order: whole numbers by size, texts by code point.
+
+    Parameters
+    ----------
+    values : ndarray of int64, shape (n,), sorted, or pyarrow string array of n distinct texts, sorted
+    """
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the names are texts rather than whole numbers."""
+        return not isinstance(self.values, np.ndarray)
+
+    def names(self) -> np.ndarray:
+        """The names as text, shape (n,)."""
+        return np.array(self.values.to_pylist() if self.is_text else self.values.tolist(), dtype=str)
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Coding:
+        """Collect the names that occur in some columns without empty cells.
+
+        Raises
+        ------
+        ValueError
+            A number is not whole.
+        """
+        if any(column.is_text for column in columns):
+            import pyarrow as pa
+
+            return cls(_sorted_texts([_used(column.spelled()) for column in columns], pa))
+        numbers = [whole_numbers(column) for column in columns]
+        if not sum(map(len, numbers)):
+            return cls(np.empty(0, np.int64))
+        lowest = min(int(column.min()) for column in numbers if len(column))
+        size = max(int(column.max()) for column in numbers if len(column)) - lowest + 1
+        if size > 16 * sum(map(len, numbers)) + 1024:
+            return cls(np.unique(np.concatenate([np.unique(column) for column in numbers])).astype(np.int64))
+        seen = np.zeros(size, dtype=bool)
+        for column in numbers:
+            seen[column - lowest if lowest else column] = True
+        return cls(np.flatnonzero(seen) + lowest)
+
+    @classmethod
+    def union(cls, codings: Iterable[Coding]) -> Coding:
+        """Collect the names of several codings; numbers are spelled out where others are texts."""
+        codings = [coding for coding in codings if len(coding)] or [cls(np.empty(0, np.int64))]
+        if not any(coding.is_text for coding in codings):
+            if len(codings) == 1:
+                return codings[0]
+            return cls.of([Column(numbers=coding.values) for coding in codings])
+        import pyarrow as pa
+
+        texts = [
+            coding.values if coding.is_text else pa.array(list(map(str, coding.values.tolist()))) for coding in codings
+        ]
+        return codings[0] if len(codings) == 1 else cls(_sorted_texts(texts, pa))
+
+    def encode(self, column: Column, numbers: np.ndarray | None = None) -> np.ndarray:
+        """Number the cells of a column.
+
+        Parameters
+        ----------
+        column : Column
+            Without empty cells.
+        numbers : ndarray of int32, shape (n,), optional
+            What to write for each name; default: its position.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_rows,)
+            -1 for a cell that is not among the names.
+        """
+        if self.is_text:
+            import pyarrow.compute as pc
+
+            column = column.spelled()
+            places = pc.index_in(column.values, value_set=self.values).fill_null(-1).to_numpy().astype(np.int32)
+            if numbers is not None:
+                places = np.append(numbers, np.int32(-1))[places]
+            return places[column.cells]
+        if column.is_text:
+            places = np.array([self._place(text) for text in column.texts()], dtype=np.int32)
+            found = places[column.cells]
+        else:
+            found = self._places(whole_numbers(column))
+        return found if numbers is None else np.append(numbers, np.int32(-1))[found]
+
+    def _place(self, text: str) -> int:
+        number = int(text) if is_whole(text) else -1
+        place = int(np.searchsorted(self.values, number))
+        return place if place < len(self) and self.values[place] == number and is_whole(text) else -1
+
+    def _places(self, numbers: np.ndarray) -> np.ndarray:
+        if not len(numbers) or not len(self):
+            return np.full(len(numbers), -1, np.int32)
+        low, high = int(self.values[0]), int(self.values[-1])
+        inside = low <= int(numbers.min()) and int(numbers.max()) <= high
+        if inside and self._table is not None:
+            if high - low + 1 == len(self):
+                return (numbers - low if low else numbers).astype(np.int32, copy=False)
+            return self._table[numbers - low]
+        found = np.minimum(np.searchsorted(self.values, numbers), len(self) - 1)
+        return np.where(self.values[found] == numbers, found, -1).astype(np.int32)
+
+    @cached_property
+    def _table(self) -> np.ndarray | None:
+        """Number, counted from the lowest, to place, where the numbers are dense enough for a table."""
+        low = int(self.values[0])
+        size = int(self.values[-1]) - low + 1
+        if size > 16 * len(self) + 1024:
+            return None
+        table = np.full(size, -1, dtype=np.int32)
+        table[self.values - low] = np.arange(len(self), dtype=np.int32)
+        return table
+
+    def __reduce__(self) -> tuple:
+        return Coding, (self.values,)
+
+
+def is_whole(text: str) -> bool:
+    """Tell whether a text is a whole number in plain form: digits, no leading zero, at most 18 of them."""
+    return text.isascii() and text.isdigit() and len(text) < 19 and (text == "0" or text[0] != "0")
+
+
+def whole_numbers(column: Column) -> np.ndarray:
+    """Read a column of numbers as integers; ValueError names the first that is not whole."""
+    numbers = column.cells
+    if numbers.dtype.kind == "b":
+        raise ValueError("holds true and false, expected names or whole numbers")
+    if numbers.dtype.kind != "f":
+        return numbers
+    bad = ~((np.mod(numbers, 1) == 0) & (np.abs(numbers) < 2**53))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"row {row + 1} is {numbers[row]}, expected a name or a whole number")
+    return numbers.astype(np.int64)
+
+
+def _used(column: Column) -> Any:
+    """Texts that occur in a column, which may be fewer than its dictionary holds."""
+    import pyarrow as pa
+
+    used = np.zeros(len(column.texts()) + 1 if column.values is None else len(column.values) + 1, dtype=bool)
+    used[column.cells] = True
+    return column.values.filter(pa.array(used[:-1])) if column.values is not None else pa.array([], pa.string())
+
+
+def _sorted_texts(parts: list[Any], pa: Any) -> Any:
+    import pyarrow.compute as pc
+
+    distinct = pc.unique(pa.chunked_array(parts, pa.string()))
+    return distinct.take(pc.sort_indices(distinct))
+
+
+@dataclass
+class Table(ABC):
+    """Named columns, from whatever carries them.
+
+    Parameters
+    ----------
+    name : str
+        As shown in messages: the path of a file, or "table".
+    form : str
+        What carries it, in words, such as "comma-separated".
+    names : list of str
+        One for each column; "" for a column without a name.
+    header : bool
+        Whether the columns have names.
+    header_line : int, optional
+        The line of a text file, counted from 1, that holds the names.
+    labels : ndarray of str, shape (n_objects,), optional
+        All objects, as stored by a file that this package wrote.
+    n_objects : int, optional
+        Likewise, where objects are numbers.
+    notes : list of str
+        What the user should know.
+    hint : str
+        What else may be wrong if the columns are not understood.
+    """
+
+    name: str
+    form: str
+    names: list[str]
+    header: bool
+    header_line: int | None = None
+    labels: np.ndarray | None = None
+    n_objects: int | None = None
+    notes: list[str] = field(default_factory=list)
+    hint: str = ""
+
+    @abstractmethod
+    def read(self, positions: Sequence[int]) -> list[Column]:
+        """Read the columns at some positions, each of n_rows cells."""
+
+    def head(self, n_rows: int) -> list[list[str]]:
+        """Show the first rows as text."""
+        columns = self.read(range(len(self.names)))
+        shown = range(min(n_rows, len(columns[0])))
+        return [["" if (cell := column.cell(row)) is None else str(cell) for column in columns] for row in shown]
+
+    def place(self, row: int) -> str:
+        """Say where a row of data, counted from 0, is in the user's terms."""
+        return f"row {row + 1}"
+
+    def title(self, position: int) -> str:
+        """Name a column for a message."""
+        name = self.names[position]
+        return f"column {name!r}" if name and self.header else f"column {position + 1}"
+
+
+@dataclass
+class MemoryTable(Table):
+    """Columns in memory, each anything that `column_of` takes.
+
+    Parameters
+    ----------
+    columns : sequence
+    row_word : str
+        What a row is called in messages.
+    first_row : int
+        Rows before the first, where this is a block of something larger.
+    """
+
+    columns: Sequence[Any] = ()
+    row_word: str = "row"
+    first_row: int = 0
+
+    def read(self, positions: Sequence[int]) -> list[Column]:
+        found = []
+        for position in positions:
+            try:
+                found.append(column_of(self.columns[position]))
+            except TypeError as error:
+                raise FileFormatError(f"{self.name}: {self.title(position)}: {error}") from error
+        lengths = {len(column) for column in found}
+        if len(lengths) > 1:
+            sizes = ", ".join(f"{self.title(spot)} {len(column):,}" for spot, column in zip(positions, found))
+            raise FileFormatError(f"{self.name}: the columns differ in length: {sizes}")
+        return found
+
+    def head(self, n_rows: int) -> list[list[str]]:
+        shown = []
+        for column in self.columns:
+            try:
+                cells = column_of(column[:n_rows])
+                shown.append(["" if (cell := cells.cell(row)) is None else str(cell) for row in range(len(cells))])
+            except TypeError:
+                shown.append(["?"] * n_rows)
+        return [list(row) for row in zip(*shown)]
+
+    def place(self, row: int) -> str:
+        return f"{self.row_word} {self.first_row + row + 1}"

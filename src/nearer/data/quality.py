@@ -1,0 +1,395 @@
+"""What is good and what is doubtful about comparisons: the check and its result."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from nearer.data import rules
+from nearer.data.rules import CHUNK
+from nearer.data.values import People, check_integer
+
+__all__ = ["CheckResult", "Contradiction", "ParticipantCheck", "check", "components", "noise_ceiling"]
+
+_SHOWN = 8  # examples listed in the text; the fields hold all
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A question answered both ways: the row as most answered it, with the answers for and against."""
+
+    row: tuple[str | int, ...]
+    votes_for: float
+    votes_against: float
+
+
+@dataclass(frozen=True)
+class ParticipantCheck:
+    """How often a participant agrees with the majority of the others on the questions they share."""
+
+    participant: str | int
+    n_answers: int
+    n_shared: int
+    agreement: float | None
+    expected: float | None
+    p_value: float | None
+    suspicious: bool
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What `Comparisons.check` found. Objects are named by label, or by index where there are no labels.
+
+    Attributes
+    ----------
+    kind, n_comparisons, n_objects
+        What was checked.
+    dropped : dict
+        Reason -> rows left out by the constructor.
+    n_degenerate : int
+        Degenerate rows among them.
+    n_answers : float
+        Answers in all: the sum of the weights if these are whole numbers (votes), else the number of rows.
+    weights_are_votes : bool
+        Whether a weight of w was counted as w answers.
+    n_questions, n_repeated_questions, n_repeated_answers
+        Distinct questions, those answered more than once, and the answers to these.
+    contradictions : list of Contradiction
+        Questions answered both ways, the most evenly divided with the most answers first.
+    noise_ceiling : float or None
+        Fraction of the answers to repeated questions that agree with the majority answer to their question: no map
+        satisfies more of them. As a forecast for new answers it is too high, since the majority is found from the
+        same answers. None without repeats.
+    noise_ceiling_low : float or None
+        The same with each answer held against the majority of the other answers (a tie counts one half): too low as a
+        forecast, since that majority has one answer less. The best accuracy possible on new answers to these
+        questions lies, on average, between the two.
+    unseen : list
+        Objects in no comparison.
+    components : list of int
+        Sizes of the connected components of the graph that links objects compared with each other, largest first.
+    islands : list of lists
+        The objects of every component but the largest.
+    n_components : int or None
+        The dimension asked for.
+    too_few : dict or None
+        Object -> number of distinct questions, where this is less than `n_components` + 1: fewer inequalities cannot
+        enclose a point from all sides in that dimension. None if no dimension was asked for.
+    participants : list of ParticipantCheck or None
+        The most doubtful first; None if the participants are not known.
+    """
+
+    kind: str
+    n_comparisons: int
+    n_objects: int
+    dropped: dict[str, int]
+    n_degenerate: int
+    n_answers: float
+    weights_are_votes: bool
+    n_questions: int
+    n_repeated_questions: int
+    n_repeated_answers: float
+    contradictions: list[Contradiction]
+    noise_ceiling: float | None
+    noise_ceiling_low: float | None
+    unseen: list[str | int]
+    components: list[int]
+    islands: list[list[str | int]]
+    n_components: int | None
+    too_few: dict[str | int, int] | None
+    participants: list[ParticipantCheck] | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found."""
+        return not self.problems
+
+    @property
+    def problems(self) -> list[str]:
+        """What was found, one short sentence each."""
+        found = []
+        if self.n_degenerate:
+            found.append(f"{_count(self.n_degenerate, 'degenerate row was', 'degenerate rows were')} dropped.")
+        if self.contradictions:
+            many = _count(len(self.contradictions), "question is", "questions are")
+            examples = [f"{_row(c.row)} {c.votes_for:g} to {c.votes_against:g}" for c in self.contradictions]
+            found.append(f"{many} answered both ways: {_some(examples, '; ')}.")
+        if self.unseen:
+            many = _count(len(self.unseen), "object occurs", "objects occur")
+            found.append(f"{many} in no comparison: {_some(self.unseen)}.")
+        if self.islands:
+            apart = [f"{{{_some(island)}}}" for island in self.islands]
+            found.append(
+                f"The objects fall into {len(self.components):,} groups never compared with each other, so their "
+                f"relative places are arbitrary; apart from the largest: {_some(apart)}."
+            )
+        if self.too_few and self.n_components is not None:
+            many = _count(len(self.too_few), "object occurs", "objects occur")
+            examples = [f"{name} ({count})" for name, count in self.too_few.items()]
+            need = self.n_components + 1
+            found.append(f"{many} in fewer than {need} questions, too few for {self._dimensions}: {_some(examples)}.")
+        doubtful = [person for person in self.participants or [] if person.suspicious]
+        if doubtful:
+            many = _count(len(doubtful), "participant disagrees", "participants disagree")
+            examples = [f"{p.participant} (agrees {_percent(p.agreement)}, {p.n_shared:,} answers)" for p in doubtful]
+            found.append(f"{many} with the rest: {_some(examples)}.")
+        return found
+
+    @property
+    def _dimensions(self) -> str:
+        return _count(self.n_components or 0, "dimension", "dimensions")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain dicts, lists, numbers and text, ready for JSON."""
+        values = asdict(self)
+        for contradiction in values["contradictions"]:
+            contradiction["row"] = list(contradiction["row"])
+        if self.too_few is not None:
+            values["too_few"] = [{"object": name, "n_questions": count} for name, count in self.too_few.items()]
+        return {**values, "ok": self.ok, "problems": self.problems}
+
+    def __str__(self) -> str:
+        lines = [f"{self.n_comparisons:,} {self.kind} over {self.n_objects:,} objects"]
+        lines += [f"  left out: {count:,} ({reason})" for reason, count in self.dropped.items()]
+        if self.weights_are_votes:
+            lines.append(f"  answers: {self.n_answers:,.0f} (the sum of the weights)")
+        lines.append(
+            f"  questions: {self.n_questions:,}, of which {self.n_repeated_questions:,} answered more than once, "
+            f"{len(self.contradictions):,} both ways"
+        )
+        if self.noise_ceiling is None:
+            lines.append("  noise ceiling: unknown, no question was answered more than once")
+        else:
+            lines.append(
+                f"  noise ceiling: at most {_percent(self.noise_ceiling)} of the answers to the repeated questions can "
+                f"be satisfied; for new answers the best accuracy is on average between "
+                f"{_percent(self.noise_ceiling_low)} and {_percent(self.noise_ceiling)} "
+                f"({self.n_repeated_answers:,.0f} answers)"
+            )
+        seen = self.n_objects - len(self.unseen)
+        groups = _count(len(self.components), "connected group", "connected groups")
+        lines.append(f"  objects: {seen:,} compared, {len(self.unseen):,} not; {groups}")
+        if self.too_few is not None:
+            lines.append(
+                f"  too few questions for {self._dimensions}: {_count(len(self.too_few), 'object', 'objects')}"
+            )
+        if self.participants is not None:
+            lines.append(f"  participants: {len(self.participants):,}")
+        problems = self.problems
+        lines.append(f"{_count(len(problems), 'problem', 'problems')} found" if problems else "no problem found")
+        lines += [f"  - {problem}" for problem in problems]
+        return "\n".join(lines)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _some(items: list, separator: str = ", ") -> str:
+    """The first few, and how many more."""
+    shown = separator.join(str(item) for item in items[:_SHOWN])
+    return shown if len(items) <= _SHOWN else f"{shown}{separator}and {len(items) - _SHOWN:,} more"
+
+
+def _row(row: tuple) -> str:
+    return f"({', '.join(map(str, row))})"
+
+
+def _percent(fraction: float | None) -> str:
+    return "unknown" if fraction is None else f"{100 * fraction:.1f} %"
+
+
+# ---- the check itself ------------------------------------------------------------------------------------------------
+
+# A participant is judged on at least this many shared answers, and doubted where so low an agreement has less than
+# this probability, shared out over all participants judged.
+MIN_SHARED = 10
+SIGNIFICANCE = 0.01
+
+
+def check(comparisons: Any, n_components: int | None = None) -> CheckResult:
+    """Look for faults in comparisons.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    n_components : int, optional
+        The dimension asked for.
+
+    Returns
+    -------
+    CheckResult
+    """
+    if n_components is not None:
+        n_components = check_integer(n_components, "n_components", 1)
+    index, n_objects = comparisons.index, comparisons.n_objects
+    columns, answer = rules.same_question(index)
+    first, member = rules.group(columns, n_objects)
+    votes, are_votes = _votes(comparisons.weights, len(index))
+    counts = np.stack([np.bincount(member, weights=votes * side, minlength=len(first)) for side in (~answer, answer)])
+    total = counts.sum(axis=0)
+    repeated = total > 1
+    ceiling, low = noise_ceiling(counts[:, repeated])
+    asked = [column[first] for column in columns]
+    names = np.arange(n_objects) if comparisons.labels is None else comparisons.labels
+    seen = comparisons.seen
+    groups = components(index, n_objects, seen)
+    return CheckResult(
+        kind=comparisons.kind,
+        n_comparisons=len(index),
+        n_objects=n_objects,
+        dropped=comparisons.dropped,
+        n_degenerate=comparisons.dropped.get("degenerate", 0),
+        n_answers=float(total.sum()),
+        weights_are_votes=are_votes,
+        n_questions=int(np.count_nonzero(total)),
+        n_repeated_questions=int(np.count_nonzero(repeated)),
+        n_repeated_answers=float(total[repeated].sum()),
+        contradictions=_contradictions(asked, counts, names),
+        noise_ceiling=ceiling,
+        noise_ceiling_low=low,
+        unseen=names[~seen].tolist(),
+        components=[len(group) for group in groups],
+        islands=[names[group].tolist() for group in groups[1:]],
+        n_components=n_components,
+        too_few=None if n_components is None else _too_few(asked, total > 0, seen, names, n_components),
+        participants=_participants(comparisons.people, member, answer, votes, counts),
+    )
+
+
+def _votes(weights: np.ndarray | None, n_rows: int) -> tuple[np.ndarray, bool]:
+    """Answers that each row stands for, and whether they come from the weights (whole numbers are votes)."""
+    if weights is None or not (weights == np.floor(weights)).all():
+        return np.ones(n_rows), False
+    return weights, True
+
+
+def noise_ceiling(counts: np.ndarray) -> tuple[float | None, float | None]:
+    """Upper and lower estimate of the best accuracy possible on repeated rules.
+
+    Upper: agreement with the majority of all answers to the same question. Lower: agreement of each answer with the
+    majority of the others, a tie counting one half. If answers to a question are independent draws with probability
+    p, the best accuracy max(p, 1 - p) is at most the mean of the first and at least the mean of the second.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (2, n_questions)
+        Answers each way, two or more in all for each question.
+
+    Returns
+    -------
+    (float, float), or (None, None) without questions
+    """
+    if not counts.size:
+        return None, None
+    more, less = counts.max(axis=0), counts.min(axis=0)
+    total = counts.sum()
+    upper = more.sum() / total
+    # An answer of the minority always meets a majority against it; so does every answer to an evenly divided question.
+    agreeing = np.where(more - 1 > less, more, np.where(more - 1 == less, more / 2, 0.0))
+    return float(upper), float(agreeing.sum() / total)
+
+
+def _contradictions(asked: list[np.ndarray], counts: np.ndarray, names: np.ndarray) -> list[Contradiction]:
+    """Questions answered both ways, the most evenly divided with the most answers first."""
+    both = np.flatnonzero((counts > 0).all(axis=0))
+    less = counts[:, both].min(axis=0)
+    both = both[np.lexsort((both, counts[:, both].max(axis=0), -less))]
+    rows = np.stack([column[both] for column in asked], axis=1)
+    rows = rules.exchanged(rows, np.flatnonzero(counts[1, both] > counts[0, both]))
+    high, low = counts[:, both].max(axis=0).tolist(), counts[:, both].min(axis=0).tolist()
+    return [Contradiction(tuple(row), up, down) for row, up, down in zip(names[rows].tolist(), high, low)]
+
+
+def components(index: np.ndarray, n_objects: int, seen: np.ndarray) -> list[np.ndarray]:
+    """Connected components of the graph that links the objects of each comparison.
+
+    Parameters
+    ----------
+    index : ndarray of int32, shape (N, 3) or (N, 4)
+    n_objects : int
+    seen : ndarray of bool, shape (n_objects,)
+        Objects that occur; the others are left out.
+
+    Returns
+    -------
+    list of ndarrays of int
+        The objects of each component, the largest component first.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    label, n_labels = np.arange(n_objects), n_objects
+    for start in range(0, len(index), CHUNK):  # each chunk joins components found so far: memory stays small
+        block = label[index[start : start + CHUNK]]
+        ends = np.concatenate([block[:, column] for column in range(1, block.shape[1])])
+        starts = np.tile(block[:, 0], block.shape[1] - 1)
+        apart = starts != ends
+        if apart.any():
+            links = coo_matrix((np.ones(int(apart.sum()), bool), (starts[apart], ends[apart])), (n_labels, n_labels))
+            n_labels, joined = connected_components(links, directed=False)
+            label = joined[label]
+    members = np.flatnonzero(seen)
+    members = members[np.argsort(label[members], kind="stable")]
+    breaks = np.flatnonzero(np.diff(label[members])) + 1
+    return sorted(np.split(members, breaks), key=lambda group: (-len(group), group[0]))
+
+
+def _too_few(
+    asked: list[np.ndarray], answered: np.ndarray, seen: np.ndarray, names: np.ndarray, n_components: int
+) -> dict[str | int, int]:
+    """Objects in fewer than `n_components` + 1 distinct questions, with the number of rules."""
+    count = np.zeros(len(seen), dtype=np.int64)
+    for place, column in enumerate(asked):
+        new = answered.copy()  # an object that occurs twice in a question counts once
+        for earlier in asked[:place]:
+            new &= column != earlier
+        count += np.bincount(column[new], minlength=len(seen))
+    few = np.flatnonzero(seen & (count < n_components + 1))
+    few = few[np.argsort(count[few], kind="stable")]
+    return dict(zip(names[few].tolist(), count[few].tolist()))
+
+
+def _participants(
+    everyone: People | None, member: np.ndarray, answer: np.ndarray, votes: np.ndarray, counts: np.ndarray
+) -> list[ParticipantCheck] | None:
+    """Agreement of each participant with the majority of the others, the most doubtful first.
+
+    An answer counts where the others have a majority on its question. The expected agreement is that of all other
+    participants together (with one agreeing and one disagreeing answer added, so that it is never 0 or 1); the p-value
+    is the binomial probability of so few agreeing answers.
+    """
+    if everyone is None:
+        return None
+    from scipy.stats import binom
+
+    people, person = everyone.names, everyone.codes
+    # The participant's own answers to the question do not count among the others'.
+    _, cell = rules.group([member, person], max(int(member.max()), len(people)) + 1)
+    own = np.stack([np.bincount(cell, weights=votes * side) for side in (~answer, answer)])
+    others = counts[:, member] - own[:, cell]
+    same, opposite = np.where(answer, others[::-1], others)
+    n_answers = np.bincount(person, weights=votes)
+    n_shared = np.bincount(person, weights=votes * (same != opposite))
+    n_agree = np.bincount(person, weights=votes * (same > opposite))
+    expected = (n_agree.sum() - n_agree + 1) / (n_shared.sum() - n_shared + 2)
+    p_value = binom.cdf(n_agree, n_shared, expected)
+    judged = n_shared >= MIN_SHARED
+    suspicious = judged & (p_value < SIGNIFICANCE / max(int(judged.sum()), 1))
+    with np.errstate(invalid="ignore"):
+        agreement = n_agree / n_shared
+    order = np.lexsort((np.where(judged, p_value, 2.0), ~suspicious))
+    return [
+        ParticipantCheck(
+            participant=people[i] if people.dtype.kind == "O" else int(people[i]),
+            n_answers=int(n_answers[i]),
+            n_shared=int(n_shared[i]),
+            agreement=float(agreement[i]) if n_shared[i] else None,
+            expected=float(expected[i]) if n_shared[i] else None,
+            p_value=float(p_value[i]) if judged[i] else None,
+            suspicious=bool(suspicious[i]),
+        )
+        for i in order.tolist()
+    ]

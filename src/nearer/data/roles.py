@@ -1,0 +1,638 @@
+"""The only meaning of columns: which holds what, found by name or told, and what an answer says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nearer.data.columns import Table
+from nearer.data.errors import FileFormatError, closest, counted, listed, shown
+
+__all__ = [
+    "KINDS",
+    "LAYOUTS",
+    "Answers",
+    "Layout",
+    "Roles",
+    "find_roles",
+    "is_header",
+    "parse_answers",
+    "parse_columns",
+]
+
+_ITEMS = (
+    "option", "object", "image", "stimulus", "stim", "item", "choice", "candidate", "alternative", "comparison",
+    "picture", "img", "word",
+)  # fmt: skip
+
+
+def _item(letter: str, number: str, side: str, *more: str) -> tuple[str, ...]:
+    """Names of the option called `letter`, `number` or by its `side`."""
+    ends = (letter, number, side)
+    return (letter, *(item + end for item in _ITEMS for end in ends), *(side + item for item in _ITEMS), side, *more)
+
+
+def _kinds_of(*words: str) -> tuple[str, ...]:
+    return tuple(word + item for word in words for item in ("object", "image", "stimulus", "item", "id"))
+
+
+# role -> names that mean it, lower case, letters and digits only; the first is the role's own name
+ALIASES: dict[str, tuple[str, ...]] = {
+    "anchor": (
+        "anchor", "head", "reference", "ref", "query", "center", "centre", "target", "pivot", "probe", "standard",
+        "sample", "cue", "referenz", "anker", *_kinds_of("anchor", "reference", "query", "center", "target", "head"),
+    ),
+    "near": (
+        "near", "nearer", "nearest", "closer", "closest", "winner", "chosen", "selected", "positive", "similar",
+        "moresimilar", "mostsimilar", *_kinds_of("chosen", "selected", "closer", "nearer", "winner"),
+    ),
+    "far": (
+        "far", "farther", "further", "farthest", "furthest", "loser", "other", "unchosen", "notchosen", "unselected",
+        "rejected", "negative", "different", "dissimilar", "lesssimilar", "leastsimilar",
+        *_kinds_of("unchosen", "unselected", "farther", "loser"),
+    ),
+    "i": ("i", "near1", "neara", "nearfirst"),
+    "j": ("j", "near2", "nearb", "nearsecond"),
+    "l": ("l", "far1", "fara", "farfirst"),
+    "k": ("k", "far2", "farb", "farsecond"),
+    "a": _item("a", "1", "left", "first"),
+    "b": _item("b", "2", "right", "second"),
+    "c": _item("c", "3", "third"),
+    "answer": (
+        "answer", "response", "responses", "answers", "decision", "judgement", "judgment", "selection", "choice",
+        "pick", "resp", "chosenoption", "chosenside", "selectedoption", "selectedside", "sidechosen", "keyrespkeys",
+        "respkeys", "responsekeys", "keyresponse", "responsekey", "keypressed", "buttonpressed", "userchoice",
+        "useranswer", "userresponse", "participantresponse", "mostsimilarside",
+    ),
+    "votes_a": (
+        "votesa", "votes1", "votesleft", "votesfirst", "votesoptiona", "nvotesa", "counta", "count1", "countleft",
+    ),
+    "votes_b": (
+        "votesb", "votes2", "votesright", "votessecond", "votesoptionb", "nvotesb", "countb", "count2", "countright",
+    ),
+    "odd": ("odd", "oddoneout", "oddone", "ooo", "outlier", "mostdifferent", "oddoneoutobject", *_kinds_of("odd")),
+    "central": ("central", "mostcentral", "centralobject", "mostcentralobject", "median"),
+    "n_chosen": ("nchosen", "nselect", "nselected"),
+    "ordered": ("ordered", "isranked", "ranked"),
+    # In order of preference, where a table has several.
+    "participant": (
+        "participant", "participants", "participantid", "participantprivateid", "prolificpid", "prolificid",
+        "prolificparticipantid", "workerid", "mturkworkerid", "jatosworkerid", "worker", "puid", "pid", "subject",
+        "subjectid", "subjectnr", "subjectnumber", "subjectno", "subid", "subj", "subjid", "sub", "participantno",
+        "participantnumber", "participantnr", "ppt", "ppid", "vp", "vpn", "vpnum", "vpcode", "versuchsperson",
+        "probandid", "agentid", "judge", "judgeid", "rater", "raterid", "annotator", "annotatorid", "respondent",
+        "respondentid", "observer", "observerid", "person", "personid", "userid", "user", "username", "turkleusername",
+        "sonaid", "participantpublicid",
+    ),
+    "weight": ("weight", "weights", "sampleweight", "sampleweights", "caseweight", "count", "counts", "frequency",
+               "multiplicity", "repetitions"),
+}  # fmt: skip
+ROLE_OF = {alias: role for role, aliases in ALIASES.items() for alias in aliases}
+# Followed by 1, 2, ...: candidates, the chosen first; the latter only where the number chosen is said.
+_RANKED = ("rank", "ranked", "nearest")
+_SELECTED = ("reference", "ref", "option", "candidate", "select")
+_PREFIXES = ("input.", "answer.", "spreadsheet: ")
+_BESIDE = ("participant", "weight")
+
+
+def normalise(name: str) -> str:
+    """Reduce a name to lower-case letters and digits."""
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def role_of(name: str) -> str | None:
+    """Give the role that a column name means, or None."""
+    plain = name.casefold()
+    for prefix in _PREFIXES:
+        plain = plain.removeprefix(prefix)
+    return ROLE_OF.get(normalise(plain))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A way to write a comparison.
+
+    Parameters
+    ----------
+    kind : str
+        What the user calls it.
+    objects : tuple of str
+        Roles of the columns that hold objects, in the order that `Comparisons` takes them.
+    extra : tuple of str
+        Roles of the columns that say what was answered.
+    """
+
+    kind: str
+    objects: tuple[str, ...]
+    extra: tuple[str, ...] = ()
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """All roles that must be there."""
+        return self.objects + self.extra
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Roles of the objects that an answer chooses from; none where an option is a pair."""
+        if self.kind == "answers":
+            return () if len(self.objects) == 4 else self.objects[1:]
+        return self.objects if self.kind in ("odd-one-out", "most-central") else ()
+
+
+_QUAD, _TRIPLET, _LETTERS = ("i", "j", "l", "k"), ("anchor", "near", "far"), ("i", "j", "k")
+_OPTIONS, _SET, _VOTES = ("anchor", "a", "b"), ("a", "b", "c"), ("votes_a", "votes_b")
+# The first complete layout wins: those that ask for more columns come first.
+LAYOUTS = (
+    Layout("votes", _QUAD, _VOTES),
+    Layout("answers", _QUAD, ("answer",)),
+    Layout("quadruplets", _QUAD),
+    Layout("votes", _OPTIONS, _VOTES),
+    Layout("triplets", _TRIPLET),
+    Layout("answers", _OPTIONS, ("answer",)),
+    Layout("answers", _OPTIONS, ("near",)),
+    Layout("odd-one-out", _SET, ("odd",)),
+    Layout("most-central", _SET, ("central",)),
+    Layout("odd-one-out", ("a", "b", "odd")),
+    Layout("most-central", ("a", "b", "central")),
+    Layout("votes", _LETTERS, _VOTES),
+    Layout("answers", _LETTERS, ("answer",)),
+    Layout("triplets", _LETTERS),
+)
+KINDS = (*dict.fromkeys(layout.kind for layout in LAYOUTS), "rankings")
+# What the columns of a table without names are, by their number, once the kind is told.
+_UNNAMED: dict[str, dict[int, tuple[str, ...]]] = {
+    "triplets": {3: _TRIPLET},
+    "quadruplets": {4: _QUAD},
+    "answers": {4: (*_OPTIONS, "answer"), 5: (*_QUAD, "answer")},
+    "votes": {5: (*_OPTIONS, *_VOTES), 6: (*_QUAD, *_VOTES)},
+    "odd-one-out": {3: ("a", "b", "odd"), 4: (*_SET, "odd")},
+    "most-central": {3: ("a", "b", "central"), 4: (*_SET, "central")},
+}
+_SHOWN_KINDS = (
+    "triplets (anchor, near, far); answers (anchor, a, b, answer); votes (anchor, a, b, votes_a, votes_b); "
+    "quadruplets (i, j, l, k: i and j are the nearer pair; also with answer or votes); odd-one-out (a, b, c, odd); "
+    "most-central (a, b, c, central); rankings (anchor, rank_1, rank_2, ...); beside any of them participant, weight"
+)
+_NAME_SUFFIXES = ("_filename", "_name", "_label", "_html")
+
+
+@dataclass
+class Roles:
+    """The columns chosen.
+
+    Parameters
+    ----------
+    layout : Layout
+    at : dict of str to int
+        Role of `layout` (and participant, weight) -> position of its column.
+    names_at : list of int
+        Columns that name numbered objects, one for each column of objects; empty if there are none.
+    notes : list of str
+    """
+
+    layout: Layout
+    at: dict[str, int]
+    names_at: list[int] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def positions(self) -> list[int]:
+        """All columns that must be read."""
+        return list(dict.fromkeys([*self.at.values(), *self.names_at]))
+
+
+def is_header(names: Sequence[str]) -> bool:
+    """Tell whether a first row of cells reads as column names: one is known, or at least two nearly so."""
+    if any(role_of(name) for name in names if len(normalise(name)) > 1):
+        return True
+    if _complete({role for name in names if (role := role_of(name))}, None):
+        return True
+    words = [normalise(name) for name in names]
+    return sum(len(word) > 3 and closest(word, list(ROLE_OF)) is not None for word in words) > 1
+
+
+def parse_columns(text: str) -> dict[str, str] | list[str]:
+    """Read "anchor=head,near=winner,far=loser" (roles to names) or "anchor,near,far" (roles in the table's order)."""
+    parts = [part.strip() for part in text.split(",")]
+    return _pairs(parts, "columns", "anchor=head") if any("=" in part for part in parts) else parts
+
+
+def parse_answers(text: str) -> str | dict[str, str]:
+    """Read "f=a,j=b,equal=skip" (what a cell says), or the name of a coding such as "index0"."""
+    return _pairs([part.strip() for part in text.split(",")], "answers", "f=a") if "=" in text else text
+
+
+def _pairs(parts: list[str], option: str, example: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in parts:
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise ValueError(f"{option}: got {part!r}, expected pairs such as {example}")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _complete(roles: set[str], kind: str | None) -> Layout | None:
+    """Find the layout whose roles are all there."""
+    ranked = sorted((role for role in roles if role.startswith("rank_")), key=_rank)
+    if kind in (None, "rankings") and "anchor" in roles and len(ranked) > 1:
+        extra = tuple(role for role in ("n_chosen", "ordered") if role in roles)
+        return Layout("rankings", ("anchor", *ranked), extra)
+    for layout in LAYOUTS:
+        if (kind is None or layout.kind == kind) and set(layout.roles) <= roles:
+            return layout
+    return None
+
+
+def _rank(role: str) -> int:
+    return int(role[5:])
+
+
+def _ranked_role(name: str, stems: tuple[str, ...] = _RANKED) -> str | None:
+    word = normalise(name)
+    stem = word.rstrip("0123456789")
+    return f"rank_{int(word[len(stem) :])}" if stem in stems and stem != word and len(word) - len(stem) < 4 else None
+
+
+def _known_role(role: str) -> str:
+    known = str(role) if role in ALIASES else _ranked_role(str(role)) or role_of(str(role))
+    if known is None:
+        near = closest(normalise(str(role)), list(ALIASES))
+        hint = f"did you mean {near!r}? " if near else ""
+        raise ValueError(f"columns: got the role {role!r}, expected one of {listed(ALIASES, 99)}; {hint}".rstrip("; "))
+    return known
+
+
+def _position(table: Table, wanted: str | int, option: str) -> int:
+    """Find a column by its name, or by its number counted from 1."""
+    names = table.names
+    if isinstance(wanted, int) and not isinstance(wanted, bool):
+        if 1 <= wanted <= len(names):
+            return wanted - 1
+        raise FileFormatError(f"{table.name}: {option} asks for column {wanted}, there are columns 1 to {len(names)}")
+    for match in (lambda name: name == wanted, lambda name: normalise(name) == normalise(str(wanted))):
+        found = [position for position, name in enumerate(names) if name and match(name)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise FileFormatError(f"{table.name}: {option} asks for column {wanted!r}, which occurs {len(found)} times")
+    if str(wanted).isdigit() and 1 <= int(wanted) <= len(names):
+        return int(wanted) - 1
+    near = closest(str(wanted), [name.casefold() for name in names if name])
+    hint = f"; did you mean {near!r}?" if near else ""
+    have = listed(map(repr, names)) if any(names) else f"{len(names)} columns without names"
+    raise FileFormatError(f"{table.name}: {option} asks for column {wanted!r}, there are {have}{hint}")
+
+
+def find_roles(
+    table: Table,
+    *,
+    columns: Mapping[str, str | int] | Sequence[str] | str | None = None,
+    kind: str | None = None,
+    participant: str | int | None = None,
+    weight: str | int | None = None,
+) -> Roles:
+    """Decide which column is what; parameters as in `nearer.io.read_comparisons`."""
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"kind: got {kind!r}, expected one of {listed(KINDS)}")
+    names, header = table.names, table.header
+    notes: list[str] = []
+    if columns is not None:
+        at = _told(table, columns)
+    elif header:
+        at = _by_name(table, kind)
+    else:
+        at = _by_number(table, kind)
+        notes.append(f"no header: columns taken as {', '.join(at)}")
+    for role, wanted in (("participant", participant), ("weight", weight)):
+        if wanted is not None and wanted != "":
+            at[role] = _position(table, wanted, role)
+        elif wanted == "":
+            at.pop(role, None)
+        elif role not in at and header:
+            found = [spot for spot, name in enumerate(names) if role_of(name) == role and spot not in at.values()]
+            # Several names may do; the plainest, the first in the list of aliases, is meant.
+            found.sort(key=lambda spot, role=role: ALIASES[role].index(normalise(names[spot])))  # type: ignore[misc]
+            words = [normalise(names[spot]) for spot in found]
+            if len(found) > 1 and words[0] == words[1]:
+                raise _refusal(table, f"two columns are called {names[found[0]]!r}", at, kind)
+            if found:
+                at[role] = found[0]
+                notes += [f"{role} read from {names[found[0]]!r}, not from {names[spot]!r}" for spot in found[1:]]
+    layout = _complete(set(at), kind)
+    if layout is None:
+        raise _refusal(table, _lacking(table, at, kind), at, kind)
+    if columns is None and kind is None and header:
+        _refuse_two_meanings(table, at, layout)
+    at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE)}
+    _refuse_shared(table, at)
+    return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes)
+
+
+def _told(table: Table, columns: Mapping[str, str | int] | Sequence[str] | str) -> dict[str, int]:
+    columns = parse_columns(columns) if isinstance(columns, str) else columns
+    if isinstance(columns, Mapping):
+        return {_known_role(role): _position(table, name, "columns") for role, name in columns.items()}
+    names = table.names
+    if len(columns) != len(names):
+        raise FileFormatError(f"{table.name}: columns names {len(columns)} columns, there are {len(names)}")
+    return {_known_role(role): spot for spot, role in enumerate(columns) if role not in ("", "-", "_")}
+
+
+def _by_name(table: Table, kind: str | None) -> dict[str, int]:
+    names = table.names
+    found: dict[str, list[int]] = {}
+    for spot, name in enumerate(names):
+        role = role_of(name)
+        if role and role not in _BESIDE:
+            found.setdefault(role, []).append(spot)
+    stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
+    ranked = {role: spot for spot, name in enumerate(names) if (role := _ranked_role(name, stems))}
+    needed = _complete(set(found), kind) or _complete({*found, *ranked}, kind)
+    if needed is not None and needed.kind == "rankings":
+        found |= {role: [spot] for role, spot in ranked.items()}
+    at = {}
+    for role, spots in found.items():
+        if len(spots) > 1 and needed and role in needed.roles:
+            both = listed(repr(names[spot]) for spot in spots)
+            raise _refusal(table, f"columns {both} could each be the {role}", at, kind)
+        at[role] = spots[0]
+    return at
+
+
+def _by_number(table: Table, kind: str | None) -> dict[str, int]:
+    width = len(table.names)
+    roles = _UNNAMED.get(kind or ("triplets" if width == 3 else ""), {}).get(width)
+    if kind == "rankings" and width > 3:
+        roles = ("anchor", *(f"rank_{number}" for number in range(1, width)))
+    if roles is None:
+        raise _refusal(table, f"{width} columns without names: which is what cannot be told", {}, kind)
+    return dict(zip(roles, range(width)))
+
+
+def _lacking(table: Table, at: Mapping[str, int], kind: str | None) -> str:
+    """Say which columns are missing."""
+    have = "columns " + listed(map(repr, table.names)) if table.header else f"{len(table.names)} columns"
+    best = _nearest_layout(at, kind)
+    if not set(best.roles) & set(at):
+        return f"{have}: none of these names is known"
+    missing = [role for role in best.roles if role not in at]
+    return f"{have}: no column for {listed(missing)} of {best.kind}"
+
+
+def _nearest_layout(at: Mapping[str, int], kind: str | None) -> Layout:
+    layouts = [layout for layout in LAYOUTS if kind is None or layout.kind == kind] or [Layout("rankings", _TRIPLET)]
+    plain = {layout: -number for number, layout in enumerate((Layout("triplets", _TRIPLET),))}
+    return max(
+        layouts,
+        key=lambda layout: (len(set(layout.roles) & set(at)), plain.get(layout, -1), -len(layout.roles)),
+    )
+
+
+def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -> FileFormatError:
+    """Refuse a table whose columns are not understood: what is there, what is known, and what to say."""
+    names = table.names
+    where = f"{table.name}, line {table.header_line}" if table.header_line else table.name
+    lines = [f"{where}: {what}"]
+    if table.header:
+        lines.append("  names:      " + " | ".join(shown_cell(name) for name in names))
+    for number, row in enumerate(table.head(3)):
+        lines.append(("  first rows: " if not number else "              ") + " | ".join(map(shown_cell, row)))
+    understood = [f"{role} = {names[spot] or spot + 1!r}" for role, spot in at.items()]
+    lines.append(f"  understood: {listed(understood, 9) or 'nothing'}")
+    best = _nearest_layout(at, kind)
+    typos = []
+    for spot, name in enumerate(names):
+        if spot not in at.values() and (word := normalise(name)) and word not in ROLE_OF:
+            near = closest(word, [alias for role in best.roles if role not in at for alias in ALIASES.get(role, ())])
+            typos += [f"did you mean {near!r} for {name!r}?"] if near else []
+    lines += [f"  {text}" for text in (" ".join(typos), table.hint) if text]
+    lines.append(f"  a row may be: {_SHOWN_KINDS}")
+    lines.append(f"  say which is which, for example: {_proposal(table, at, best)}")
+    return FileFormatError("\n".join(lines))
+
+
+def shown_cell(cell: str) -> str:
+    """Show one cell of a row in a message, cut when long."""
+    cell = " ".join(cell.split())
+    return cell if len(cell) <= 24 else cell[:21] + "..."
+
+
+def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> str:
+    """Give the argument that would make a table readable, the columns that are left taken in their order."""
+    names, width = table.names, len(table.names)
+    if not table.header:
+        examples = {
+            4: "columns='anchor,a,b,answer' or columns='participant,anchor,near,far' or kind='quadruplets'",
+            5: "columns='anchor,a,b,votes_a,votes_b' or columns='participant,anchor,a,b,answer'",
+        }
+        rest = ",".join(["anchor", "near", "far", *["-"] * max(width - 3, 0)])
+        return examples.get(width, f"columns='{rest}' ('-' leaves a column out)")
+    taken = {role: spot for role, spot in at.items() if role in best.roles}
+    left = [spot for spot in range(width) if spot not in at.values() and names[spot]]
+    for role in best.roles:
+        if role not in taken and left:
+            taken[role] = left.pop(0)
+    pairs = ", ".join(f"{role!r}: {names[taken[role]]!r}" for role in best.roles if role in taken)
+    return f"columns={{{pairs}}}"
+
+
+def _refuse_two_meanings(table: Table, at: Mapping[str, int], layout: Layout) -> None:
+    """Refuse a table that holds both an ordered comparison and an answer, unless told which counts."""
+    unused = [role for role in ("answer", "odd", "central", *_VOTES) if role in at and role not in layout.roles]
+    if unused and not layout.extra:
+        column = table.names[at[unused[0]]]
+        what = (
+            f"columns {listed(repr(table.names[at[role]]) for role in layout.roles)} say what is nearer, and so may "
+            f"{column!r}; say kind={layout.kind!r} to leave {column!r} out"
+        )
+        raise _refusal(table, what, at, None)
+
+
+def _refuse_shared(table: Table, at: Mapping[str, int]) -> None:
+    seen: dict[int, str] = {}
+    for role, spot in at.items():
+        if spot in seen:
+            raise FileFormatError(f"{table.name}: {table.title(spot)} cannot be both {seen[spot]} and {role}")
+        seen[spot] = role
+
+
+def _name_columns(names: Sequence[str], at: Mapping[str, int], layout: Layout) -> list[int]:
+    """Find columns that name the numbered objects, such as head_filename beside head; one per object column."""
+    for suffix in _NAME_SUFFIXES:
+        wanted = [names[at[role]] + suffix for role in layout.objects]
+        if all(names.count(name) == 1 for name in wanted):
+            return [names.index(name) for name in wanted]
+    return []
+
+
+# ---- what an answer says -------------------------------------------------------------------------------------------
+
+_TRUE, _FALSE = ("true", "t", "yes"), ("false", "f", "no")  # only where told that these are answers
+_SIDES = (
+    ("a", "left", "first", "optiona", "option1", "leftarrow", "arrowleft", "keypressarrowleft"),
+    ("b", "right", "second", "optionb", "option2", "rightarrow", "arrowright", "keypressarrowright"),
+    ("c", "third", "optionc", "option3"),
+)
+# Words in a column of answers that say there is none.
+NO_ANSWER = ("timeout", "timedout", "noresponse", "noresp", "omission", "nokey", "[]")
+_SKIP = "skip"
+CODINGS = ("object", "sign", "bool", "index0", "index1")
+ANSWERS_HINT = (
+    "say which with answers=: 'object' (the cell names the object chosen), 'sign' (1 first option, -1 second), "
+    "'bool' (1 first option, 0 second), 'index0' (0 first, 1 second), 'index1' (1 first, 2 second), "
+    "or what each cell says, such as answers={'f': 'a', 'j': 'b', 'equal': 'skip'}"
+)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How to read the cells of an answer.
+
+    Parameters
+    ----------
+    codes : dict of str to float, or None
+        What a cell says: for two options +n or -n (chosen n times the first or the second) or 0 (undecided); for three
+        the position 0, 1 or 2; NaN: no answer. None: the cell names the object chosen.
+    note : str
+        What to tell the user, "" for nothing.
+    """
+
+    codes: dict[str, float] | None
+    note: str = ""
+
+
+def read_answers(
+    cells: Sequence[str],
+    n_elsewhere: int | None,
+    option_names: Sequence[str],
+    told: str | Mapping[Any, str] | None,
+) -> Answers | str:
+    """Find out how answers are written.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        The distinct answers.
+    n_elsewhere : int or None
+        Answers that name none of the objects shown in their row; None where an option is a pair.
+    option_names : sequence of str
+        Names of the options' columns, in order; two or three.
+    told : str, mapping or None
+        One of `CODINGS`, or what each cell says; None: find out, and refuse if two readings are possible.
+
+    Returns
+    -------
+    Answers, or str
+        A text says why not.
+    """
+    size = len(option_names)
+    if isinstance(told, str):
+        told = parse_answers(told)
+    if told is not None:
+        return _told_answers(cells, n_elsewhere, size, told)
+    readings: list[Answers] = []
+    if n_elsewhere == 0:
+        readings.append(Answers(None))
+    codes = _by_words(cells, option_names)
+    if codes is not None:
+        readings.append(Answers(codes))
+    elif numbers := _by_numbers(cells, size):
+        readings.append(numbers)
+    if len(readings) == 1:
+        return readings[0]
+    if readings:
+        return f"can be read in two ways, as names of objects and as positions; {ANSWERS_HINT}"
+    return f"holds {listed(map(shown, cells), 5)}: cannot tell which option that is; {ANSWERS_HINT}"
+
+
+def _told_answers(
+    cells: Sequence[str], n_elsewhere: int | None, size: int, told: str | Mapping[Any, str]
+) -> Answers | str:
+    if isinstance(told, Mapping):
+        words = {word: float(spot) for spot, group in enumerate(_SIDES[:size]) for word in group}
+        codes = {}
+        for cell, option in told.items():
+            option = normalise(str(option))
+            if option != _SKIP and option not in words:
+                raise ValueError(f"answers: {cell!r} is mapped to {option!r}, expected {listed('abc'[:size])} or skip")
+            codes[str(cell).strip()] = np.nan if option == _SKIP else _signed(words[option], size)
+        read = Answers(codes, "answers read as told")
+    else:
+        if told not in CODINGS:
+            raise ValueError(f"answers: got {told!r}, expected one of {listed(CODINGS)} or what each cell says")
+        if told in ("sign", "bool") and size > 2:
+            raise ValueError(f"answers: {told!r} tells two options apart, these answers choose one of {size}")
+        if told == "object":
+            if n_elsewhere is None:
+                raise ValueError("answers: 'object' is for answers that name one object, here an option is a pair")
+            return Answers(None, "answers read as 'object'")
+        read = Answers(_by_coding(cells, told, size), f"answers read as {told!r}")
+    unread = [cell for cell in cells if cell not in (read.codes or {})]
+    return f"holds {listed(map(shown, unread), 5)}, which is no answer when read as {told!r}" if unread else read
+
+
+def _by_coding(cells: Sequence[str], coding: str, size: int) -> dict[str, float]:
+    codes: dict[str, float] = {}
+    for cell in cells:
+        number = _number(cell)
+        truth = 1.0 if cell.casefold() in _TRUE else 0.0 if cell.casefold() in _FALSE else number
+        if coding == "sign" and number is not None:
+            codes[cell] = number
+        elif coding == "bool" and truth in (0.0, 1.0):
+            codes[cell] = 1.0 if truth else -1.0
+        elif coding.startswith("index") and number is not None and number - int(coding[-1]) in range(size):
+            codes[cell] = _signed(number - int(coding[-1]), size)
+    return codes
+
+
+def _signed(spot: float, size: int) -> float:
+    return 1.0 - 2.0 * spot if size == 2 else spot
+
+
+def _by_words(cells: Sequence[str], option_names: Sequence[str]) -> dict[str, float] | None:
+    """Read left and right and the like, or the names of the options' columns."""
+    size = len(option_names)
+    known: dict[str, int] = {}
+    for spot, (words, name) in enumerate(zip(_SIDES, option_names)):
+        known |= dict.fromkeys((*words, normalise(name)), spot)
+    known.pop("", None)
+    spots = [known.get(normalise(cell)) for cell in cells]
+    if not cells or any(spot is None for spot in spots):
+        return None
+    return {cell: _signed(float(spot), size) for cell, spot in zip(cells, spots) if spot is not None}
+
+
+def _number(cell: str) -> float | None:
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _by_numbers(cells: Sequence[str], size: int) -> Answers | None:
+    """Read numbers where only one reading is possible; 0 and 1, or -1 and 1, may mean either option."""
+    numbers = {cell: number for cell in cells if (number := _number(cell)) is not None}
+    if not cells or len(numbers) < len(cells):
+        return None
+    found = set(numbers.values())
+    for base, sure in ((0, 0), (1, size)):
+        whole = found <= set(range(base, base + size)) and len(found) > 1
+        if sure in found and whole and not (size == 2 and base == 0):
+            places = ", ".join(
+                f"{base + spot} = {word}" for spot, word in enumerate(("first", "second", "third")[:size])
+            )
+            codes = {cell: _signed(number - base, size) for cell, number in numbers.items()}
+            return Answers(codes, f"answers read as positions: {places} option")
+    return None
+
+
+def refused_answer(table: Table, position: int, why: str, place: str | None, count: int) -> FileFormatError:
+    """Refuse a column of answers, with the first place where known."""
+    where = f"{table.name}, {place}" if place else table.name
+    many = f" ({counted(count, 'such row')})" if place and count > 1 else ""
+    return FileFormatError(f"{where}, {table.title(position)}: {why}{many}")

@@ -1,0 +1,886 @@
+"""The one path from a table to comparisons, for data in memory, read in blocks, or on a cluster.
+
+A table is read in three steps. `scan` collects what must be known of all rows before any can be coded: which names
+occur, how answers are written. `resolve` decides from that what every name and every answer means. `rows_to_parts`
+then turns rows into comparisons. Data in memory are one block; a stream or a cluster scans its blocks one by one, joins
+what was found, and codes each block whenever it is read.
+"""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+
+from nearer.data import making, rules
+from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, is_whole
+from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
+from nearer.data.roles import NO_ANSWER, Answers, Roles, find_roles, read_answers, refused_answer
+from nearer.data.rules import Parts
+from nearer.data.values import INDEX_LIMIT, People, check_objects, check_weights
+
+__all__ = [
+    "Facts",
+    "Meaning",
+    "Options",
+    "Rows",
+    "as_table",
+    "is_table",
+    "parts_of_table",
+    "read_table",
+    "resolve",
+    "scan",
+]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user said about a table; see `nearer.io.read_comparisons`."""
+
+    columns: Mapping[str, str | int] | Sequence[str] | str | None = None
+    kind: str | None = None
+    participant: str | int | None = None
+    weight: str | int | None = None
+    labels: Any = None
+    n_objects: int | None = None
+    index_base: int | None = None
+    answers: str | Mapping[Any, str] | None = None
+    on_degenerate: str = "drop"
+    on_missing: str = "raise"
+    keep_na: bool = False
+    fold_names: bool = False
+
+    def __post_init__(self) -> None:
+        if self.index_base not in (None, 0, 1):
+            raise ValueError(f"index_base: got {self.index_base!r}, expected 0 or 1")
+        for option in ("on_degenerate", "on_missing"):
+            if getattr(self, option) not in ("drop", "raise"):
+                raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
+        object.__setattr__(self, "labels", check_objects(None, self.labels)[1])
+
+    def roles(self, table: Table) -> Roles:
+        """Decide which column of a table is what."""
+        told = {name: getattr(self, name) for name in ("columns", "kind", "participant", "weight")}
+        return find_roles(table, **told)
+
+
+# ---- tables in memory ----------------------------------------------------------------------------------------------
+
+
+def is_table(X: Any) -> bool:
+    """Tell whether X has named columns or holds names: a frame, an Arrow table, a dict, records, an array of text."""
+    if isinstance(X, dict) or hasattr(X, "__arrow_c_stream__") or hasattr(X, "column_names"):
+        return True
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        return True
+    if isinstance(X, np.ndarray):
+        return X.dtype.names is not None or X.dtype.kind in "UT" or (X.dtype.kind == "O" and _first_is_text(X))
+    first = X[0] if isinstance(X, (list, tuple)) and len(X) else None
+    if isinstance(first, dict):
+        return True
+    return isinstance(first, (list, tuple, np.ndarray)) and any(isinstance(cell, str) for cell in first)
+
+
+def _first_is_text(X: np.ndarray) -> bool:
+    return X.size > 0 and isinstance(X.flat[0], str)
+
+
+def as_table(X: Any, name: str = "table") -> Table:
+    """Wrap whatever carries named columns.
+
+    Parameters
+    ----------
+    X : pandas or polars DataFrame, pyarrow Table, dict of columns, list of dicts, structured array, array of text
+        Also anything with ``__arrow_c_stream__``. Columns called 0, 1, 2, ... count as columns without names.
+    name : str
+        For messages.
+    """
+    if isinstance(X, Table):
+        return X
+    names, columns = _named_columns(X)
+    if not names:
+        raise FileFormatError(f"{name}: got no columns, expected at least 3")
+    unnamed = list(names) == list(range(len(names)))
+    texts = ["" if unnamed else str(column) for column in names]
+    return MemoryTable(name, f"{type(X).__name__}", texts, not unnamed, columns=columns)
+
+
+def _named_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    if isinstance(X, dict):
+        return list(X), list(X.values())
+    if hasattr(X, "iloc"):  # pandas: by position, since names may occur twice
+        return list(X.columns), [X.iloc[:, spot] for spot in range(X.shape[1])]
+    if not hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        X = pa.RecordBatchReader.from_stream(X).read_all()
+    if hasattr(X, "column_names"):
+        return list(X.column_names), [X.column(spot) for spot in range(len(X.column_names))]
+    if isinstance(X, np.ndarray) and X.dtype.names:
+        return list(X.dtype.names), [X[name] for name in X.dtype.names]
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], dict):
+        names = list(dict.fromkeys(key for row in X for key in row))
+        return names, [[row.get(name) for row in X] for name in names]
+    try:
+        array = np.asarray(X, dtype=object)
+    except ValueError:
+        array = np.empty(0)
+    if array.ndim != 2:
+        raise FileFormatError("table: the rows differ in length, expected the same number of cells in each")
+    return list(range(array.shape[1])), list(array.T)
+
+
+# ---- one block -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Rows:
+    """The rows of a block that are complete, by role.
+
+    Parameters
+    ----------
+    table : Table
+    roles : Roles
+    columns : dict of str to Column
+        Role -> cells.
+    names : list of Column
+        Columns that name numbered objects.
+    n_rows : int
+        Rows of the table.
+    origin : ndarray of int, optional
+        The row of the table that each row comes from; None if all are there.
+    dropped : dict of str to (int, str)
+        Reason -> rows left out so far, and where the first is.
+    """
+
+    table: Table
+    roles: Roles
+    columns: dict[str, Column]
+    names: list[Column]
+    n_rows: int
+    origin: np.ndarray | None = None
+    dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def place(self, row: int) -> str:
+        """Say where a row is in the user's terms."""
+        return self.table.place(int(row if self.origin is None else self.origin[row]))
+
+    def title(self, role: str) -> str:
+        """Name the column of a role."""
+        return self.table.title(self.roles.at[role])
+
+    def objects(self) -> list[Column]:
+        """List the columns that hold objects."""
+        return [self.columns[role] for role in self.roles.layout.objects]
+
+    def leave_out(self, bad: np.ndarray, reason: str) -> None:
+        """Drop the rows of a mask, and count them."""
+        count, first = self.dropped.get(reason, (0, ""))
+        self.dropped[reason] = count + int(np.count_nonzero(bad)), first or self.place(int(np.argmax(bad)))
+        keep = ~bad
+        self.columns = {role: column.take(keep) for role, column in self.columns.items()}
+        self.names = [column.take(keep) for column in self.names]
+        self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
+
+    @classmethod
+    def of(cls, table: Table, roles: Roles, options: Options) -> Rows:
+        """Read the rows of a block that hold all that is needed."""
+        read = dict(zip(roles.positions, table.read(roles.positions)))
+        columns = {role: read[spot] for role, spot in roles.at.items()}
+        rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
+        if table.header:
+            rows._leave_out_headers()
+        rows._leave_out_empty(options)
+        return rows
+
+    def _leave_out_headers(self) -> None:
+        """Leave out a header repeated among the rows, as joining files end to end gives."""
+        repeated: Any = True
+        for role in self.roles.layout.objects:
+            column, name = self.columns[role], self.table.names[self.roles.at[role]]
+            if not column.is_text:
+                return
+            found = [code for code, text in enumerate(column.texts()) if text.strip() == name]
+            repeated = repeated & np.isin(column.cells, found) if found else False
+        if np.any(repeated):
+            self.leave_out(repeated, "header repeated")
+
+    def _leave_out_empty(self, options: Options) -> None:
+        """Leave out rows where every cell is empty; refuse, or on request leave out, those where some needed one is."""
+        words = ("",) if options.keep_na else MISSING
+        layout = self.roles.layout
+        needed = [*layout.roles, *(["weight"] if "weight" in self.roles.at else [])]
+        empty = {role: self.columns[role].empty(words) for role in needed}
+        answer = layout.extra[0] if layout.kind in ("answers", "odd-one-out", "most-central") and layout.extra else None
+        if answer is not None:
+            empty[answer] = empty[answer] | self.columns[answer].empty((*MISSING, *NO_ANSWER))
+        if not any(mask.any() for mask in empty.values()):
+            return
+        blank = np.logical_and.reduce([empty[role] for role in layout.objects])
+        silent = np.zeros_like(blank) if answer is None else empty.pop(answer) & ~blank
+        some = np.logical_or.reduce(list(empty.values())) & ~blank
+        silent &= ~some
+        if some.any() and options.on_missing == "raise":
+            raise self._missing(some, {role: mask & some for role, mask in empty.items()})
+        for mask, reason in ((blank, "no objects"), (silent, "no answer"), (some, "missing cell")):
+            if mask.any():
+                self.dropped[reason] = int(np.count_nonzero(mask)), self.place(int(np.argmax(mask)))
+        counts = dict(self.dropped)
+        self.leave_out(blank | silent | some, "")
+        self.dropped = counts
+
+    def _missing(self, some: np.ndarray, empty: dict[str, np.ndarray]) -> FileFormatError:
+        """Refuse rows that lack a cell, with the first of them."""
+        count, spots = int(np.count_nonzero(some)), np.flatnonzero(some)[:SHOWN]
+        first = next(role for role, mask in empty.items() if mask[spots[0]])
+        cell = self.columns[first].cell(spots[0])
+        is_word = cell is not None and str(cell).strip() != ""
+        what = f"{shown(cell)} means missing" if is_word else "empty cell"
+        places = listed(map(self.place, spots)) + (", ..." if count > SHOWN else "")
+        more = f"; {counted(count, 'row')} in all: {places}" if count > 1 else ""
+        keep = ", or keep_na=True to take such words as names" if is_word else ""
+        return FileFormatError(
+            f"{self.table.name}, {self.place(spots[0])}, {self.title(first)}: {what}{more}; "
+            f"say on_missing='drop' to leave such rows out{keep}"
+        )
+
+
+@dataclass
+class Facts:
+    """What must be known of all rows before any can be coded.
+
+    Parameters
+    ----------
+    objects : Coding
+        Names of objects as written.
+    answers : Coding or None
+        Answers as written, where there is a column of them.
+    n_elsewhere : int or None
+        Answers that name none of the objects shown; None where an option is a pair.
+    names : dict of str to str, or None
+        Number of an object -> its name from the columns beside; None if a number has several.
+    n_rows : int
+    dropped : dict of str to (int, str)
+    """
+
+    objects: Coding
+    answers: Coding | None = None
+    n_elsewhere: int | None = None
+    names: dict[str, str] | None = field(default_factory=dict)
+    n_rows: int = 0
+    dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def join(self, other: Facts) -> Facts:
+        """Put what two blocks say together."""
+        answers = None
+        if self.answers is not None and other.answers is not None:
+            answers = Coding.union([self.answers, other.answers])
+        names = _joined_names(self.names, other.names)
+        elsewhere = (
+            None if self.n_elsewhere is None or other.n_elsewhere is None else self.n_elsewhere + other.n_elsewhere
+        )
+        return Facts(
+            Coding.union([self.objects, other.objects]), answers, elsewhere, names, self.n_rows + other.n_rows,
+            joined_counts(self.dropped, other.dropped),
+        )  # fmt: skip
+
+
+def joined_counts(one: dict[str, tuple[int, str]], other: dict[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
+    """Add up rows left out, keeping the first place of each reason."""
+    total = dict(one)
+    for reason, (count, place) in other.items():
+        before, first = total.get(reason, (0, place))
+        total[reason] = before + count, first
+    return total
+
+
+def _joined_names(one: dict[str, str] | None, other: dict[str, str] | None) -> dict[str, str] | None:
+    if one is None or other is None or any(other.get(key, name) != name for key, name in one.items()):
+        return None
+    return one | other
+
+
+def scan(rows: Rows) -> Facts:
+    """Collect what must be known of all rows."""
+    layout = rows.roles.layout
+    columns = rows.objects()
+    try:
+        facts = Facts(Coding.of(columns), n_rows=rows.n_rows, dropped=dict(rows.dropped))
+    except ValueError as error:
+        raise _bad_number(rows, error) from error
+    if layout.kind in ("answers", "odd-one-out", "most-central") and layout.extra:
+        answer = rows.columns[layout.extra[0]].spelled().trimmed()
+        facts.answers = Coding.of([answer])
+        if layout.options:
+            chosen = _chosen_object(answer, [rows.columns[role] for role in layout.options])
+            facts.n_elsewhere = int(np.count_nonzero(chosen < 0))
+    if rows.names and facts.objects is not None:
+        for column, name in zip(columns, rows.names):
+            facts.names = _joined_names(facts.names, _names_beside(column.spelled(), name.spelled()))
+    return facts
+
+
+def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
+    from nearer.data.columns import whole_numbers
+
+    for role in rows.roles.layout.objects:
+        try:
+            whole_numbers(rows.columns[role]) if not rows.columns[role].is_text else None
+        except ValueError as problem:
+            text = str(problem)
+            if text.startswith("row "):
+                number = int(text.split()[1]) - 1
+                return FileFormatError(
+                    f"{rows.table.name}, {rows.place(number)}, {rows.title(role)}: "
+                    f"{rows.columns[role].cells[number]} is not a whole number"
+                )
+            return FileFormatError(f"{rows.table.name}: {rows.title(role)} {text}")
+    return FileFormatError(f"{rows.table.name}: {error}")
+
+
+def _chosen_object(answer: Column, options: Sequence[Column]) -> np.ndarray:
+    """Tell which of the objects shown each answer names: position, or -1."""
+    options = [option.spelled().trimmed() for option in options]
+    coding = Coding.of([answer, *options])
+    said = coding.encode(answer)
+    chosen = np.full(len(answer), -1)
+    for spot, option in enumerate(options):
+        chosen[coding.encode(option) == said] = spot
+    return chosen
+
+
+def _names_beside(numbers: Column, names: Column) -> dict[str, str] | None:
+    """Number -> name, None if a number has several names or none."""
+    if names.empty().any():
+        return None
+    pairs = np.unique(numbers.cells.astype(np.int64) * len(names.texts()) + names.cells)
+    keys, texts = numbers.texts(), names.texts()
+    found: dict[str, str] = {}
+    for pair in pairs.tolist():
+        number, name = divmod(pair, len(texts))
+        if found.setdefault(keys[number], texts[name]) != texts[name]:
+            return None
+    return found
+
+
+# ---- what names and answers mean -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Meaning:
+    """What every name and every answer means.
+
+    Parameters
+    ----------
+    names : Coding
+        Names of objects as written.
+    numbers : ndarray of int32, shape (len(names),)
+        The object of each.
+    labels : ndarray of str, shape (n_objects,), or None
+        None: objects are called 0, 1, ..., n_objects - 1.
+    n_objects : int
+    answers : Answers or None
+    notes : list of str
+        How things were understood.
+    alarms : list of str
+        What the user must hear of even if nothing else is shown.
+    are_numbers : bool
+        Whether objects are called by whole numbers.
+    """
+
+    names: Coding
+    numbers: np.ndarray
+    labels: np.ndarray | None
+    n_objects: int
+    answers: Answers | None = None
+    notes: list[str] = field(default_factory=list)
+    alarms: list[str] = field(default_factory=list)
+    are_numbers: bool = False
+
+    @cached_property
+    def is_injective(self) -> bool:
+        """Whether no two names mean the same object."""
+        return len(np.unique(self.numbers)) == len(self.numbers)
+
+    @cached_property
+    def is_identity(self) -> bool:
+        """Whether each name's object is its position among the names."""
+        return np.array_equal(self.numbers, np.arange(len(self.numbers)))
+
+
+def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: Any = None) -> Meaning:
+    """Decide what every name and every answer means.
+
+    Parameters
+    ----------
+    facts : Facts
+        Of all rows.
+    roles : Roles
+    table : Table
+        For names of columns and messages.
+    options : Options
+    blocks : callable, optional
+        Gives the `Rows` of every block again, to find the place of what is refused.
+    """
+    if not len(facts.objects):
+        what = listed(f"{counted(count, 'row')} left out: {reason}" for reason, (count, _) in facts.dropped.items())
+        raise FileFormatError(
+            f"{table.name}: has column names but no rows" if not what else f"{table.name}: no row is left ({what})"
+        )
+    meaning = _objects(facts.objects, table, roles, options, blocks)
+    if roles.names_at and options.labels is None and meaning.are_numbers:
+        _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
+    if facts.answers is not None:
+        option_names = [table.names[roles.at[role]] for role in roles.layout.options] or ["", ""]
+        cells = facts.answers.names().tolist()
+        read = read_answers(cells, facts.n_elsewhere, option_names, options.answers)
+        if isinstance(read, str) or (read.codes is None and facts.n_elsewhere):
+            raise _unread_answer(table, roles, read, facts, blocks)
+        meaning.answers = read
+        meaning.notes += [read.note] if read.note else []
+    return meaning
+
+
+def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts, blocks: Any) -> FileFormatError:
+    """Refuse answers: with the first row that names no object shown, where most rows do, else with the ambiguity."""
+    position = roles.at[roles.layout.extra[0]]
+    some = facts.n_elsewhere is not None and 0 < facts.n_elsewhere < facts.n_rows
+    if not some and isinstance(why, str):
+        return refused_answer(table, position, why, None, 0)
+    hint = f"; {why.partition('; ')[2]}" if isinstance(why, str) and "; " in why else ""
+    for rows in blocks() if blocks else ():
+        layout = rows.roles.layout
+        answer = rows.columns[layout.extra[0]].spelled().trimmed()
+        strange = _chosen_object(answer, [rows.columns[role] for role in layout.options]) < 0
+        if strange.any():
+            row = int(np.argmax(strange))
+            text = f"{shown(answer.cell(row))} is none of the objects shown in that row"
+            many = f" ({counted(facts.n_elsewhere or 0, 'such row')} of {facts.n_rows:,})"
+            return refused_answer(rows.table, position, text + many + hint, rows.place(row), 0)
+    text = f"{counted(facts.n_elsewhere or 0, 'answer')} of {facts.n_rows:,} name none of the objects shown{hint}"
+    return refused_answer(table, position, text, None, 0)
+
+
+def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: Any) -> Meaning:
+    """Number the objects: names in code point order, whole numbers by size."""
+    notes: list[str] = []
+    alarms: list[str] = []
+    labels = options.labels if options.labels is not None else table.labels
+    n_objects = options.n_objects if options.n_objects is not None or options.labels is not None else table.n_objects
+    numbers = _as_numbers(raw, notes)
+    if numbers is not None and labels is not None and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
+        numbers = None  # the labels are numbers themselves
+    if numbers is None:
+        if options.index_base is not None:
+            raise FileFormatError(f"{table.name}: index_base is for objects that are numbers, here they have names")
+        if labels is None and options.n_objects is not None:
+            raise FileFormatError(
+                f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names; "
+                "pass labels="
+            )
+        names = raw.names()
+        folded = _folded(names, options.fold_names, notes, alarms)
+        if labels is None:
+            labels, places = np.unique(folded, return_inverse=True)
+        else:
+            known = _fold_onto(labels) if options.fold_names else {label: label for label in labels.tolist()}
+            position = {label: place for place, label in enumerate(labels.tolist())}
+            key = _fold if options.fold_names else str
+            places = np.array([position.get(known.get(key(name), ""), -1) for name in names.tolist()])
+            if (places < 0).any():
+                unknown = names[places < 0].tolist()
+                raise _unknown_name(table, roles, unknown, len(labels), blocks)
+        return Meaning(raw, places.astype(np.int32), np.asarray(labels), len(labels), None, notes, alarms)
+    return _numbered(raw, numbers, table, roles, options, labels, n_objects, blocks, notes)
+
+
+def _as_numbers(raw: Coding, notes: list[str]) -> np.ndarray | None:
+    """Read names as whole numbers, None if one of them is something else."""
+    if not raw.is_text:
+        return raw.values if raw.values[0] >= 0 else None
+    texts = raw.names().tolist()
+    if all(map(is_whole, texts)):
+        return np.array([int(text) for text in texts])
+    try:
+        decimals = [float(text) for text in texts if "." in text]
+    except ValueError:
+        return None
+    if len(decimals) == len(texts) and all(number.is_integer() and 0 <= number < 2**53 for number in decimals):
+        notes.append("whole numbers written with a decimal point are read as whole numbers")
+        return np.array([int(number) for number in decimals])
+    return None
+
+
+def _fold(name: str) -> str:
+    """Reduce a name to what is left when case, blanks and Unicode form do not matter."""
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+
+
+def _fold_onto(labels: np.ndarray) -> dict[str, str]:
+    return {_fold(label): label for label in reversed(labels.tolist())}
+
+
+def _folded(names: np.ndarray, fold: bool, notes: list[str], alarms: list[str]) -> np.ndarray:
+    """Join names that differ by case, blanks or Unicode form alone, or tell that there are such."""
+    groups: dict[str, list[str]] = {}
+    for name in names.tolist():
+        groups.setdefault(_fold(name), []).append(name)
+    alike = [group for group in groups.values() if len(group) > 1]
+    if not alike:
+        return names
+    examples = listed(("/".join(repr(name) for name in group) for group in alike), SHOWN)
+    what = f"{counted(len(alike), 'name')} written in more than one way, by case, blanks or Unicode form: {examples}"
+    if not fold:
+        alarms.append(f"{what}; they are taken as different objects, say fold_names=True to join them")
+        return names
+    notes.append(f"{what}; joined")
+    return np.array([groups[_fold(name)][0] for name in names.tolist()])
+
+
+def _unknown_name(table: Table, roles: Roles, unknown: list[str], n_labels: int, blocks: Any) -> FileFormatError:
+    """Refuse a name that is not among the labels given, with its first place."""
+    more = f" (and {counted(len(unknown) - 1, 'more name')})" if len(unknown) > 1 else ""
+    text = f"is not one of the {n_labels:,} known labels{more}"
+    for rows in blocks() if blocks else ():
+        for role in rows.roles.layout.objects:
+            column = rows.columns[role].spelled()
+            bad = np.isin(column.cells, [code for code, name in enumerate(column.texts()) if name in set(unknown)])
+            if bad.any():
+                row = int(np.argmax(bad))
+                return FileFormatError(
+                    f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {shown(column.cell(row))} {text}"
+                )
+    return FileFormatError(f"{table.name}: {unknown[0]!r} {text}")
+
+
+def _numbered(
+    raw: Coding,
+    numbers: np.ndarray,
+    table: Table,
+    roles: Roles,
+    options: Options,
+    labels: np.ndarray | None,
+    n_objects: int | None,
+    blocks: Any,
+    notes: list[str],
+) -> Meaning:
+    """Number objects that are called by whole numbers; they keep their numbers as names."""
+    lowest, highest = int(numbers.min()), int(numbers.max())
+    if labels is not None or n_objects is not None or options.index_base is not None:
+        base = options.index_base or 0
+        limit = len(labels) if labels is not None else n_objects
+        top = (INDEX_LIMIT if limit is None else limit) + base - 1
+        if lowest < base or highest > top:
+            hint = "; are they counted from 1? then say index_base=1" if limit and highest == limit and not base else ""
+            worst = lowest if lowest < base else highest
+            raise _out_of_range(table, str(worst), f"object number {worst} is outside {base}..{top}{hint}", blocks)
+        size = limit if limit is not None else highest + 1 - base
+        _refuse_sparse(table, size, len(numbers), limit)
+        if base and labels is None:
+            labels = np.arange(base, size + base).astype(str)
+        return Meaning(raw, (numbers - base).astype(np.int32), labels, size, None, notes, [], True)
+    distinct, places = np.unique(numbers, return_inverse=True)
+    labels = None
+    if lowest > 0 or len(distinct) < highest + 1:
+        labels = distinct.astype(str)
+        gaps = "" if len(distinct) == highest - lowest + 1 else " (with gaps)"
+        notes.append(f"the numbers {lowest} to {highest}{gaps} are names of objects (see index_base, n_objects)")
+    return Meaning(raw, places.astype(np.int32), labels, len(distinct), None, notes, [], True)
+
+
+def _refuse_sparse(table: Table, size: int, n_names: int, told: int | None) -> None:
+    if told is None and size > 100 * n_names + 10_000:
+        raise FileFormatError(
+            f"{table.name}: object numbers go up to {size - 1:,}, but only {n_names:,} of them occur; "
+            "leave index_base out to take them as names, or say n_objects= to ask for all of them"
+        )
+
+
+def _out_of_range(table: Table, text: str, why: str, blocks: Any) -> FileFormatError:
+    for rows in blocks() if blocks else ():
+        for role in rows.roles.layout.objects:
+            column = rows.columns[role].spelled()
+            if text in column.texts():
+                bad = column.cells == column.texts().index(text)
+                if bad.any():
+                    return FileFormatError(
+                        f"{rows.table.name}, {rows.place(int(np.argmax(bad)))}, {rows.title(role)}: {why}"
+                    )
+    return FileFormatError(f"{table.name}: {why}")
+
+
+def _name_by_columns(meaning: Meaning, names: dict[str, str] | None, titles: list[str]) -> None:
+    """Give numbered objects the names found in the columns beside them, if each has just one of its own."""
+    size = meaning.n_objects
+    found = {} if names is None else {int(number): name for number, name in names.items() if is_whole(number)}
+    if names is None or len(found) < size or len(set(found.values())) < size:
+        meaning.notes.append(f"columns {listed(titles)} do not name each object apart and are left out")
+        return
+    by_place = dict(zip(meaning.numbers.tolist(), (int(float(name)) for name in meaning.names.names())))
+    meaning.labels = np.array([found[by_place[place]] for place in range(size)], dtype=str)
+    meaning.notes = [note for note in meaning.notes if "are names of objects" not in note]
+    meaning.notes.append(f"objects named by {listed(titles)}")
+
+
+# ---- comparisons ---------------------------------------------------------------------------------------------------
+
+_SHAPES = {
+    "triplets": rules.EITHER, "quadruplets": rules.EITHER, "answers": rules.QUESTIONS, "votes": rules.QUESTIONS,
+    "odd-one-out": rules.SETS, "most-central": rules.SETS, "rankings": rules.RANKINGS,
+}  # fmt: skip
+
+
+def rows_to_parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | None:
+    """Turn the rows of a block into comparisons.
+
+    Returns
+    -------
+    Parts or None
+        None if no row is left, or none that counts; `keep` marks the rows of the table that were used.
+    """
+    layout = rows.roles.layout
+    index = _leave_out_degenerate(rows, meaning, options)
+    choice = None
+    if meaning.answers is not None:
+        choice = _choices(rows, meaning.answers)
+        silent = np.isnan(choice)
+        if silent.any():
+            rows.leave_out(silent, "answer to be skipped")
+            choice, index = choice[~silent], index[~silent]
+    if not len(index):
+        return None
+    weights = _amounts(rows, "weight", "a weight") if "weight" in rows.columns else None
+    if weights is not None:
+        if not weights.any():
+            return None
+        weights = check_weights(weights, None)
+    keep = None
+    if rows.origin is not None:
+        keep = np.zeros(rows.n_rows, dtype=bool)
+        keep[rows.origin] = True
+    parts = Parts(index, meaning.n_objects, weights, meaning.labels, _people(rows))
+    if layout.kind in ("triplets", "quadruplets"):
+        return replace(parts, keep=keep)
+    if layout.kind == "rankings":
+        return _ranked(rows, parts)
+    if layout.kind == "votes":
+        votes = np.stack([_amounts(rows, role, "a number of votes") for role in layout.extra], axis=1)
+        return making.voted(parts, votes) if votes.any() else None
+    if layout.kind == "answers":
+        if (np.abs(choice) == 1).all():
+            return making.answered(parts, choice > 0)
+        votes = np.stack([np.maximum(choice, 0), np.maximum(-choice, 0)], axis=1)
+        return making.voted(parts, votes) if votes.any() else None
+    picked = parts.index[:, 2] if choice is None else parts.index[np.arange(len(choice)), choice.astype(np.int64)]
+    make = making.odd_one_out if layout.kind == "odd-one-out" else making.most_central
+    return make(parts, picked)
+
+
+def _coded(rows: Rows, meaning: Meaning) -> np.ndarray:
+    columns = rows.objects()
+    index = np.empty((len(columns[0]), len(columns)), np.int32)
+    for spot, column in enumerate(columns):
+        index[:, spot] = meaning.names.encode(column, None if meaning.is_identity else meaning.numbers)
+    if index.size and index.min() < 0:
+        row = int(np.argmax((index < 0).any(axis=1)))
+        cells = ", ".join(str(column.cell(row)) for column in columns)
+        raise FileFormatError(
+            f"{rows.table.name}, {rows.place(row)} is ({cells}): an object that was not there when the data were first "
+            "read; the data have changed since"
+        )
+    return index
+
+
+def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.ndarray:
+    """Leave out rows that compare an object with itself, counted by reason, or refuse them; gives the index left."""
+    index = _coded(rows, meaning)
+    total = np.zeros(len(index), dtype=bool)
+    counts: dict[str, tuple[int, str]] = {}
+    for mask, reason in _SHAPES[rows.roles.layout.kind].faults(index):
+        bad = mask & ~total
+        if not bad.any():
+            continue
+        count, first = int(np.count_nonzero(bad)), int(np.argmax(bad))
+        if options.on_degenerate == "raise":
+            cells = ", ".join(str(column.cell(first)) for column in rows.objects())
+            more = f" ({counted(count, 'such row')})" if count > 1 else ""
+            raise FileFormatError(
+                f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}; "
+                "say on_degenerate='drop' to leave such rows out"
+            )
+        counts[reason] = count, rows.place(first)
+        total |= bad
+    if not counts:
+        return index
+    before = joined_counts(rows.dropped, counts)
+    rows.leave_out(total, "degenerate")
+    rows.dropped = before
+    return index[~total]
+
+
+def _choices(rows: Rows, answers: Answers) -> np.ndarray:
+    """Read what each row answers; see `Answers`."""
+    layout = rows.roles.layout
+    answer = rows.columns[layout.extra[0]].spelled().trimmed()
+    if answers.codes is None:
+        chosen = _chosen_object(answer, [rows.columns[role] for role in layout.options])
+        return 1.0 - 2.0 * chosen if len(layout.options) == 2 else chosen.astype(np.float64)
+    codes = np.array([answers.codes.get(text, np.nan) for text in answer.texts()], np.float64)
+    return codes[answer.cells]
+
+
+def _amounts(rows: Rows, role: str, what: str) -> np.ndarray:
+    """Read a column of numbers that are 0 or more."""
+    numbers, bad = rows.columns[role].as_numbers()
+    bad |= ~(numbers >= 0) | np.isinf(numbers)
+    if bad.any():
+        count, row = int(np.count_nonzero(bad)), int(np.argmax(bad))
+        cell = shown(rows.columns[role].cell(row))
+        hint = " (write decimals with a point)" if "," in cell else ""
+        more = f"; {counted(count, 'such cell')} in this column" if count > 1 else ""
+        raise FileFormatError(
+            f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {cell} is not {what}, 0 or more{hint}{more}"
+        )
+    return numbers
+
+
+def _people(rows: Rows) -> People | None:
+    """Read who answered; answers without a name are put under "unknown"."""
+    if "participant" not in rows.columns:
+        return None
+    column = rows.columns["participant"].spelled()
+    empty = column.empty(MISSING)
+    if empty.any():
+        import pyarrow as pa
+
+        codes = np.where(empty, len(column.texts()), column.cells).astype(np.int32)
+        column = Column(codes=codes, values=pa.array([*column.texts(), "unknown"], pa.string()))
+    people = People.of(column)
+    if all(is_whole(name) for name in people.names.tolist()):
+        numbers = people.names.astype(np.int64)
+        order = np.argsort(numbers)
+        people = People(np.argsort(order).astype(np.int32)[people.codes], numbers[order])
+    return people
+
+
+def _ranked(rows: Rows, parts: Parts) -> Parts:
+    """Read rankings: all candidates in order, or the first `n_chosen` of them, in order or not."""
+    told: dict[str, Any] = {"n_chosen": None, "ordered": True}
+    for role in rows.roles.layout.extra:
+        values = set(rows.columns[role].spelled().trimmed().texts())
+        if len(values) > 1:
+            raise FileFormatError(
+                f"{rows.table.name}: {rows.title(role)} holds {listed(sorted(values), 5)}, expected one value for all"
+            )
+        value = values.pop().casefold()
+        if role == "n_chosen" and not is_whole(value):
+            raise FileFormatError(f"{rows.table.name}: {rows.title(role)} holds {value!r}, expected a whole number")
+        told[role] = int(value) if role == "n_chosen" else value in ("true", "1", "yes", "t")
+    try:
+        return making.ranked_pairs(parts, told["n_chosen"], told["ordered"])
+    except ValueError as error:
+        raise FileFormatError(f"{rows.table.name}: {error}") from error
+
+
+# ---- all of it, for data in memory ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """Parts of comparisons, and how a table was understood.
+
+    Parameters
+    ----------
+    parts : Parts
+    roles : Roles
+    meaning : Meaning
+    n_rows : int
+    dropped : dict of str to (int, str)
+        Reason -> rows left out, and where the first is.
+    notes, alarms : tuple of str
+    """
+
+    parts: Parts
+    roles: Roles
+    meaning: Meaning
+    n_rows: int
+    dropped: dict[str, tuple[int, str]]
+    notes: tuple[str, ...]
+    alarms: tuple[str, ...]
+
+
+def read_table(table: Table, options: Options) -> TableResult:
+    """Turn a table into comparisons."""
+    roles = options.roles(table)
+    rows = Rows.of(table, roles, options)
+    meaning = resolve(scan(rows), roles, table, options, lambda: [rows])
+    notes = [*table.notes, *roles.notes, *meaning.notes, *spoken_notes(rows, meaning)]
+    try:
+        parts = rows_to_parts(rows, meaning, options)
+    except FileFormatError:
+        raise
+    except ValueError as error:
+        raise FileFormatError(f"{table.name}: {error}") from error
+    if parts is None:
+        raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
+    degenerate = {reason: count for reason, (count, _) in rows.dropped.items() if reason in rules.DEGENERATE}
+    dropped = {**parts.dropped, **({"degenerate": sum(degenerate.values())} if degenerate else {})}
+    return TableResult(
+        replace(parts, dropped=dropped), roles, meaning, rows.n_rows, rows.dropped, tuple(notes), tuple(meaning.alarms)
+    )
+
+
+def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:
+    """Say why a table gives no comparison."""
+    what = listed(f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in dropped.items())
+    if what:
+        return f"no row is left ({what})"
+    return (
+        "no row counts: all weights, votes or answers are 0"
+        if weighted
+        else "no row counts: all votes or answers are 0"
+    )
+
+
+def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
+    """Notes about the rows themselves: undecided answers, questions without votes, people without a name."""
+    notes = []
+    layout = rows.roles.layout
+    if layout.kind == "votes":
+        votes = [rows.columns[role].as_numbers()[0] for role in layout.extra]
+        none = int(np.count_nonzero((votes[0] == 0) & (votes[1] == 0)))
+        notes += [f"{counted(none, 'question')} without votes give no comparison"] if none else []
+    if meaning.answers is not None and meaning.answers.codes is not None and 0.0 in meaning.answers.codes.values():
+        undecided = int(np.count_nonzero(_choices(rows, meaning.answers) == 0)) if len(layout.options) != 3 else 0
+        notes += [f"{counted(undecided, 'undecided answer')} (0) give no comparison"] if undecided else []
+    if "participant" in rows.columns:
+        nameless = int(np.count_nonzero(rows.columns["participant"].empty(MISSING)))
+        if nameless:
+            notes.append(f"{counted(nameless, 'answer')} without a participant put under 'unknown'")
+    return notes
+
+
+def parts_of_table(X: Any, options: Options, name: str = "table") -> Parts:
+    """Turn a table in memory into the parts of comparisons; what is left out or doubtful is warned about."""
+    result = read_table(as_table(X, name), options)
+    told = [*result.alarms]
+    for reason, (count, first) in result.dropped.items():
+        told.append(f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})")
+    for note in told:
+        warnings.warn(f"{name}: {note}", stacklevel=4)
+    for note in result.notes:
+        logger.info("%s: %s", name, note)
+    return result.parts
+
+
+def join_facts(facts: Sequence[Facts]) -> Facts:
+    """Put what all blocks say together."""
+    return reduce(Facts.join, facts)

@@ -1,0 +1,538 @@
+"""Comparisons read a block at a time, for data that need not fit in memory: on this machine, or by workers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from nearer.data import Comparisons, FileFormatError
+from nearer.data.columns import Coding, Column, MemoryTable, Table
+from nearer.data.errors import counted
+from nearer.data.roles import Roles
+from nearer.data.tables import (
+    Facts,
+    Meaning,
+    Options,
+    Rows,
+    joined_counts,
+    nothing_left,
+    resolve,
+    rows_to_parts,
+    scan,
+)
+from nearer.io.formats import parquet_files, stored_objects
+
+__all__ = [
+    "BlockReader",
+    "Counts",
+    "Recipe",
+    "RowGroups",
+    "Scanned",
+    "open_blocks",
+    "open_row_groups",
+    "scan_block",
+    "settle",
+]
+
+_SCAN_ROWS = 1 << 20
+
+
+# ---- what all block readers share ----------------------------------------------------------------------------------
+
+
+@dataclass
+class Counts:
+    """What a block gives, once its names are coded.
+
+    Parameters
+    ----------
+    n_comparisons : int
+    weight : float
+        Of all of them.
+    width : int
+        3 or 4, 0 if there are none.
+    seen : Coding or None
+        Names that occur in them.
+    weighted : bool
+        Whether they have weights of their own.
+    """
+
+    n_comparisons: int = 0
+    weight: float = 0.0
+    width: int = 0
+    seen: Coding = field(default_factory=lambda: Coding(np.empty(0, np.int64)))
+    weighted: bool = False
+
+    def join(self, other: Counts) -> Counts:
+        """Put what two blocks give together."""
+        if self.width and other.width and self.width != other.width:
+            raise ValueError("comparisons: some parts hold triplets and some quadruplets, expected one kind")
+        return Counts(
+            self.n_comparisons + other.n_comparisons, self.weight + other.weight, self.width or other.width,
+            Coding.union([self.seen, other.seen]), self.weighted or other.weighted,
+        )  # fmt: skip
+
+
+@dataclass
+class Scanned:
+    """What a first look at a block found; `counts` is None where they depend on what other blocks hold."""
+
+    facts: Facts
+    counts: Counts | None
+
+    def join(self, other: Scanned) -> Scanned:
+        """Put what two blocks say together."""
+        counts = None if self.counts is None or other.counts is None else self.counts.join(other.counts)
+        return Scanned(self.facts.join(other.facts), counts)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a block becomes comparisons: the same for every block, decided once."""
+
+    roles: Roles
+    options: Options
+    meaning: Meaning
+
+    def comparisons(self, table: Table) -> Comparisons | None:
+        """Read a block; None if no row of it counts."""
+        return self._made(Rows.of(table, self.roles, self.options))
+
+    def _made(self, rows: Rows) -> Comparisons | None:
+        try:
+            parts = rows_to_parts(rows, self.meaning, self.options)
+            if parts is None:
+                return None
+            made = Comparisons._make(replace(parts, people=None, dropped={}))
+        except FileFormatError:
+            raise
+        except ValueError as error:
+            raise FileFormatError(f"{rows.table.name}: {error}") from error
+        return made
+
+    def counts(self, table: Table) -> tuple[Counts, dict[str, tuple[int, str]]]:
+        """Read a block for what it gives, and what is left out of it."""
+        rows = Rows.of(table, self.roles, self.options)
+        made = self._made(rows)
+        if made is None:
+            return Counts(), rows.dropped
+        return _counts(made, Coding(np.flatnonzero(made.seen))), rows.dropped
+
+
+def _counts(made: Comparisons, seen: Coding) -> Counts:
+    weight = float(len(made)) if made.weights is None else float(made.weights.sum())
+    return Counts(len(made), weight, made.index.shape[1], seen, made.weights is not None)
+
+
+def scan_block(table: Table, roles: Roles, options: Options) -> Scanned:
+    """Look at a block: which names occur in it, and where that tells, what it gives."""
+    rows = Rows.of(table, roles, options)
+    facts = scan(rows)
+    if roles.layout.extra or not len(facts.objects):  # what answers say hangs on all of them
+        return Scanned(facts, None if roles.layout.extra else Counts())
+    names = facts.objects
+    own = Recipe(roles, options, Meaning(names, np.arange(len(names), dtype=np.int32), None, len(names)))
+    made = own._made(rows)
+    facts.dropped = rows.dropped
+    if made is None:
+        return Scanned(facts, Counts())
+    seen = np.flatnonzero(made.seen)
+    values = names.values.take(seen) if names.is_text else names.values[seen]
+    return Scanned(facts, _counts(made, Coding(values)))
+
+
+def settle(
+    scanned: Scanned, table: Table, roles: Roles, options: Options, tables: Callable[[], Iterable[Table]]
+) -> tuple[Recipe, bool]:
+    """Decide how blocks become comparisons.
+
+    Parameters
+    ----------
+    scanned : Scanned
+        Of all blocks.
+    table : Table
+        One of them, for names of columns.
+    roles, options : Roles, Options
+    tables : callable
+        Gives the blocks again, to find the place of what is refused.
+
+    Returns
+    -------
+    recipe : Recipe
+    counted : bool
+        Whether the counts of `scanned` hold; otherwise the blocks must be counted with the recipe.
+    """
+    meaning = resolve(scanned.facts, roles, table, options, lambda: (Rows.of(one, roles, options) for one in tables()))
+    return Recipe(roles, options, meaning), scanned.counts is not None and meaning.is_injective
+
+
+def seen_objects(meaning: Meaning, seen: Coding, are_names: bool) -> np.ndarray:
+    """Numbers of the objects that occur, from their names or from their numbers, ascending."""
+    if not are_names:
+        return seen.values
+    codes = np.arange(len(seen), dtype=np.int32)
+    column = Column(codes=codes, values=seen.values) if seen.is_text else Column(numbers=seen.values)
+    return np.unique(meaning.names.encode(column, meaning.numbers))
+
+
+# ---- blocks on this machine ----------------------------------------------------------------------------------------
+
+
+def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, **options: Any) -> BlockReader:
+    """Open comparisons for reading block by block.
+
+    The file is read once to know its objects and to check every row; what is then read again is checked each time.
+
+    Parameters
+    ----------
+    path : path-like
+        A .npy file, or Parquet: a file, a folder or a pattern.
+    n_objects : int, optional
+        Says that whole numbers are object numbers 0..n_objects-1.
+    **options
+        As in `nearer.io.read_comparisons`.
+    """
+    name = os.fspath(path)
+    if Path(name).is_file() and Path(name).suffix.lower() not in (".npy", ".parquet", ".pq"):
+        raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
+    files = _NumpyFile(name) if Path(name).suffix.lower() == ".npy" else _ParquetFiles(name)
+    return BlockReader(files, Options(n_objects=n_objects, **options))
+
+
+class BlockReader:
+    """Comparisons that stay on disk.
+
+    Attributes
+    ----------
+    path : str
+    n_comparisons : int
+        Rows that count.
+    n_columns : int
+        3 or 4.
+    n_objects : int
+    labels : ndarray of str, shape (n_objects,), or None
+    seen : ndarray of bool, shape (n_objects,)
+        Which objects occur.
+    total_weight : float
+    has_weights : bool
+    dropped : dict of str to (int, str)
+        Reason -> rows left out, and where the first is.
+    notes, alarms : list of str
+    """
+
+    def __init__(self, files: _Files, options: Options) -> None:
+        self._files = files
+        self.path = files.path
+        roles = options.roles(files.first)
+
+        def tables() -> Iterator[Table]:
+            return files.tables(_SCAN_ROWS, roles.positions)
+
+        scanned = reduce(Scanned.join, (scan_block(table, roles, options) for table in tables()))
+        self._recipe, known = settle(scanned, files.first, roles, options, tables)
+        meaning, counts, dropped = self._recipe.meaning, scanned.counts, scanned.facts.dropped
+        if not known or counts is None:
+            found = [self._recipe.counts(table) for table in tables()]
+            counts = reduce(Counts.join, (one for one, _ in found))
+            dropped = reduce(joined_counts, (left for _, left in found))
+        if not counts.n_comparisons:
+            raise FileFormatError(f"{self.path}: {nothing_left(dropped, 'weight' in roles.at)}")
+        self.n_comparisons, self.n_columns = counts.n_comparisons, counts.width
+        self.total_weight, self.has_weights = counts.weight, counts.weighted
+        self.n_objects, self.labels, self.dropped = meaning.n_objects, meaning.labels, dropped
+        self.seen = np.zeros(self.n_objects, dtype=bool)
+        self.seen[seen_objects(meaning, counts.seen, known)] = True
+        self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
+
+    def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
+        """Yield the comparisons in order, `size` at a time; the last block may be shorter."""
+        if size < 1:
+            raise ValueError(f"size: got {size}, expected at least 1")
+        return self._complete(
+            _joined(map(self._recipe.comparisons, self._files.tables(size, self._recipe.roles.positions)), size)
+        )
+
+    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
+        """Yield all comparisons once, in blocks of about `size` whose order is random.
+
+        Parquet files are shuffled by row group, so a block mixes distant parts of the data if row groups are smaller.
+        """
+        return self._complete(
+            _joined(map(self._recipe.comparisons, self._files.shuffled(size, self._recipe.roles.positions, rng)), size)
+        )
+
+    def _complete(self, blocks: Iterator[Comparisons]) -> Iterator[Comparisons]:
+        """Pass blocks on, and see to it that a whole pass gives all that there was at first."""
+        count = 0
+        for block in blocks:
+            count += len(block)
+            yield block
+        if count != self.n_comparisons:
+            raise FileFormatError(
+                f"{self.path}: gave {counted(count, 'comparison')}, and {self.n_comparisons:,} when it was first read; "
+                "it has changed since"
+            )
+
+
+def _joined(parts: Iterator[Comparisons | None], size: int) -> Iterator[Comparisons]:
+    """Put the rows of all parts into blocks of `size`; only the last may be shorter."""
+    kept: list[Comparisons] = []
+    count = 0
+    for part in parts:
+        if part is None:
+            continue
+        start = 0
+        while count + len(part) - start >= size:
+            cut = start + size - count
+            kept.append(part._rows(slice(start, cut)))
+            yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
+            kept, count, start = [], 0, cut
+        if start < len(part):
+            kept.append(part._rows(slice(start, None)))
+            count += len(part) - start
+    if kept:
+        yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
+
+
+class _Files:
+    """Files that hold one table, read in blocks; a file that changes meanwhile is refused."""
+
+    path: str
+    first: Table
+
+    def __init__(self, files: list[str]) -> None:
+        self._states = {file: _state(file) for file in files}
+
+    def tables(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
+        """Yield tables of at most `size` rows, in order, with the columns at some positions."""
+        raise NotImplementedError
+
+    def shuffled(self, size: int, positions: Sequence[int], rng: np.random.Generator) -> Iterator[Table]:
+        """Yield tables in random order."""
+        raise NotImplementedError
+
+    def _unchanged(self, file: str) -> None:
+        if _state(file) != self._states[file]:
+            raise FileFormatError(f"{file}: has changed since it was first read")
+
+
+def _state(file: str) -> tuple[int, int, int]:
+    try:
+        status = os.stat(file)
+    except OSError as error:
+        raise FileFormatError(f"{file}: no such file") from error
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+class _NumpyFile(_Files):
+    """A .npy array of integers (n, 3) or (n, 4), read by plain reads: a file cut short gives an error, not a crash."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__([path])
+        self.path = path
+        try:
+            with open(path, "rb") as file:
+                version = np.lib.format.read_magic(file)
+                header = (
+                    np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                )
+                self._shape, self._fortran, self._dtype = header(file)
+                self._offset = file.tell()
+        except (ValueError, OSError, EOFError) as error:
+            raise FileFormatError(f"{path}: is not a readable NumPy array: {error}") from error
+        shape, dtype = self._shape, self._dtype
+        if len(shape) != 2 or shape[1] not in (3, 4) or dtype.kind not in "iu":
+            raise FileFormatError(f"{path}: got {dtype} of shape {shape}, expected integers (n, 3) or (n, 4)")
+        if not shape[0]:
+            raise FileFormatError(f"{path}: the array has no rows")
+        self.first = self._table(0, min(3, shape[0]))
+
+    def _table(self, start: int, stop: int) -> MemoryTable:
+        self._unchanged(self.path)
+        n_rows, width = self._shape
+        with open(self.path, "rb", buffering=0) as file:
+            if self._fortran:
+                rows = np.stack(
+                    [self._read(file, column * n_rows + start, stop - start) for column in range(width)], axis=1
+                )
+            else:
+                rows = self._read(file, start * width, (stop - start) * width).reshape(-1, width)
+        names = ["anchor", "near", "far"] if width == 3 else ["i", "j", "l", "k"]
+        columns = list(np.ascontiguousarray(rows.T))
+        return MemoryTable(self.path, "NumPy array", names, True, columns=columns, first_row=start)
+
+    def _read(self, file: IO[bytes], first: int, count: int) -> np.ndarray:
+        file.seek(self._offset + first * self._dtype.itemsize)
+        found = np.fromfile(file, self._dtype, count)
+        if len(found) != count:
+            raise FileFormatError(f"{self.path}: is cut short, expected {self._shape[0]:,} rows")
+        return found.astype(self._dtype.newbyteorder("="), copy=False)
+
+    def tables(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
+        for start in range(0, self._shape[0], size):
+            yield self._table(start, min(start + size, self._shape[0]))
+
+    def shuffled(self, size: int, positions: Sequence[int], rng: np.random.Generator) -> Iterator[Table]:
+        for start in rng.permutation(np.arange(0, self._shape[0], size)).tolist():
+            yield self._table(start, min(start + size, self._shape[0]))
+
+
+class _ParquetFiles(_Files):
+    """Parquet files with the same columns."""
+
+    def __init__(self, path: str) -> None:
+        self._tables = open_row_groups(path, parquet_files(path))
+        super().__init__([table.name for table in self._tables])
+        self.path, self.first = path, self._tables[0]
+
+    def tables(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
+        for table in self._tables:
+            self._unchanged(table.name)
+            yield from table.batches(size, positions)
+
+    def shuffled(self, size: int, positions: Sequence[int], rng: np.random.Generator) -> Iterator[Table]:
+        groups = [table.part([group]) for table in self._tables for group in table.row_groups]
+        for number in rng.permutation(len(groups)).tolist():
+            self._unchanged(groups[number].name)
+            yield from groups[number].batches(size, positions)
+
+
+# ---- Parquet, here and on workers ----------------------------------------------------------------------------------
+
+
+@dataclass
+class RowGroups(Table):
+    """Some row groups of a Parquet file, at a path or an fsspec URL; small, so that workers can be told of it.
+
+    Parameters
+    ----------
+    row_groups : tuple of int
+    lengths : tuple of int
+        Rows of all row groups of the file.
+    """
+
+    row_groups: tuple[int, ...] = ()
+    lengths: tuple[int, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of these row groups."""
+        return sum(self.lengths[group] for group in self.row_groups)
+
+    @property
+    def first_row(self) -> int:
+        """Rows of the file before these."""
+        return sum(self.lengths[: self.row_groups[0]]) if self.row_groups else 0
+
+    def part(self, groups: Sequence[int]) -> RowGroups:
+        """Give some of the row groups."""
+        return replace(self, row_groups=tuple(groups))
+
+    def place(self, row: int) -> str:
+        return f"row {self.first_row + row + 1}"
+
+    def read(self, positions: Sequence[int]) -> list[Column]:
+        names = [self.names[position] for position in positions]
+        with open_parquet_file(self.name, names) as file, _told_by(self.name):
+            data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=False)
+        return self._table({name: data.column(name) for name in names}, 0).read(positions)
+
+    def head(self, n_rows: int) -> list[list[str]]:
+        positions = range(len(self.names))
+        return next((table.head(n_rows) for table in self.batches(n_rows, positions)), [])
+
+    def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
+        """Yield tables of at most `size` rows that hold the columns at some positions."""
+        names, start = [self.names[position] for position in positions], self.first_row
+        with open_parquet_file(self.name, names) as file, _told_by(self.name):
+            for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
+                yield self._table({name: batch.column(name) for name in names}, start)
+                start += batch.num_rows
+
+    def _table(self, columns: dict[str, Any], start: int) -> MemoryTable:
+        return MemoryTable(
+            self.name, self.form, self.names, True, labels=self.labels, n_objects=self.n_objects, first_row=start,
+            columns=[columns.get(name, ()) for name in self.names],
+        )  # fmt: skip
+
+
+def open_row_groups(
+    path: str, files: Sequence[str], look: Callable[[Sequence[str]], Any] | None = None
+) -> list[RowGroups]:
+    """Open Parquet files far enough to know their columns and row groups.
+
+    Parameters
+    ----------
+    path : str
+        What they are called together, for messages.
+    files : sequence of str
+    look : callable, optional
+        Looks into all files, for instance on workers; default: here.
+    """
+    found = [look_into(file) for file in files] if look is None else look(files)
+    first = found[0]
+    for table in found:
+        if set(table.names) != set(first.names):
+            raise FileFormatError(f"{table.name}: columns {table.names} differ from {first.names} of {first.name}")
+    if not any(table.n_rows for table in found):
+        raise FileFormatError(f"{path}: has no rows")
+    return [replace(table, names=first.names, labels=first.labels, n_objects=first.n_objects) for table in found]
+
+
+def look_into(url: str) -> RowGroups:
+    """Read the footer of a Parquet file."""
+    with open_parquet_file(url) as file:
+        lengths = tuple(file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups))
+        schema = file.schema_arrow
+    try:
+        stored = stored_objects(schema.metadata)
+    except FileFormatError as error:
+        raise FileFormatError(f"{url}: {error}") from error
+    groups = tuple(range(len(lengths)))
+    return RowGroups(url, "Parquet", schema.names, True, row_groups=groups, lengths=lengths, **stored)
+
+
+@contextlib.contextmanager
+def open_parquet_file(url: str, names: Sequence[str] = ()) -> Iterator[Any]:
+    """Open a Parquet file at a path or fsspec URL; columns `names` that hold text are read as codes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with contextlib.ExitStack() as stack:
+        with _told_by(url):
+            stream: Any = url
+            if "://" in url:
+                import fsspec  # type: ignore[import-untyped]
+
+                stream = stack.enter_context(fsspec.open(url, "rb"))
+            schema = pq.read_schema(stream)
+            missing = [name for name in names if name not in schema.names]
+            if missing:
+                raise FileFormatError(f"{url}: no column {missing[0]!r}, the columns are {schema.names}")
+            text = [name for name in names if pa.types.is_string(schema.field(name).type)]
+            if stream is not url:
+                stream.seek(0)
+            # pyarrow would otherwise fetch all row groups at once
+            file = stack.enter_context(pq.ParquetFile(stream, read_dictionary=text, pre_buffer=False))
+        yield file
+
+
+@contextlib.contextmanager
+def _told_by(url: str) -> Iterator[None]:
+    """Turn errors of the Parquet reader into one that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FileFormatError(f"{url}: cannot be read as Parquet: {reason}") from error

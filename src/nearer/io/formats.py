@@ -1,0 +1,585 @@
+"""Files that are not delimited text, as tables: JSON, spreadsheets, Parquet, NumPy and MATLAB arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearer.data.columns import Column, MemoryTable, Table, column_from_arrow
+from nearer.data.errors import FileFormatError, listed, shown
+from nearer.data.roles import normalise, role_of
+from nearer.data.tables import as_table
+from nearer.io.text import decode_head, find_header
+
+META_KEY = b"nearer"
+
+# ---- JSON ----------------------------------------------------------------------------------------------------------
+
+
+def open_json(
+    path: str, *, kind: str | None = None, variable: str | None = None, encoding: str | None = None
+) -> MemoryTable:
+    """Open a JSON file: ``[{"anchor": ..}, ..]``, ``[[0, 1, 2], ..]`` or ``{"anchor": [..], ..}``."""
+    text, _ = decode_head(path, Path(path).read_bytes(), True, encoding)
+    if not text.strip():
+        raise FileFormatError(f"{path}: is empty")
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        hint = "; if each line is a JSON value of its own, say format='jsonl'" if error.msg == "Extra data" else ""
+        raise FileFormatError(
+            f"{path}, line {error.lineno}, column {error.colno}: not JSON: {error.msg}{hint}"
+        ) from error
+    except RecursionError as error:
+        raise FileFormatError(f"{path}: is not a table: brackets nested too deeply") from error
+    if isinstance(data, dict):
+        return open_arrays(path, "JSON", data, kind=kind, variable=variable)
+    if isinstance(data, list):
+        return _open_rows(path, "JSON", data)
+    raise FileFormatError(f"{path}: holds {shown(str(data))}, expected an array of rows or an object of columns")
+
+
+def _open_rows(path: str, form: str, rows: list[Any], word: str = "row") -> MemoryTable:
+    if not rows:
+        raise FileFormatError(f"{path}: is an empty array")
+    kinds = set(map(type, rows))
+    if kinds == {dict}:
+        table = as_table(rows, path)
+        return MemoryTable(path, form, table.names, True, columns=table.columns, row_word=word)  # type: ignore[attr-defined]
+    if kinds != {list}:
+        row = next((row for row, value in enumerate(rows) if type(value) is not type(rows[0])), 0)
+        raise FileFormatError(
+            f"{path}, {word} {row + 1}: {shown(str(rows[row]))}: expected an object or an array like the others"
+        )
+    if len(set(map(len, rows))) > 1:
+        row = next(row for row, cells in enumerate(rows) if len(cells) != len(rows[0]))
+        raise FileFormatError(
+            f"{path}, {word} {row + 1}: {len(rows[row])} cells where {word} 1 has {len(rows[0])}: "
+            f"{shown(str(rows[row]))}"
+        )
+    columns = [list(column) for column in zip(*rows)]
+    return MemoryTable(path, form, [""] * len(columns), False, columns=columns, row_word=word)
+
+
+@dataclass
+class _JsonLinesTable(MemoryTable):
+    """Objects, one per line, read by pyarrow in blocks."""
+
+    def place(self, row: int) -> str:
+        with open(self.name, "rb") as file:
+            filled = (number for number, line in enumerate(file, 1) if line.strip())
+            return next((f"line {number}" for spot, number in enumerate(filled) if spot == row), f"row {row + 1}")
+
+
+_DEEPEST = 50  # brackets; pyarrow's reader goes down once for each of them
+
+
+def open_jsonl(path: str) -> Table:
+    """Open JSON lines: an object or an array on each line."""
+    import pyarrow as pa
+    import pyarrow.json as pajson
+
+    with open(path, "rb") as file:
+        head = file.read(1 << 16)
+    text, _ = decode_head(path, head, len(head) < 1 << 16, None)
+    start = text.lstrip("\ufeff \t\r\n")
+    if not start:
+        raise FileFormatError(f"{path}: is empty")
+    _refuse_deep(path)
+    if start[0] == "{":
+        try:
+            table = pajson.read_json(path, read_options=pajson.ReadOptions(block_size=8 << 20))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            return _loose_lines(path, error)
+        return _JsonLinesTable(path, "JSON lines", table.column_names, True, columns=table.columns)
+    return _loose_lines(path, None)
+
+
+def _refuse_deep(path: str) -> None:
+    """Refuse brackets nested so deeply that a reader would run out of stack."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.count(b"[") + line.count(b"{") > _DEEPEST:
+                depth = deepest = 0
+                for letter in line:
+                    depth += (letter in b"[{") - (letter in b"]}")
+                    deepest = max(deepest, depth)
+                if deepest > _DEEPEST:
+                    raise FileFormatError(
+                        f"{path}, line {number}: brackets nested {deepest:,} deep, expected a flat row"
+                    )
+
+
+def _loose_lines(path: str, error: Exception | None) -> Table:
+    """Read lines one by one: cells of several kinds, or rows as arrays; the first line that is not JSON is named."""
+    rows = []
+    first_kind: type | None = None
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line.decode("utf-8-sig").rstrip())
+            except json.JSONDecodeError as problem:
+                raise FileFormatError(
+                    f"{path}, line {number}, column {problem.colno}: not JSON: {problem.msg}"
+                ) from None
+            except UnicodeDecodeError:
+                raise FileFormatError(f"{path}, line {number}: is not UTF-8 text") from None
+            first_kind = first_kind or type(value)
+            if type(value) is not first_kind:
+                raise FileFormatError(f"{path}, line {number}: {shown(str(value))}: expected the same as on line 1")
+            rows.append(value)
+    table = _open_rows(path, "JSON lines", rows, "line")
+    return _JsonLinesTable(path, table.form, table.names, table.header, columns=table.columns)
+
+
+# ---- spreadsheets --------------------------------------------------------------------------------------------------
+
+
+def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | None = None) -> MemoryTable:
+    """Open a sheet of a spreadsheet (.xlsx, .xls, .ods); needs the extra ``nearer[excel]``."""
+    try:
+        import python_calamine as calamine
+    except ImportError as error:
+        raise FileFormatError(
+            f"{path}: is a spreadsheet, which needs python-calamine: pip install 'nearer[excel]', or save it as CSV"
+        ) from error
+    try:
+        book = calamine.CalamineWorkbook.from_path(path)
+        sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=True) for name in book.sheet_names}
+    except Exception as error:  # the reader has errors of its own for each format
+        raise FileFormatError(f"{path}: is not a readable spreadsheet: {error}") from error
+    filled = {name: rows for name, rows in sheets.items() if rows}
+    if variable is not None and variable not in filled:
+        raise FileFormatError(
+            f"{path}: no sheet {variable!r} with cells; there are {listed(map(repr, filled)) or 'none'}"
+        )
+    if variable is None and len(filled) != 1:
+        what = f"sheets {listed(map(repr, filled))}; say variable= for one of them" if filled else "no cells"
+        raise FileFormatError(f"{path}: has {what}")
+    name, rows = (variable, filled[variable]) if variable is not None else next(iter(filled.items()))
+    first = [str(cell).strip() for cell in rows[0]]
+    hint = ""
+    if header is None:
+        header, hint = find_header(first, lambda: [[str(cell) for cell in row] for row in rows[1:]])
+    below = rows[1:] if header else rows
+    if not below:
+        raise FileFormatError(f"{path}: sheet {name!r} has a header but no rows")
+    columns = [[_cell(row[spot]) for row in below] for spot in range(len(first))]
+    names = first if header else [""] * len(first)
+    return MemoryTable(
+        path, f"spreadsheet, sheet {name!r}", names, header, hint=hint, columns=columns, first_row=int(header)
+    )
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return None if value == "" else value if isinstance(value, (str, int, float)) else str(value)
+
+
+# ---- Parquet -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class ParquetTable(Table):
+    """One or more Parquet files with the same columns, read one after the other.
+
+    Parameters
+    ----------
+    files : list of str
+    lengths : list of int
+        Rows of each.
+    """
+
+    files: list[str] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+
+    def read(self, positions: Sequence[int]) -> list[Column]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        names = [self.names[position] for position in positions]
+        parts = []
+        for file in self.files:
+            schema = pq.read_schema(file)
+            text = [name for name in names if pa.types.is_string(schema.field(name).type)]
+            parts.append(pq.read_table(file, columns=names, read_dictionary=text, partitioning=None))
+        return [
+            self._column(position, [part.column(name) for part in parts]) for position, name in zip(positions, names)
+        ]
+
+    def _column(self, position: int, parts: list[Any]) -> Column:
+        import pyarrow as pa
+
+        try:
+            kind = parts[0].type
+            chunks = [chunk for part in parts for chunk in (part if part.type == kind else part.cast(kind)).chunks]
+            return column_from_arrow(pa.chunked_array(chunks, kind))
+        except (TypeError, pa.ArrowException) as error:
+            raise FileFormatError(f"{self.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
+
+    def head(self, n_rows: int) -> list[list[str]]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.files[0], pre_buffer=False) as part:
+            batch = next(part.iter_batches(batch_size=n_rows, columns=self.names), None)
+        rows = [] if batch is None else batch.to_pylist()
+        return [["" if row[name] is None else str(row[name]) for name in self.names] for row in rows]
+
+    def place(self, row: int) -> str:
+        if len(self.files) == 1:
+            return super().place(row)
+        for file, length in zip(self.files, self.lengths):
+            if row < length:
+                return f"{Path(file).name} row {row + 1}"
+            row -= length
+        return super().place(row)
+
+
+def parquet_files(path: str | Path) -> list[str]:
+    """List the Parquet files that `path` (a file, a folder or a pattern such as ``data/*.parquet``) stands for."""
+    import glob
+
+    path = Path(path)
+    if path.is_dir():
+        found = [file for ending in ("*.parquet", "*.pq") for file in path.rglob(ending)]
+        hidden = [file for file in found if any(part[0] in "._" for part in file.relative_to(path).parts)]
+        files = sorted(str(file) for file in set(found) - set(hidden))
+        if not files:
+            raise FileFormatError(f"{path}: is a directory without Parquet files; expected a file")
+        return files
+    if path.exists():
+        return [str(path)]
+    files = sorted(glob.glob(str(path), recursive=True))
+    if not files:
+        raise FileFormatError(f"{path}: no such file")
+    return files
+
+
+def stored_objects(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    """Read what this package wrote beside the columns of a Parquet file: `labels`, `n_objects`."""
+    try:
+        known = json.loads((metadata or {}).get(META_KEY, b"{}"))
+        labels, n_objects = known.get("labels"), known.get("n_objects")
+        if labels is not None and not (isinstance(labels, list) and all(isinstance(label, str) for label in labels)):
+            raise ValueError("labels")
+        if n_objects is not None and not (isinstance(n_objects, int) and n_objects > 0):
+            raise ValueError("n_objects")
+    except (ValueError, AttributeError, UnicodeDecodeError, RecursionError) as error:
+        raise FileFormatError(f"the stored list of objects is damaged ({error})") from error
+    return {"labels": None if labels is None else np.array(labels, dtype=str), "n_objects": n_objects}
+
+
+def open_parquet(path: str) -> ParquetTable:
+    """Open Parquet files far enough to know their columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    files = parquet_files(path)
+    lengths, schema = [], None
+    for file in files:
+        try:
+            with pq.ParquetFile(file) as part:
+                found, n_rows = part.schema_arrow, part.metadata.num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise FileFormatError(f"{file}: is not a Parquet file: {str(error).splitlines()[0]}") from error
+        if schema is None:
+            schema = found
+        elif set(found.names) != set(schema.names):
+            raise FileFormatError(
+                f"{file}: columns {listed(found.names)} differ from {listed(schema.names)} of {files[0]}"
+            )
+        lengths.append(n_rows)
+    if schema is None or not sum(lengths):
+        raise FileFormatError(f"{path}: has no rows")
+    form = "Parquet" if len(files) == 1 else f"{len(files):,} Parquet files"
+    try:
+        stored = stored_objects(schema.metadata)
+    except FileFormatError as error:
+        raise FileFormatError(f"{files[0]}: {error}") from error
+    return ParquetTable(str(path), form, schema.names, True, files=files, lengths=lengths, **stored)
+
+
+# ---- named arrays: NumPy, MATLAB, JSON -----------------------------------------------------------------------------
+
+# Where the comparisons themselves are usually kept, plainest name first.
+_MAIN = (
+    "index", "triplets", "triplet", "quadruplets", "comparisons", "queries", "query", "questions", "data", "x", "t",
+    "answers", "arr0",
+)  # fmt: skip
+_ANSWERS = ("y", "arr1")
+_LABELS = ("labels", "names", "objects", "labelnames", "objectnames")
+_VOTES = ("votes", "agreement", "counts")
+
+
+def open_numpy(path: str, *, kind: str | None = None, variable: str | None = None) -> MemoryTable:
+    """Open a .npy array (memory-mapped) or the arrays of a .npz archive."""
+    try:
+        loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return _open_matrix(path, "NumPy array", loaded)
+        with loaded:
+            arrays = {key: loaded[key] for key in loaded.files}
+    except FileFormatError:
+        raise
+    except Exception as error:  # NumPy and zip raise many kinds for a damaged file
+        pickled = any(word in str(error) for word in ("pickle", "Object arrays", "Python objects"))
+        why = "it holds Python objects (pickled), which are not read: loading them could run code" if pickled else error
+        raise FileFormatError(f"{path}: is not a readable NumPy file: {why}") from error
+    if {"coords", "data", "shape"} <= set(arrays) and arrays["coords"].ndim == 2:
+        # A sparse tensor: entry (i, j, k) counts the answers that j is nearer to i than k, negative for the contrary.
+        arrays = {"triplets": arrays["coords"].T, "response": arrays["data"]}
+    return open_arrays(path, "NumPy archive", arrays, kind=kind, variable=variable)
+
+
+def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
+    """Make columns without names of one array (n_rows, n_columns), or named ones of a structured array (n_rows,)."""
+    if matrix.dtype.names:
+        return MemoryTable(
+            path, form, list(matrix.dtype.names), True, columns=[matrix[name] for name in matrix.dtype.names]
+        )
+    if matrix.ndim != 2 or matrix.shape[1] < 3:
+        raise FileFormatError(f"{path}: the array has shape {matrix.shape}, expected (n, 3) or (n, 4)")
+    if not len(matrix):
+        raise FileFormatError(f"{path}: the array has no rows")
+    names = list(_index_columns(matrix.shape[1])) if matrix.dtype.kind in "iu" else []
+    return MemoryTable(path, form, names or [""] * matrix.shape[1], bool(names), columns=list(matrix.T))
+
+
+def _index_columns(width: int) -> tuple[str, ...]:
+    """Name the columns of an array of integers, which is triplets or quadruplets by its width."""
+    return {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}.get(width, ())
+
+
+def open_arrays(
+    path: str, form: str, arrays: Mapping[str, Any], *, kind: str | None = None, variable: str | None = None
+) -> MemoryTable:
+    """Find the comparisons among named arrays.
+
+    One array of shape (n, 3), (n, 4) or wider holds the comparisons; arrays of length n beside it may hold answers,
+    weights, participants; an array of text called ``labels`` or ``names`` names the objects. Without such an array,
+    1-D arrays of one length are columns.
+
+    Parameters
+    ----------
+    path, form : str
+    arrays : mapping of str to array-like
+    kind : str, optional
+        As told by the user: for odd-one-out and most-central an answer beside the array is the object picked.
+    variable : str, optional
+        The array that holds the comparisons.
+    """
+    shaped = {name: _as_array(path, name, array) for name, array in arrays.items()}
+    main = _find_main(path, shaped, variable)
+    if main is None:
+        return _flat_columns(path, form, shaped)
+    matrix = shaped[main]
+    beside, unused, labels, n_objects = _beside(path, shaped, main, len(matrix))
+    if kind in ("odd-one-out", "most-central") and "answer" in beside:
+        beside["odd" if kind == "odd-one-out" else "central"] = beside.pop("answer")
+    names = _main_names(matrix.shape[1], set(beside), kind)
+    notes = [f"arrays not used: {listed(unused)}"] if unused else []
+    return MemoryTable(
+        name=path,
+        form=f"{form}, array {main!r} of shape {matrix.shape[0]:,} x {matrix.shape[1]}",
+        names=[*names, *beside] if names else [""] * matrix.shape[1],
+        header=bool(names),
+        labels=labels,
+        n_objects=n_objects,
+        notes=notes,
+        columns=[*matrix.T, *(beside.values() if names else ())],
+    )
+
+
+def _as_array(path: str, name: str, array: Any) -> np.ndarray:
+    if isinstance(array, np.ndarray):
+        return array
+    if isinstance(array, list) and array and isinstance(array[0], list):
+        for row, cells in enumerate(array):
+            if not isinstance(cells, list) or len(cells) != len(array[0]):
+                got = f"{len(cells)} cells" if isinstance(cells, list) else shown(str(cells))
+                raise FileFormatError(f"{path}, {name!r}, row {row + 1}: {got} where row 1 has {len(array[0])} cells")
+        matrix = np.empty((len(array), len(array[0])), object)
+        for spot, column in enumerate(zip(*array)):
+            matrix[:, spot] = column
+        return matrix
+    cells = np.empty(len(array) if isinstance(array, list) else (), object)
+    cells[...] = array
+    return cells
+
+
+def _find_main(path: str, arrays: Mapping[str, np.ndarray], variable: str | None) -> str | None:
+    wide = [name for name, array in arrays.items() if array.ndim == 2 and array.shape[1] >= 3]
+    if variable is not None:
+        if variable not in wide:
+            raise FileFormatError(
+                f"{path}: no array {variable!r} of shape (n, 3) or wider; there are {_shapes(arrays)}"
+            )
+        return variable
+    # MATLAB writes a vector as one row: it is no comparison if another array has many.
+    wide = [name for name in wide if len(arrays[name]) > 1] or wide
+    if len(wide) == 1:
+        return wide[0]
+    for name in _MAIN:
+        found = [array for array in wide if normalise(array) == name]
+        if len(found) == 1:
+            return found[0]
+    if wide:
+        raise FileFormatError(f"{path}: several arrays could hold the comparisons: {_shapes(arrays)}; say variable=")
+    return None
+
+
+def _shapes(arrays: Mapping[str, np.ndarray]) -> str:
+    return listed(f"{name!r} {array.shape}" for name, array in arrays.items()) or "none"
+
+
+def _beside(
+    path: str, arrays: Mapping[str, np.ndarray], main: str, length: int
+) -> tuple[dict[str, Any], list[str], np.ndarray | None, int | None]:
+    """Sort the other arrays into columns by role, names left over, labels and number of objects."""
+    beside: dict[str, Any] = {}
+    unused, labels, n_objects = [], None, None
+    for name, array in arrays.items():
+        word = normalise(name)
+        role = "answer" if word in _ANSWERS else role_of(name)
+        if name == main:
+            continue
+        if array.shape == (1, length):
+            array = array[0]
+        if word == "nobjects" and array.size == 1 and str(array.reshape(-1)[0]).isdigit():
+            n_objects = int(array.reshape(-1)[0])
+        elif word in _LABELS and array.ndim == 1 and array.dtype.kind in "UO":
+            labels = np.array([str(label) for label in array.tolist()])
+        elif array.ndim == 1 and role in ("answer", "weight", "participant", "odd", "central", "votes_a", "votes_b"):
+            if len(array) != length:
+                raise FileFormatError(
+                    f"{path}: array {name!r} has {len(array):,} entries for {length:,} rows of {main!r}"
+                )
+            beside |= _signs(array) if role == "answer" else {role: array}
+        elif array.shape == (length, 2) and word in _VOTES:
+            beside["votes_a"], beside["votes_b"] = array[:, 0], array[:, 1]
+        else:
+            unused.append(name)
+    return beside, unused, labels, n_objects
+
+
+def _signs(answers: np.ndarray) -> dict[str, Any]:
+    """Give columns for answers beside an array of questions: True and +n are for the first option, -n the second."""
+    if answers.dtype.kind == "b":
+        return {"answer": np.where(answers, "first", "second")}
+    if answers.dtype.kind in "if" and (answers.min() < 0 or (answers == 1).all()):
+        return {"votes_a": np.maximum(answers, 0), "votes_b": np.maximum(-answers, 0)}
+    return {"answer": answers}
+
+
+def _main_names(width: int, beside: set[str], kind: str | None) -> list[str]:
+    """Name the columns of the main array; [] if its width alone does not say."""
+    asked = beside & {"answer", "votes_a"}
+    if width == 3:
+        if kind in ("odd-one-out", "most-central") or beside & {"odd", "central"}:
+            return ["a", "b", "c"]
+        return ["anchor", "a", "b"] if asked else ["anchor", "near", "far"]
+    if width == 4 and kind in (None, "quadruplets", "answers", "votes"):
+        return ["i", "j", "l", "k"]
+    return []
+
+
+def _flat_columns(path: str, form: str, arrays: Mapping[str, np.ndarray]) -> MemoryTable:
+    flat = {name: array for name, array in arrays.items() if array.ndim == 1 and len(array)}
+    lengths = {len(array) for name, array in flat.items() if role_of(name)} or {len(array) for array in flat.values()}
+    if not lengths:
+        raise FileFormatError(
+            f"{path}: no array of shape (n, 3) or (n, 4) and no known columns; there are {_shapes(arrays)}"
+        )
+    if len(lengths) > 1:
+        raise FileFormatError(f"{path}: the columns differ in length: {_shapes(flat)}")
+    length = lengths.pop()
+    flat = {name: array for name, array in flat.items() if len(array) == length}
+    return MemoryTable(path, form, list(flat), True, columns=list(flat.values()))
+
+
+def open_matlab(path: str, *, kind: str | None = None, variable: str | None = None) -> MemoryTable:
+    """Open the variables of a .mat file: the old formats by scipy, version 7.3 (HDF5) by h5py.
+
+    MATLAB counts from 1. Nothing is subtracted: numbers 1..n are the names of the objects, so that every output shows
+    the numbers that MATLAB knows.
+    """
+    from scipy.io import loadmat
+
+    try:
+        variables = loadmat(path, mat_dtype=False, chars_as_strings=True)
+    except NotImplementedError:
+        return open_arrays(path, "MATLAB 7.3", _read_hdf5(path), kind=kind, variable=variable)
+    except Exception as error:  # scipy raises many kinds for a damaged file
+        raise FileFormatError(f"{path}: is not a readable MATLAB file: {error}") from error
+    arrays = {key: _plain(value) for key, value in variables.items() if not key.startswith("__")}
+    structs = [key for key, value in arrays.items() if value is None]
+    known = {key: value for key, value in arrays.items() if value is not None}
+    table = open_arrays(path, "MATLAB", known, kind=kind, variable=variable)
+    if structs:
+        table.notes.append(f"variables of other kinds not used: {listed(structs)}")
+    return table
+
+
+def _plain(value: Any) -> np.ndarray | None:
+    """Turn a MATLAB value into an array: vectors 1-D, cell arrays of text into arrays of str; None if it is neither."""
+    value = np.asarray(value)
+    if value.dtype.names or value.dtype.kind not in "biufUO":
+        return None
+    if value.dtype.kind == "O":
+        cells = [np.asarray(cell) for cell in value.reshape(-1)]
+        if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells):
+            return None
+        value = np.array([str(cell.reshape(-1)[0]) if cell.size else "" for cell in cells]).reshape(value.shape)
+    if value.ndim == 2 and 1 in value.shape and value.shape not in ((1, 3), (1, 4)):
+        value = value.reshape(-1)
+    return value
+
+
+def _read_hdf5(path: str) -> dict[str, np.ndarray]:
+    try:
+        import h5py
+    except ImportError as error:
+        raise FileFormatError(
+            f"{path}: is a MATLAB 7.3 file, which needs h5py: pip install 'nearer[mat73]', or save it with -v7"
+        ) from error
+    arrays = {}
+    try:
+        with h5py.File(path, "r") as file:
+            for key, node in file.items():
+                if key.startswith("#") or not isinstance(node, h5py.Dataset):
+                    continue
+                value = _from_hdf5(file, node)
+                if value is not None:
+                    arrays[key] = value
+    except (OSError, RuntimeError, KeyError, ValueError) as error:
+        raise FileFormatError(f"{path}: is not a readable MATLAB file: {error}") from error
+    return arrays
+
+
+def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:
+    """Read one variable; HDF5 holds MATLAB's arrays transposed, text as UTF-16 code units, cells as references."""
+    kind = node.attrs.get("MATLAB_class", b"double")
+    if kind == b"cell":
+        cells = [file[reference] for reference in np.asarray(node).T.reshape(-1)]
+        if not all(cell.attrs.get("MATLAB_class") == b"char" for cell in cells):
+            return None
+        return np.array([_text(cell) for cell in cells])
+    if kind == b"char":
+        return np.array([_text(node)])
+    if node.dtype.kind not in "biuf":
+        return None
+    return _plain(np.asarray(node).T)
+
+
+def _text(node: Any) -> str:
+    if node.attrs.get("MATLAB_empty", 0):
+        return ""
+    return np.asarray(node).T.reshape(-1).astype("<u2").tobytes().decode("utf-16-le")

@@ -1,0 +1,621 @@
+"""Delimited text: a first look (encoding, delimiter, header), then columns read by pyarrow in blocks."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+from nearer.data.columns import Column, Table, column_from_arrow
+from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
+from nearer.data.roles import LAYOUTS, is_header, role_of
+
+HEAD_BYTES = 1 << 20
+SAMPLE_ROWS = 200
+MOST_COLUMNS = 10_000
+DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
+_CALLED = {name: mark for mark, name in DELIMITERS.items()} | {"pipe": "|", "\\t": "\t"}
+WHITESPACE = "whitespace"
+COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+_BINARY = (
+    (b"PK\x03\x04", "a zip archive or a spreadsheet: give it the ending .xlsx or .npz"),
+    (b"\xd0\xcf\x11\xe0", "an old spreadsheet: give it the ending .xls"),
+    (b"PAR1", "a Parquet file: give it the ending .parquet or say format='parquet'"),
+    (b"\x93NUMPY", "a NumPy file: give it the ending .npy or say format='numpy'"),
+    (b"\x89HDF", "an HDF5 file: if MATLAB wrote it, give it the ending .mat or say format='matlab'"),
+    (b"MATLAB", "a MATLAB file: give it the ending .mat or say format='matlab'"),
+    (b"%PDF", "a PDF document"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"\x1f\x8b", "compressed by gzip: give it the ending .gz"),
+)
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+# ---- text that a spreadsheet shows rather than runs ----------------------------------------------------------------
+
+# A cell that starts with one of these may be taken for a formula (the last four are full-width forms).
+_RISKY = "=+\\-@\t\r\n＝＋－＠"
+_NEEDS_GUARD = re.compile(f"'*[{_RISKY}]")
+_GUARDED = re.compile(f"'+[{_RISKY}]")
+
+
+def guard(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet could take for a formula.
+
+    Text that already starts with apostrophes before such a character gets one more, so that `unguard` undoes it.
+    """
+    return "'" + text if _NEEDS_GUARD.match(text) else text
+
+
+def unguard(text: str) -> str:
+    """Undo `guard`."""
+    return text[1:] if _GUARDED.match(text) else text
+
+
+def text_cells(texts: Iterable[str], what: str, delimiter: str = ",") -> list[str]:
+    """Write texts as cells of a delimited file; refuse what such a file cannot carry, naming what it is and where.
+
+    A cell is guarded, and quoted where it holds a delimiter, a quotation mark or a line end, or starts or ends blank.
+    """
+    cells = []
+    for spot, text in enumerate(texts):
+        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise ValueError(f"{what} {spot} is {text!r}: a text file cannot carry NUL or half a character")
+        text = guard(text)
+        if any(mark in text for mark in (delimiter, ";", '"', "\n", "\r")) or text != text.strip():
+            text = '"' + text.replace('"', '""') + '"'
+        cells.append(text)
+    return cells
+
+
+# ---- the first look ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a first look found.
+
+    Parameters
+    ----------
+    encoding : str
+    delimiter : str
+        One character, or "whitespace" for runs of blanks.
+    header : bool
+    names : list of str
+        Column names, "" for none.
+    skip : int
+        Lines before the first row of data.
+    rows : list of list of str
+        The first rows of data.
+    only_cr : bool
+        Whether lines end with a carriage return alone.
+    notes : tuple of str
+    hint : str
+        What else may be wrong if the columns are not understood.
+    """
+
+    encoding: str
+    delimiter: str
+    header: bool
+    names: list[str]
+    skip: int
+    rows: list[list[str]]
+    only_cr: bool = False
+    notes: tuple[str, ...] = ()
+    hint: str = ""
+
+
+def split(text: Iterable[str], delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield (first line, last line, cells) of each row that is not blank; lines are counted from 1."""
+    if delimiter == WHITESPACE:
+        for number, line in enumerate(text, 1):
+            if line.strip():
+                yield number, number, line.split()
+        return
+    reader = csv.reader(text, delimiter=delimiter)
+    last = 0
+    for cells in reader:
+        first, last = last + 1, reader.line_num
+        if cells:
+            yield first, last, cells
+
+
+def decode_head(path: str, head: bytes, whole: bool, encoding: str | None) -> tuple[str, str]:
+    """Decode the first bytes of a file.
+
+    Returns
+    -------
+    text : str
+        Without the last, perhaps cut, line unless this is the whole file.
+    encoding : str
+    """
+    for mark, reason in _BINARY:
+        if head.startswith(mark):
+            raise FileFormatError(f"{path}: is not text but {reason}")
+    if encoding is None:
+        encoding = next((name for bom, name in _BOMS if head.startswith(bom)), "utf-8")
+        if encoding != "utf-16" and b"\0" in head:
+            raise FileFormatError(f"{path}: is not text (binary data at byte {head.index(0) + 1:,})")
+    else:
+        try:
+            known = codecs.lookup(encoding).name
+        except LookupError:
+            raise ValueError(f"encoding: got {encoding!r}, expected a name such as 'utf-8' or 'latin-1'") from None
+        if head.startswith(codecs.BOM_UTF8) and known == "utf-8":
+            encoding = "utf-8-sig"
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(head, final=whole)
+    except (UnicodeDecodeError, TypeError, AttributeError) as error:
+        at = getattr(error, "start", 0)
+        raise FileFormatError(encoding_problem(path, encoding, head, at)) from error
+    if not whole:
+        text = text[: text.rfind("\n") + 1] or text
+    return text, encoding
+
+
+def encoding_problem(path: str, encoding: str, data: bytes, at: int, line: int | None = None) -> str:
+    """Say where text cannot be decoded, and what to try."""
+    line = line if line is not None else data.count(b"\n", 0, at) + 1
+    name = "UTF-8" if encoding.startswith("utf-8") else encoding
+    return (
+        f"{path}, line {line}: byte 0x{data[at]:02x} is not {name} text; if an older program saved the file, "
+        "try encoding='latin-1' or encoding='cp1252'"
+    )
+
+
+def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: bool | None, encoding: str | None) -> Look:
+    """Find encoding, delimiter and header of a table from its first bytes."""
+    text, encoding = decode_head(path, head, whole, encoding)
+    if text.startswith("#"):  # as numpy.savetxt writes a header
+        text = text[1:].lstrip(" \t")
+    if not text.strip():
+        raise FileFormatError(f"{path}: is empty")
+    delimiter = _CALLED.get(delimiter, delimiter) if delimiter else _find_delimiter(path, text)
+    if delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '\r\n"'):
+        raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
+    rows = _first_rows(path, text, delimiter, SAMPLE_ROWS)
+    if len(rows[0][2]) > MOST_COLUMNS:
+        raise FileFormatError(f"{path}: line 1 has {len(rows[0][2]):,} columns, expected at most {MOST_COLUMNS:,}")
+    only_cr = "\r" in text and "\n" not in text
+    first, last, cells = rows[0]
+    cells = [cell.strip() for cell in cells]
+    notes: list[str] = []
+    if _is_import_row(rows):  # Qualtrics: names, the texts of the questions, identifiers
+        last = rows[2][1]
+        rows[1:3] = []
+        notes.append("2 further header rows left out")
+    sample = [row[2] for row in rows[1:]]
+    hint = ""
+    if header is None:
+        header, hint = find_header(cells, lambda: [row[2] for row in _first_rows(path, text, delimiter, None)[1:]])
+    if not header:
+        return Look(encoding, delimiter, False, [""] * len(cells), first - 1, [rows[0][2], *sample], only_cr)
+    if not sample:
+        raise FileFormatError(f"{path}: has a header but no rows")
+    if all(len(row) == len(cells) + 1 for row in sample):  # as R writes row names
+        cells = ["", *cells]
+    return Look(encoding, delimiter, True, cells, last, sample, only_cr, tuple(notes), hint)
+
+
+def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list[tuple[int, int, list[str]]]:
+    rows = []
+    try:
+        for row in split(io.StringIO(text, newline=""), delimiter):
+            rows.append(row)
+            if count is not None and len(rows) > count:
+                break
+    except csv.Error as error:
+        raise FileFormatError(f"{path}, line {len(rows) + 1}: cannot be split into cells: {error}") from error
+    return rows
+
+
+def _is_import_row(rows: list[tuple[int, int, list[str]]]) -> bool:
+    return len(rows) > 2 and any(rows[2][2]) and all(not cell or '"ImportId"' in cell for cell in rows[2][2])
+
+
+def find_header(cells: Sequence[str], other_rows: Any) -> tuple[bool, str]:
+    """Tell whether a first row of cells is a header.
+
+    It is if a name is known, or if none of its words occurs in any other row.
+
+    Parameters
+    ----------
+    cells : sequence of str
+    other_rows : callable
+        Gives the rows below; called only if the names do not tell.
+
+    Returns
+    -------
+    header : bool
+    hint : str
+        What to say if that was wrong, "" if it is sure.
+    """
+    if is_header(cells):
+        return True, ""
+    words = {cell for cell in cells if cell}
+    if not words or any(_is_number(word) for word in words):
+        return False, ""
+    others = other_rows()
+    if not others or any(cell.strip() in words for row in others for cell in row):
+        return False, ""
+    return True, "the first row is taken as names, since its words occur nowhere else; if it is data, say header=False"
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _find_delimiter(path: str, text: str) -> str:
+    """Choose the delimiter by which most rows split alike, into as many cells as a comparison needs."""
+    best, score = None, (0.0, 0)
+    for delimiter in (*DELIMITERS, WHITESPACE):
+        rows = []
+        try:
+            for _, _, cells in split(io.StringIO(text, newline=""), delimiter):
+                rows.append(cells)
+                if len(rows) >= SAMPLE_ROWS:
+                    break
+        except csv.Error:
+            continue
+        width = max(len(rows[0]), len(rows[-1]) if len(rows[-1]) == len(rows[0]) + 1 else 0)
+        if width < 3 or (delimiter == " " and any("" in cells for cells in rows)):
+            continue
+        found = {role_of(cell) for cell in rows[0]}
+        if any(set(layout.roles) <= found for layout in LAYOUTS) and delimiter != WHITESPACE:
+            return delimiter
+        alike = sum(len(cells) == width for cells in rows) / len(rows)
+        # Blanks also occur inside labels: they separate only if nothing else does.
+        if (alike, width) > score and not (delimiter in (" ", WHITESPACE) and score[0] > 0.9 and best != " "):
+            best, score = delimiter, (alike, width)
+    if best is None or score[0] < 0.5:
+        line = shown(text.lstrip("\r\n").split("\n", 1)[0].rstrip("\r"))
+        raise FileFormatError(
+            f"{path}, line 1: cannot split {line} into the 3 or more columns of a comparison; "
+            "say delimiter= if it is none of comma, tab, semicolon, bar, space"
+        )
+    return best
+
+
+# ---- the table -----------------------------------------------------------------------------------------------------
+
+
+def open_text(path: str, *, delimiter: str | None, header: bool | None, encoding: str | None) -> TextTable:
+    """Open a delimited text file, also compressed; parameters as in `nearer.io.read_comparisons`."""
+    import pyarrow as pa
+
+    try:
+        with pa.input_stream(path, compression="detect") as stream:
+            head = stream.read(HEAD_BYTES)
+            whole = len(head) < HEAD_BYTES or not stream.read(1)
+    except (OSError, pa.ArrowException) as error:
+        raise FileFormatError(f"{path}: cannot be unpacked: {str(error).splitlines()[0]}") from error
+    seen = look(path, head, whole, delimiter, header, encoding)
+    form = f"{_called(seen.delimiter)}-separated"
+    if not seen.encoding.startswith("utf-8"):
+        form += f", {seen.encoding}"
+    return TextTable(
+        name=path,
+        form=form,
+        names=seen.names,
+        header=seen.header,
+        header_line=seen.skip if seen.header else None,
+        notes=list(seen.notes),
+        hint=seen.hint,
+        seen=seen,
+        compressed=Path(path).suffix.lower() in COMPRESSED,
+    )
+
+
+@dataclass
+class TextTable(Table):
+    """A delimited text file; `seen` is what a first look found."""
+
+    seen: Look = field(default_factory=lambda: Look("utf-8", ",", True, [], 0, []))
+    compressed: bool = False
+    _n_rows: int = -1
+    _plain: bool | None = None
+
+    def read(self, positions: Sequence[int]) -> list[Column]:
+        import pyarrow as pa
+
+        encoding = self.seen.encoding.removesuffix("-sig")
+        delimiter = " " if self.seen.delimiter == WHITESPACE else self.seen.delimiter
+        blocks = _CsvBlocks(len(self.names), list(positions), delimiter, encoding)
+        try:
+            if self._is_plain_utf8():
+                columns = blocks.read_file(self.name, self.seen.skip)
+            else:
+                columns = blocks.read_stream(self._stream(), self.seen.skip)
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            raise self._diagnose(error) from error
+        self._n_rows = len(columns[0])
+        return self._without_marks(columns)
+
+    def _without_marks(self, columns: list[Column]) -> list[Column]:
+        """Take off what belongs to the file and not to the cells: guarding apostrophes, blanks after each delimiter."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        def some(pattern: str) -> int:
+            return sum(pc.sum(pc.match_substring_regex(column.values, pattern)).as_py() or 0 for column in columns)
+
+        guarded = some(f"^'+[{_RISKY}]")
+        if guarded and not some(f"^[{_RISKY}]"):
+            self.notes.append(
+                f"{counted(guarded, 'cell')} read without the apostrophe that guards it from a spreadsheet"
+            )
+            columns = [
+                replace(column, values=pa.array([unguard(text) for text in column.texts()], pa.string()))
+                for column in columns
+            ]
+        blank = [
+            len(column.values) > 0 and pc.all(pc.starts_with(column.values, " ")).as_py() is True for column in columns
+        ]
+        if any(blank):
+            self.notes.append(f"blanks after the delimiter left out in {counted(sum(blank), 'column')}")
+            columns = [
+                replace(column, values=pc.utf8_ltrim(column.values, characters=" ")) if cut else column
+                for column, cut in zip(columns, blank)
+            ]
+        return columns
+
+    def head(self, n_rows: int) -> list[list[str]]:
+        return self.seen.rows[:n_rows]
+
+    def _is_plain_utf8(self) -> bool:
+        is_utf8 = self.seen.encoding.startswith("utf-8") and not self.compressed
+        return is_utf8 and self.seen.delimiter != WHITESPACE and not self.seen.only_cr
+
+    def place(self, row: int) -> str:
+        if self._is_plain():
+            return f"line {row + self.seen.skip + 1}"
+        with self._text() as text:
+            data = (cells for cells in split(text, self.seen.delimiter) if self._is_data(cells))
+            return next((f"line {first}" for spot, (first, _, _) in enumerate(data) if spot == row), f"row {row + 1}")
+
+    def _is_data(self, row: tuple[int, int, list[str]]) -> bool:
+        return row[0] > self.seen.skip
+
+    def _is_plain(self) -> bool:
+        """Tell whether every line is one row: no quoted cells, no blank lines."""
+        if self._plain is None:
+            self._plain = self._is_plain_utf8() and self._n_lines() == self._n_rows
+        return self._plain
+
+    def _n_lines(self) -> int:
+        """Count the lines after those skipped at the top; -1 if cells are quoted."""
+        count, last = -self.seen.skip, b"\n"
+        with open(self.name, "rb") as file:
+            while block := file.read(HEAD_BYTES):
+                if b'"' in block:
+                    return -1
+                count += block.count(b"\n")
+                last = block[-1:]
+        return count + (last != b"\n")
+
+    def _stream(self) -> Any:
+        import pyarrow as pa
+
+        if self.seen.delimiter != WHITESPACE:
+            return pa.input_stream(self.name, compression="detect", buffer_size=None)
+        with self._text() as text:
+            squeezed = re.sub(r"[ \t]+", " ", text.read())
+        squeezed = re.sub(r"^ | $", "", squeezed, flags=re.MULTILINE)
+        return pa.BufferReader(squeezed.encode(self.seen.encoding.removesuffix("-sig")))
+
+    def _text(self) -> IO[str]:
+        import pyarrow as pa
+
+        raw = pa.input_stream(self.name, compression="detect")
+        return io.TextIOWrapper(raw, encoding=self.seen.encoding, newline="")
+
+    def _diagnose(self, error: Exception) -> FileFormatError:
+        """Find out which lines pyarrow could not read; only ever run once reading has failed."""
+        width, delimiter = len(self.names), self.seen.delimiter
+        bad, shown_lines = 0, []
+        try:
+            with self._text() as text:
+                for row in split(text, delimiter):
+                    if self._is_data(row) and len(row[2]) != width:
+                        bad += 1
+                        if bad <= SHOWN:
+                            shown_lines.append(row)
+        except UnicodeDecodeError:
+            return self._undecodable()
+        except csv.Error as problem:
+            return FileFormatError(f"{self.name}: cannot be split into cells: {problem}")
+        if not bad:
+            return FileFormatError(f"{self.name}: cannot be read as a table: {str(error).splitlines()[0]}")
+        first, last, cells = shown_lines[0]
+        message = (
+            f"{self.name}, line {first}: {counted(len(cells), 'cell')} where "
+            f"{'the header' if self.header else 'the first row'} has {width}: {shown(_joined(cells, delimiter))}"
+        )
+        other = next(
+            (mark for mark in DELIMITERS if mark != delimiter and _width(cells, delimiter, mark) == width), None
+        )
+        if other:
+            message += f"; this line looks separated by {DELIMITERS[other]}, the file by {_called(delimiter)}"
+        elif last - first > 20:
+            message += "; is a quotation mark not closed?"
+        if bad > 1:
+            lines = listed(f"line {row[0]}" for row in shown_lines)
+            message += f" ({bad:,} such rows: {lines}{', ...' if bad > SHOWN else ''})"
+        return FileFormatError(message)
+
+    def _undecodable(self) -> FileFormatError:
+        import pyarrow as pa
+
+        encoding = self.seen.encoding
+        with pa.input_stream(self.name, compression="detect") as raw:
+            for number, line in enumerate(io.BufferedReader(raw), 1):
+                try:
+                    line.decode(encoding)
+                except UnicodeDecodeError as error:
+                    return FileFormatError(encoding_problem(self.name, encoding, line, error.start, number))
+        return FileFormatError(f"{self.name}: is not {encoding} text; say encoding=")
+
+
+def _joined(cells: list[str], delimiter: str) -> str:
+    return (" " if delimiter == WHITESPACE else delimiter).join(cells)
+
+
+def _width(cells: list[str], delimiter: str, other: str) -> int:
+    return len(_joined(cells, delimiter).split(other))
+
+
+def _called(delimiter: str) -> str:
+    return DELIMITERS.get(delimiter, delimiter)
+
+
+# Text in memory at a time; what stays is four bytes a cell.
+_PIECE_BYTES = 64 << 20
+# Large enough that few dictionaries have to be merged, small enough to keep several cores busy.
+_BLOCK_BYTES = 4 << 20
+_SCAN_BYTES = 256 << 10
+
+
+class _CsvBlocks:
+    """Reads chosen columns of a delimited text.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns of the file.
+    positions : list of int
+        Columns to read.
+    delimiter : str
+    encoding : str
+    """
+
+    def __init__(self, n_columns: int, positions: list[int], delimiter: str, encoding: str = "utf-8") -> None:
+        self._names = [f"c{position}" for position in range(n_columns)]
+        self._wanted = [self._names[position] for position in positions]
+        self._delimiter, self._encoding = delimiter, encoding
+
+    def read_file(self, path: str, skip: int) -> list[Column]:
+        """Read a plain UTF-8 file after its first `skip` lines."""
+        with open(path, "rb") as file:
+            for _ in range(skip):
+                file.readline()
+            return self._encoded(self._pieces(path, file))
+
+    def read_stream(self, stream: Any, skip: int) -> list[Column]:
+        """Read anything that has to be decoded or unpacked first, after its first `skip` lines."""
+        return self._encoded(self._stream_pieces(stream, skip))
+
+    def _encoded(self, pieces: Iterator[Any]) -> list[Column]:
+        """Encode piece after piece, so that the text of only one is held."""
+        import pyarrow as pa
+
+        encoded: list[list[Any]] = [[] for _ in self._wanted]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for piece in pieces:
+                columns = [piece[name] for name in self._wanted]
+                firsts = list(pool.map(lambda chunks: chunks[0].dictionary_encode(), columns))
+                tasks = [_encode_rest(pool, first, chunks[1:]) for first, chunks in zip(firsts, columns)]
+                for done, first, waiting in zip(encoded, firsts, tasks):
+                    done += [first, *(chunk for task in waiting for chunk in task.result())]
+        kind = pa.dictionary(pa.int32(), pa.string())
+        read = [column_from_arrow(pa.chunked_array(chunks, kind)) for chunks in encoded]
+        for column in read:
+            if column.values is not None:
+                column.values.validate(full=True)
+        return read
+
+    def _pieces(self, path: str, file: IO[bytes]) -> Iterator[dict[str, list[Any]]]:
+        """Yield columns of text, a piece of whole lines at a time, up to the first quotation mark; then as a stream."""
+        import pyarrow as pa
+        import pyarrow.csv as pacsv
+
+        start, size = file.tell(), os.fstat(file.fileno()).st_size
+        while start < size:
+            end = _piece_end(file, start)
+            if end is None:
+                # A quoted cell may hold line ends, so lines no longer tell where rows end.
+                file.seek(start)
+                yield from self._stream_pieces(file, 0)
+                return
+            # Mapped anew for each piece, so that pages already read do not pile up.
+            with pa.memory_map(path) as mapped:
+                mapped.seek(start)
+                piece = mapped.read_buffer(end - start)
+            start = end
+            table = pacsv.read_csv(pa.BufferReader(piece), **self._options(0, quoted=False))
+            del piece
+            yield {name: table.column(name).chunks for name in self._wanted}
+
+    def _stream_pieces(self, stream: Any, skip: int) -> Iterator[dict[str, list[Any]]]:
+        import pyarrow.csv as pacsv
+
+        with pacsv.open_csv(stream, **self._options(skip, quoted=True)) as reader:
+            for batch in reader:
+                yield {name: [batch.column(name)] for name in self._wanted}
+
+    def _options(self, skip: int, quoted: bool) -> dict[str, Any]:
+        import pyarrow as pa
+        import pyarrow.csv as pacsv
+
+        return {
+            "read_options": pacsv.ReadOptions(
+                block_size=_BLOCK_BYTES, column_names=self._names, skip_rows=skip, encoding=self._encoding
+            ),
+            "parse_options": pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=quoted),
+            "convert_options": pacsv.ConvertOptions(
+                include_columns=self._wanted,
+                column_types=dict.fromkeys(self._wanted, pa.string()),
+                check_utf8=False,  # the distinct texts are checked instead
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        }
+
+
+def _encode_rest(pool: ThreadPoolExecutor, first: Any, chunks: list[Any]) -> list[Future[list[Any]]]:
+    """Encode the other chunks of a piece; where texts recur, looking them up is cheaper than collecting them anew."""
+    known = first.dictionary
+    if len(known) * 4 > len(first):
+        return [pool.submit(lambda chunk=chunk: [chunk.dictionary_encode()]) for chunk in chunks]  # type: ignore[misc]
+    half = (len(chunks) + 1) // 2
+    return [pool.submit(_look_up, part, known) for part in (chunks[:half], chunks[half:]) if part]
+
+
+def _look_up(chunks: list[Any], known: Any) -> list[Any]:
+    """Encode chunks of text by the texts `known`, or each by itself if they hold others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    codes = pc.index_in(pa.chunked_array(chunks), value_set=known)
+    if codes.null_count > sum(chunk.null_count for chunk in chunks):
+        return [chunk.dictionary_encode() for chunk in chunks]
+    # The codes need not come in the same chunks as the texts.
+    return [pa.DictionaryArray.from_arrays(chunk, known, safe=False) for chunk in codes.chunks]
+
+
+def _piece_end(file: IO[bytes], start: int) -> int | None:
+    """Return where the piece from `start` ends: after the last line end within reach, at the end of the file, or
+    None if it holds a quotation mark or no line end."""
+    file.seek(start)
+    block = bytearray(_SCAN_BYTES)
+    at, line_end = start, None
+    while at < start + _PIECE_BYTES:
+        count = file.readinto(block)  # type: ignore[attr-defined]
+        if not count:
+            return at
+        if block.find(b'"', 0, count) >= 0:
+            return None
+        last = block.rfind(b"\n", 0, count)
+        line_end = at + last + 1 if last >= 0 else line_end
+        at += count
+    return line_end
