@@ -369,7 +369,7 @@ def test_message(case):
 
 
 def test_first_bad_row_is_found_beyond_the_first_chunk(monkeypatch):
-    monkeypatch.setattr("nearer.data.validate.CHUNK", 4)
+    monkeypatch.setattr("nearer.data.rules.CHUNK", 4)
     rows = np.array(GOOD * 5)
     rows[9] = (7, 7, 1)
     rows[13] = (0, -1, 2)

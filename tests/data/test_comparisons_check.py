@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nearer.data import CheckResult, Comparisons
-from nearer.data.check import components, noise_ceiling
+from nearer.data.quality import components, noise_ceiling
 
 
 def test_clean_data_is_ok():

@@ -216,7 +216,7 @@ def test_concat(cmp):
 
 
 def test_seen_in_chunks(monkeypatch):
-    monkeypatch.setattr("nearer.data.validate.CHUNK", 2)
+    monkeypatch.setattr("nearer.data.rules.CHUNK", 2)
     cmp = Comparisons([[0, 1, 2], [0, 1, 2], [5, 7, 0]], n_objects=9)
     assert np.flatnonzero(cmp.seen).tolist() == [0, 1, 2, 5, 7]
 

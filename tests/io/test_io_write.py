@@ -20,7 +20,7 @@ from nearer.io import (
     write_comparisons,
     write_embedding,
 )
-from nearer.io.text import guard, is_guarded, unguard
+from nearer.io.text import guard, unguard
 
 HOSTILE = [
     "<script>alert(1)</script>",

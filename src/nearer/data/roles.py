@@ -364,7 +364,9 @@ def _by_name(table: Table, kind: str | None) -> dict[str, int]:
 
 
 def _by_number(table: Table, kind: str | None) -> dict[str, int]:
-    width = len(table.names)
+    width, rows = len(table.names), table.head(200)
+    while width > 3 and rows and not any(row[width - 1].strip() for row in rows):
+        width -= 1  # a delimiter at the end of each line
     roles = _UNNAMED.get(kind or ("triplets" if width == 3 else ""), {}).get(width)
     if kind == "rankings" and width > 3:
         roles = ("anchor", *(f"rank_{number}" for number in range(1, width)))

@@ -215,7 +215,8 @@ class Rows:
 
     def _leave_out_empty(self, options: Options) -> None:
         """Leave out rows where every cell is empty; refuse, or on request leave out, those where some needed one is."""
-        words = ("",) if options.keep_na else MISSING
+        known = self.table.labels if options.labels is None else options.labels
+        words = ("",) if options.keep_na else tuple(set(MISSING) - set(() if known is None else known.tolist()))
         layout = self.roles.layout
         needed = [*layout.roles, *(["weight"] if "weight" in self.roles.at else [])]
         empty = {role: self.columns[role].empty(words) for role in needed}

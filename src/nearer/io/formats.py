@@ -349,12 +349,12 @@ def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
         raise FileFormatError(f"{path}: the array has shape {matrix.shape}, expected (n, 3) or (n, 4)")
     if not len(matrix):
         raise FileFormatError(f"{path}: the array has no rows")
-    names = list(_index_columns(matrix.shape[1])) if matrix.dtype.kind in "iu" else []
+    names = list(_index_columns(matrix.shape[1])) if matrix.dtype.kind in "iuf" else []
     return MemoryTable(path, form, names or [""] * matrix.shape[1], bool(names), columns=list(matrix.T))
 
 
 def _index_columns(width: int) -> tuple[str, ...]:
-    """Name the columns of an array of integers, which is triplets or quadruplets by its width."""
+    """Name the columns of an array of numbers, which is triplets or quadruplets by its width."""
     return {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}.get(width, ())
 
 
@@ -474,7 +474,9 @@ def _signs(answers: np.ndarray) -> dict[str, Any]:
     """Give columns for answers beside an array of questions: True and +n are for the first option, -n the second."""
     if answers.dtype.kind == "b":
         return {"answer": np.where(answers, "first", "second")}
-    if answers.dtype.kind in "if" and (answers.min() < 0 or (answers == 1).all()):
+    if answers.dtype.kind in "if" and (np.abs(answers) == 1).all():
+        return {"answer": np.where(answers > 0, "first", "second")}
+    if answers.dtype.kind in "if" and answers.min() < 0:
         return {"votes_a": np.maximum(answers, 0), "votes_b": np.maximum(-answers, 0)}
     return {"answer": answers}
 

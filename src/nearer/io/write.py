@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer.data.columns import MISSING
 from nearer.data.errors import counted
 from nearer.data.values import People
 from nearer.io.files import atomic_write
@@ -53,6 +54,7 @@ def write_comparisons(path: str | os.PathLike[str], comparisons: Comparisons, *,
         _write_parquet(path, comparisons, force)
     else:
         _tell_unseen(path, comparisons)
+        _tell_missing(path, comparisons)
         if ending in _DELIMITERS:
             _write_table(path, comparisons, _DELIMITERS[ending], force)
         else:
@@ -65,6 +67,15 @@ def _tell_unseen(path: Any, comparisons: Comparisons) -> None:
         logger.warning(
             "%s: %s in no comparison cannot be kept in this format", os.fspath(path), counted(unseen, "object")
         )
+
+
+def _tell_missing(path: Any, comparisons: Comparisons) -> None:
+    words = sorted(set(MISSING) & set(() if comparisons.labels is None else comparisons.labels.tolist()))
+    if words:
+        logger.warning(
+            "%s: the label %r looks like a missing value in this format; read it with keep_na=True",
+            os.fspath(path), words[0],
+        )  # fmt: skip
 
 
 def _names(comparisons: Comparisons) -> list[str]:
