@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from nearer.report import ReportData, Scores, build_report, worst_violations
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.report import ReportData, Scores, build_report, worst_violations
 
 rng = np.random.default_rng(0)
 groups = np.repeat(["strings", "winds", "drums"], 8)

@@ -151,8 +151,8 @@ def test_broken_pipe_is_no_traceback(answers):
         ("e.g. columns='anchor,a,b'", "e.g. --columns anchor,a,b"),
         ("say encoding=", "say --encoding"),
         ("then say index_base=1", "then say --index-base 1"),
-        ("n_objects=5 is for", "--objects 5 is for"),
-        ("(see index_base, n_objects)", "(see --index-base, --objects)"),
+        ("n_objects=5 is for", "--n-objects 5 is for"),
+        ("(see index_base, n_objects)", "(see --index-base, --n-objects)"),
         ("a file named x=y stays", "a file named x=y stays"),
     ],
 )
