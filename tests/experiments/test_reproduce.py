@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import experiments.table2.run as table2
 import numpy as np
 import pytest
@@ -116,6 +117,21 @@ def test_outside_of_a_checkout(tmp_path, monkeypatch):
     result = CliRunner().invoke(command, ["fig1"])
     assert result.exit_code == 2
     assert "expected the top folder of a checkout of nearer" in " ".join(result.output.split())
+
+
+def test_no_experiments_but_those_of_this_project(tmp_path, monkeypatch):
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments/registry.py").write_text("raise SystemExit('not ours')")
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "other"\n')
+    (tmp_path / "inside").mkdir()
+    monkeypatch.setattr("nearer.cli.reproduce.__file__", str(tmp_path / "a/b/c/d/reproduce.py"))
+    for folder in (tmp_path, tmp_path / "inside"):
+        monkeypatch.chdir(folder)
+        with pytest.raises(click.UsageError, match="not of the installed package"):
+            find_experiments()
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "nearer"\n')
+    monkeypatch.chdir(tmp_path)
+    assert find_experiments() == tmp_path
 
 
 def test_music_without_its_file(tmp_path, monkeypatch):

@@ -6,7 +6,22 @@ import pytest
 
 from nearer.reporting import Scores
 from nearer.reporting.display import clean_text, group_codes, natural_key, shorten
-from nearer.reporting.words import count, fit_sentences, headline, percent
+from nearer.reporting.studies import CrossValidation, Findings, Judgement
+from nearer.reporting.words import (
+    answer_sentence,
+    check_facts,
+    count,
+    dimensions_sentence,
+    distances_sentence,
+    fit_sentences,
+    headline,
+    interval,
+    judgement_lines,
+    map_sentence,
+    percent,
+    scores_line,
+    violations_sentence,
+)
 
 
 @pytest.mark.parametrize(
@@ -103,3 +118,55 @@ def test_group_codes():
     codes, names = group_codes(["b10", "b9", None, float("nan"), "", "b9"], 6)
     assert names == ["b9", "b10"]
     assert codes.tolist() == [1, 0, -1, -1, -1, 0]
+
+
+HELD_OUT = CrossValidation(5, 0.912, 0.01, 0.8842, 0.9398, 0.95, [0.912] * 5)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        (interval(0.881, 0.93), "88.1 to 93.0 %"),
+        (map_sentence(1, 1), "1 object. Objects close to each other on the line were judged similar."),
+        (map_sentence(1200, 2)[:14], "1,200 objects."),
+        (map_sentence(5, 7)[:32], "5 objects. The map has 7 dimensi"),
+        (dimensions_sentence(None)[-33:], "answers they have not seen. Bars are one standard error."[-33:]),
+        (dimensions_sentence(3)[-34:], " The chosen dimension is marked: 3."[-34:]),
+        (violations_sentence(0, 1, 0), "The map contradicts 0 of 1 comparison."),
+        (
+            violations_sentence(1200, 3400, 1),
+            "The map contradicts 1,200 of 3,400 comparisons. 1 more concerns objects without a position.",
+        ),
+        (answer_sentence(["a", "b", "c"]), "a is nearer to b than to c"),
+        (answer_sentence(["a", "b", "c", "{}"]), "a and b are nearer to each other than c and {}"),
+        (distances_sentence(2.0, 1.0, 4.0), "2 times as far (50 against 25 % of the map's width)"),
+        (distances_sentence(1.0, 1.0, 4.0), "equally far (25 against 25 % of the map's width)"),
+        (distances_sentence(1.0, 0.0, 4.0), "much farther (25 against 0 % of the map's width)"),
+        (distances_sentence(0.0, 0.0, 0.0), "equally far (0 against 0 % of the map's width)"),
+        (scores_line(Findings()), ""),
+        (
+            scores_line(Findings(0.99999, None, HELD_OUT)),
+            "over 99.9 % of the answers satisfied; 91.2 % of held-out answers (5-fold cross-validation, 95 % interval "
+            "88.4 to 94.0 %)",
+        ),
+        (judgement_lines(Judgement(0.875, 3, 2, True)), "87.5 % satisfied, by weight: 2 of 3 comparisons"),
+        (
+            judgement_lines(Judgement(1.0, 3000, 3000, False, "ste", 0.25, 0.03)),
+            "100 % satisfied: 3,000 of 3,000 comparisons\nlog-loss 0.2500 (guessing: 0.6931); probabilities are off by "
+            "3.0 % on average",
+        ),
+    ],
+)
+def test_figures_become_sentences(sentence, said):
+    assert sentence == said
+
+
+def test_facts_of_a_check():
+    check = {"n_comparisons": 1500, "kind": "triplets", "dropped": {"ties": 3}, "unseen": ["x"], "contradictions": []}
+    assert check_facts(check) == {
+        "Comparisons": "1,500 triplets",
+        "Left out: ties": "3",
+        "Objects in no comparison": "1",
+        "Answered both ways": "0",
+    }
+    assert check_facts({}) == {}
