@@ -238,14 +238,19 @@ def test_report_again(nearer, files):
     called = nearer("report", "out", "-o", "again.html", "--title", "Again", "--json")
     assert called.code == 0
     summary = json.loads((files / "out/summary.json").read_text())
-    assert called.json["training"] == summary["training_accuracy"]
-    assert called.json["cross_validated"] == summary["cross_validation"]
+    for name in ("training_accuracy", "cross_validation", "check"):
+        assert called.json[name] == summary[name]
     text = (files / "again.html").read_text(encoding="utf-8")
     assert "Again" in text
     assert "On new answers" in text
     bare = nearer("report", "out/embedding.csv", "-o", "bare.html", "--file", "known.csv", "--json")
-    assert bare.json == {"output": "bare.html", "training": summary["training_accuracy"], "cross_validated": None}
+    assert bare.json == {
+        "output": "bare.html", "training_accuracy": summary["training_accuracy"], "cross_validation": None,
+        "check": summary["check"],
+    }  # fmt: skip
     assert nearer("report", "out", "-o", "again.html").code == 2
+    (files / "out/summary.json").write_text('{"cross_validation": {"accuracy": 1}}')
+    assert "summary.json: is not a summary of nearer fit" in nearer("report", "out", "-o", "x.html").err
     refused = nearer("report", "out", "-o", "x.html", "--file", "new.csv")
     assert refused.code == 2
     assert "nearer report: comparisons: got 1 object that is not on the map" in refused.err

@@ -133,13 +133,29 @@ def read_groups(path: str | None, labels: np.ndarray) -> list[str] | None:
 
 
 def read_summary(map_path: str) -> dict[str, Any]:
-    """Read what `nearer fit` wrote about a map; {} if that is not there."""
+    """Read what `nearer fit` wrote about a map.
+
+    Parameters
+    ----------
+    map_path : str
+        The folder that it wrote, or another map.
+
+    Returns
+    -------
+    dict
+        What stands in summary.json, with `cross_validation` as a CrossValidation; {} if there is no such file.
+    """
+    from nearer.reporting import CrossValidation
+
     file = Path(map_path) / "summary.json"
     if not file.is_file():
         return {}
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+        summary = json.loads(file.read_text(encoding="utf-8"))
+        if summary["cross_validation"] is not None:
+            summary["cross_validation"] = CrossValidation(**summary["cross_validation"])
+        return summary
+    except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{file}: is not a summary of nearer fit: {error}") from error
 
 
@@ -159,7 +175,7 @@ def read_numbers(path: str) -> tuple[np.ndarray, np.ndarray | None]:
     import numpy as np
 
     if path.lower().endswith(".npy"):
-        return _npy(path, 2).astype(float), None
+        return _npy(path), None
     header, lines, rows = _csv(path)
     named = header[0].strip().casefold() in _LABEL_HEADERS or not all(_is_number(row[0]) for row in rows)
     first = 1 if named else 0
@@ -192,7 +208,7 @@ def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
     labels : str array (n_objects,), or None
     """
     if path.lower().endswith(".npy"):
-        return _npy(path, 2).astype(float), None
+        return _npy(path), None
     header, _, _ = _csv(path)
     values, labels = read_numbers(path)
     if len(values) != values.shape[1]:
@@ -229,7 +245,8 @@ def read_words(path: str, column: str | None = None) -> tuple[np.ndarray, np.nda
     return np.array([row[at] for row in rows]), _labels(path, [row[0] for row in rows])
 
 
-def _npy(path: str, n_dims: int) -> np.ndarray:
+def _npy(path: str) -> np.ndarray:
+    """A table of numbers from a .npy file, float64 (n, m)."""
     import numpy as np
 
     try:
@@ -238,9 +255,9 @@ def _npy(path: str, n_dims: int) -> np.ndarray:
         raise ValueError(f"{path}: no such file") from None
     except ValueError as error:
         raise ValueError(f"{path}: is not a NumPy file of numbers: {error}") from error
-    if values.ndim != n_dims or values.dtype.kind not in "biuf":
-        raise ValueError(f"{path}: got {values.dtype} of shape {values.shape}, expected numbers in {n_dims} dimensions")
-    return values
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise ValueError(f"{path}: got {values.dtype} of shape {values.shape}, expected numbers in 2 dimensions")
+    return values.astype(float)
 
 
 def _csv(path: str) -> tuple[list[str], list[int], list[list[str]]]:

@@ -19,19 +19,9 @@ if TYPE_CHECKING:
     from nearer.io import ReadResult
 
 __all__ = [
-    "DIMENSIONS",
-    "FORCE",
-    "GROUPS",
-    "IMAGES",
-    "LOSSES",
-    "LOSS_OF_COORDINATES",
-    "RANDOM_STATE",
-    "SOLVERS",
-    "fitting_options",
-    "make_estimator",
-    "read_answers",
-    "reading_options",
-]
+    "DIMENSIONS", "FORCE", "GROUPS", "IMAGES", "LOSSES", "LOSS_OF_COORDINATES", "RANDOM_STATE", "SOLVERS",
+    "fitting_options", "make_estimator", "read_answers", "reading_options",
+]  # fmt: skip
 
 # Known here so that --help and completion need not load the library; a test compares them with it.
 LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "gnmds", "logistic")

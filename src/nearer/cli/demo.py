@@ -120,7 +120,7 @@ def _write(target: Any, model: OrdinalEmbedding, train: Any, values: dict[str, A
 
     write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
     shown = copy.copy(model)
-    shown.embedding_ = procrustes_align(model.embedding_, _places(model.labels_))
+    shown.embedding_ = procrustes_align(model.embedding_, _geography(model.labels_))
     title = "21 European cities from comparisons of road distances"
     save_figure(plot_map(shown.embedding_, model.labels_, title=title), target / "map.png")
     scores = Scores(training=values["training"]["accuracy"], held_out=values["held_out"]["accuracy"])
@@ -131,7 +131,7 @@ def _write(target: Any, model: OrdinalEmbedding, train: Any, values: dict[str, A
     (target / "summary.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _places(names: Any) -> np.ndarray:
+def _geography(names: Any) -> np.ndarray:
     """East and north (n, 2) of the cities, in degrees of latitude: for the orientation of the picture only."""
     import csv
     from importlib import resources

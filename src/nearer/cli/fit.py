@@ -74,30 +74,30 @@ def command(
         raise click.BadParameter("got 1, expected at least 2 folds, or 0 for none", param_hint="--cv")
     folder = OutputFolder(out, FILES, force)
     make_estimator(fitting, n_components)  # refuses bad options before a large file is read
-    data = _read(say, file, reading, cluster)
-    if data.comparisons is None and (cv or dims or learning_curve or bootstrap):
+    answers = _read(say, file, reading, cluster)
+    if answers.comparisons is None and (cv or dims or learning_curve or bootstrap):
         raise ValueError("--cv, --dims, --learning-curve and --bootstrap need the answers, which stay on the cluster")
-    if data.comparisons is not None and data.comparisons.labels is not None:
-        read_groups(groups, data.comparisons.labels)  # refuses a bad file before the work
+    if answers.comparisons is not None and answers.comparisons.labels is not None:
+        read_groups(groups, answers.comparisons.labels)  # refuses a bad file before the work
     from nearer.reporting import default_cv, describe, study
     from nearer.reporting.words import scores_line
 
     interrupt = Interrupt(say)
-    model = _fit(say, data, fitting, n_components, cluster, interrupt)
-    if cv is None and data.comparisons is not None and not default_cv(len(data.comparisons)):
-        say.note(f"no cross-validation for {len(data.comparisons):,} comparisons unless asked for: --cv 5")
+    model = _fit(say, answers, fitting, n_components, cluster, interrupt)
+    if cv is None and answers.comparisons is not None and not default_cv(len(answers.comparisons)):
+        say.note(f"no cross-validation for {len(answers.comparisons):,} comparisons unless asked for: --cv 5")
     found = study(
-        model, data.comparisons, cv=cv, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
+        model, answers.comparisons, cv=cv, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
         monitor=interrupt.attempt,
     )  # fmt: skip
-    facts = {"Input": data.facts.get("understood", data.facts["path"])}
+    facts = {"Input": answers.facts.get("understood", answers.facts["path"])}
     if interrupt.pressed:
         facts["Interrupted"] = "yes: the best map so far was kept"
     report = describe(
-        model, data.comparisons, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
+        model, answers.comparisons, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
         groups=read_groups(groups, labels_of(model)), images=images,
     )  # fmt: skip
-    summary = _summary(model, found, data, fitting, interrupt.pressed)
+    summary = _summary(model, found, answers, fitting, interrupt.pressed)
     with folder as target:
         _write(target, model, summary)
         report.save(target / "report.html")
@@ -108,21 +108,21 @@ def command(
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-class _Data(NamedTuple):
+class _Answers(NamedTuple):
     """The answers: what `fit` takes, the comparisons (None if only workers of a cluster read them), and facts."""
 
-    source: Any
+    to_fit: Any
     comparisons: Comparisons | None
     facts: dict[str, Any]
 
 
-def _read(say: Say, file: str, reading: dict[str, Any], cluster: str | None) -> _Data:
+def _read(say: Say, file: str, reading: dict[str, Any], cluster: str | None) -> _Answers:
     told = any(value is not None for name, value in reading.items() if not name.startswith("on_"))
     if cluster is not None and not told and (any(mark in file for mark in "*?") or _is_parquet(file)):
         say.note(f"{file}: Parquet files, read by the workers of the cluster")
-        return _Data(file, None, {"path": file, "format": "parquet", "read_by": "workers"})
+        return _Answers(file, None, {"path": file, "format": "parquet", "read_by": "workers"})
     result = read_answers(say, file, reading)
-    return _Data(result.comparisons, result.comparisons, result.facts())
+    return _Answers(result.comparisons, result.comparisons, result.facts())
 
 
 def _is_parquet(file: str) -> bool:
@@ -131,7 +131,7 @@ def _is_parquet(file: str) -> bool:
 
 
 def _fit(
-    say: Say, data: _Data, fitting: dict[str, Any], n_components: int, cluster: str | None, interrupt: Interrupt
+    say: Say, answers: _Answers, fitting: dict[str, Any], n_components: int, cluster: str | None, interrupt: Interrupt
 ) -> OrdinalEmbedding:
     from dataclasses import replace
 
@@ -140,9 +140,9 @@ def _fit(
     from nearer.solvers import get_solver
 
     rounds = math.ceil(fitting["n_init"] / (1 if cluster else resolve_jobs(fitting["n_jobs"])))
-    watch = Watch(say, interrupt, data.comparisons, fitting["max_seconds"], rounds)
+    watch = Watch(say, interrupt, answers.comparisons, fitting["max_seconds"], rounds)
     model = make_estimator(fitting, n_components, [watch])
-    if data.comparisons is None:  # the workers alone can tell the training error
+    if answers.comparisons is None:  # the workers alone can tell the training error
         model.set_params(solver=replace(get_solver(model.solver), record_error=True))
     with _connected(cluster) as client, interrupt.deferred():
         say.note(
@@ -150,7 +150,7 @@ def _fit(
             f"solver {fitting['solver']}, {count(fitting['n_init'], 'start', 'starts')}, seed {fitting['random_state']}"
         )
         with watch.showing():
-            model.fit(data.source) if client is None else model.fit(data.source, client=client)
+            model.fit(answers.to_fit) if client is None else model.fit(answers.to_fit, client=client)
     say.note(model.result_.message)
     return model.set_params(callbacks=None)
 
@@ -171,7 +171,7 @@ def _connected(cluster: str | None) -> Iterator[Any]:
 
 
 def _summary(
-    model: OrdinalEmbedding, found: Findings, data: _Data, fitting: dict[str, Any], interrupted: bool
+    model: OrdinalEmbedding, found: Findings, answers: _Answers, fitting: dict[str, Any], interrupted: bool
 ) -> dict[str, Any]:
     """Everything in figures, as it stands in summary.json."""
     from nearer import __version__
@@ -181,7 +181,7 @@ def _summary(
             "nearer": __version__,
             "command": repeat_command(),
             "interrupted": interrupted,
-            "input": data.facts,
+            "input": answers.facts,
             "n_objects": model.n_objects_,
             "n_components": model.n_components,
             "loss": {"name": model.loss_.name} | vars(model.loss_),

@@ -84,12 +84,12 @@ def command(
     if standardise:
         spread = values[known].std(axis=0)
         values = (values - values[known].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    places = model.embedding_[rows[known]]
-    learnt = FeatureMap(gamma, alpha, random_state=random_state).fit(values[known], places)
+    positions = model.embedding_[rows[known]]
+    learnt = FeatureMap(gamma, alpha, random_state=random_state).fit(values[known], positions)
     found: dict[str, Any] = {"gamma": learnt.gamma_, "alpha": learnt.alpha_, "n_known": len(known), "n_new": len(new)}
     if learnt.cv_results_ is not None:
         missed = -float(np.max(learnt.cv_results_["mean_test_score"]))
-        found["explained"] = 1.0 - missed / float(places.var(axis=0).mean())
+        found["explained"] = 1.0 - missed / float(positions.var(axis=0).mean())
         say.note(f"the features explain {percent(found['explained'])} of the spread of held-out objects of the map")
     give_positions(say, learnt.transform(values[new]), names[new], out, force, found)
 

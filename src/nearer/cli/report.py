@@ -39,21 +39,17 @@ def command(
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv). Cross-validated accuracy is
     taken over from the folder's summary.json.
     """
-    from nearer.reporting import CrossValidation, describe, study
+    from nearer.reporting import describe, study
     from nearer.reporting.words import scores_line
 
     refuse_existing(out, force)
     model = open_map(map_path)
     comparisons = None if file is None else read_for_map(say, file, reading, model)
     earlier = read_summary(map_path) if file is None else {}
-    found = study(model, comparisons, cv=0)
-    held_out = earlier.get("cross_validation")
-    if held_out is not None:
-        found = replace(found, cross_validation=CrossValidation(**held_out))
+    found = replace(study(model, comparisons, cv=0), cross_validation=earlier.get("cross_validation"))
     describe(
         model, comparisons, found, title=title, command=earlier.get("command") or repeat_command(),
         groups=read_groups(groups, labels_of(model)), images=images,
     ).save(out, force=force)  # fmt: skip
     told = scores_line(found)
-    values = {"output": out, "training": found.training, "cross_validated": held_out}
-    say.result(values, None if say.quiet else f"{told}\nwrote {out}".lstrip())
+    say.result({"output": out, **found.summary()}, None if say.quiet else f"{told}\nwrote {out}".lstrip())

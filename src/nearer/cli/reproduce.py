@@ -38,15 +38,9 @@ EXPERIMENTS = ("table1", "fig1", "fig2", "table2", "fig3", "music", "theory")
 )
 @click.option("--draw-only", is_flag=True, help="Only draw the figures again, from the tables of an earlier run.")
 def command(
-    what: str,
-    quick: bool,
-    trials: int | None,
-    random_state: int,
-    out: Path | None,
-    n_jobs: int | None,
-    sun: Path | None,
-    draw_only: bool,
-) -> None:
+    what: str, quick: bool, trials: int | None, random_state: int, out: Path | None, n_jobs: int | None,
+    sun: Path | None, draw_only: bool,
+) -> None:  # fmt: skip
     """Redo WHAT of the paper: run it, write tables (CSV) and settings (JSON), draw figures (PNG, SVG).
 
     Works in a checkout of the source only: the experiments are not part of the installed package.
@@ -126,24 +120,14 @@ def _importable(root: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
     """A bar for each group of trials, on standard error."""
+    from rich import progress as rich_progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+        rich_progress.TextColumn("{task.description}"), rich_progress.BarColumn(), rich_progress.MofNCompleteColumn(),
+        rich_progress.TimeElapsedColumn(), rich_progress.TimeRemainingColumn(),
+    )  # fmt: skip
+    with rich_progress.Progress(*columns, console=Console(stderr=True)) as progress:
         tasks: dict[str, object] = {}
 
         def tell(title: str, done: int, total: int) -> None:
