@@ -63,7 +63,7 @@ def test_classical_scaling_recovers_a_plane(points):
     np.testing.assert_allclose(pdist(found), pdist(points))
 
 
-def test_geography_of_all_cities_are_known_and_roughly_right():
+def test_places_of_all_cities_are_known_and_roughly_right():
     names = load_eurodist().names
     places = dict(zip(names.tolist(), _geography(names).tolist()))
     assert len(places) == 21
@@ -75,9 +75,9 @@ def test_geography_of_all_cities_are_known_and_roughly_right():
     assert longer == {("Athens", "Rome"), ("Copenhagen", "Hook of Holland"), ("Lisbon", "Lyons")}
 
 
-def test_geography_are_a_csv_of_facts():
+def test_places_are_a_csv_of_facts():
     from importlib import resources
 
-    text = resources.files("nearer.datasets").joinpath("data", "eurodist_geography.csv").read_text(encoding="utf-8")
+    text = resources.files("nearer.datasets").joinpath("data", "eurodist_places.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     assert set(rows[0]) == {"city", "latitude", "longitude"}
