@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from nearer.data import Comparisons
-from nearer.data.questions import group, same_question
+from nearer.data.rules import group, same_question
 from nearer.estimator import OrdinalEmbedding
 from nearer.estimator_base import BaseOrdinalEmbedding
 from nearer.losses import get_loss
