@@ -122,19 +122,19 @@ def study(
         found.dimensions = attempt(
             "accuracy by dimension", ", ".join(map(str, dims)),
             lambda: selection.cross_validate_dimensions(
-                comparisons, dims, estimator=model, n_folds=folds or _CV_FOLDS, n_init=model.n_init, **options
+                model, comparisons, dims, n_folds=folds or _CV_FOLDS, **options
             ),
         )  # fmt: skip
     if wanted.learning_curve:
         found.learning_curve = attempt(
             "learning curve", "10 repeats",
-            lambda: selection.learning_curve(comparisons, model, n_init=model.n_init, **options),
+            lambda: selection.learning_curve(model, comparisons, **options),
         )  # fmt: skip
     if wanted.bootstrap is not None:
         resamples, people = wanted.bootstrap, comparisons.participants
         by = "comparison" if people is None or len(set(people.tolist())) < 2 else "participant"
         found.resampled = attempt(
             "bootstrap", f"{resamples} resamples by {by}",
-            lambda: selection.bootstrap(comparisons, model, n_resamples=resamples, by=by, **options),
+            lambda: selection.bootstrap(model, comparisons, n_resamples=resamples, by=by, **options),
         )  # fmt: skip
     return found

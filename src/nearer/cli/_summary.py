@@ -36,8 +36,8 @@ def cross_validated(comparisons: Comparisons, estimator: OrdinalEmbedding, n_fol
     from nearer.selection import cross_validate_dimensions
 
     found: DimensionSelection = cross_validate_dimensions(
-        comparisons, [estimator.n_components], estimator=estimator, n_folds=n_folds, n_init=estimator.n_init,
-        random_state=estimator.random_state, n_jobs=estimator.n_jobs,
+        estimator, comparisons, [estimator.n_components], n_folds=n_folds, random_state=estimator.random_state,
+        n_jobs=estimator.n_jobs,
     )  # fmt: skip
     mean, error = float(found.accuracy[0]), float(found.accuracy_se[0])
     half = float(t.ppf((1 + _LEVEL) / 2, n_folds - 1)) * error

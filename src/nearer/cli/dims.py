@@ -51,8 +51,8 @@ def command(
 
     say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {folds} folds")
     found = cross_validate_dimensions(
-        comparisons, dims, estimator=estimator, n_folds=folds, criterion=criterion, n_init=fitting["starts"],
-        random_state=fitting["seed"], n_jobs=fitting["jobs"],
+        estimator, comparisons, dims, n_folds=folds, criterion=criterion, random_state=fitting["seed"],
+        n_jobs=fitting["jobs"],
     )  # fmt: skip
     ceiling = comparisons.check().noise_ceiling
     values = {"table": found.to_dict(), "chosen": found.chosen, "decisive": found.decisive, "verdict": found.verdict}

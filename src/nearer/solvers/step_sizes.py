@@ -8,6 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from nearer.solvers.params import Parameters
+
 __all__ = ["BB", "SBB", "Constant", "Decaying", "StepSize"]
 
 
@@ -49,7 +51,7 @@ class StepSize(Protocol):
         ...
 
 
-class _FirstStep:
+class _FirstStep(Parameters):
     """Rules whose only open question may be the first step."""
 
     first_step: float | None
@@ -63,7 +65,7 @@ class _FirstStep:
         return replace(self, first_step=step)  # type: ignore[type-var]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Constant(_FirstStep):
     """The same step throughout.
 
@@ -81,8 +83,8 @@ class Constant(_FirstStep):
         return previous
 
 
-@dataclass(frozen=True)
-class Decaying:
+@dataclass
+class Decaying(Parameters):
     """For `SGD`: step ``step / (1 + decay * e) ** power`` after e epochs' worth of comparisons.
 
     Parameters
@@ -102,7 +104,7 @@ class Decaying:
         _check("Decaying", "power", self.power)
 
 
-@dataclass(frozen=True)
+@dataclass
 class BB(_FirstStep):
     """The original Barzilai-Borwein step ``|dX|^2 / (m <dX, dg>)``.
 
@@ -125,7 +127,7 @@ class BB(_FirstStep):
         return 1.0 / (n_inner * change.curvature) if change.curvature != 0 else math.inf
 
 
-@dataclass(frozen=True)
+@dataclass
 class SBB(_FirstStep):
     """The stabilised Barzilai-Borwein step ``|dX|^2 / (m (|<dX, dg>| + epsilon |dX|^2))``.
 

@@ -13,7 +13,7 @@ import pytest
 import nearer
 from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets
 from nearer.io import FileFormatError
-from nearer.io import model as model_file
+from nearer import model as model_file
 from nearer.losses import TSTELoss
 from nearer.solvers import LBFGS, SBB, SVRG
 
@@ -101,9 +101,9 @@ def test_the_same_model_gives_the_same_file(tmp_path):
     "estimator",
     [
         GNMDS(2, random_state=0),
-        CKL(3, loss_params={"delta": 0.1}, random_state=0),
+        CKL(3, delta=0.1, random_state=0),
         STE(1, solver="gd", random_state=0),
-        TSTE(2, solver=SVRG(step=SBB(epsilon=0.5), max_epochs=3), random_state=0, n_jobs=1),
+        TSTE(2, alpha=3.0, solver=SVRG(step=SBB(epsilon=0.5), max_epochs=3), random_state=0, n_jobs=1),
         SOE(2, solver=LBFGS(max_epochs=5), random_state=0, max_seconds=10.0),
         OrdinalEmbedding(2, loss=TSTELoss(alpha=3.0), init=np.ones((12, 2)) + np.arange(24).reshape(12, 2)),
     ],

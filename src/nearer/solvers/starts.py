@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from nearer.solvers import SVRG, Auto, Callback, Result, Solver
+from nearer.solvers.auto import Auto
+from nearer.solvers.base import Callback, Result, Solver
 from nearer.solvers.monitor import ProgressLines
+from nearer.solvers.svrg import SVRG
 
 __all__ = ["best_of_starts", "in_threads", "keeping_start"]
 
