@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._set_output import _get_output_config
+from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -71,7 +71,7 @@ def _has_model(estimator: OrdinalEmbedding) -> bool:
     return True
 
 
-class OrdinalEmbedding(TransformerMixin, BaseEstimator):
+class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Place objects as points so that comparisons of their distances hold.
 
     Parameters
@@ -285,7 +285,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of float64, shape (n_objects, n_components)
-            Or a data frame, see `transform`.
+            Or what `set_output` says.
         """
         return self.fit(X, y, sample_weight).transform(X)
 
@@ -327,12 +327,33 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of float64, shape (n_objects, n_components)
-            A data frame after ``set_output(transform="pandas")`` (then the same as `to_frame`) or "polars".
+            Or what `set_output` says.
         """
         check_is_fitted(self, "embedding_")
-        if _get_output_config("transform", self)["dense"] == "pandas":
-            return self.to_frame()  # scikit-learn would take the index of X, the comparisons
-        return self.embedding_
+        form = _get_output_config("transform", self)["dense"]
+        if form == "default":
+            return self.embedding_
+        if form == "pandas":
+            return self.to_frame()
+        return ADAPTERS_MANAGER.adapters[form].create_container(self.embedding_, None, self.get_feature_names_out)
+
+    def set_output(self, *, transform: str | None = None) -> OrdinalEmbedding:
+        """Choose what `transform` and `fit_transform` return.
+
+        scikit-learn's own way would give the map the index of the comparisons.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            An array, a data frame as `to_frame` makes it, or a polars data frame. None: as it was.
+
+        Returns
+        -------
+        self
+        """
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the coordinates: x1, x2, ...
