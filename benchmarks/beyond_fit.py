@@ -118,7 +118,9 @@ def dimension() -> Rows:
             for seed in range(10):
                 P = make_points(60, d, random_state=seed)
                 data = make_comparisons(P, per_dimension * d, 10, 0.1, random_state=seed).train
-                results.append(cross_validate_dimensions(OrdinalEmbedding(n_init=2), data, range(1, 8), random_state=seed))
+                results.append(
+                    cross_validate_dimensions(OrdinalEmbedding(n_init=2), data, range(1, 8), random_state=seed)
+                )
             right = [found.chosen == d for found in results]
             sure = [found.decisive for found in results]
             rows.append({

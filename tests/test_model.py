@@ -6,18 +6,20 @@ import hashlib
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import nearer
 from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets
-from nearer.io import FileFormatError
 from nearer import model as model_file
+from nearer.io import FileFormatError
 from nearer.losses import TSTELoss
 from nearer.solvers import LBFGS, SBB, SVRG
 
 SEAL = b"nearer-model sha256:"
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def comparisons(labels=True, **more):
@@ -82,6 +84,46 @@ def test_round_trip_gives_the_same_bits(tmp_path):
     assert after.get_params() == before.get_params()
     assert (after.result_.message, after.result_.converged) == (before.result_.message, before.result_.converged)
     np.testing.assert_array_equal(after.predict_proba(data), before.predict_proba(data))
+
+
+def test_a_model_of_version_0_1_0_is_read():
+    golden = np.load(GOLDEN / "cities-0.1.0.npz")
+    model = nearer.load(GOLDEN / "cities-0.1.0.nearer")
+    np.testing.assert_array_equal(model.embedding_, golden["embedding"])
+    np.testing.assert_array_equal(model.labels_, golden["labels"])
+    data = model.comparisons_
+    for name in ("index", "weights", "participants", "labels"):
+        np.testing.assert_array_equal(getattr(data, name), golden[name])
+    assert (model.loss, model.loss_, model.n_features_in_) == ("tste", TSTELoss(1.0), 3)
+
+    anchor, *pair = golden["embedding"][data.index.T]
+    near, far = (np.linalg.norm(anchor - other, axis=1) for other in pair)
+    assert model.score(data) == pytest.approx(np.average(near < far, weights=golden["weights"]))
+    assert model.worst_comparisons(3).to_dict()["participant"][0] in golden["participants"]
+    before = model.objective_
+    model.partial_fit(np.array([["Neustadt", "Paris", "Rome"], ["Paris", "Neustadt", "Athens"]]))
+    assert model.n_objects_ == len(golden["labels"]) + 1
+    assert np.isfinite(model.embedding_).all()
+    assert model.objective_ < 1.5 * before
+
+
+@pytest.mark.parametrize(("name", "wrote", "expected"), [
+    ("TSTE", {"dict": {"alpha": 4.0}}, TSTE(alpha=4.0)), ("TSTE", None, TSTE()),
+    ("CKL", {"dict": {"delta": 0.5}}, CKL(delta=0.5)), ("SOE", None, SOE()),
+])  # fmt: skip
+def test_version_0_1_0_kept_the_parameters_of_a_loss_apart(tmp_path, name, wrote, expected):
+    saved(tmp_path, getattr(nearer, name)().fit(comparisons()))
+
+    def as_before(members):
+        header = json.loads(members["header.json"])
+        parameters = header["estimator"]["parameters"]
+        for own in ("alpha", "delta"):
+            parameters.pop(own, None)
+        parameters["loss_params"] = wrote
+        members["header.json"] = json.dumps(header).encode()
+
+    rewritten(tmp_path / "map.nearer", as_before)
+    assert nearer.load(tmp_path / "map.nearer").get_params() == expected.get_params()
 
 
 def test_a_loaded_model_goes_on_as_the_saved_one_would(tmp_path):

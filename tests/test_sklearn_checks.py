@@ -66,7 +66,7 @@ class RowsAreComparisons(Adapter):
     def predict(self, X):
         return super().predict(self._read(X))
 
-    @available_if(lambda self: hasattr(super(RowsAreComparisons, self), "predict_proba"))
+    @available_if(lambda self: self._make_loss().has_model)
     def predict_proba(self, X):
         return super().predict_proba(self._read(X))
 

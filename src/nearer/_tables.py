@@ -9,15 +9,16 @@ from typing import Any
 __all__ = ["data_frame", "html_table"]
 
 
-def data_frame(columns: Any, index: Any = None, **options: Any) -> Any:
+def data_frame(table: Any, index: Any = None, columns: Any = None) -> Any:
     """Make a pandas DataFrame.
 
     Parameters
     ----------
-    columns : mapping of str to sequence, or array-like of shape (n_rows, n_columns)
+    table : mapping of str to sequence, or array-like of shape (n_rows, n_columns)
     index : array-like, shape (n_rows,), optional
-    **options : Any
-        For ``pandas.DataFrame``.
+        Names of the rows.
+    columns : array-like of str, shape (n_columns,), optional
+        Names of the columns.
 
     Returns
     -------
@@ -32,7 +33,7 @@ def data_frame(columns: Any, index: Any = None, **options: Any) -> Any:
         import pandas as pd
     except ImportError as error:
         raise ImportError("to_frame: needs pandas; install it with `pip install pandas`") from error
-    return pd.DataFrame(columns, index=index, **options)
+    return pd.DataFrame(table, index=index, columns=columns)
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], caption: str = "") -> str:
@@ -57,4 +58,6 @@ def html_table(columns: Mapping[str, Sequence[Any]], caption: str = "") -> str:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else html.escape(f"{value:,}" if type(value) is int else str(value))
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return html.escape(f"{value:,}" if type(value) is int else str(value))

@@ -71,7 +71,7 @@ def _has_model(estimator: OrdinalEmbedding) -> bool:
     return True
 
 
-class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Place objects as points so that comparisons of their distances hold.
 
     Parameters

@@ -137,8 +137,8 @@ class Bootstrap:
         Parameters
         ----------
         questions : array-like of int, shape (m, 3) or (m, 4), or Comparisons
-            Rows i, j, k or i, j, l, k. Asks for the distance of i and j against that of i (or l) and k. Comparisons with labels are matched by
-            label.
+            Rows i, j, k or i, j, l, k: is the distance of i and j less than that of i (or l) and k? Comparisons with
+            labels are matched by label.
         level : float, default 0.9
             Of the interval for each question on its own.
 

@@ -236,7 +236,8 @@ def learning_curve(
 
     In every repeat a new test set is held out (all answers to a question on the same side) and the rest is put in
     random order; each size takes the first so many, so smaller training sets are part of larger ones. A fit starts from
-    the map of the next smaller set, and from the estimator's `n_init` random points; the lowest training objective decides.
+    the map of the next smaller set, and from the estimator's `n_init` random points; the lowest training objective
+    decides.
 
     Parameters
     ----------
@@ -244,8 +245,8 @@ def learning_curve(
         What to fit.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
     sizes : sequence of int, optional
-        At least 3. Default: 7 sizes from a quarter of the training answers to all of them, in equal ratios. Smaller ones would
-        say little about where the curve is going.
+        At least 3. Default: 7 sizes from a quarter of the training answers to all of them, in equal ratios. Smaller
+        ones would say little about where the curve is going.
     test_size : float, default 0.2
         Fraction held out.
     n_repeats : int, default 10

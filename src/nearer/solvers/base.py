@@ -86,7 +86,9 @@ class History(list[HistoryRow]):
 
     def _repr_html_(self) -> str:
         shown = {name: column for name, column in self.to_dict().items() if any(v is not None for v in column)}
-        return html_table({name: ["" if v is None else v for v in column] for name, column in shown.items()}, repr(self))
+        return html_table(
+            {name: ["" if v is None else v for v in column] for name, column in shown.items()}, repr(self)
+        )
 
 
 @dataclass(frozen=True, repr=False)
