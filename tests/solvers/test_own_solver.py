@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import pickle
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,16 +44,21 @@ class Momentum(Solver):
 
 @pytest.fixture(scope="module")
 def data():
-    return make_comparisons(make_points(20, 2, random_state=0), 600, 300, random_state=0)
+    return make_comparisons(make_points(20, 2, random_state=0), 600, 300, noise=0.1, random_state=0)
+
+
+def test_it_is_the_one_that_contributors_are_shown():
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert f"```python\n{inspect.getsource(Momentum)}```" in text
 
 
 def test_it_finds_the_map(data):
-    est = OrdinalEmbedding(2, loss="ste", solver=Momentum(max_epochs=2000, tol=1e-6), n_init=2, random_state=0)
+    est = OrdinalEmbedding(2, loss="ste", solver=Momentum(max_epochs=2000, patience=20), n_init=4, random_state=0)
     est.fit(data.train)
     assert est.result_.converged
-    assert est.score(data.test) > 0.9
+    assert est.score(data.test) > 0.75
     best = OrdinalEmbedding(2, loss="ste", solver=LBFGS(), n_init=4, random_state=0).fit(data.train)
-    assert est.objective_ < 1.5 * best.objective_
+    assert est.objective_ < 1.1 * best.objective_
     assert est.history_[0].n_gradients == 600
 
 

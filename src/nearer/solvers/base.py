@@ -250,7 +250,7 @@ class Solver(Parameters):
         X0 = np.array(X0, dtype=np.float64, order="C")
         if X0.shape != (objective.n_objects, objective.n_components):
             expected = (objective.n_objects, objective.n_components)
-            raise ValueError(f"{self.name}: the starting point has shape {X0.shape}, expected {expected}")
+            raise ValueError(f"{self.name}: starting point: got shape {X0.shape}, expected {expected}")
         if not np.isfinite(X0).all():
             row = int(np.flatnonzero(~np.isfinite(X0).all(axis=1))[0])
             raise ValueError(f"{self.name}: the starting point is not finite (first in row {row})")
@@ -305,17 +305,17 @@ class Solver(Parameters):
 
     def _check_parameters(self) -> None:
         if self.output not in _OUTPUTS:
-            raise ValueError(f"{self.name}: output must be one of {', '.join(_OUTPUTS)}, got {self.output!r}")
+            raise ValueError(f"{self.name}: output: got {self.output!r}, expected one of {', '.join(_OUTPUTS)}")
         for name, least in (("max_epochs", 0), ("patience", 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise ValueError(f"{self.name}: {name} must be a whole number >= {least}, got {value!r}")
+                raise ValueError(f"{self.name}: {name}: got {value!r}, expected a whole number >= {least}")
         for name in ("tol", "grad_tol"):
             value = getattr(self, name)
             if not isinstance(value, (int, float, np.number)) or not value >= 0:
-                raise ValueError(f"{self.name}: {name} must be a number >= 0, got {value!r}")
+                raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number >= 0")
         if self.max_seconds is not None and not self.max_seconds > 0:
-            raise ValueError(f"{self.name}: max_seconds must be positive or None, got {self.max_seconds!r}")
+            raise ValueError(f"{self.name}: max_seconds: got {self.max_seconds!r}, expected a positive number or None")
 
 
 class _Run:

@@ -20,8 +20,9 @@ class GD(Solver):
 
     Parameters
     ----------
-    step : positive float for a constant step; None (default) for backtracking from the absolute Barzilai-Borwein step
-        until the objective falls enough (Armijo), so that the objective never rises.
+    step : float, optional
+        Positive, for a constant step. By default the step is found by backtracking from the absolute Barzilai-Borwein
+        step until the objective falls enough (Armijo), so that it never rises.
     """
 
     max_epochs: int = 1000
@@ -33,7 +34,7 @@ class GD(Solver):
 
     def check_objective(self, objective: object) -> None:
         if self.step is not None and (isinstance(self.step, bool) or not self.step > 0):
-            raise ValueError(f"{self.name}: step must be a positive number or None, got {self.step!r}")
+            raise ValueError(f"{self.name}: step: got {self.step!r}, expected a positive number or None")
 
     def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         n = objective.n_comparisons

@@ -20,7 +20,8 @@ class LBFGS(Solver):
 
     Parameters
     ----------
-    memory : how many past steps shape the search direction.
+    memory : int, default 10
+        How many past steps shape the search direction.
 
     References
     ----------
@@ -38,7 +39,7 @@ class LBFGS(Solver):
 
     def check_objective(self, objective: object) -> None:
         if isinstance(self.memory, bool) or not isinstance(self.memory, (int, np.integer)) or self.memory < 1:
-            raise ValueError(f"{self.name}: memory must be a whole number >= 1, got {self.memory!r}")
+            raise ValueError(f"{self.name}: memory: got {self.memory!r}, expected a whole number >= 1")
 
     def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         X = X0
