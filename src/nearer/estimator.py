@@ -497,7 +497,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return get_loss(self.loss, **(self.loss_params or {}))
 
     def _checked_solver(self) -> Solver:
-        """The solver that the parameters describe, once these are known to be right."""
+        """The solver that the parameters describe; wrong parameters are refused before any data are read."""
+        self._make_loss()
         check_integer(self.n_components, "n_components", 1)
         check_integer(self.n_init, "n_init", 1)
         if isinstance(self.init, str) and self.init != "random":

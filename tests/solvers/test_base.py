@@ -312,15 +312,15 @@ def test_an_objective_that_is_infinite_at_the_start():
     ("changes", "message"),
     [
         ({"output": "first"}, "lbfgs: output: got 'first', expected one of last, best, uniform"),
-        ({"max_epochs": -1}, "lbfgs: max_epochs: got -1, expected a whole number >= 0"),
+        ({"max_epochs": -1}, "lbfgs: max_epochs: got -1, expected at least 0"),
         ({"max_epochs": 2.5}, "lbfgs: max_epochs"),
         ({"max_epochs": True}, "lbfgs: max_epochs"),
-        ({"patience": 0}, "lbfgs: patience: got 0, expected a whole number >= 1"),
+        ({"patience": 0}, "lbfgs: patience: got 0, expected at least 1"),
         ({"tol": -1e-3}, "lbfgs: tol: got -0.001, expected a number >= 0"),
         ({"tol": float("nan")}, "lbfgs: tol"),
         ({"grad_tol": "small"}, "lbfgs: grad_tol: got 'small', expected a number >= 0"),
         ({"max_seconds": 0}, "lbfgs: max_seconds: got 0, expected a positive number or None"),
-        ({"memory": 0}, "lbfgs: memory: got 0, expected a whole number >= 1"),
+        ({"memory": 0}, "lbfgs: memory: got 0, expected at least 1"),
     ],
 )
 def test_bad_parameters_are_refused(changes, message):

@@ -263,7 +263,7 @@ def test_work_is_counted_by_formula(step, inner_steps):
 @pytest.mark.parametrize(
     ("solver", "message"),
     [
-        (SVRG(inner_steps=0), "svrg: inner_steps: got 0, expected a whole number >= 1 or None"),
+        (SVRG(inner_steps=0), "svrg: inner_steps: got 0, expected at least 1"),
         (SVRG(inner_steps=2.5), "svrg: inner_steps"),
         (SVRG(step=Decaying()), "svrg: step: got Decaying.*, expected SBB, BB, Constant or a positive number"),
         (SVRG(step="sbb"), "svrg: step: got 'sbb', expected SBB"),

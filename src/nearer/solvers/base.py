@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nearer._tables import html_table
-from nearer.solvers.params import Parameters
+from nearer.data import check_integer
+from nearer.solvers.params import Parameters, check_number
 
 logger = logging.getLogger(__name__)
 
@@ -306,16 +307,11 @@ class Solver(Parameters):
     def _check_parameters(self) -> None:
         if self.output not in _OUTPUTS:
             raise ValueError(f"{self.name}: output: got {self.output!r}, expected one of {', '.join(_OUTPUTS)}")
-        for name, least in (("max_epochs", 0), ("patience", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise ValueError(f"{self.name}: {name}: got {value!r}, expected a whole number >= {least}")
-        for name in ("tol", "grad_tol"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float, np.number)) or not value >= 0:
-                raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number >= 0")
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise ValueError(f"{self.name}: max_seconds: got {self.max_seconds!r}, expected a positive number or None")
+        check_integer(self.max_epochs, f"{self.name}: max_epochs", 0)
+        check_integer(self.patience, f"{self.name}: patience", 1)
+        check_number(f"{self.name}: tol", self.tol, zero=True)
+        check_number(f"{self.name}: grad_tol", self.grad_tol, zero=True)
+        check_number(f"{self.name}: max_seconds", self.max_seconds, allow_none=True)
 
 
 class _Run:

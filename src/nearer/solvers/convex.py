@@ -12,6 +12,7 @@ import scipy.linalg
 
 from nearer.objective import GramObjective
 from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.params import check_number
 
 __all__ = ["Certificate", "Convex", "certificate"]
 
@@ -61,8 +62,7 @@ class Convex(Solver):
                 f"{self.name}: {objective.n_objects:,} objects need several {size:.0f} GB matrices and as many "
                 f"eigendecompositions as iterations; the limit is {_MAX_OBJECTS:,}. Use solver='svrg-sbb' or 'auto'"
             )
-        if self.lam is not None and not self.lam >= 0:
-            raise ValueError(f"{self.name}: lam: got {self.lam!r}, expected a number >= 0 or None")
+        check_number(f"{self.name}: lam", self.lam, zero=True, allow_none=True)
 
     def epochs(self, objective: GramObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         for K, value, work, step, proof in self.iterate(objective, X0 @ X0.T):

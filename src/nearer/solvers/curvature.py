@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 
+from nearer.data import check_integer
 from nearer.objective import Objective, Snapshot, StochasticObjective
+from nearer.solvers.params import check_number
 
 __all__ = ["curvature_along_gradient", "estimate_lipschitz", "theorem_inner_steps"]
 
@@ -51,8 +53,7 @@ def estimate_lipschitz(objective: Objective, X: np.ndarray, rng: np.random.Gener
     -------
     float
     """
-    if n_iter < 1:
-        raise ValueError(f"n_iter: got {n_iter!r}, expected a whole number >= 1")
+    check_integer(n_iter, "n_iter", 1)
     # The cube root of the rounding unit balances rounding against truncation in a central difference.
     h = np.finfo(float).eps ** (1 / 3) * max(float(np.linalg.norm(X)), 1e-3)
     direction = rng.normal(size=X.shape)
@@ -85,9 +86,8 @@ def theorem_inner_steps(lipschitz: float, epsilon: float) -> int:
     -------
     int
     """
-    for name, value in (("lipschitz", lipschitz), ("epsilon", epsilon)):
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"{name}: got {value!r}, expected a positive number")
+    check_number("lipschitz", lipschitz)
+    check_number("epsilon", epsilon)
     ratio = lipschitz / epsilon
     bound = max(lipschitz * ratio * (1.0 + 2.0 * ratio), 1.0 + math.sqrt(1.0 + 8.0 * lipschitz**2 * ratio)) / epsilon
     return math.floor(bound) + 1

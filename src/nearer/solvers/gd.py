@@ -9,6 +9,7 @@ import numpy as np
 
 from nearer.objective import Objective
 from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.params import check_number
 from nearer.solvers.step_sizes import SBB, Change
 
 __all__ = ["GD"]
@@ -33,8 +34,7 @@ class GD(Solver):
     _MOST_HALVINGS = 40
 
     def check_objective(self, objective: object) -> None:
-        if self.step is not None and (isinstance(self.step, bool) or not self.step > 0):
-            raise ValueError(f"{self.name}: step: got {self.step!r}, expected a positive number or None")
+        check_number(f"{self.name}: step", self.step, allow_none=True)
 
     def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         n = objective.n_comparisons

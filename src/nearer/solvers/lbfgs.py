@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nearer.data import check_integer
 from nearer.objective import Objective
 from nearer.solvers.base import Solver, SolverState
 
@@ -38,8 +39,7 @@ class LBFGS(Solver):
     _MOST_TRIALS = 25
 
     def check_objective(self, objective: object) -> None:
-        if isinstance(self.memory, bool) or not isinstance(self.memory, (int, np.integer)) or self.memory < 1:
-            raise ValueError(f"{self.name}: memory: got {self.memory!r}, expected a whole number >= 1")
+        check_integer(self.memory, f"{self.name}: memory", 1)
 
     def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         X = X0

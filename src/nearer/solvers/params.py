@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-__all__ = ["Parameters"]
+import numpy as np
+
+__all__ = ["Parameters", "check_number"]
 
 Self = TypeVar("Self", bound="Parameters")
 
@@ -74,3 +77,24 @@ class Parameters:
         for name, value in values.items():
             setattr(self, name, value)
         return self
+
+
+def check_number(name: str, value: Any, *, zero: bool = False, allow_none: bool = False) -> None:
+    """Refuse what is not a finite number above 0.
+
+    Parameters
+    ----------
+    name : str
+        For the message.
+    value : Any
+    zero : bool, default False
+        0 is fine as well.
+    allow_none : bool, default False
+        None is fine as well.
+    """
+    if value is None and allow_none:
+        return
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or value < 0 or (value == 0 and not zero):
+        kind = "a number >= 0" if zero else "a positive number"
+        raise ValueError(f"{name}: got {value!r}, expected {kind}{' or None' if allow_none else ''}")

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from nearer.solvers.params import Parameters
+from nearer.solvers.params import Parameters, check_number
 
 __all__ = ["BB", "SBB", "Constant", "Decaying", "StepSize"]
 
@@ -122,7 +122,7 @@ class Constant(_FirstStep):
     first_step: float | None = None
 
     def __post_init__(self) -> None:
-        _check("Constant", "first_step", self.first_step, allow_none=True)
+        check_number("Constant: first_step", self.first_step, allow_none=True)
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         return previous
@@ -147,9 +147,9 @@ class Decaying(Parameters):
     power: float = 1.0
 
     def __post_init__(self) -> None:
-        _check("Decaying", "step", self.step)
-        _check("Decaying", "decay", self.decay, zero=True)
-        _check("Decaying", "power", self.power)
+        check_number("Decaying: step", self.step)
+        check_number("Decaying: decay", self.decay, zero=True)
+        check_number("Decaying: power", self.power)
 
 
 @dataclass
@@ -168,7 +168,7 @@ class BB(_FirstStep):
     first_step: float | None = None
 
     def __post_init__(self) -> None:
-        _check("BB", "first_step", self.first_step, allow_none=True)
+        check_number("BB: first_step", self.first_step, allow_none=True)
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         if change.squared_length == 0:
@@ -202,9 +202,9 @@ class SBB(_FirstStep):
     relative: float = 0.1
 
     def __post_init__(self) -> None:
-        _check("SBB", "epsilon", self.epsilon, allow_none=True, zero=True)
-        _check("SBB", "first_step", self.first_step, allow_none=True)
-        _check("SBB", "relative", self.relative, zero=True)
+        check_number("SBB: epsilon", self.epsilon, allow_none=True, zero=True)
+        check_number("SBB: first_step", self.first_step, allow_none=True)
+        check_number("SBB: relative", self.relative, zero=True)
 
     @property
     def needs_curvature(self) -> bool:
@@ -225,12 +225,3 @@ class SBB(_FirstStep):
             return previous
         denominator = n_inner * (abs(change.curvature) + self.epsilon)
         return 1.0 / denominator if denominator > 0 else math.inf
-
-
-def _check(owner: str, name: str, value: float | None, *, allow_none: bool = False, zero: bool = False) -> None:
-    if value is None and allow_none:
-        return
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or value < 0 or (value == 0 and not zero):  # type: ignore[operator]
-        kind = "a number >= 0" if zero else "a positive number"
-        raise ValueError(f"{owner}: {name}: got {value!r}, expected {kind}{' or None' if allow_none else ''}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from nearer.data import check_integer
 from nearer.objective import Snapshot, StochasticObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.curvature import curvature_along_gradient
+from nearer.solvers.params import check_number
 from nearer.solvers.step_sizes import Change, Constant, StepSize
 
 __all__ = ["SVRG"]
@@ -68,14 +69,12 @@ class SVRG(Solver):
             Constant(float(self.step))  # refuses what is not positive
         elif not isinstance(self.step, StepSize):
             raise ValueError(f"{self.name}: step: got {self.step!r}, expected SBB, BB, Constant or a positive number")
-        m = self.inner_steps
-        if m is not None and (isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 1):
-            raise ValueError(f"{self.name}: inner_steps: got {m!r}, expected a whole number >= 1 or None")
+        if self.inner_steps is not None:
+            check_integer(self.inner_steps, f"{self.name}: inner_steps", 1)
         share = self.first_snapshot
         if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 < share <= 1:
             raise ValueError(f"{self.name}: first_snapshot: got {share!r}, expected a number in (0, 1]")
-        if not isinstance(self.warm_up, numbers.Real) or not 0 <= self.warm_up < math.inf:
-            raise ValueError(f"{self.name}: warm_up: got {self.warm_up!r}, expected a number >= 0")
+        check_number(f"{self.name}: warm_up", self.warm_up, zero=True)
         kind = type(objective).__name__
         if self.first_snapshot < 1 and not hasattr(objective, "part_snapshot"):
             raise ValueError(f"{self.name}: {kind} offers no snapshots of a part; use first_snapshot=1")
