@@ -204,8 +204,9 @@ def test_what_cannot_be_saved_is_told(tmp_path):
         estimator.save(tmp_path / "a.nearer")
     assert nearer.load(tmp_path / "a.nearer").callbacks is None
     estimator = OrdinalEmbedding(2, random_state=np.random.default_rng(0)).fit(comparisons())
-    with pytest.warns(UserWarning, match="state of random_state is not kept"):
+    with pytest.warns(UserWarning, match="state of random_state is not kept") as told:
         estimator.save(tmp_path / "b.nearer")
+    assert told[0].filename == __file__
 
     class Own(OrdinalEmbedding):
         pass

@@ -375,7 +375,11 @@ def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
 
 
 def _encode_parameters(parameters: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    return {name: _encode_value(name, value, arrays) for name, value in parameters.items() if name not in _NOT_SAVED}
+    encoded = {}
+    for name, value in parameters.items():  # a comprehension would be one more frame between a warning and its cause
+        if name not in _NOT_SAVED:
+            encoded[name] = _encode_value(name, value, arrays)
+    return encoded
 
 
 def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
