@@ -135,7 +135,7 @@ def test_losses_that_are_not_convex_are_refused(loss):
 
 def test_other_refusals():
     problem = random_problem("ste")
-    with pytest.raises(ValueError, match="convex: lam must be a number >= 0 or None, got -1"):
+    with pytest.raises(ValueError, match="convex: lam: got -1, expected a number >= 0 or None"):
         Convex(lam=-1).solve(problem.objective, problem.X)
     with pytest.raises(ValueError, match="convex: object does not offer the Gram matrix form"):
         Convex().solve(object(), problem.X)
