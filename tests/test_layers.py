@@ -19,7 +19,6 @@ ORDER = [
     {"kernels"},
     {"losses", "data"},
     {"objective", "metrics"},
-    {"streaming"},
     {"solvers"},
     {"placement", "starts"},
     {"fitted"},

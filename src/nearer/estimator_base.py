@@ -16,11 +16,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from nearer.data import Comparisons, as_comparisons, as_generator, joined, renumbered
 from nearer.fitted import FittedMap
 from nearer.losses import Loss, get_loss
-from nearer.objective import LocalObjective, resolve_jobs
+from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import extended
 from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.starts import best_of_starts, keeping_start
-from nearer.streaming import StreamedObjective
 
 __all__ = ["BaseOrdinalEmbedding"]
 

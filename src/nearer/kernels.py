@@ -2,14 +2,23 @@
 
 The only module that imports Numba, and one file: Numba renews its disk cache when the file of a kernel changes, not
 when a kernel it calls in another file does. A loss reaches a kernel as an integer code plus one float parameter and is
-chosen by an if/elif, because that is what keeps the cache valid across processes.
+chosen by an if/elif, because that is what keeps the cache valid across processes. For a user's own loss,
+`with_formula` compiles the same kernels anew around another scalar function.
 
 Conventions shared by all kernels
 ---------------------------------
-index : int32 (N, 3) or (N, 4), C-contiguous. Three columns are ``i, j, k`` with ``l = i``.
-scale : float64 (N,) weights with mean one, or an empty array when every comparison counts the same.
-kind, param : the loss, see `loss_terms`.
-X : float64 (n, d), C-contiguous.
+index : ndarray of int32, shape (N, 3) or (N, 4), C-contiguous
+    Three columns are ``i, j, k`` with ``l = i``.
+scale : ndarray of float64, shape (N,) or (0,)
+    Weights with mean one; empty where every comparison counts the same.
+kind : int
+param : float
+    The loss, see `loss_terms`.
+X : ndarray of float64, shape (n, d), C-contiguous
+start, stop : int
+    The rows start..stop - 1 of `index`.
+seed, first, n_steps : int
+    Steps first..first + n_steps - 1 of the draws of `seed`.
 
 Kernels hold no state and draw no random numbers of their own: a stochastic pass gets a seed and a first step for the
 counter-based generator `draw`, so a pass may be cut in two without changing its draws.
@@ -17,20 +26,25 @@ counter-based generator `draw`, so a pass may be cut in two without changing its
 
 from __future__ import annotations
 
+import functools
 import math
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
+from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
 HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE = range(6)
 
 # Enough freedom to vectorise sums; NaN and infinity keep their meaning, so divergence stays visible.
-_jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
+_jit = njit(cache=True, **_OPTIONS)
 # A call that returns several numbers would keep a loop from becoming vector code.
-_inlined = njit(inline="always", nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
+_inlined = njit(inline="always", **_OPTIONS)
 
 # Full passes work on tiles, so that the losses of a tile are computed side by side.
 _TILE = 64
@@ -542,7 +556,7 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
     rows : float64 (n, d + 1). The last column sums, per object, the squared lengths of the pulls it has felt; a pull
         moves it by ``step / sqrt(sum)`` times the pull, so no step depends on the scale of the loss.
 
-    Returns the sum of the scaled losses met on the way.
+    Returns the sum of the scaled losses during the pass.
     """
     n = index.shape[0]
     total = 0.0
@@ -622,3 +636,42 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
         G[l, k] -= b
         G[k, l] -= b
     return total
+
+
+@functools.cache
+def with_formula(formula):
+    """The kernels that take a loss, compiled in this process for a user's own one.
+
+    Parameters
+    ----------
+    formula : callable
+        A scalar function ``(near, far, param) -> value, d value / d near, d value / d far`` that Numba can compile.
+
+    Returns
+    -------
+    types.SimpleNamespace
+        The names of this module; kernels ignore their argument `kind`.
+    """
+    own = njit(**_OPTIONS)(getattr(formula, "py_func", formula))
+    try:
+        answer = own(1.0, 2.0, 1.0)
+    except NumbaError as error:
+        raise ValueError(f"formula: Numba cannot compile it; use scalars and the functions of math: {error}") from error
+    if not isinstance(answer, tuple) or len(answer) != 3:
+        raise ValueError(f"formula: got {answer!r} at (1.0, 2.0, 1.0), expected three numbers: value, d_near, d_far")
+
+    def loss_terms(kind, param, near, far):
+        return own(near, far, param)
+
+    def _tile_terms(kind, param, a, b, value, n):
+        for q in range(n):
+            value[q], a[q], b[q] = own(a[q], b[q], param)
+
+    names = dict(globals())
+    swapped = {function.__name__: function for function in (loss_terms, _tile_terms)}
+    for name, kernel in globals().items():
+        if isinstance(kernel, Dispatcher) and "kind" in kernel.py_func.__code__.co_varnames:
+            # The same source; the names in it are looked up here instead of in the module.
+            source = swapped.get(name) or FunctionType(kernel.py_func.__code__, names, name)
+            names[name] = njit(**_OPTIONS)(source)
+    return SimpleNamespace(**names)

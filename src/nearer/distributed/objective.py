@@ -15,8 +15,8 @@ from nearer.distributed import tasks
 from nearer.distributed.data import ClusterData, open_data
 from nearer.distributed.plan import plan_steps, split
 from nearer.distributed.timing import Timings, free_memory
-from nearer.losses import Loss, get_loss
-from nearer.objective import LocalObjective, Snapshot, resolve_jobs
+from nearer.losses import Loss
+from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
 
 logger = logging.getLogger(__name__)
 
@@ -27,13 +27,21 @@ _SMALL_BATCH = 20
 
 @dataclass
 class _Slopes:
-    """What stays on the cluster from a snapshot: the points sent, and a future of slopes for each shard."""
+    """What stays on the cluster from a snapshot.
+
+    Attributes
+    ----------
+    points : Any
+        The points as they were sent.
+    kept : list of distributed.Future, or None
+        The slopes of each shard.
+    """
 
     points: Any
     kept: list[Any] | None
 
 
-class DaskObjective:
+class DaskObjective(BaseObjective, SampledObjective):
     """The objective on a Dask cluster; takes the place of `LocalObjective`.
 
     A full pass is one map-reduce: the points go out once, every shard is summed where it was loaded, and the sums are
@@ -43,10 +51,13 @@ class DaskObjective:
     Parameters
     ----------
     comparisons : ClusterData, or anything `open_data` takes
-    loss : name or Loss
-    n_components : dimension of the points
-    client : distributed.Client; not needed with ClusterData
-    **options : for `open_data`
+    loss : str or Loss
+    n_components : int
+        Dimension of the points.
+    client : distributed.Client, optional
+        Not needed with ClusterData.
+    **options : Any
+        For `open_data`.
     """
 
     def __init__(
@@ -56,11 +67,8 @@ class DaskObjective:
             if client is None:
                 raise ValueError("DaskObjective: needs client=, a distributed.Client")
             comparisons = open_data(comparisons, client, **options)
+        super().__init__(loss, n_components, comparisons.n_objects, comparisons.n_comparisons)
         self.data = comparisons
-        self.n_components = int(n_components)
-        self.loss = get_loss(loss).resolve(self.n_components)
-        self.n_objects = comparisons.n_objects
-        self.n_comparisons = comparisons.n_comparisons
         self.timings = Timings()
         self._engine = comparisons.engine
         self._total = float(sum(map(sum, comparisons.weights)))
@@ -78,21 +86,18 @@ class DaskObjective:
         return len(self.data.shards)
 
     def value(self, X: np.ndarray) -> float:
-        """F(X)."""
         return self._sum(X, "value").total / self._total
 
     def error(self, X: np.ndarray) -> float:
-        """Weighted fraction of comparisons without near < far; ties and NaN count as errors."""
         return self._sum(X, "error").total / self._total
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
-        """F(X) and its gradient (n, d)."""
         part = self._sum(X, "gradient")
         assert part.array is not None
         return part.total / self._total, part.array / self._total
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
-        """Full gradient at X; the slopes of the comparisons stay on the workers, if they fit there."""
+        """As `StochasticObjective.snapshot`; the slopes of the comparisons stay on the workers, if they fit there."""
         X = self._points(X).copy()
         slopes = _Slopes(None, None)
 
@@ -118,7 +123,7 @@ class DaskObjective:
     def svrg_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> np.ndarray:
-        """About `n_steps` variance-reduced steps in all, on the shards side by side; returns the combined point.
+        """As `StochasticObjective.svrg_pass`: about `n_steps` in all, on the shards side by side.
 
         This is distributed SVRG as in the reference: every shard runs its own inner loop from X on its own comparisons
         with the common full gradient, and the results are averaged. A shard gets steps in proportion to its weight and
@@ -163,7 +168,7 @@ class DaskObjective:
         decay: float = 0.0,
         power: float = 1.0,
     ) -> np.ndarray:
-        """About `n_steps` plain stochastic steps in all, on the shards side by side, averaged.
+        """As `StochasticObjective.sgd_pass`: about `n_steps` in all, on the shards side by side, averaged.
 
         Steps keep their size (iterative parameter mixing), so a pass over many shards moves less than a serial one.
 
@@ -192,7 +197,7 @@ class DaskObjective:
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """About `n_steps` adaptive stochastic steps in all, on the shards side by side; see `LocalObjective`.
+        """As `StochasticObjective.adagrad_pass`: about `n_steps` in all, on the shards side by side.
 
         Movements are averaged as in `sgd_pass`; squared pulls of all shards add up in the memory (n,).
         """
@@ -214,7 +219,7 @@ class DaskObjective:
         return X + part.array[:, :-1], memory + part.array[:, -1], part.total
 
     def subset(self, size: int, rng: np.random.Generator) -> Any:
-        """The objective of `size` random comparisons: on this machine, or all comparisons if that would be slower.
+        """As `SampledObjective.subset`: on this machine, or all comparisons if that would be slower.
 
         A batch comes here if it fits in memory and a pass over it takes no longer here than a pass over everything
         takes on the cluster; batches of up to twenty comparisons per coordinate come in any case.
@@ -236,10 +241,6 @@ class DaskObjective:
 
         parts = [part for part in self._engine.run(build, self._forget) if part is not None]
         return LocalObjective(Comparisons.concat(parts), self.loss, self.n_components)
-
-    def value_at_zero(self) -> float:
-        """The objective of all points in one place: the natural unit of progress."""
-        return float(self.loss.terms(0.0, 0.0)[0])
 
     def _sum(self, X: np.ndarray, what: str) -> tasks.Part:
         X = self._points(X)
@@ -288,9 +289,3 @@ class DaskObjective:
 
     def _forget(self) -> None:
         self._shards = []
-
-    def _points(self, X: np.ndarray) -> np.ndarray:
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        if X.shape != (self.n_objects, self.n_components):
-            raise ValueError(f"points have shape {X.shape}, expected ({self.n_objects}, {self.n_components})")
-        return X

@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from nearer.data import Comparisons
+from nearer.data.validate import Parts
+
 from .columnar import open_parquet
 from .errors import FileFormatError
 from .roles import find_roles
@@ -32,6 +35,7 @@ class IndexSource(ABC):
     path: str
     n_comparisons: int
     n_columns: int
+    has_weights = False
 
     _checked = False
 
@@ -43,11 +47,21 @@ class IndexSource(ABC):
     def _raw_shuffled(self, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """As `_raw_blocks`, in random order."""
 
-    def blocks(self, size: int = 1 << 18) -> Iterator[np.ndarray]:
-        """Yield the comparisons in order, int32 C-contiguous (size, n_columns); the last block may be shorter.
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights, all of which are one."""
+        return float(self.n_comparisons)
 
-        The first complete pass checks every row.
-        """
+    def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
+        """Yield the comparisons in order; the last block may be shorter."""
+        for block in self._rows_in_order(size):
+            yield self._comparisons(block)
+
+    def _comparisons(self, block: np.ndarray) -> Comparisons:
+        return Comparisons._make(Parts(block, self.n_objects))
+
+    def _rows_in_order(self, size: int) -> Iterator[np.ndarray]:
+        """int32 C-contiguous (size, n_columns); the first complete pass checks every row."""
         if size < 1:
             raise ValueError(f"size: got {size}, expected at least 1")
         start = 0
@@ -58,18 +72,18 @@ class IndexSource(ABC):
             start += len(block)
         self._checked = True
 
-    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
         """Yield all comparisons once, in blocks of about `size` whose order is random.
 
         Parquet files are shuffled by row group, so a block mixes distant parts of the data if row groups are smaller.
         """
         for block in self._raw_shuffled(size, rng):
-            yield np.ascontiguousarray(block, dtype=np.int32)
+            yield self._comparisons(np.ascontiguousarray(block, dtype=np.int32))
 
     @cached_property
     def _seen(self) -> np.ndarray:
         seen = np.zeros(0, dtype=bool)
-        for block in self.blocks():
+        for block in self._rows_in_order(1 << 18):
             highest = int(block.max())
             if highest >= len(seen):
                 seen = np.pad(seen, (0, max(highest + 1, 2 * len(seen)) - len(seen)))

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nearer.objective import Objective
+
 logger = logging.getLogger(__name__)
 
 __all__ = ["Callback", "History", "HistoryRow", "Result", "Solver", "SolverState"]
@@ -139,6 +141,8 @@ class Solver:
     record_error: bool = False
 
     name: ClassVar[str] = ""
+    needs: ClassVar[type] = Objective
+    """Protocol that an objective must offer, see `nearer.objective.protocols`."""
 
     def solve(
         self,
@@ -151,12 +155,13 @@ class Solver:
 
         Parameters
         ----------
-        objective : see `nearer.objective`; which protocol is needed depends on the solver.
+        objective : offers the protocol that the solver `needs`.
         X0 : (n, d) starting point; not changed.
         rng : generator or seed for everything random in the run.
         callbacks : see `Callback`.
         """
         self._check_parameters()
+        self.require(objective, self.needs)
         self.check_objective(objective)
         X0 = np.array(X0, dtype=np.float64, order="C")
         if X0.shape != (objective.n_objects, objective.n_components):
@@ -168,8 +173,26 @@ class Solver:
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is told once, by the message
             return _Run(self, objective, np.random.default_rng(rng), callbacks).follow(X0)
 
+    def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
+        """Refuse an objective that does not offer a protocol, and say what it lacks.
+
+        Parameters
+        ----------
+        objective : Any
+        protocol : type
+            One of `nearer.objective.protocols`.
+        remedy : str
+        """
+        if not isinstance(objective, protocol):
+            members = [name for name in dir(protocol) if not name.startswith("_")]
+            lacking = [name for name in members if not hasattr(objective, name)]
+            raise ValueError(
+                f"{self.name}: got {type(objective).__name__}, expected {protocol.__name__} "
+                f"(it has no {', '.join(lacking)}); {remedy}"
+            )
+
     def check_objective(self, objective: Any) -> None:
-        """Refuse, early and by name, an objective that this solver cannot take."""
+        """Refuse, early and by name, parameters and objectives that do not go together."""
 
     def settled(self, values: list[float], objective: Any) -> str:
         """Why the run may end, given the objective after every epoch, or an empty string: the rule of `tol`."""
