@@ -15,7 +15,7 @@ from nearer.distributed import tasks
 from nearer.distributed.data import ClusterData, open_data
 from nearer.distributed.plan import plan_steps, split
 from nearer.distributed.timing import Timings, free_memory
-from nearer.losses import Loss
+from nearer.losses import CustomLoss, Loss
 from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
 
 logger = logging.getLogger(__name__)
@@ -71,6 +71,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         self.data = comparisons
         self.timings = Timings()
         self._engine = comparisons.engine
+        self._check_loss()
         self._total = float(sum(map(sum, comparisons.weights)))
         # A shard in memory is one block, whatever it was read from.
         self._rows, self._weights = comparisons.rows, comparisons.weights
@@ -241,6 +242,17 @@ class DaskObjective(BaseObjective, SampledObjective):
 
         parts = [part for part in self._engine.run(build, self._forget) if part is not None]
         return LocalObjective(Comparisons.concat(parts), self.loss, self.n_components)
+
+    def _check_loss(self) -> None:
+        """Refuse a user's own loss that the workers would not find; a class of the main script travels with it."""
+        module = type(self.loss).__module__
+        if isinstance(self.loss, CustomLoss) and module != "__main__":
+            found = self._engine.client.run(tasks.can_import, module)
+            if not all(found.values()):
+                raise ValueError(
+                    f"loss {self.loss.name!r}: got a class of module {module!r}, which workers cannot import; install "
+                    "the module there, or define the class in the script itself"
+                )
 
     def _sum(self, X: np.ndarray, what: str) -> tasks.Part:
         X = self._points(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -292,8 +293,31 @@ def _weight(comparisons: Comparisons) -> float:
     return float(len(comparisons)) if comparisons.weights is None else float(comparisons.weights.sum())
 
 
+def can_import(module: str) -> bool:
+    """Whether a worker finds a module.
+
+    Parameters
+    ----------
+    module : str
+
+    Returns
+    -------
+    bool
+    """
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
 def version() -> str:
-    """The version of this package on a worker."""
+    """The version of this package on a worker.
+
+    Returns
+    -------
+    str
+    """
     import nearer
 
     return nearer.__version__
