@@ -186,7 +186,17 @@ def test_blocks_cover_all_comparisons_and_sum_to_the_oracle():
 
 @pytest.mark.parametrize(
     ("n_comparisons", "n_objects", "n_blocks"),
-    [(1, 3, 1), (16_384, 3, 1), (40_000, 3, 2), (500_000, 1_000, 30), (5_000_000, 100_000, 6), (10**8, 1_000, 128)],
+    [
+        (1, 3, 1),
+        (16_384, 3, 1),
+        (40_000, 3, 2),
+        (500_000, 1_000, 16),
+        (1_100_000, 1_000, 16),
+        (5_000_000, 1_000, 76),
+        (5_000_000, 100_000, 6),
+        (10**8, 1_000, 128),
+        (10**8, 100_000, 125),
+    ],
 )
 def test_blocks_follow_the_data_and_suffice_for_many_cores(n_comparisons, n_objects, n_blocks):
     bounds = block_bounds(n_comparisons, n_objects)

@@ -8,7 +8,8 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -41,7 +42,8 @@ _NOTHING = np.empty(0)
 UNWEIGHTED = read_only(_NOTHING)
 
 
-class Block(NamedTuple):
+@dataclass(frozen=True)
+class Block:
     """The rows ``start..stop - 1`` of some comparisons, a share of a full pass.
 
     Attributes
@@ -58,7 +60,8 @@ class Block(NamedTuple):
     stop: int
 
 
-class Draws(NamedTuple):
+@dataclass(frozen=True)
+class Draws:
     """Comparisons to draw from, and which steps of a stochastic pass draw from them.
 
     Attributes

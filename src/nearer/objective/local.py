@@ -13,9 +13,9 @@ from nearer.objective.protocols import GramObjective, GrowingObjective, Snapshot
 
 __all__ = ["LocalObjective"]
 
-# The number of blocks depends on the data alone, never on the threads: see `BlockObjective`.
-_MIN_BLOCK = 16_384
-_MAX_BLOCKS = 128
+# Most blocks, and least comparisons in each. Some blocks pay early; many, as 64 cores need them, only where handing one
+# out costs no more than about a hundredth of the work in it.
+_SOME, _MANY = (16, 16_384), (128, 65_536)
 
 
 class LocalObjective(BlockObjective, GrowingObjective, GramObjective):
@@ -105,7 +105,7 @@ class LocalObjective(BlockObjective, GrowingObjective, GramObjective):
 
 
 def block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
-    """Where to cut comparisons into blocks for a full pass.
+    """Where to cut comparisons into blocks for a full pass: a function of the data alone, never of the threads.
 
     A block sums into an array of the shape of the points, so it should hold clearly more comparisons than there are
     objects.
@@ -119,8 +119,8 @@ def block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
     list of (int, int)
         First row of each block, and the row after its last.
     """
-    n_blocks = min(n_comparisons // max(_MIN_BLOCK, 8 * n_objects), _MAX_BLOCKS)
-    cuts = np.linspace(0, n_comparisons, max(n_blocks, 1) + 1).astype(int).tolist()
+    some, many = (min(n_comparisons // max(least, 8 * n_objects), most) for most, least in (_SOME, _MANY))
+    cuts = np.linspace(0, n_comparisons, max(some, many, 1) + 1).astype(int).tolist()
     return list(itertools.pairwise(cuts))
 
 
