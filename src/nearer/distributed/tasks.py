@@ -25,9 +25,11 @@ class Part:
 
     Attributes
     ----------
-    total : float, or nan where there is none
-    array : float64 (n, d) or None
-    seconds : processor time spent on it
+    total : float
+        NaN where there is none.
+    array : ndarray of float64, shape (n_objects, n_components), or None
+    seconds : float
+        Processor time spent on it.
     """
 
     total: float
@@ -37,7 +39,14 @@ class Part:
 
 @dataclass
 class Kept:
-    """A share of the full gradient, with the slopes of a held shard for the inner pass; stays on its worker."""
+    """A share of the full gradient, with the slopes of a held shard for the inner pass; stays on its worker.
+
+    Attributes
+    ----------
+    part : Part
+    slopes : Any
+        As in `Snapshot`.
+    """
 
     part: Part
     slopes: Any
@@ -45,7 +54,19 @@ class Kept:
 
 @dataclass
 class Facts:
-    """What must be known about a shard before the fit: rows and weights of each piece, width, objects."""
+    """What must be known about a shard before the fit.
+
+    Attributes
+    ----------
+    rows : list of int
+        Comparisons in each piece.
+    weights : list of float
+        Their total weight.
+    width : int
+        Columns: 3 or 4; 0 where nothing was found.
+    coding : Coding or None
+        The objects.
+    """
 
     rows: list[int]
     weights: list[float]
@@ -83,7 +104,18 @@ class Shard:
             self.pieces = ()
 
     def blocks(self, order: Sequence[int] | None = None) -> Iterator[tuple[int, LocalObjective]]:
-        """Number and objective of each block, in `order`; a block whose comparisons count nothing is left out."""
+        """The blocks of the shard; one whose comparisons count nothing is left out.
+
+        Parameters
+        ----------
+        order : sequence of int, optional
+            Which blocks, in which order; default: all of them.
+
+        Yields
+        ------
+        number : int
+        objective : LocalObjective
+        """
         if self._held is not None:
             yield 0, self._held
             return
@@ -121,14 +153,32 @@ def _held_shard(comparisons: Comparisons, loss: Loss, n_objects: int, n_componen
 def load(
     pieces: Sequence[Piece], coding: Coding | None, loss: Loss, n_objects: int, n_components: int, hold: bool
 ) -> Shard:
-    """A shard, read now or later."""
+    """A shard, read now or later.
+
+    Parameters
+    ----------
+    pieces, coding, loss, n_objects, n_components, hold
+        As in `Shard`.
+
+    Returns
+    -------
+    Shard
+    """
     return Shard(pieces, coding, loss, n_objects, n_components, hold)
 
 
 def scan(pieces: Sequence[Piece], limit: int | None) -> Facts:
     """Read every piece once: check it, count it, collect its objects.
 
-    `limit` is the number of objects where objects are numbered from 0 and the user said how many there are.
+    Parameters
+    ----------
+    pieces : sequence of Piece
+    limit : int or None
+        The number of objects, where objects are numbered from 0 and the user said how many there are.
+
+    Returns
+    -------
+    Facts
     """
     facts = Facts([], [], 0, None)
     codings = []
@@ -152,23 +202,63 @@ def scan(pieces: Sequence[Piece], limit: int | None) -> Facts:
 
 
 def union(codings: Sequence[Coding | None]) -> Coding | None:
-    """All objects of several shards (None for a shard without rows)."""
+    """All objects of several shards.
+
+    Parameters
+    ----------
+    codings : sequence of Coding or None
+        None for a shard without rows.
+
+    Returns
+    -------
+    Coding or None
+    """
     known = [coding for coding in codings if coding is not None]
     return Coding.union(known) if known else None
 
 
 def coding_of(facts: Facts) -> Coding | None:
-    """The objects of a shard."""
+    """The objects of a shard.
+
+    Parameters
+    ----------
+    facts : Facts
+
+    Returns
+    -------
+    Coding or None
+    """
     return facts.coding
 
 
 def without_coding(facts: Facts) -> Facts:
-    """The facts that are small whatever the number of objects."""
+    """The facts that are small whatever the number of objects.
+
+    Parameters
+    ----------
+    facts : Facts
+
+    Returns
+    -------
+    Facts
+    """
     return replace(facts, coding=None)
 
 
 def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
-    """Weighted sums over a shard: "value", "error" or "gradient" (value and gradient)."""
+    """Weighted sums over a shard.
+
+    Parameters
+    ----------
+    shard : Shard
+    X : ndarray of float64, shape (n_objects, n_components)
+    what : {"value", "error", "gradient"}
+        "gradient" gives the value as well.
+
+    Returns
+    -------
+    Part
+    """
     started = time.thread_time()
     total, array = 0.0, np.zeros_like(X, dtype=np.float64) if what == "gradient" else None
     for _, objective in shard.blocks():
@@ -184,7 +274,17 @@ def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
 
 
 def snapshot(shard: Shard, X: np.ndarray) -> Kept:
-    """As `evaluate` for the gradient of a held shard, keeping the slopes of every comparison."""
+    """As `evaluate` for the gradient of a held shard, keeping the slopes of every comparison.
+
+    Parameters
+    ----------
+    shard : Shard
+    X : ndarray of float64, shape (n_objects, n_components)
+
+    Returns
+    -------
+    Kept
+    """
     started = time.thread_time()
     ((_, objective),) = shard.blocks()
     weight = _weight(objective.comparisons)
@@ -193,12 +293,30 @@ def snapshot(shard: Shard, X: np.ndarray) -> Kept:
 
 
 def part_of(kept: Kept) -> Part:
-    """The share of the gradient alone, to be summed; the slopes stay where they are."""
+    """The share of the gradient alone, to be summed; the slopes stay where they are.
+
+    Parameters
+    ----------
+    kept : Kept
+
+    Returns
+    -------
+    Part
+    """
     return kept.part
 
 
 def combine(parts: Sequence[Part]) -> Part:
-    """Sum of parts, in the order given."""
+    """Sum of parts, in the order given.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+
+    Returns
+    -------
+    Part
+    """
     total = parts[0].total
     array = None if parts[0].array is None else parts[0].array.copy()
     for part in parts[1:]:
@@ -215,9 +333,12 @@ class Inner:
     Attributes
     ----------
     step : float
-    share : weight of this shard's movement in the combined one
-    steps, seeds, firsts : for each block, how many steps, with which seed, from which step on
-    order : in which order the blocks are visited
+    share : float
+        Weight of this shard's movement in the combined one.
+    steps, seeds, firsts : tuple of int
+        For each block, how many steps, with which seed, from which step on.
+    order : tuple of int
+        In which order the blocks are visited.
     """
 
     step: float
@@ -231,9 +352,25 @@ class Inner:
 def svrg(
     shard: Shard, X: np.ndarray | None, S: np.ndarray, gradient: np.ndarray, kept: Kept | None, inner: Inner
 ) -> Part:
-    """Inner SVRG steps on a shard from X (None: from S); gives this shard's share of the movement (n, d).
+    """Inner SVRG steps on a shard.
 
-    Where the slopes at S were not kept they are computed again, block by block.
+    Parameters
+    ----------
+    shard : Shard
+    X : ndarray of float64, shape (n_objects, n_components), or None
+        Where to start; None: at S.
+    S : ndarray of float64, shape (n_objects, n_components)
+        The snapshot.
+    gradient : ndarray of float64, shape (n_objects, n_components)
+        Full gradient at S.
+    kept : Kept or None
+        Slopes at S; None: they are computed again, block by block.
+    inner : Inner
+
+    Returns
+    -------
+    Part
+        This shard's share of the movement.
     """
     started = time.thread_time()
     start = S if X is None else X
@@ -250,7 +387,22 @@ def svrg(
 
 
 def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -> Part:
-    """Plain stochastic steps on a shard from X; gives this shard's share of the movement (n, d)."""
+    """Plain stochastic steps on a shard.
+
+    Parameters
+    ----------
+    shard : Shard
+    X : ndarray of float64, shape (n_objects, n_components)
+        Where to start.
+    inner : Inner
+    decay, power : float
+        As in `StochasticObjective.sgd_pass`.
+
+    Returns
+    -------
+    Part
+        This shard's share of the movement.
+    """
     started = time.thread_time()
     point = X
     for number, objective in shard.blocks(inner.order):
@@ -261,9 +413,22 @@ def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -
 
 
 def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Part:
-    """Adaptive stochastic steps on a shard from X; total: this shard's share of the mean loss met on the way.
+    """Adaptive stochastic steps on a shard.
 
-    The array (n, d + 1) is this shard's share of the movement and, in the last column, its addition to the memory.
+    Parameters
+    ----------
+    shard : Shard
+    X : ndarray of float64, shape (n_objects, n_components)
+        Where to start.
+    memory : ndarray of float64, shape (n_objects,)
+        Squared pulls so far.
+    inner : Inner
+
+    Returns
+    -------
+    Part
+        The total is this shard's share of the mean loss during the pass. The array, of one column more than X, is its
+        share of the movement and, in the last column, its addition to the memory.
     """
     started = time.thread_time()
     point, pulls, total = X, memory, 0.0
@@ -278,7 +443,19 @@ def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Pa
 
 
 def sample(shard: Shard, sizes: Sequence[int], seeds: Sequence[int]) -> Comparisons | None:
-    """Random comparisons of a shard, `sizes` of each block; None if none of them counts."""
+    """Random comparisons of a shard.
+
+    Parameters
+    ----------
+    shard : Shard
+    sizes, seeds : sequence of int
+        For each block, how many comparisons, drawn with which seed.
+
+    Returns
+    -------
+    Comparisons or None
+        None if none of them counts.
+    """
     parts = []
     for number, objective in shard.blocks([number for number, size in enumerate(sizes) if size]):
         whole = objective.comparisons
