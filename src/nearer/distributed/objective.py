@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,12 +33,12 @@ class _Slopes:
     ----------
     points : Any
         The points as they were sent.
-    kept : list of distributed.Future, or None
+    kept : list of distributed.Future
         The slopes of each shard.
     """
 
     points: Any
-    kept: list[Any] | None
+    kept: list[Any]
 
 
 class DaskObjective(BaseObjective, SampledObjective):
@@ -94,19 +94,18 @@ class DaskObjective(BaseObjective, SampledObjective):
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         part = self._sum(X, "gradient")
-        assert part.array is not None
         return part.total / self._total, part.array / self._total
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
         """As `StochasticObjective.snapshot`; the slopes of the comparisons stay on the workers, if they fit there."""
         X = self._points(X).copy()
-        slopes = _Slopes(None, None)
+        if not self.data.hold_slopes:
+            return Snapshot(X, *self.value_and_gradient(X), None)
+        slopes = _Slopes(None, [])
 
         def build(attempt: int) -> Any:
             shards = self._load()
             slopes.points = self._engine.broadcast(X, len(shards))
-            if not self.data.hold_slopes:
-                return self._map_sum("gradient", partial(tasks.evaluate, what="gradient"), shards, slopes.points)
             slopes.kept = [
                 self._engine.submit("snapshot", tasks.snapshot, shard, slopes.points, home=home)
                 for shard, home in zip(shards, self._homes)
@@ -118,7 +117,6 @@ class DaskObjective(BaseObjective, SampledObjective):
             return self._engine.tree("sum", tasks.combine, parts)
 
         part = self._timed(build)
-        assert part.array is not None
         return Snapshot(X, part.total / self._total, part.array / self._total, slopes)
 
     def svrg_pass(
@@ -144,7 +142,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         def build(attempt: int) -> Any:
             engine, n = self._engine, self.n_shards
             shards = self._load()
-            slopes = snapshot.slopes if attempt == 0 and snapshot.slopes.kept else None
+            slopes = snapshot.slopes if attempt == 0 else None
             S = slopes.points if slopes else engine.broadcast(snapshot.X, n)
             gradient = engine.broadcast(snapshot.gradient, n)
             start = None if sent is None else engine.broadcast(sent, n)
@@ -182,18 +180,8 @@ class DaskObjective(BaseObjective, SampledObjective):
         # A shard counts its own steps: the decay over a pass is that of the serial run.
         decay = decay * self.n_shards
 
-        def build(attempt: int) -> Any:
-            shards = self._load()
-            points = self._engine.broadcast(X, len(shards))
-            parts = [
-                self._engine.submit(
-                    "sgd-pass", tasks.sgd, shards[number], points, inner, decay, power, home=self._homes[number]
-                )
-                for number, inner in plan
-            ]
-            return self._engine.tree("sum", tasks.combine, parts)
-
-        return X + self._engine.run(build, self._forget).array
+        jobs = [(number, (inner, decay, power)) for number, inner in plan]
+        return X + self._engine.run(self._summing("sgd-pass", tasks.sgd, [X], jobs), self._forget).array
 
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
@@ -204,19 +192,8 @@ class DaskObjective(BaseObjective, SampledObjective):
         """
         X = self._points(X).copy()
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
-
-        def build(attempt: int) -> Any:
-            shards = self._load()
-            points, pulls = (self._engine.broadcast(array, len(shards)) for array in (X, memory))
-            parts = [
-                self._engine.submit(
-                    "adagrad-pass", tasks.adagrad, shards[number], points, pulls, inner, home=self._homes[number]
-                )
-                for number, inner in plan
-            ]
-            return self._engine.tree("sum", tasks.combine, parts)
-
-        part = self._engine.run(build, self._forget)
+        jobs = [(number, (inner,)) for number, inner in plan]
+        part = self._engine.run(self._summing("adagrad-pass", tasks.adagrad, [X, memory], jobs), self._forget)
         return X + part.array[:, :-1], memory + part.array[:, -1], part.total
 
     def subset(self, size: int, rng: np.random.Generator) -> Any:
@@ -255,20 +232,24 @@ class DaskObjective(BaseObjective, SampledObjective):
                 )
 
     def _sum(self, X: np.ndarray, what: str) -> tasks.Part:
-        X = self._points(X)
+        jobs = [(number, (what,)) for number in range(self.n_shards)]
+        return self._timed(self._summing(what, tasks.evaluate, [self._points(X)], jobs))
+
+    def _summing(
+        self, name: str, task: Callable[..., tasks.Part], arrays: list[np.ndarray], jobs: list[tuple[int, tuple]]
+    ) -> Callable[[int], Any]:
+        """What starts a task on shards and sums its parts; `jobs` are numbers of shards and further arguments."""
 
         def build(attempt: int) -> Any:
             shards = self._load()
-            points = self._engine.broadcast(X, len(shards))
-            return self._map_sum(what, partial(tasks.evaluate, what=what), shards, points)
+            sent = [self._engine.broadcast(array, len(shards)) for array in arrays]
+            parts = [
+                self._engine.submit(name, task, shards[number], *sent, *rest, home=self._homes[number])
+                for number, rest in jobs
+            ]
+            return self._engine.tree("sum", tasks.combine, parts)
 
-        return self._timed(build)
-
-    def _map_sum(self, name: str, function: Any, shards: list[Any], points: Any) -> Any:
-        parts = [
-            self._engine.submit(name, function, shard, points, home=home) for shard, home in zip(shards, self._homes)
-        ]
-        return self._engine.tree("sum", tasks.combine, parts)
+        return build
 
     def _timed(self, build: Any) -> tasks.Part:
         started = time.perf_counter()
@@ -294,7 +275,7 @@ class DaskObjective(BaseObjective, SampledObjective):
             for number in missing:
                 home = self._homes[number]
                 self._shards[number] = engine.submit(
-                    "load-shard", tasks.load, self.data.place(number, home), coding, self.loss, self.n_objects,
+                    "load-shard", tasks.Shard, self.data.place(number, home), coding, self.loss, self.n_objects,
                     self.n_components, self.data.hold_rows, home=home,
                 )  # fmt: skip
         return self._shards

@@ -28,12 +28,13 @@ class Part:
     total : float
         NaN where there is none.
     array : ndarray of float64, shape (n_objects, n_components), or None
+        None where only the total was asked for.
     seconds : float
         Processor time spent on it.
     """
 
     total: float
-    array: np.ndarray | None
+    array: Any
     seconds: float
 
 
@@ -148,23 +149,6 @@ def _held_shard(comparisons: Comparisons, loss: Loss, n_objects: int, n_componen
     shard = Shard((), None, loss, n_objects, n_components, hold=False)
     shard._held = shard._objective(comparisons)
     return shard
-
-
-def load(
-    pieces: Sequence[Piece], coding: Coding | None, loss: Loss, n_objects: int, n_components: int, hold: bool
-) -> Shard:
-    """A shard, read now or later.
-
-    Parameters
-    ----------
-    pieces, coding, loss, n_objects, n_components, hold
-        As in `Shard`.
-
-    Returns
-    -------
-    Shard
-    """
-    return Shard(pieces, coding, loss, n_objects, n_components, hold)
 
 
 def scan(pieces: Sequence[Piece], limit: int | None) -> Facts:
