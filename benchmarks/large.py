@@ -25,8 +25,7 @@ from benchmarks.measure import in_child, peak_gib
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.io import open_index
 from nearer.losses import loss_names
-from nearer.objective import LocalObjective, resolve_jobs
-from nearer.streaming import StreamedObjective
+from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 
 PROBLEMS = {
     "memory": {"n": 100_000, "d": 5, "n_train": 20_000_000, "goal error": 0.03},
@@ -111,7 +110,7 @@ def rows_of(source: Any, count: int) -> np.ndarray:
     out = np.empty((count, source.n_columns), dtype=np.int32)
     filled = 0
     for block in source.blocks():
-        part = block[: count - filled]
+        part = block.index[: count - filled]
         out[filled : filled + len(part)] = part
         filled += len(part)
         if filled == count:

@@ -19,7 +19,6 @@ ORDER = [
     {"kernels", "data"},
     {"losses", "io"},
     {"objective"},
-    {"streaming"},
     {"solvers", "metrics"},
     {"placement"},
     {"distributed"},

@@ -19,11 +19,10 @@ from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, joined, renumbered
 from nearer.losses import Loss, get_loss
 from nearer.metrics import WorstComparisons, comparison_accuracy, comparison_distances, worst_comparisons
-from nearer.objective import LocalObjective, resolve_jobs
+from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.solvers import Callback, History, Result, Solver, get_solver
 from nearer.solvers.starts import best_of_starts, keeping_start
-from nearer.streaming import StreamedObjective
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
 

@@ -75,8 +75,9 @@ def test_files_of_commands_and_table_agree():
 
 
 def test_choices_are_those_of_the_library():
-    from nearer.io.read import FORMATS as READABLE
     from nearer.io.roles import FORMS
+
+    from nearer.io.read import FORMATS as READABLE
     from nearer.losses import get_loss, loss_names
     from nearer.solvers import solver_names
 

@@ -39,6 +39,9 @@ class Dummy:
     def value(self, X):
         return 100.0 - float(X[0, 0])
 
+    def value_and_gradient(self, X):
+        return self.value(X), np.ones_like(X)
+
     def error(self, X):
         return 0.25
 
@@ -51,6 +54,9 @@ class Dummy:
 
     def sgd_pass(self, X, step, n_steps, seed, first=0, decay=0.0, power=1.0):
         return X + n_steps
+
+    def adagrad_pass(self, X, memory, step, n_steps, seed, first=0):
+        return X + n_steps, memory, self.value(X)
 
 
 START = np.zeros((1, 1))
@@ -375,5 +381,7 @@ class Batch:
 
 @pytest.mark.parametrize("name", ["svrg", "svrg-sbb", "sgd"])
 def test_stochastic_solvers_refuse_a_batch_objective(name):
-    with pytest.raises(ValueError, match="Batch offers no stochastic passes; use a batch solver"):
+    with pytest.raises(
+        ValueError, match=r"got Batch, expected StochasticObjective \(it has no adagrad_pass, .*; use another solver"
+    ):
         get_solver(name).solve(Batch(), np.zeros((9, 3)))

@@ -9,10 +9,10 @@ import oracles
 from nearer import kernels
 from nearer.data import Comparisons
 from nearer.datasets import make_table1
-from nearer.objective import LocalObjective
+from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import BB, SBB, SVRG, Constant, Decaying
 from nearer.solvers.curvature import estimate_lipschitz
-from problems import FORMS, noisy_problem, random_problem, random_rows
+from problems import FORMS, MemorySource, noisy_problem, random_problem, random_rows
 
 LOSSES = oracles.LOSSES
 STEP = 0.03
@@ -305,16 +305,10 @@ def test_warm_up_is_damped_adagrad_then_svrg_from_there():
 def test_what_an_objective_cannot_do_is_refused_by_name():
     problem = random_problem("ste")
 
-    class Plain:
-        def __getattr__(self, name):
-            if name in ("adagrad_pass", "part_snapshot"):
-                raise AttributeError(name)
-            return getattr(problem.objective, name)
-
-    with pytest.raises(ValueError, match="svrg: Plain offers no adaptive passes; use warm_up=0"):
-        SVRG(step=0.01, warm_up=1).solve(Plain(), problem.X, 0)
-    with pytest.raises(ValueError, match="svrg: Plain offers no snapshots of a part; use first_snapshot=1"):
-        SVRG(step=0.01, first_snapshot=0.1).solve(Plain(), problem.X, 0)
+    streamed = StreamedObjective(MemorySource(problem.objective.comparisons), "ste", 3, 9)
+    expected = r"svrg: got StreamedObjective, expected GrowingObjective \(it has no mixed_pass, part_snapshot\); "
+    with pytest.raises(ValueError, match=f"{expected}use first_snapshot=1"):
+        SVRG(step=0.01, first_snapshot=0.1).solve(streamed, problem.X, 0)
 
 
 def test_a_number_is_a_constant_step():

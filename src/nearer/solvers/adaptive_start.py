@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from nearer.objective import StochasticObjective
 from nearer.solvers.base import SolverState
 
 __all__ = ["adaptive_start"]
@@ -18,7 +18,12 @@ _MEASURED, _STILL = 100, 1e-300
 
 
 def adaptive_start(
-    objective: Any, X: np.ndarray, passes: float, step: float, rng: np.random.Generator, damping: float = 0.0
+    objective: StochasticObjective,
+    X: np.ndarray,
+    passes: float,
+    step: float,
+    rng: np.random.Generator,
+    damping: float = 0.0,
 ) -> Iterator[SolverState]:
     """Take AdaGrad steps over random comparisons.
 

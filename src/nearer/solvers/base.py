@@ -13,6 +13,7 @@ import numpy as np
 
 from nearer._tables import html_table
 from nearer.data import check_integer
+from nearer.objective import Objective
 from nearer.solvers.params import Parameters, check_number
 
 logger = logging.getLogger(__name__)
@@ -222,6 +223,8 @@ class Solver(Parameters):
     record_error: bool = False
 
     name: ClassVar[str] = ""
+    needs: ClassVar[type] = Objective
+    """Protocol that an objective must offer, see `nearer.objective.protocols`."""
 
     def solve(
         self,
@@ -247,6 +250,7 @@ class Solver(Parameters):
         Result
         """
         self._check_parameters()
+        self.require(objective, self.needs)
         self.check_objective(objective)
         X0 = np.array(X0, dtype=np.float64, order="C")
         if X0.shape != (objective.n_objects, objective.n_components):
@@ -257,6 +261,24 @@ class Solver(Parameters):
             raise ValueError(f"{self.name}: the starting point is not finite (first in row {row})")
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is told once, by the message
             return _Run(self, objective, np.random.default_rng(rng), callbacks).follow(X0)
+
+    def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
+        """Refuse an objective that does not offer a protocol, and say what it lacks.
+
+        Parameters
+        ----------
+        objective : Any
+        protocol : type
+            One of `nearer.objective.protocols`.
+        remedy : str
+        """
+        if not isinstance(objective, protocol):
+            members = [name for name in dir(protocol) if not name.startswith("_")]
+            lacking = [name for name in members if not hasattr(objective, name)]
+            raise ValueError(
+                f"{self.name}: got {type(objective).__name__}, expected {protocol.__name__} "
+                f"(it has no {', '.join(lacking)}); {remedy}"
+            )
 
     def check_objective(self, objective: Any) -> None:
         """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own.

@@ -46,10 +46,9 @@ class Convex(Solver):
     relative_lam: float = 0.01
     gap_tol: float = 1e-3
     name = "convex"
+    needs = GramObjective
 
-    def check_objective(self, objective: object) -> None:
-        if not isinstance(objective, GramObjective):
-            raise ValueError(f"{self.name}: {type(objective).__name__} does not offer the Gram matrix form")
+    def check_objective(self, objective: GramObjective) -> None:
         loss = objective.loss
         if not loss.convex_in_gram and loss.name != "ckl":
             raise ValueError(

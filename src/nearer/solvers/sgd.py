@@ -11,7 +11,6 @@ import numpy as np
 from nearer.objective import StochasticObjective
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.step_sizes import Constant, Decaying
-from nearer.solvers.svrg import require_stochastic
 
 __all__ = ["SGD"]
 
@@ -30,9 +29,9 @@ class SGD(Solver):
 
     step: Decaying | Constant | float = field(default_factory=Decaying)
     name = "sgd"
+    needs = StochasticObjective
 
     def check_objective(self, objective: object) -> None:
-        require_stochastic(self, objective)
         if isinstance(self.step, numbers.Real):
             Constant(float(self.step))  # refuses what is not positive
         elif not isinstance(self.step, (Decaying, Constant)):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import check_integer
-from nearer.objective import Snapshot, StochasticObjective
+from nearer.objective import GrowingObjective, Snapshot, StochasticObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.curvature import curvature_along_gradient
@@ -62,9 +62,9 @@ class SVRG(Solver):
     warm_up: float = 0.0
     first_snapshot: float = 1.0
     name = "svrg"
+    needs = StochasticObjective
 
     def check_objective(self, objective: object) -> None:
-        require_stochastic(self, objective)
         if isinstance(self.step, numbers.Real):
             Constant(float(self.step))  # refuses what is not positive
         elif not isinstance(self.step, StepSize):
@@ -75,11 +75,8 @@ class SVRG(Solver):
         if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 < share <= 1:
             raise ValueError(f"{self.name}: first_snapshot: got {share!r}, expected a number in (0, 1]")
         check_number(f"{self.name}: warm_up", self.warm_up, zero=True)
-        kind = type(objective).__name__
-        if self.first_snapshot < 1 and not hasattr(objective, "part_snapshot"):
-            raise ValueError(f"{self.name}: {kind} offers no snapshots of a part; use first_snapshot=1")
-        if self.warm_up > 0 and not hasattr(objective, "adagrad_pass"):
-            raise ValueError(f"{self.name}: {kind} offers no adaptive passes; use warm_up=0")
+        if self.first_snapshot < 1:
+            self.require(objective, GrowingObjective, "use first_snapshot=1")
 
     def epochs(self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         rule: StepSize = self.step if isinstance(self.step, StepSize) else Constant(float(self.step))
@@ -161,16 +158,3 @@ class _Snapshots:
 
 def _norm(gradient: np.ndarray) -> float:
     return float(np.linalg.norm(gradient))
-
-
-def require_stochastic(solver: Solver, objective: object) -> None:
-    """Refuse an objective without stochastic passes.
-
-    Parameters
-    ----------
-    solver : Solver
-    objective : object
-    """
-    if not isinstance(objective, StochasticObjective):
-        kind = type(objective).__name__
-        raise ValueError(f"{solver.name}: {kind} offers no stochastic passes; use a batch solver (lbfgs, gd)")
