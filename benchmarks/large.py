@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.common import save, table
 from benchmarks.measure import in_child, peak_gib
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.io import open_index
+from nearer.io import open_blocks
 from nearer.losses import loss_names
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 
@@ -84,7 +84,7 @@ def fit(
     timings : also take apart what a full pass costs.
     every : seconds between lines of progress.
     """
-    source = open_index(train)
+    source = open_blocks(train)
     watch = Watch(Comparisons(np.load(test), n_objects=n), d, every)
     model = OrdinalEmbedding(d, loss=loss, n_objects=n, random_state=0, callbacks=[watch])
     data = rows_of(source, source.n_comparisons) if in_memory else train

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from nearer.data.validate import Parts
 
 from nearer.data import Comparisons
+from nearer.data.rules import Parts
 from nearer.losses import get_loss
 from nearer.objective import LocalObjective
 from oracles import as_quadruplets

@@ -38,6 +38,8 @@ ALLOWED = {
 }
 # Tables of names that are loaded on first use; each names modules of its own package, or is the package itself.
 LAZY = ("__init__.py", "cli/__init__.py", "distributed/__init__.py")
+# A worker tries whether it finds the module of a user's own loss.
+ELSEWHERE = ("distributed/tasks.py",)
 
 
 def _module(path):
@@ -173,7 +175,7 @@ def test_nothing_is_imported_by_a_string():
     wrong = [
         f"{path.relative_to(ROOT)}:{line}"
         for path in FILES
-        if path.relative_to(ROOT).as_posix() not in LAZY
+        if path.relative_to(ROOT).as_posix() not in (*LAZY, *ELSEWHERE)
         for line in _imports_by_string(path.read_text())
     ]
     assert wrong == []

@@ -11,7 +11,7 @@ import oracles
 from contracts import assert_same_objective
 from nearer import Comparisons, OrdinalEmbedding, kernels
 from nearer.datasets import make_comparisons, make_points
-from nearer.io import open_index
+from nearer.io import open_blocks
 from nearer.losses import loss_names
 from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import SBB, SGD, SVRG, Auto, Decaying
@@ -35,7 +35,7 @@ def source(request, data, tmp_path_factory):
     else:
         table = pa.table({name: index[:, c] for c, name in enumerate(("anchor", "near", "far"))})
         pq.write_table(table, path, row_group_size=700)
-    return open_index(path)
+    return open_blocks(path)
 
 
 def streamed(source, loss="ste", **options):

@@ -482,6 +482,9 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
     if numbers is not None and labels is not None and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
         numbers = None  # the labels are numbers themselves
     if numbers is None:
+        if not raw.is_text and (options.index_base is not None or n_objects is not None):
+            worst = str(raw.values[0])
+            raise _out_of_range(table, worst, f"object number {worst} is negative", blocks)
         if options.index_base is not None:
             raise FileFormatError(f"{table.name}: index_base is for objects that are numbers, here they have names")
         if labels is None and options.n_objects is not None:

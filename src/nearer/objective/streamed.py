@@ -74,7 +74,7 @@ class StreamedObjective(BlockObjective):
     Parameters
     ----------
     source : BlockSource
-        `nearer.io.open_index` makes one.
+        `nearer.io.open_blocks` makes one.
     loss : str or Loss
     n_components : int
         Dimension of the points.
