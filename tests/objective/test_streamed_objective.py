@@ -179,9 +179,11 @@ def test_fit_on_a_path_leaves_unseen_objects_without_a_place(tmp_path):
     index[index >= 5] += 1  # nobody is number 5
     np.save(path, index)
     with pytest.warns(UserWarning, match=r"1 of 13 objects occur in no comparison \(first: 5\)"):
-        fitted = OrdinalEmbedding(2, random_state=0).fit(path)
+        fitted = OrdinalEmbedding(2, n_objects=13, random_state=0).fit(path)
     assert np.isnan(fitted.embedding_[5]).all()
     assert np.isfinite(np.delete(fitted.embedding_, 5, axis=0)).all()
+    named = OrdinalEmbedding(2, random_state=0).fit(path)  # numbers with gaps are names
+    assert named.labels_.tolist() == [str(number) for number in range(13) if number != 5]
 
 
 def test_a_batch_in_memory_is_large_enough_for_the_default_solver():
