@@ -320,7 +320,7 @@ def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding
             n_objects=int(about["comparisons"]["n_objects"]),
             weights=arrays.get("comparisons_weights"),
             labels=labels,
-            participants=arrays.get("comparisons_participants"),
+            participants=_participants(arrays),
         )
         _require(data.n_objects == len(embedding), "the comparisons are not over the objects of the map")
         dropped = {str(reason): int(count) for reason, count in about["comparisons"]["dropped"].items()}
@@ -445,6 +445,16 @@ def _decode_history(arrays: Arrays) -> History:
         columns[field.name] = [None if math.isnan(value) else int(value) if whole else value for value in values]
     _require(len({len(column) for column in columns.values()}) == 1, "the columns of the history differ in length")
     return History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
+
+
+def _participants(arrays: Arrays) -> Any:
+    """Who answered, as codes and names; version 0.1.0 wrote a name for every row."""
+    if "comparisons_person" not in arrays:
+        return arrays.get("comparisons_participants")
+    codes, names = arrays["comparisons_person"], arrays["comparisons_people"]
+    known = codes.dtype == np.int32 and (not codes.size or (codes.min() >= 0 and codes.max() < len(names)))
+    _require(known, "the codes of the participants do not match their names")
+    return (names.astype(object) if names.dtype.kind == "U" else names)[codes]
 
 
 def _little(array: np.ndarray) -> np.ndarray:

@@ -8,7 +8,6 @@ import json
 import math
 import re
 import shlex
-import shlex
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -220,7 +220,7 @@ def bootstrap(
 
     def run(number: int) -> tuple[np.ndarray, float]:
         weights, left_out = draw(generators[number])
-        drawn = data[weights > 0]._with(weights=weights[weights > 0], participants=None)
+        drawn = data[weights > 0]._with(weights=weights[weights > 0], people=None)
         X = fit_best(base, drawn, [full.embedding_], 0, generators[number]).embedding_
         score = comparison_accuracy(X, data[left_out]) if left_out.any() else math.nan
         return procrustes_align(X, full.embedding_), score
