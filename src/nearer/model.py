@@ -278,9 +278,11 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
         data = estimator.comparisons_
         about["comparisons"] = {"n_objects": data.n_objects, "dropped": data.dropped}
         arrays["comparisons_index"] = _little(data.index)
-        for name in ("weights", "participants"):
-            if getattr(data, name) is not None:
-                arrays[f"comparisons_{name}"] = _little(np.asarray(getattr(data, name)))
+        if data.weights is not None:
+            arrays["comparisons_weights"] = _little(data.weights)
+        if data.people is not None:
+            arrays["comparisons_person"] = _little(data.people.codes)
+            arrays["comparisons_people"] = _little(data.people.names)
     return about
 
 

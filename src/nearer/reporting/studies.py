@@ -253,8 +253,8 @@ def study(
             lambda: selection.learning_curve(model, answers, **options),
         )  # fmt: skip
     if bootstrap is not None:
-        people = answers.participants
-        by = "comparison" if people is None or len(np.unique(people)) < 2 else "participant"
+        people = answers.people
+        by = "comparison" if people is None or len(people.names) < 2 else "participant"
         found["bootstrap"] = attempt(
             "bootstrap", f"{bootstrap} resamples by {by}",
             lambda: selection.bootstrap(model, answers, n_resamples=bootstrap, by=by, **options),

@@ -264,9 +264,9 @@ def _by_comparison(data: Comparisons):
 
 def _by_participant(data: Comparisons):
     """Draws participants with all their answers; left out are the answers of those who were not drawn."""
-    if data.participants is None:
+    if data.people is None:
         raise ValueError("by: got 'participant', but the comparisons do not say who answered")
-    names, who = np.unique(data.participants, return_inverse=True)
+    names, who = data.people.names, data.people.codes
     if len(names) < 2:
         raise ValueError("by: got 'participant', but all answers are from one participant")
     own = np.ones(len(data)) if data.weights is None else data.weights
