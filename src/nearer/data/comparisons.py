@@ -168,7 +168,7 @@ class Comparisons:
         if isinstance(columns, (list, tuple)) and len(columns) in (3, 4) and set(columns) <= set(_column_names(table)):
             columns = dict(zip(("anchor", "near", "far") if len(columns) == 3 else ("i", "j", "l", "k"), columns))
         named = {"weight": weights, "participant": participants}
-        told = {role: value for role, value in named.items() if isinstance(value, (str, int))}
+        told: dict[str, Any] = {role: value for role, value in named.items() if isinstance(value, (str, int))}
         parts = parts_of_table(table, Options(columns=columns, labels=labels, **told, **options))
         given = {role: value for role, value in named.items() if value is not None and role not in told}
         return cls._make(_beside(parts, given.get("weight"), given.get("participant")))

@@ -354,7 +354,7 @@ def _by_name(table: Table, kind: str | None) -> dict[str, int]:
     needed = _complete(set(found), kind) or _complete({*found, *ranked}, kind)
     if needed is not None and needed.kind == "rankings":
         found |= {role: [spot] for role, spot in ranked.items()}
-    at = {}
+    at: dict[str, int] = {}
     for role, spots in found.items():
         if len(spots) > 1 and needed and role in needed.roles:
             both = listed(repr(names[spot]) for spot in spots)

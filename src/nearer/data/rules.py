@@ -200,10 +200,11 @@ def _check_index(
 
 def _is_constant(rows: np.ndarray) -> bool:
     """Tell whether nobody can write to an array; comparisons own their data, so any other is copied."""
-    while isinstance(rows, np.ndarray):
-        if rows.flags.writeable:
+    array: Any = rows
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
             return False
-        rows = rows.base
+        array = array.base
     return True
 
 

@@ -662,7 +662,7 @@ def rows_to_parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | Non
     """
     layout = rows.roles.layout
     index = _leave_out_degenerate(rows, meaning, options)
-    choice = None
+    choice: Any = None
     if meaning.answers is not None:
         choice = _choices(rows, meaning.answers)
         silent = np.isnan(choice)

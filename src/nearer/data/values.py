@@ -124,8 +124,9 @@ class People:
         return len(self.codes)
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, People) and np.array_equal(self.names, other.names)
-        return same and np.array_equal(self.codes, other.codes)  # type: ignore[union-attr]
+        if not isinstance(other, People):
+            return NotImplemented
+        return np.array_equal(self.names, other.names) and np.array_equal(self.codes, other.codes)
 
     @staticmethod
     def of(column: Any) -> People:

@@ -360,7 +360,7 @@ class TextTable(Table):
                 for column in columns
             ]
         blank = [
-            len(column.values) > 0 and pc.all(pc.starts_with(column.values, " ")).as_py() is True for column in columns
+            bool(column.texts()) and pc.all(pc.starts_with(column.values, " ")).as_py() is True for column in columns
         ]
         if any(blank):
             self.notes.append(f"blanks after the delimiter left out in {counted(sum(blank), 'column')}")
