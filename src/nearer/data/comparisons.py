@@ -612,7 +612,10 @@ def _beside(parts: Parts, weights: Any, participants: Any) -> Parts:
 
 def _refuse_answers_among(X: Any) -> None:
     """Refuse an array (N, 4) whose last column holds answers rather than objects."""
-    rows = np.asarray(X) if hasattr(X, "__len__") and not np.ma.is_masked(X) else np.empty(0)
+    try:
+        rows: Any = np.asarray(X)
+    except ValueError:  # ragged; whoever takes it as an index says so
+        return
     if rows.ndim != 2 or rows.shape[1] != 4 or len(rows) < 10 or rows.dtype.kind not in "iuf":
         return
     if set(np.unique(rows[:, 3]).tolist()) <= {0, 1} and rows[:, :3].max() > 3:

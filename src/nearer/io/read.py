@@ -186,7 +186,13 @@ def read_comparisons(
     if not isinstance(source, (str, os.PathLike)):
         return _result(as_table(source), "memory", options)
     name = os.fspath(source)
-    how: dict[str, Any] = {"delimiter": delimiter, "header": header, "encoding": encoding, "kind": kind, "variable": variable}
+    how: dict[str, Any] = {
+        "delimiter": delimiter,
+        "header": header,
+        "encoding": encoding,
+        "kind": kind,
+        "variable": variable,
+    }
     if name == "-":
         return _read_standard_input(format, how, options)
     format = _find_format(name, format)

@@ -360,7 +360,10 @@ class TextTable(Table):
                 for column in columns
             ]
         blank = [
-            bool(column.texts()) and pc.all(pc.starts_with(column.values, " ")).as_py() is True for column in columns
+            column.values is not None
+            and len(column.values) > 0
+            and pc.all(pc.starts_with(column.values, " ")).as_py() is True
+            for column in columns
         ]
         if any(blank):
             self.notes.append(f"blanks after the delimiter left out in {counted(sum(blank), 'column')}")
