@@ -28,7 +28,7 @@ ORDER = [
     {"featuremap"},
     {"selection", "datasets", "io"},
     {"distributed"},
-    {"report"},
+    {"reporting"},
     {"plots"},
     {"cli"},
 ]
@@ -126,7 +126,7 @@ def test_the_package_itself_imports_no_layer():
         ("numba", ("kernels",)),
         ("dask", ("distributed", "cli")),
         ("distributed", ("distributed", "cli")),
-        ("matplotlib", ("plots", "report")),
+        ("matplotlib", ("plots",)),
         ("click", ("cli",)),
         ("rich", ("cli",)),
     ],
@@ -167,7 +167,7 @@ def test_the_reader_of_imports_sees_what_it_must(tmp_path, monkeypatch):
         "from nearer import kernels\n"
         "from .base import Solver\n"
         "from ..cli import main\n"
-        "if TYPE_CHECKING:\n    from nearer.report import page\n"
+        "if TYPE_CHECKING:\n    from nearer.reporting import page\n"
         "def f():\n    from nearer.estimator import OrdinalEmbedding\n"
     )
     assert [name for name, _ in _imports(path)] == [

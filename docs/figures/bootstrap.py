@@ -23,5 +23,5 @@ rows = csv.DictReader(files("nearer.datasets").joinpath("data", "eurodist_places
 where = {row["city"]: (0.65 * float(row["longitude"]), float(row["latitude"])) for row in rows}
 turn = fit_procrustes(found.embedding, np.array([where[str(city)] for city in cities.names]))
 matrix = turn.scale * turn.rotation
-axes = plot_map(turn.apply(found.embedding), cities.names, ellipses=matrix.T @ found.covariance @ matrix, level=0.9)
+axes = plot_map(turn.apply(found.embedding), cities.names, covariances=matrix.T @ found.covariance @ matrix, level=0.9)
 save(axes, __file__)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from nearer.estimator import CKL, GNMDS, SOE, STE, TSTE, OrdinalEmbedding
     from nearer.featuremap import FeatureMap
     from nearer.io.model import load
+    from nearer.reporting import report
 
 # Loaded on first use: the command line must answer --help without waiting for compilers and solvers.
 _HOMES = {
@@ -24,10 +25,12 @@ _HOMES = {
     "SOE": "nearer.estimator",
     "FeatureMap": "nearer.featuremap",
     "load": "nearer.io.model",
+    "report": "nearer.reporting",
 }
 
 __all__ = [
     "CKL", "GNMDS", "SOE", "STE", "TSTE", "Comparisons", "FeatureMap", "OrdinalEmbedding", "__version__", "load",
+    "report",
 ]  # fmt: skip
 
 

@@ -129,7 +129,7 @@ def test_resamples_lie_on_the_map_and_threads_do_not_matter():
     np.testing.assert_array_equal(one.embedding, est.embedding_)
     error = np.linalg.norm(one.samples - one.embedding, axis=2).mean()
     assert error < 0.3 * np.linalg.norm(one.embedding, axis=1).mean()
-    plot_map(one.embedding, ellipses=one.covariance)
+    plot_map(one.embedding, covariances=one.covariance)
 
 
 def test_labels_are_matched():

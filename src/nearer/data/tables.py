@@ -203,13 +203,15 @@ class Rows:
 
     def _leave_out_headers(self) -> None:
         """Leave out a header repeated among the rows, as joining files end to end gives."""
+        import pyarrow.compute as pc
+
         repeated: Any = True
         for role in self.roles.layout.objects:
             column, name = self.columns[role], self.table.names[self.roles.at[role]]
             if not column.is_text:
                 return
-            found = [code for code, text in enumerate(column.texts()) if text.strip() == name]
-            repeated = repeated & np.isin(column.cells, found) if found else False
+            found = pc.indices_nonzero(pc.equal(pc.utf8_trim_whitespace(column.values), name)).to_numpy()
+            repeated = repeated & np.isin(column.cells, found) if len(found) else False
         if np.any(repeated):
             self.leave_out(repeated, "header repeated")
 
@@ -531,6 +533,14 @@ def _fold_onto(labels: np.ndarray) -> dict[str, str]:
 
 def _folded(names: np.ndarray, fold: bool, notes: list[str], alarms: list[str]) -> np.ndarray:
     """Join names that differ by case, blanks or Unicode form alone, or tell that there are such."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # Most often there are none, which this finds without a look at every name.
+    quick = pc.utf8_lower(pc.utf8_normalize(pa.array(names.tolist(), pa.string()), "NFKC"))
+    quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))
+    if pc.count_distinct(quick).as_py() == len(names):
+        return names
     groups: dict[str, list[str]] = {}
     for name in names.tolist():
         groups.setdefault(_fold(name), []).append(name)

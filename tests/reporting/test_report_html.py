@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from nearer.data import Comparisons
-from nearer.report import ReportData, Scores, build_report, render_report, worst_violations
-from nearer.report.payload import embed_json, make_payload
+from nearer.reporting import Report, Scores, worst_violations
+from nearer.reporting.page import embed_json, script_data
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -84,11 +84,11 @@ def full(X, **more):
         "check": comparisons.check(2).to_dict(),
         "facts": {"Seed": 1, "<b>": "</dl>"},
     }
-    return ReportData("Title <b>&", X, **{**values, **more})
+    return Report("Title <b>&", X, **{**values, **more})
 
 
 def test_every_section_is_there(X):
-    html = render_report(full(X))
+    html = full(X).html()
     ids = {attrs.get("id") for _, attrs in read(html).tags}
     sections = {"map", "fit", "dimensions", "learning", "violations", "check", "convergence", "repeat"}
     assert sections <= ids
@@ -97,17 +97,15 @@ def test_every_section_is_there(X):
 
 
 def test_absent_parts_leave_no_trace(X):
-    html = render_report(ReportData("t", X))
+    html = Report("t", X).html()
     ids = {attrs.get("id") for _, attrs in read(html).tags}
     assert not {"dimensions", "learning", "violations", "check", "convergence", "repeat"} & ids
     assert "No score was computed" in html
 
 
 def test_hostile_text_makes_no_tag(X):
-    plain = read(
-        render_report(full(X, labels=list("abcdefghij"), groups=None, subtitle="", facts={"a": "b"}, violations=None))
-    )
-    reader = read(render_report(full(X)))
+    plain = read(full(X, labels=list("abcdefghij"), groups=None, subtitle="", facts={"a": "b"}, violations=None).html())
+    reader = read(full(X).html())
     assert [tag for tag, _ in reader.tags if tag == "script"] == ["script", "script"]
     assert not {"i", "b"} & {tag for tag, _ in reader.tags}
     assert {tag for tag, _ in reader.tags} == {tag for tag, _ in plain.tags}
@@ -118,7 +116,7 @@ def test_hostile_text_makes_no_tag(X):
 
 
 def test_the_data_survive_as_json(X):
-    reader = read(render_report(full(X)))
+    reader = read(full(X).html())
     data = json.loads(reader.raw["script", "application/json"])
     assert data["labels"] == [label.replace("\n", "↵") for label in HOSTILE]
     np.testing.assert_allclose(np.array(data["x"]).T, X, atol=1e-5)
@@ -137,7 +135,7 @@ def test_embedded_json_is_safe_and_lossless():
 
 
 def test_policy_allows_exactly_the_inline_script_and_style(X):
-    reader = read(render_report(full(X)))
+    reader = read(full(X).html())
     (policy,) = [attrs["content"] for tag, attrs in reader.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; ")
     for kind in ("script", "style"):
@@ -147,67 +145,67 @@ def test_policy_allows_exactly_the_inline_script_and_style(X):
 
 
 def test_nothing_points_outside(X):
-    reader = read(render_report(full(X)))
+    reader = read(full(X).html())
     for tag, attrs in reader.tags:
         for name in ("src", "href", "srcset", "action"):
             assert attrs.get(name, "#").startswith(("#", "data:")), (tag, attrs)
         assert "style" not in attrs
         assert not any(name.startswith("on") for name in attrs)
     assert "url(" not in reader.raw["style", ""]
-    addresses = set(re.findall(r"https?://[^\s\"']+", render_report(full(X))))
+    addresses = set(re.findall(r"https?://[^\s\"']+", full(X).html()))
     assert addresses == {"http://www.w3.org/2000/svg"}
 
 
 def test_missing_positions_are_null_and_told(X):
     X[2] = np.nan
-    payload, notes = make_payload(ReportData("t", X))
-    assert payload["x"][0][2] is None
+    values, notes = script_data(Report("t", X))
+    assert values["x"][0][2] is None
     assert notes == ["Without a position, and so not shown: 1 of 10 objects."]
 
 
 def test_rounding_follows_the_scale():
-    payload, _ = make_payload(ReportData("t", np.array([[1.23456789e-8], [-9.87654321e-8]])))
-    assert payload["x"] == [[1.23457e-8, -9.87654e-8]]
-    payload, _ = make_payload(ReportData("t", np.array([[123456.789]])))
-    assert payload["x"] == [[123457.0]]
+    values, _ = script_data(Report("t", np.array([[1.23456789e-8], [-9.87654321e-8]])))
+    assert values["x"] == [[1.23457e-8, -9.87654e-8]]
+    values, _ = script_data(Report("t", np.array([[123456.789]])))
+    assert values["x"] == [[123457.0]]
 
 
 def test_covariances_are_the_upper_triangle():
     covariances = np.arange(18.0).reshape(2, 3, 3)
-    payload, _ = make_payload(ReportData("t", np.zeros((2, 3)), covariances=covariances))
-    assert [column[0] for column in payload["cov"]] == [0, 1, 2, 4, 5, 8]
+    values, _ = script_data(Report("t", np.zeros((2, 3)), covariances=covariances))
+    assert [column[0] for column in values["cov"]] == [0, 1, 2, 4, 5, 8]
 
 
 def test_huge_covariances_are_left_out_and_told():
     n, d = 2000, 30
-    data = ReportData("t", np.zeros((n, d)), covariances=np.zeros((n, d, d)))
-    payload, notes = make_payload(data)
-    assert "cov" not in payload
+    data = Report("t", np.zeros((n, d)), covariances=np.zeros((n, d, d)))
+    values, notes = script_data(data)
+    assert "cov" not in values
     assert any("Regions of uncertainty are not shown" in note for note in notes)
 
 
 def test_long_histories_are_thinned_and_counted(X):
     values = list(range(5000))
-    payload, _ = make_payload(ReportData("t", X, history={"objective": values}))
-    assert payload["history"]["rows"] == 5000
-    assert len(payload["history"]["objective"]) == 600
-    assert payload["history"]["objective"][0] == 0
-    assert payload["history"]["objective"][-1] == 4999
+    values, _ = script_data(Report("t", X, history={"objective": values}))
+    assert values["history"]["rows"] == 5000
+    assert len(values["history"]["objective"]) == 600
+    assert values["history"]["objective"][0] == 0
+    assert values["history"]["objective"][-1] == 4999
 
 
 def test_the_table_of_coordinates_ends_at_500():
-    assert "<details>" in render_report(ReportData("t", np.zeros((500, 2))))
-    html = render_report(ReportData("t", np.zeros((501, 2))))
+    assert "<details>" in Report("t", np.zeros((500, 2))).html()
+    html = Report("t", np.zeros((501, 2))).html()
     assert "<details>" not in html
     assert "in the download only" in html
 
 
 def test_problems_of_the_check_are_told(X):
-    html = render_report(full(X))
+    html = full(X).html()
     assert "Answered both ways" in html
     assert "1 question is answered both ways" in html
     good = {"problems": [], "n_comparisons": 5, "kind": "triplets", "participants": [{"suspicious": True}, {}]}
-    html = render_report(ReportData("t", X, check=good))
+    html = Report("t", X, check=good).html()
     assert "No problem was found" in html
     assert "2, of whom 1 disagree with the rest" in html
 
@@ -215,12 +213,12 @@ def test_problems_of_the_check_are_told(X):
 def test_violations_are_sentences(X):
     labels = list("abcdefghij")
     found = worst_violations(X, np.array([[0, 1, 2], [0, 2, 1]]), labels=labels)
-    text = "".join(read(render_report(ReportData("t", X, violations=found))).text)
+    text = "".join(read(Report("t", X, violations=found).html()).text)
     assert "The map contradicts 1 of 2 comparisons." in text
     assert re.search(r"a is nearer to [bc] than to [bc]", text)
     assert re.search(r"[\d.]+ times as far \([\d.]+ against [\d.]+\s% of the map's width\)", text)
     found = worst_violations(X, np.array([[0, 1, 2, 3], [2, 3, 0, 1]]), labels=labels)
-    text = "".join(read(render_report(ReportData("t", X, violations=found))).text)
+    text = "".join(read(Report("t", X, violations=found).html()).text)
     assert re.search(r"[ac] and [bd] are nearer to each other than [ac] and [bd]", text)
 
 
@@ -228,45 +226,45 @@ def test_violations_are_sentences(X):
     ("kwargs", "message"),
     [
         ({"embedding": np.zeros(3)}, r"shape \(3,\)"),
-        ({"embedding": np.full((3, 2), np.inf)}, "row 0 is .* not finite"),
-        ({"labels": ["a"]}, "1 labels for 10 objects"),
-        ({"groups": ["a"]}, "1 groups for 10 objects"),
-        ({"level": 0}, "level is 0"),
-        ({"covariances": np.zeros((10, 3, 3))}, r"covariances has shape \(10, 3, 3\); \(10, 2, 2\)"),
-        ({"history": {"epoch": [1]}}, "history: no column objective; there are epoch"),
-        ({"dimensions": {"n_components": [1], "accuracy": [0.5, 0.6]}}, "dimensions: columns of unequal length"),
-        ({"dimensions": {"n_components": [1], "accuracy": [0.5]}, "chosen_dimension": 4}, "chosen_dimension is 4"),
+        ({"embedding": np.full((3, 2), np.inf)}, "in row 0, expected finite"),
+        ({"labels": ["a"]}, "labels: got 1, expected 10"),
+        ({"groups": ["a"]}, "groups: got 1, expected 10"),
+        ({"level": 0}, "level: got 0"),
+        ({"covariances": np.zeros((10, 3, 3))}, r"covariances: got shape \(10, 3, 3\), expected \(10, 2, 2\)"),
+        ({"history": {"epoch": [1]}}, "history: got the columns epoch, expected objective"),
+        ({"dimensions": {"n_components": [1], "accuracy": [0.5, 0.6]}}, "dimensions: got columns of unequal length"),
+        ({"dimensions": {"n_components": [1], "accuracy": [0.5]}, "chosen_dimension": 4}, "chosen_dimension: got 4"),
     ],
 )
 def test_errors_say_what_came(X, kwargs, message):
     with pytest.raises(ValueError, match=message):
-        ReportData(**{"title": "t", "embedding": X, **kwargs})
+        Report(**{"title": "t", "embedding": X, **kwargs})
 
 
 def test_the_file_is_refused_or_replaced_whole(X, tmp_path):
     path = tmp_path / "report.html"
-    assert build_report(ReportData("one", X), path) == path
+    assert Report("one", X).save(path) == path
     first = path.read_text(encoding="utf-8")
     with pytest.raises(FileExistsError):
-        build_report(ReportData("two", X), path)
+        Report("two", X).save(path)
     assert path.read_text(encoding="utf-8") == first
-    build_report(ReportData("two", X), path, force=True)
+    Report("two", X).save(path, force=True)
     assert "<title>two</title>" in path.read_text(encoding="utf-8")
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_nothing_is_written_when_a_folder_of_pictures_is_missing(X, tmp_path):
     with pytest.raises(FileNotFoundError):
-        build_report(ReportData("t", X, thumbnails=tmp_path / "no"), tmp_path / "r.html")
+        Report("t", X, images=tmp_path / "no").save(tmp_path / "r.html")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_same_data_same_file(X):
-    assert render_report(full(X)) == render_report(full(X))
+    assert full(X).html() == full(X).html()
 
 
 def test_scripts_and_style_stay_inside_their_elements(X):
-    html = render_report(ReportData("t", X))
+    html = Report("t", X).html()
     assert html.count("</script>") == 2
     assert html.count("</style>") == 1
 
@@ -274,12 +272,12 @@ def test_scripts_and_style_stay_inside_their_elements(X):
 def test_distances_are_told_relative_to_the_map():
     X = np.array([[0.0], [8e6], [2e6], [np.nan]])
     found = worst_violations(X, np.array([[0, 1, 2]]), labels=list("abcd"))
-    text = "".join(read(render_report(ReportData("t", X, violations=found))).text).replace("\u00a0", " ")
+    text = "".join(read(Report("t", X, violations=found).html()).text).replace("\u00a0", " ")
     assert "4 times as far (100 against 25 % of the map's width)" in text
 
 
 @pytest.mark.parametrize(("scale", "cell"), [(1.0, "0.5000"), (1e7, "5000000"), (1e-3, "0.0005000")])
 def test_coordinates_are_written_with_the_digits_that_matter(scale, cell):
-    html = render_report(ReportData("t", scale * np.array([[0.5], [1.0], [np.nan]])))
+    html = Report("t", scale * np.array([[0.5], [1.0], [np.nan]])).html()
     assert f"<td>{cell}</td>" in html
     assert "<td>–</td>" in html

@@ -8,7 +8,10 @@ import os
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import PIL.Image
 
 __all__ = ["Thumbnails", "load_thumbnails"]
 
@@ -36,12 +39,12 @@ def load_thumbnails(
 
     Parameters
     ----------
-    folder : path
+    folder : path-like
         Holds PNG, JPEG, GIF, WebP, BMP or TIFF files.
     labels : sequence (n_objects,)
         Names of the objects.
     max_count, max_bytes : int
-        Stop at so many pictures or so many bytes, and say so.
+        Stop after this many pictures or bytes, and say so.
 
     Returns
     -------
@@ -51,7 +54,7 @@ def load_thumbnails(
 
     root = Path(folder)
     if not root.is_dir():
-        raise FileNotFoundError(f"report: thumbnails: {root} is not a folder")
+        raise FileNotFoundError(f"images: got {str(root)!r}, expected a folder of pictures")
     files: dict[str, Path] = {}
     doubled = 0
     for path in sorted(root.iterdir()):
@@ -81,7 +84,7 @@ def load_thumbnails(
     return Thumbnails(uris, _notes(len(uris), len(labels), missing, over, doubled, unreadable))
 
 
-def _data_uri(picture) -> str:
+def _data_uri(picture: PIL.Image.Image) -> str:
     """The picture within 96 x 96 pixels: PNG if it has transparency, else JPEG."""
     clear = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
     picture = picture.convert("RGBA" if clear else "RGB")

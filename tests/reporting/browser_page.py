@@ -9,8 +9,6 @@ import shutil
 import numpy as np
 import pytest
 
-from nearer.report import build_report
-
 FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
@@ -46,8 +44,8 @@ class Page:
     def __init__(self, driver, folder):
         self.driver, self.folder = driver, folder
 
-    def open(self, data, width=1280, height=900):
-        path = build_report(data, self.folder / "report.html", force=True)
+    def open(self, report, width=1280, height=900):
+        path = report.save(self.folder / "report.html", force=True)
         self.resize(width, height)
         self.driver.get_log("browser")
         self.driver.get_log("performance")

@@ -9,7 +9,7 @@ import unicodedata
 import pytest
 from PIL import Image
 
-from nearer.report.thumbnails import load_thumbnails
+from nearer.reporting.thumbnails import load_thumbnails
 
 
 def picture(path, size=(300, 150), colour=(200, 30, 40), mode="RGB"):
@@ -51,5 +51,5 @@ def test_what_is_left_out_is_told(tmp_path):
 
 
 def test_a_missing_folder_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError, match="is not a folder"):
+    with pytest.raises(FileNotFoundError, match="expected a folder"):
         load_thumbnails(tmp_path / "no", ["a"])

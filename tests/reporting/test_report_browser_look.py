@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from browser_page import history, spread
 
-from nearer.report import ReportData, Scores, worst_violations
+from nearer.reporting import Report, Scores, worst_violations
 
 pytestmark = pytest.mark.browser
 
@@ -16,7 +16,7 @@ def test_pictures_are_shown(page, tmp_path):
 
     for name in "abc":
         Image.new("RGB", (100, 200), (10, 200, 30)).save(tmp_path / f"{name}.png")
-    page.open(ReportData("pictures", spread(4, 2), labels=list("abcd"), thumbnails=tmp_path))
+    page.open(Report("pictures", spread(4, 2), labels=list("abcd"), images=tmp_path))
     assert page.hover(1) == "b"
     page.wait("document.querySelector('#tip img').naturalWidth === 48")
     x, y = page.position(0)
@@ -35,7 +35,7 @@ def test_pictures_are_shown(page, tmp_path):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_layout_fits_the_width(page, width):
     n = 60
-    data = ReportData(
+    data = Report(
         "A title that is rather long for a small screen", spread(n, 2), labels=[f"object number {i}" for i in range(n)],
         groups=[f"group {i % 9}" for i in range(n)], subtitle="9,090 triplets over 400 objects",
         scores=Scores(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91), history=history(), command="nearer fit " + "a" * 200,
@@ -64,7 +64,7 @@ def test_layout_fits_the_width(page, width):
 
 
 def test_the_map_follows_a_resize_and_survives_being_hidden(page):
-    page.open(ReportData("resize", spread(30, 2), labels=[f"o{i}" for i in range(30)]))
+    page.open(Report("resize", spread(30, 2), labels=[f"o{i}" for i in range(30)]))
     page.resize(500, 800)
     page.wait("document.getElementById('canvas').width === document.getElementById('canvas').clientWidth")
     page.js("document.getElementById('map').style.display = 'none'")
@@ -77,7 +77,7 @@ def test_the_map_follows_a_resize_and_survives_being_hidden(page):
 
 
 def test_dark_mode_changes_the_colours(page):
-    page.open(ReportData("dark", spread(5, 2)))
+    page.open(Report("dark", spread(5, 2)))
 
     def background():
         return page.js("return getComputedStyle(document.body).backgroundColor")
@@ -94,13 +94,13 @@ def test_dark_mode_changes_the_colours(page):
 
 
 def test_no_position_at_all(page):
-    page.open(ReportData("none", np.full((3, 2), np.nan)))
+    page.open(Report("none", np.full((3, 2), np.nan)))
     assert "3 of 3 objects" in page.js("return document.querySelector('.notes').textContent")
     page.type("#canvas", "n")
     page.assert_clean()
 
 
 def test_one_object_and_equal_positions(page):
-    page.open(ReportData("one", np.zeros((3, 2)), labels=["a", "b", "c"]))
+    page.open(Report("one", np.zeros((3, 2)), labels=["a", "b", "c"]))
     assert page.hover(0) in ("a", "b", "c")
     page.assert_clean()

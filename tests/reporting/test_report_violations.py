@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nearer.report import worst_violations
+from nearer.reporting import worst_violations
 
 
 def slow_violations(X, index, weights):
@@ -55,7 +55,7 @@ def test_no_comparison():
 
 @pytest.mark.parametrize(
     ("index", "message"),
-    [(np.zeros((4, 2), int), r"shape \(4, 2\)"), (np.array([[0, 1, 9]]), "to 9; there are 3 objects")],
+    [(np.zeros((4, 2), int), r"shape \(4, 2\)"), (np.array([[0, 1, 9]]), "objects 0 to 9, expected 0 to 2")],
 )
 def test_errors(index, message):
     with pytest.raises(ValueError, match=message):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nearer.report.common import label_texts
+from nearer.reporting.display import label_texts
 
 __all__ = ["Violation", "Violations", "worst_violations"]
 
@@ -74,7 +74,7 @@ def worst_violations(
     labels : sequence (n_objects,), optional
         Names; the numbers of the objects by default.
     limit : int
-        How many to return at most.
+        Return at most this many.
 
     Returns
     -------
@@ -83,12 +83,10 @@ def worst_violations(
     X = np.asarray(embedding, dtype=float)
     index = np.asarray(index)
     if index.ndim != 2 or index.shape[1] not in (3, 4):
-        raise ValueError(f"worst_violations: index has shape {index.shape}; (N, 3) or (N, 4) is expected")
+        raise ValueError(f"index: got shape {index.shape}, expected (N, 3) or (N, 4)")
     if len(index) and (index.min() < 0 or index.max() >= len(X)):
-        raise ValueError(
-            f"worst_violations: index runs from {index.min()} to {index.max()}; there are {len(X)} objects"
-        )
-    names = label_texts(labels, len(X), "worst_violations")
+        raise ValueError(f"index: got objects {index.min()} to {index.max()}, expected 0 to {len(X) - 1}")
+    names = label_texts(labels, len(X))
     others = index[:, [0, 2]] if index.shape[1] == 3 else index[:, 2:]
     near, far = _distances(X, index[:, :2]), _distances(X, others)
     placed = np.isfinite(near) & np.isfinite(far)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from browser_page import history, spread
 
-from nearer.report import ReportData, worst_violations
+from nearer.reporting import Report, worst_violations
 
 pytestmark = pytest.mark.browser
 
@@ -20,7 +20,7 @@ HOSTILE = [
 def test_hover_shows_the_right_label(page, d):
     n = 30
     covariances = np.tile(np.eye(d) * 0.01, (n, 1, 1))
-    data = ReportData(
+    data = Report(
         f"{d} dimensions", spread(n, d), labels=[f"object {i}" for i in range(n)], covariances=covariances,
         groups=[f"g{i % 10}" for i in range(n)], history=history(),
     )  # fmt: skip
@@ -36,7 +36,7 @@ def test_hover_shows_the_right_label(page, d):
 
 
 def test_zoom_by_wheel_keys_and_buttons(page):
-    page.open(ReportData("zoom", spread(25, 2), labels=[f"object {i}" for i in range(25)]))
+    page.open(Report("zoom", spread(25, 2), labels=[f"object {i}" for i in range(25)]))
     before = page.state()["scale"]
     x, y = page.position(8)
     page.wheel(x, y, -200)
@@ -61,7 +61,7 @@ def test_zoom_by_wheel_keys_and_buttons(page):
 
 
 def test_drag_and_arrow_keys_move_the_map(page):
-    page.open(ReportData("pan", spread(25, 2)))
+    page.open(Report("pan", spread(25, 2)))
     x, y = page.position(3)
     page.drag(60, -40, start=(20, 20))
     assert page.position(3) == pytest.approx([x + 60, y - 40], abs=1)
@@ -73,7 +73,7 @@ def test_drag_and_arrow_keys_move_the_map(page):
 
 
 def test_three_dimensions_turn(page):
-    page.open(ReportData("turn", np.random.default_rng(1).normal(size=(20, 3)), labels=[f"o{i}" for i in range(20)]))
+    page.open(Report("turn", np.random.default_rng(1).normal(size=(20, 3)), labels=[f"o{i}" for i in range(20)]))
     before, scale = page.state()["turn"], page.state()["scale"]
     page.drag(120, 45, start=(30, 30))
     turn = np.array(page.state()["turn"]).reshape(3, 3)
@@ -91,7 +91,7 @@ def test_three_dimensions_turn(page):
 
 def test_five_dimensions_have_a_pair_plot_and_a_choice_of_axes(page):
     X = spread(30, 5)
-    page.open(ReportData("five", X))
+    page.open(Report("five", X))
     assert page.js("return document.getElementById('pairs').hidden") is False
     page.js(
         "const s = document.getElementById('axis-x'); s.value = '3'; s.dispatchEvent(new Event('change'))",
@@ -117,7 +117,7 @@ def test_five_dimensions_have_a_pair_plot_and_a_choice_of_axes(page):
 def test_hostile_text_is_shown_as_text(page):
     X = spread(len(HOSTILE), 2)
     T = np.array([[i, (i + 5) % len(HOSTILE), (i + 1) % len(HOSTILE)] for i in range(len(HOSTILE))])
-    data = ReportData(
+    data = Report(
         "</title><script>alert(3)</script>", X, labels=HOSTILE, groups=["</script><b>", '"onload="alert(4)'] * 8,
         violations=worst_violations(X, T, labels=HOSTILE), command="nearer fit '<b>.csv'", subtitle="<u>x</u>",
         facts={"<a href=x>": "<svg onload=alert(5)>"}, check={"problems": ["<b>bad</b>"]},
@@ -141,7 +141,7 @@ def test_hostile_text_is_shown_as_text(page):
 def test_download_is_safe_in_a_spreadsheet(page):
     X = spread(len(HOSTILE), 2)
     X[3] = np.nan
-    page.open(ReportData("csv", X, labels=HOSTILE))
+    page.open(Report("csv", X, labels=HOSTILE))
     text = page.driver.execute_async_script(
         "const done = arguments[0]; const make = URL.createObjectURL;"
         "URL.createObjectURL = (blob) => { blob.text().then(done); return make.call(URL, blob); };"
@@ -162,7 +162,7 @@ def test_ten_thousand_objects(page):
     n = 10_000
     labels = [f"object {i}" for i in range(n)]
     covariances = np.tile(np.eye(2) * 0.01, (n, 1, 1))
-    page.open(ReportData("many", spread(n, 2), labels=labels, covariances=covariances, groups=np.arange(n) % 7))
+    page.open(Report("many", spread(n, 2), labels=labels, covariances=covariances, groups=np.arange(n) % 7))
     state = page.state()
     assert state["visible"] == n
     assert state["regions"] == 0
@@ -182,7 +182,7 @@ def test_ten_thousand_objects(page):
 
 def test_search_finds_and_centres(page):
     labels = [f"object {i}" for i in range(40)] + ["Zebra", "zebra crossing"]
-    page.open(ReportData("search", spread(42, 2), labels=labels))
+    page.open(Report("search", spread(42, 2), labels=labels))
     page.type("#search", "ZEBRA")
     assert page.js("return document.getElementById('announce').textContent") == "2 objects found"
     page.type("#search", "\ue007")
@@ -198,7 +198,7 @@ def test_search_finds_and_centres(page):
 def test_keys_step_through_the_objects(page):
     X = spread(9, 2)
     X[1] = np.nan
-    page.open(ReportData("keys", X, labels=list("abcdefghi"), groups=list("xyzxyzxyz")))
+    page.open(Report("keys", X, labels=list("abcdefghi"), groups=list("xyzxyzxyz")))
     page.type("#canvas", "n")
     assert page.tip() == "a"
     page.type("#canvas", "n")
@@ -213,7 +213,7 @@ def test_keys_step_through_the_objects(page):
 
 
 def test_legend_and_toggles(page):
-    page.open(ReportData("legend", spread(20, 2), labels=[f"o{i}" for i in range(20)], groups=["a", "b"] * 10))
+    page.open(Report("legend", spread(20, 2), labels=[f"o{i}" for i in range(20)], groups=["a", "b"] * 10))
     everything = page.state()["labels"]
     assert everything == 20
     page.click("#legend button")

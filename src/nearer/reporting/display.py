@@ -1,4 +1,4 @@
-"""What plots and report share: safe one-line text, groups, the palette."""
+"""How plots and report show things: text on one safe line, groups, colours."""
 
 from __future__ import annotations
 
@@ -49,12 +49,23 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def label_texts(labels: Sequence | np.ndarray | None, n_objects: int, where: str) -> list[str]:
-    """Return `n_objects` printable labels; the numbers 0, 1, ... when `labels` is None."""
+def label_texts(labels: Sequence | np.ndarray | None, n_objects: int) -> list[str]:
+    """Labels fit to be shown, one for each object.
+
+    Parameters
+    ----------
+    labels : sequence (n_objects,) or None
+        None gives the numbers 0, 1, ...
+    n_objects : int
+
+    Returns
+    -------
+    list of str
+    """
     if labels is None:
         return [str(i) for i in range(n_objects)]
     if len(labels) != n_objects:
-        raise ValueError(f"{where}: {len(labels)} labels for {n_objects} objects; one label per object is expected")
+        raise ValueError(f"labels: got {len(labels):,}, expected {n_objects:,}, one for each object")
     return [clean_text(label) for label in labels]
 
 
@@ -70,27 +81,24 @@ def natural_key(text: str) -> tuple:
     return tuple(parts)
 
 
-def group_codes(groups: Sequence | np.ndarray, n_objects: int, where: str) -> tuple[np.ndarray, list[str]]:
+def group_codes(groups: Sequence | np.ndarray, n_objects: int) -> tuple[np.ndarray, list[str]]:
     """Number the groups in natural order.
 
     Parameters
     ----------
     groups : sequence (n_objects,)
-        One group per object; None, NaN and "" mean "no group".
+        The group of each object; None, NaN and "" mean "no group".
     n_objects : int
-        How many there must be.
-    where : str
-        Opens the error message.
 
     Returns
     -------
     codes : int array (n_objects,)
         Index into `names`, -1 for no group.
     names : list of str
-        The printable group names.
+        The names of the groups, fit to be shown.
     """
     if len(groups) != n_objects:
-        raise ValueError(f"{where}: {len(groups)} groups for {n_objects} objects; one group per object is expected")
+        raise ValueError(f"groups: got {len(groups):,}, expected {n_objects:,}, one for each object")
     texts = [None if g is None or g == "" or (isinstance(g, float) and g != g) else clean_text(g) for g in groups]
     names = sorted({t for t in texts if t is not None}, key=natural_key)
     position = {name: k for k, name in enumerate(names)}
