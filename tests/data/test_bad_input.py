@@ -83,7 +83,7 @@ BAD = {
     ),
     "far beyond the number of rows": (
         lambda: triplets([[0, 1, 20_000]]),
-        "comparisons: the highest object number is 20,000 in 1 rows; a map would have a row for every number below it. "
+        "comparisons: the highest object number is 20,000 in 1 row; a map would have a row for every number below it. "
         "Give n_objects= if that is meant, or the numbers as names: from_labels_table",
     ),
     "last column of answers": (
@@ -280,6 +280,10 @@ BAD = {
     "table of one dimension": (
         lambda: table(["a", "b", "c"]),
         "table: got shape (3,), expected a table or rows of at least 3 cells",
+    ),
+    "record among others": (
+        lambda: table([{"anchor": "a", "near": "b", "far": "c"}, 5]),
+        "table, row 2 is 5, expected a dict like the others",
     ),
     "ragged table": (
         lambda: table([["a", "b", "c"], ["a", "b"]]),

@@ -433,12 +433,17 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> str:
         }
         rest = ",".join(["anchor", "near", "far", *["-"] * max(width - 3, 0)])
         return examples.get(width, f"columns='{rest}' ('-' leaves a column out)")
-    taken = {role: spot for role, spot in at.items() if role in best.roles}
-    left = [spot for spot in range(width) if spot not in at.values() and names[spot]]
-    for role in best.roles:
+    beside = [at[role] for role in _BESIDE if role in at]
+    free = [spot for spot in range(width) if spot not in beside and names[spot]]
+    roles, taken = best.roles, {role: spot for role, spot in at.items() if role in best.roles}
+    left = [spot for spot in free if spot not in taken.values()]
+    left.sort(key=lambda spot: spot in at.values())  # those that mean nothing yet come first
+    if len(taken) + len(left) < len(roles):
+        roles, taken, left = _TRIPLET, {}, free
+    for role in roles:
         if role not in taken and left:
             taken[role] = left.pop(0)
-    pairs = ", ".join(f"{role!r}: {names[taken[role]]!r}" for role in best.roles if role in taken)
+    pairs = ", ".join(f"{role!r}: {names[taken[role]]!r}" for role in roles if role in taken)
     return f"columns={{{pairs}}}"
 
 

@@ -105,7 +105,7 @@ def as_table(X: Any, name: str = "table") -> Table:
     """
     if isinstance(X, Table):
         return X
-    names, columns = _named_columns(X)
+    names, columns = _named_columns(X, name)
     if not names:
         raise FileFormatError(f"{name}: got no columns, expected at least 3")
     unnamed = list(names) == list(range(len(names)))
@@ -113,7 +113,7 @@ def as_table(X: Any, name: str = "table") -> Table:
     return MemoryTable(name, f"{type(X).__name__}", texts, not unnamed, columns=columns)
 
 
-def _named_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
     if isinstance(X, dict):
         return list(X), list(X.values())
     if hasattr(X, "iloc"):  # pandas: by position, since names may occur twice
@@ -127,14 +127,19 @@ def _named_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     if isinstance(X, np.ndarray) and X.dtype.names:
         return list(X.dtype.names), [X[name] for name in X.dtype.names]
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], dict):
+        strange = next((spot for spot, row in enumerate(X) if not isinstance(row, dict)), None)
+        if strange is not None:
+            raise FileFormatError(f"{name}, row {strange + 1} is {shown(X[strange])}, expected a dict like the others")
         names = list(dict.fromkeys(key for row in X for key in row))
         return names, [[row.get(name) for row in X] for name in names]
     try:
         array = np.asarray(X, dtype=object)
     except ValueError:
-        array = np.empty(0)
+        array = np.empty(0, dtype=object)
+    if array.ndim == 1 and (not len(array) or isinstance(array[0], (list, tuple, np.ndarray))):
+        raise FileFormatError(f"{name}: the rows differ in length, expected the same number of cells in each")
     if array.ndim != 2:
-        raise FileFormatError("table: the rows differ in length, expected the same number of cells in each")
+        raise FileFormatError(f"{name}: got shape {array.shape}, expected a table or rows of at least 3 cells")
     return list(range(array.shape[1])), list(array.T)
 
 
@@ -446,17 +451,19 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         cells = facts.answers.names().tolist()
         read = read_answers(cells, facts.n_elsewhere, option_names, options.answers)
         if isinstance(read, str) or (read.codes is None and facts.n_elsewhere):
-            raise _unread_answer(table, roles, read, facts, blocks)
+            raise _unread_answer(table, roles, read, facts, options, blocks)
         meaning.answers = read
         meaning.notes += [read.note] if read.note else []
     return meaning
 
 
-def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts, blocks: Any) -> FileFormatError:
+def _unread_answer(
+    table: Table, roles: Roles, why: str | Answers, facts: Facts, options: Options, blocks: Any
+) -> FileFormatError:
     """Refuse answers: with the first row that names no object shown, where most rows do, else with the ambiguity."""
     position = roles.at[roles.layout.extra[0]]
-    some = facts.n_elsewhere is not None and 0 < facts.n_elsewhere < facts.n_rows
-    if not some and isinstance(why, str):
+    some = facts.n_elsewhere is not None and 0 < 2 * facts.n_elsewhere <= facts.n_rows
+    if isinstance(why, str) and (options.answers is not None or not some):
         return refused_answer(table, position, why, None, 0)
     hint = f"; {why.partition('; ')[2]}" if isinstance(why, str) and "; " in why else ""
     for rows in blocks() if blocks else ():
