@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data.columns import Table
-from nearer.data.errors import FileFormatError, closest, counted, listed, shown
+from nearer.data.errors import FileFormatError, closest, listed, shown
 
 __all__ = [
     "KINDS",
@@ -638,8 +638,7 @@ def _by_numbers(cells: Sequence[str], size: int) -> Answers | None:
     return None
 
 
-def refused_answer(table: Table, position: int, why: str, place: str | None, count: int) -> FileFormatError:
+def refused_answer(table: Table, position: int, why: str, place: str | None = None) -> FileFormatError:
     """Refuse a column of answers, with the first place where known."""
     where = f"{table.name}, {place}" if place else table.name
-    many = f" ({counted(count, 'such row')})" if place and count > 1 else ""
-    return FileFormatError(f"{where}, {table.title(position)}: {why}{many}")
+    return FileFormatError(f"{where}, {table.title(position)}: {why}")

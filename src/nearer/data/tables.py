@@ -132,12 +132,13 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
             raise FileFormatError(f"{name}, row {strange + 1} is {shown(X[strange])}, expected a dict like the others")
         names = list(dict.fromkeys(key for row in X for key in row))
         return names, [[row.get(name) for row in X] for name in names]
+    ragged = FileFormatError(f"{name}: the rows differ in length, expected the same number of cells in each")
     try:
         array = np.asarray(X, dtype=object)
     except ValueError:
-        array = np.empty(0, dtype=object)
-    if array.ndim == 1 and (not len(array) or isinstance(array[0], (list, tuple, np.ndarray))):
-        raise FileFormatError(f"{name}: the rows differ in length, expected the same number of cells in each")
+        raise ragged from None
+    if array.ndim == 1 and len(array) and isinstance(array[0], (list, tuple, np.ndarray)):
+        raise ragged
     if array.ndim != 2:
         raise FileFormatError(f"{name}: got shape {array.shape}, expected a table or rows of at least 3 cells")
     return list(range(array.shape[1])), list(array.T)
@@ -448,23 +449,37 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
     if facts.answers is not None:
         option_names = [table.names[roles.at[role]] for role in roles.layout.options] or ["", ""]
-        cells = facts.answers.names().tolist()
-        read = read_answers(cells, facts.n_elsewhere, option_names, options.answers)
+
+        def meant(cells: list[str]) -> Answers | str:
+            return read_answers(cells, facts.n_elsewhere, option_names, options.answers)
+
+        read = meant(facts.answers.names().tolist())
+        if isinstance(read, str) and options.answers is not None:
+            raise _unread_as_told(table, roles, read, meant, blocks)
         if isinstance(read, str) or (read.codes is None and facts.n_elsewhere):
-            raise _unread_answer(table, roles, read, facts, options, blocks)
+            raise _unread_answer(table, roles, read, facts, blocks)
         meaning.answers = read
         meaning.notes += [read.note] if read.note else []
     return meaning
 
 
-def _unread_answer(
-    table: Table, roles: Roles, why: str | Answers, facts: Facts, options: Options, blocks: Any
-) -> FileFormatError:
+def _unread_as_told(table: Table, roles: Roles, why: str, meant: Any, blocks: Any) -> FileFormatError:
+    """Refuse answers that cannot be read as the user told, with the first row of them."""
+    role = roles.layout.extra[0]
+    for rows in blocks() if blocks else ():
+        answer = rows.columns[role].spelled().trimmed()
+        strange = np.array([isinstance(meant([text]), str) for text in answer.texts()], dtype=bool)[answer.cells]
+        if strange.any():
+            return refused_answer(rows.table, roles.at[role], why, rows.place(int(np.argmax(strange))))
+    return refused_answer(table, roles.at[role], why)
+
+
+def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts, blocks: Any) -> FileFormatError:
     """Refuse answers: with the first row that names no object shown, where most rows do, else with the ambiguity."""
     position = roles.at[roles.layout.extra[0]]
     some = facts.n_elsewhere is not None and 0 < 2 * facts.n_elsewhere <= facts.n_rows
-    if isinstance(why, str) and (options.answers is not None or not some):
-        return refused_answer(table, position, why, None, 0)
+    if isinstance(why, str) and not some:
+        return refused_answer(table, position, why)
     hint = f"; {why.partition('; ')[2]}" if isinstance(why, str) and "; " in why else ""
     for rows in blocks() if blocks else ():
         layout = rows.roles.layout
@@ -474,9 +489,9 @@ def _unread_answer(
             row = int(np.argmax(strange))
             text = f"{shown(answer.cell(row))} is none of the objects shown in that row"
             many = f" ({counted(facts.n_elsewhere or 0, 'such row')} of {facts.n_rows:,})"
-            return refused_answer(rows.table, position, text + many + hint, rows.place(row), 0)
+            return refused_answer(rows.table, position, text + many + hint, rows.place(row))
     text = f"{counted(facts.n_elsewhere or 0, 'answer')} of {facts.n_rows:,} name none of the objects shown{hint}"
-    return refused_answer(table, position, text, None, 0)
+    return refused_answer(table, position, text)
 
 
 def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: Any) -> Meaning:
