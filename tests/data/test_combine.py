@@ -26,7 +26,7 @@ def test_relabelled_without_labels_takes_numbers_and_refuses_names():
     new = Comparisons([[0, 1, 2]]).relabelled(["2", "7"])
     assert new.labels.tolist() == ["2", "7", "0", "1"]
     assert new.index.tolist() == [[2, 3, 0]]
-    with pytest.raises(ValueError, match="^relabelled: got names, but these comparisons have none$"):
+    with pytest.raises(ValueError, match=r"^relabelled: got names, but these comparisons have none$"):
         Comparisons([[0, 1, 2]]).relabelled(["a"])
 
 

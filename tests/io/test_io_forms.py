@@ -147,7 +147,7 @@ def test_response_names_the_object_chosen(save):
 def test_a_fourth_column_without_a_name_is_never_guessed(save):
     rows = [(*row, answer) for row, answer in zip(NAMES[T], [1, -1, 1, -1])]
     path = save("a.csv", csv_of(rows))
-    with pytest.raises(FileFormatError, match="a.csv: 4 columns without names: which is what cannot be told\n"):
+    with pytest.raises(FileFormatError, match=r"a\.csv: 4 columns without names: which is what cannot"):
         read_comparisons(path)
     expected = Comparisons.from_answers(T, [1, -1, 1, -1], labels=NAMES)
     for told in ({"kind": "answers"}, {"columns": "anchor,a,b,answer"}):
@@ -395,7 +395,7 @@ def test_standard_input(monkeypatch):
     assert result.path == "-"
     assert result.understood.startswith("standard input: comma-separated, header anchor/near/far: 4 triplets")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\nc,d\n")))
-    with pytest.raises(FileFormatError, match="^standard input, line 1: cannot split 'a,b'"):
+    with pytest.raises(FileFormatError, match=r"^standard input, line 1: cannot split 'a,b'"):
         read_comparisons("-")
 
 

@@ -64,7 +64,7 @@ class Options:
         for option in ("on_degenerate", "on_missing"):
             if getattr(self, option) not in ("drop", "raise"):
                 raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
-        object.__setattr__(self, "labels", check_objects(None, self.labels)[1])
+        object.__setattr__(self, "labels", check_objects(self.n_objects, self.labels)[1])
 
     def roles(self, table: Table) -> Roles:
         """Decide which column of a table is what."""
@@ -440,10 +440,8 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         Gives the `Rows` of every block again, to find the place of what is refused.
     """
     if not len(facts.objects):
-        what = listed(f"{counted(count, 'row')} left out: {reason}" for reason, (count, _) in facts.dropped.items())
-        raise FileFormatError(
-            f"{table.name}: has column names but no rows" if not what else f"{table.name}: no row is left ({what})"
-        )
+        why = nothing_left(facts.dropped, False) if facts.dropped else "has column names but no rows"
+        raise FileFormatError(f"{table.name}: {why}")
     meaning = _objects(facts.objects, table, roles, options, blocks)
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
@@ -501,17 +499,21 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
     labels = options.labels if options.labels is not None else table.labels
     n_objects = options.n_objects if options.n_objects is not None or options.labels is not None else table.n_objects
     numbers = _as_numbers(raw, notes)
-    if numbers is not None and labels is not None and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
+    by_place = numbers is None or labels is None or options.index_base is not None
+    if not by_place and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
         numbers = None  # the labels are numbers themselves
     if numbers is None:
+        names = raw.names()
+        such = next((f" such as {shown(name)}" for name in names.tolist() if not is_whole(name)), "")
         if options.index_base is not None:
-            raise FileFormatError(f"{table.name}: index_base is for objects that are numbers, here they have names")
+            raise FileFormatError(
+                f"{table.name}: index_base is for objects that are numbers, here they have names{such}"
+            )
         if labels is None and options.n_objects is not None:
             raise FileFormatError(
-                f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names; "
-                "pass labels="
+                f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names"
+                f"{such}; pass labels="
             )
-        names = raw.names()
         folded = _folded(names, options.fold_names, notes, alarms)
         if labels is None:
             labels, places = np.unique(folded, return_inverse=True)
