@@ -121,10 +121,8 @@ def test_unknown_columns(refused):
     message = refused("u.csv", "foo,bar,baz\n1,2,3\n3,2,1\n")
     assert message.startswith("u.csv, line 1: columns 'foo', 'bar', 'baz': none of these names is known\n")
     assert "\n  understood: nothing\n" in message
-    assert (
-        "\n  the first row is taken as names, since its words occur nowhere else; if it is data, say header=False\n"
-        in (message)
-    )
+    hint = "the first row is taken as names, since its words occur nowhere else; if it is data, say header=False"
+    assert f"\n  {hint}\n" in message
     assert message.endswith("for example: columns={'anchor': 'foo', 'near': 'bar', 'far': 'baz'}")
     assert refused("u.csv", "head,x,y\na,b,c\n", columns={"anchor": "haed", "near": "x", "far": "y"}) == (
         "u.csv: columns asks for column 'haed', there are 'head', 'x', 'y'; did you mean 'head'?"
@@ -292,7 +290,9 @@ ASKED = "anchor,a,b,answer\n"
 
 def test_answers_that_cannot_be_read(refused):
     zero_one = refused("a.csv", ASKED + "x,y,z,0\nz,x,y,1\n")
-    assert "column 'answer' holds '0', '1': cannot tell which option that is; say which with answers=" in zero_one
+    assert (
+        "a.csv, column 'answer': holds '0', '1': cannot tell which option that is; say which with answers=" in zero_one
+    )
     stray = refused("a.csv", ASKED + "x,y,z,y\nz,x,y,w\n")
     assert "a.csv, line 3, column 'answer': 'w' is none of the objects shown in that row (1 such row of 2)" in stray
     both = refused("a.csv", ASKED + "x,b,a,a\nz,b,a,b\n")
