@@ -185,7 +185,7 @@ def test_spreadsheets(tmp_path):
     with pytest.raises(FileFormatError, match=r"g\.xlsx, row 3, column 'winner': empty cell"):
         read_comparisons(gap)
     unknown = save("u.xlsx", {"s": [("stim", "foil", "pick"), *NAMES[T].tolist()]})
-    with pytest.raises(FileFormatError, match="columns 'stim', 'foil', 'pick': none of these names is known"):
+    with pytest.raises(FileFormatError, match="columns 'stim', 'foil', 'pick': no column for anchor, a, b of answers"):
         read_comparisons(unknown)
     only = save("o.xlsx", {"s": [head[:3]]})
     with pytest.raises(FileFormatError, match=r"o\.xlsx: sheet 's' has a header but no rows"):

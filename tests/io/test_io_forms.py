@@ -309,6 +309,11 @@ def test_labels_told_fix_order_and_objects(save):
     assert result.comparisons == expected
     numbers = read_comparisons(save("n.csv", csv_of(T)), labels=NAMES).comparisons
     assert numbers == Comparisons.from_triplets(T, labels=NAMES)
+    # labels that are numbers are names, unless told that numbers count them
+    turned = read_comparisons(save("n.csv", csv_of(T)), labels=["3", "2", "1", "0"]).comparisons
+    assert turned == Comparisons.from_triplets(3 - T, labels=["3", "2", "1", "0"])
+    counted = read_comparisons(save("n.csv", csv_of(T)), labels=["3", "2", "1", "0"], index_base=0).comparisons
+    assert counted == Comparisons.from_triplets(T, labels=["3", "2", "1", "0"])
 
 
 def test_blanks_after_each_delimiter_are_left_out_and_told(save):

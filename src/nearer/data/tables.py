@@ -499,9 +499,11 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
     labels = options.labels if options.labels is not None else table.labels
     n_objects = options.n_objects if options.n_objects is not None or options.labels is not None else table.n_objects
     numbers = _as_numbers(raw, notes)
-    by_place = numbers is None or labels is None or options.index_base is not None
-    if not by_place and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
-        numbers = None  # the labels are numbers themselves
+    if numbers is not None and labels is not None:
+        # Labels may be numbers themselves. Numbers beside stored labels count them; texts are the labels.
+        may_be_names = raw.is_text if options.labels is None else options.index_base is None
+        if may_be_names and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
+            numbers = None
     if numbers is None:
         names = raw.names()
         such = next((f" such as {shown(name)}" for name in names.tolist() if not is_whole(name)), "")
