@@ -145,7 +145,7 @@ def test_refusals(tmp_path):
         np.save(tmp_path / "n.npy", bad)
         with pytest.raises(FileFormatError, match=r"row 701, column 'anchor': object number 40 is outside 0\.\.39"):
             open_blocks(path, n_objects=40)
-    with pytest.raises(ValueError, match="^size: got 0, expected at least 1$"):
+    with pytest.raises(ValueError, match=r"^size: got 0, expected at least 1$"):
         open_blocks(tmp_path / "n.npy").blocks(0)
     np.save(tmp_path / "f.npy", T.astype(float))
     with pytest.raises(

@@ -384,7 +384,7 @@ def whole_numbers(column: Column) -> np.ndarray:
         raise ValueError("holds true and false, expected names or whole numbers")
     if numbers.dtype.kind != "f":
         return numbers
-    bad = ~((np.mod(numbers, 1) == 0) & (np.abs(numbers) < 2**53))
+    bad = ~((np.trunc(numbers) == numbers) & (np.abs(numbers) < 2**53))
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(f"row {row + 1} is {numbers[row]}, expected a name or a whole number")
