@@ -88,6 +88,12 @@ def test_cells_of_several_kinds_become_text():
         column_of(np.array([1j]))
 
 
+def test_text_that_is_not_utf8_is_refused():
+    bad = pa.Array.from_buffers(pa.string(), 1, [*pa.array(["é"]).buffers()[:2], pa.py_buffer(b"\xe9x")])
+    with pytest.raises(ValueError, match=r"^table: column 'near': Invalid UTF8 sequence"):
+        Comparisons.from_labels_table(pa.table({"anchor": ["a"], "near": bad, "far": ["c"]}))
+
+
 def test_masked_entries_are_empty_cells():
     assert cells(column_of(np.ma.array([1, 2, 3], mask=[0, 1, 0]))) == [1, None, 3]
     assert cells(column_of(np.ma.array([1.5, 2, 3], mask=[0, 1, 0]))) == [1.5, None, 3]

@@ -76,6 +76,10 @@ def test_json_lines(tmp_path):
     arrays.write_text("\n".join(map(json.dumps, NAMES[T].tolist())))
     for path in (records, arrays):
         assert read_comparisons(path).comparisons == BY_NAME
+    for path, (encoding, told) in zip((records, arrays), (("utf-8-sig", None), ("latin-1", "latin-1"))):
+        text = path.read_text().replace("ant", "änt")
+        path.with_stem("coded").write_text(text, encoding=encoding)
+        assert "änt" in read_comparisons(path.with_stem("coded"), encoding=told).comparisons.labels
     degenerate = tmp_path / "d.jsonl"
     degenerate.write_text(records.read_text() + json.dumps({"head": "ant", "winner": "ant", "loser": "bee"}))
     assert "(at line 8)" in read_comparisons(degenerate).understood

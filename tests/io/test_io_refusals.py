@@ -369,6 +369,11 @@ def test_json_lines_refusals(refused):
     assert "line 2: '[1, 2, 3]': expected the same as on line 1" in refused("j.jsonl", row + "[1, 2, 3]\n")
     assert "line 2, column 6: not JSON" in refused("j.jsonl", "[1, 2, 3]\n[1, 2\n")
     assert "line 2: 2 cells where line 1 has 3" in refused("j.jsonl", "[1, 2, 3]\n[1, 2]\n")
+    late = row * 4000 + row.replace("b", "é")
+    assert refused("j.jsonl", late.encode("latin-1")) == (
+        "j.jsonl, line 4001: byte 0xe9 is not UTF-8 text; if an older program saved the file, "
+        "try encoding='latin-1' or encoding='cp1252'"
+    )
     deep = "[" * 20_000 + "]" * 20_000
     for line in (deep, f'{{"anchor": {deep}}}'):
         depth = line.count("[") + line.count("{")
