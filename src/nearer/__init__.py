@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nearer.data import Comparisons
     from nearer.estimator import CKL, GNMDS, SOE, STE, TSTE, OrdinalEmbedding
     from nearer.featuremap import FeatureMap
-    from nearer.io.model import load
+    from nearer.model import load
     from nearer.reporting import report
 
 # Loaded on first use: the command line must answer --help without waiting for compilers and solvers.
@@ -24,7 +24,7 @@ _HOMES = {
     "TSTE": "nearer.estimator",
     "SOE": "nearer.estimator",
     "FeatureMap": "nearer.featuremap",
-    "load": "nearer.io.model",
+    "load": "nearer.model",
     "report": "nearer.reporting",
 }
 

@@ -75,15 +75,16 @@ def test_files_of_commands_and_table_agree():
 
 
 def test_choices_are_those_of_the_library():
+    from nearer.data import roles
+
     from nearer.io.read import FORMATS as READABLE
-    from nearer.io.roles import FORMS
     from nearer.losses import get_loss, loss_names
     from nearer.solvers import solver_names
 
     assert set(SOLVERS) == set(solver_names())
     assert {get_loss(name).name for name in LOSSES} == {get_loss(name).name for name in loss_names()}
     assert set(READABLE) <= set(FORMATS)
-    assert {form.kind for form in FORMS} == set(KINDS)
+    assert set(roles.KINDS) == set(KINDS)
 
 
 def test_options_have_the_names_and_defaults_of_the_library():

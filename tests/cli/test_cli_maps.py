@@ -76,7 +76,7 @@ def test_whole_numbers_mean_what_they_mean_on_the_map(nearer, tmp_path):
     (tmp_path / "zero.csv").write_text("anchor,near,far\n0,1,2\n")
     called = nearer("score", "named.csv", "zero.csv", "--json")
     assert called.json["accuracy"] == 0
-    assert "names of objects, as on the map" in called.err
+    assert "1 of 1 comparisons name an object without a place on the map" in called.err
     # Objects 0 to 3 are numbers; a file that happens to name only 1, 2, 3 means the same numbers.
     write_embedding(tmp_path / "numbered.csv", np.array([[9.0], [0.0], [1.0], [3.0]]))
     (tmp_path / "gap.csv").write_text("anchor,near,far\n1,2,3\n")
@@ -85,11 +85,11 @@ def test_whole_numbers_mean_what_they_mean_on_the_map(nearer, tmp_path):
     refused = nearer("score", "numbered.csv", "text.csv")
     assert refused.code == 2
     assert "text.csv: names its objects, such as 'a', but the map has numbers only" in refused.err
-    # Labels on the map, places in the file.
+    # Names on the map, numbers in the file: they cannot be told to be places.
     write_embedding(tmp_path / "words.csv", np.array([[0.0], [1.0], [3.0]]), ["a", "b", "c"])
-    called = nearer("score", "words.csv", "zero.csv", "--json")
-    assert called.json["accuracy"] == 1
-    assert "places on the map, counted from 0" in called.err
+    refused = nearer("score", "words.csv", "zero.csv")
+    assert refused.code == 2
+    assert "zero.csv: calls its objects by numbers, but the map by names, such as 'a'" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -309,9 +309,11 @@ def test_labels_told_fix_order_and_objects(save):
     assert result.comparisons == expected
     numbers = read_comparisons(save("n.csv", csv_of(T)), labels=NAMES).comparisons
     assert numbers == Comparisons.from_triplets(T, labels=NAMES)
-    # labels that are numbers are names, unless told that numbers count them
+    # labels that are numbers are names, in any carrier, unless told that numbers count them
     turned = read_comparisons(save("n.csv", csv_of(T)), labels=["3", "2", "1", "0"]).comparisons
     assert turned == Comparisons.from_triplets(3 - T, labels=["3", "2", "1", "0"])
+    frame = dict(zip(("anchor", "near", "far"), T.T))
+    assert read_comparisons(frame, labels=["3", "2", "1", "0"], n_objects=4).comparisons == turned
     counted = read_comparisons(save("n.csv", csv_of(T)), labels=["3", "2", "1", "0"], index_base=0).comparisons
     assert counted == Comparisons.from_triplets(T, labels=["3", "2", "1", "0"])
 

@@ -388,9 +388,8 @@ def test_array_refusals(tmp_path, refused):
     np.save(tmp_path / "a.npy", np.array([[0, 1, 2], [0, 1.5, 2]]))
     assert refused("a.npy", None) == "a.npy, row 2, column 'near': 1.5 is not a whole number"
     np.save(tmp_path / "a.npy", np.array([[0, 1, -2]]))
-    assert refused("a.npy", None, index_base=0) == (
-        "a.npy: index_base is for objects that are numbers, here they have names such as '-2'"
-    )
+    for told in ({"index_base": 0}, {"n_objects": 3}):
+        assert refused("a.npy", None, **told) == "a.npy, row 1, column 'far': object number -2 is negative"
     np.savez(tmp_path / "a.npz", triplets=[[0, 1, 2]], response=[1, 1])
     assert "array 'response' has 2 entries for 1 rows of 'triplets'" in refused("a.npz", None)
 

@@ -80,9 +80,7 @@ def test_a_map_without_answers_has_what_its_history_says(answers):
 
 def test_cross_validation_is_that_of_the_library(model, answers):
     found = cross_validate(model, answers, 3)
-    expected = cross_validate_dimensions(
-        comparisons=answers, dims=[2], estimator=model, n_folds=3, n_init=1, random_state=0
-    )
+    expected = cross_validate_dimensions(model, answers, [2], n_folds=3, random_state=0)
     assert found.accuracy == expected.accuracy[0]
     assert found.fold_accuracy == expected.fold_accuracy[:, 0].tolist()
     assert found.low < found.accuracy < found.high

@@ -79,25 +79,12 @@ def labels_of(model: OrdinalEmbedding) -> np.ndarray:
 
 
 def read_for_map(say: Say, path: str, reading: dict[str, Any], model: OrdinalEmbedding) -> Comparisons:
-    """Read answers about the objects of a map, which alone knows whether whole numbers are names or places."""
-    from nearer.data import Comparisons
-    from nearer.io import read_comparisons
-
-    result = read_comparisons(path, **reading)
-    found, on_map = result.comparisons, model.labels_
-    if on_map is None and found.labels is not None:
-        if not _are_numbers(found.labels):
-            raise ValueError(
-                f"{path}: names its objects, such as {str(found.labels[0])!r}, but the map has numbers only"
-            )
-        return read_answers(say, path, reading | {"index_base": reading["index_base"] or 0}).comparisons
-    say.note(result.understood)
-    if on_map is not None and found.labels is None:
-        if _are_numbers(on_map):
-            say.note("whole numbers are names of objects, as on the map")
-            names = [str(number) for number in range(found.n_objects)]
-            return Comparisons(found.index, found.n_objects, found.weights, names, found.participants)
-        say.note("whole numbers are places on the map, counted from 0")
+    """Read answers about the objects of a map; both must call them by names, or both by numbers."""
+    found, on_map = read_answers(say, path, reading).comparisons, model.labels_
+    if on_map is None and found.labels is not None and not _are_numbers(found.labels):
+        raise ValueError(f"{path}: names its objects, such as {str(found.labels[0])!r}, but the map has numbers only")
+    if on_map is not None and found.labels is None and not _are_numbers(on_map):
+        raise ValueError(f"{path}: calls its objects by numbers, but the map by names, such as {str(on_map[0])!r}")
     return found
 
 

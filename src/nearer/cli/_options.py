@@ -26,8 +26,8 @@ __all__ = [
 # Known here so that --help and completion need not load the library; a test compares them with it.
 LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "gnmds", "logistic")
 SOLVERS = ("auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex")
-FORMATS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "numpy", "matlab")
-KINDS = ("triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central")
+FORMATS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "numpy", "matlab", "excel")
+KINDS = ("triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings")
 _DROP_OR_RAISE = click.Choice(["drop", "raise"])
 
 
@@ -71,22 +71,27 @@ _READING = (
     click.option("--header/--no-header", default=None, help="Whether the first line holds names of columns."),
     click.option("--weight", metavar="COLUMN", help="Column of weights; '' for none."),
     click.option("--participant", metavar="COLUMN", help="Column of who answered; '' for none."),
-    click.option("--answers", metavar="HOW", help="What an answer column holds: object, sign, bool, index0 or index1."),
-    click.option("--n-objects", type=int, metavar="N", help="Whole numbers are objects 0 to N - 1."),
-    click.option("--index-base", type=click.IntRange(0, 1), help="Whole numbers count objects from 0, or from 1."),
+    click.option(
+        "--answers", metavar="HOW",
+        help="What an answer says: f=a,j=b,equal=skip, or one of object, sign, bool, index0, index1.",
+    ),
+    click.option("--n-objects", type=int, metavar="N", help="Whole numbers are objects 0 to N - 1, also those left out."),
+    click.option("--index-base", type=click.IntRange(0, 1), help="Whole numbers count objects from 0, or from 1, also those left out."),
     click.option("--encoding", help="Of a text file; UTF-8 if not given."),
-    click.option("--variable", metavar="NAME", help="The array of a .npz, .mat or .json file to read."),
+    click.option("--variable", metavar="NAME", help="The array of a .npz, .mat or .json file, or the sheet, to read."),
     click.option(
         "--on-degenerate", type=_DROP_OR_RAISE, default="drop", show_default=True,
         help="Rows that compare an object with itself: leave out and count, or refuse the file.",
     ),
     click.option(
-        "--on-missing", type=_DROP_OR_RAISE, default="raise", show_default=True, help="The same for empty cells."
+        "--on-missing", type=_DROP_OR_RAISE, default="raise", show_default=True, help="The same for missing cells."
     ),
+    click.option("--keep-na", is_flag=True, help="Take NA, None, null and the like as names, not as missing."),
+    click.option("--fold-names", is_flag=True, help="Join names that differ by case, blanks or Unicode form alone."),
 )  # fmt: skip
 _READING_NAMES = (
     "format", "kind", "columns", "delimiter", "header", "weight", "participant", "answers", "n_objects", "index_base",
-    "encoding", "variable", "on_degenerate", "on_missing",
+    "encoding", "variable", "on_degenerate", "on_missing", "keep_na", "fold_names",
 )  # fmt: skip
 
 _FITTING = (

@@ -22,7 +22,7 @@ INTERRUPTED = 130
 # Keywords of the library that its hints name, and that options of the same name set.
 _KEYWORDS = (
     "answers", "columns", "delimiter", "encoding", "force", "format", "header", "index_base", "kind", "n_objects",
-    "on_degenerate", "on_missing", "variable",
+    "on_degenerate", "on_missing", "keep_na", "fold_names", "variable",
 )  # fmt: skip
 _HINT = re.compile(rf"\b({'|'.join(_KEYWORDS)})=(\{{[^}}]*\}}|'[^']*'|\w*)")
 # Controls that could move the cursor, colour the terminal or turn the text around; line ends and tabs may stay.
@@ -58,7 +58,9 @@ def _option(match: re.Match[str]) -> str:
             return match[0]
         value = ",".join(f"{role}={column}" for role, column in pairs.items())
     value = value.strip("'")
-    return name if value in ("", "True") else f"{name} {value}"
+    if value == "False":
+        return "--no-" + name[2:]
+    return name if value in ("", "True") else f"{name} {shlex.quote(value)}"
 
 
 def plain(value: Any) -> Any:

@@ -49,8 +49,8 @@ def command(
 
     say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {cv} folds")
     found = cross_validate_dimensions(
-        comparisons=comparisons, dims=dims, estimator=estimator, n_folds=cv, criterion=criterion,
-        n_init=estimator.n_init, random_state=estimator.random_state, n_jobs=estimator.n_jobs,
+        estimator, comparisons, dims, n_folds=cv, criterion=criterion, random_state=estimator.random_state,
+        n_jobs=estimator.n_jobs,
     )  # fmt: skip
     ceiling = comparisons.check().noise_ceiling
     values = {"table": found.to_dict(), "chosen": found.chosen, "decisive": found.decisive, "verdict": found.verdict}

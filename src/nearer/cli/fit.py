@@ -117,7 +117,7 @@ class _Answers(NamedTuple):
 
 
 def _read(say: Say, file: str, reading: dict[str, Any], cluster: str | None) -> _Answers:
-    told = any(value is not None for name, value in reading.items() if not name.startswith("on_"))
+    told = any(value not in (None, False) for name, value in reading.items() if not name.startswith("on_"))
     if cluster is not None and not told and (any(mark in file for mark in "*?") or _is_parquet(file)):
         say.note(f"{file}: Parquet files, read by the workers of the cluster")
         return _Answers(file, None, {"path": file, "format": "parquet", "read_by": "workers"})

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import unicodedata
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -507,6 +507,9 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
     if numbers is None:
         names = raw.names()
         such = next((f" such as {shown(name)}" for name in names.tolist() if not is_whole(name)), "")
+        if not raw.is_text and raw.values[0] < 0 and (options.index_base is not None or n_objects is not None):
+            worst = str(raw.values[0])
+            raise _out_of_range(table, worst, f"object number {worst} is negative", blocks)
         if options.index_base is not None:
             raise FileFormatError(
                 f"{table.name}: index_base is for objects that are numbers, here they have names{such}"
@@ -905,14 +908,19 @@ def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
     return notes
 
 
+def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, str]], stacklevel: int) -> None:
+    """Warn of what is doubtful about a table, and of rows left out."""
+    told = [*alarms]
+    for reason, (count, first) in dropped.items():
+        told.append(f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})")
+    for note in told:
+        warnings.warn(f"{name}: {note}", stacklevel=stacklevel)
+
+
 def parts_of_table(X: Any, options: Options, name: str = "table") -> Parts:
     """Turn a table in memory into the parts of comparisons; what is left out or doubtful is warned about."""
     result = read_table(as_table(X, name), options)
-    told = [*result.alarms]
-    for reason, (count, first) in result.dropped.items():
-        told.append(f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})")
-    for note in told:
-        warnings.warn(f"{name}: {note}", stacklevel=4)
+    warn_of(name, result.alarms, result.dropped, stacklevel=6)
     for note in result.notes:
         logger.info("%s: %s", name, note)
     return result.parts

@@ -244,23 +244,20 @@ def study(
         found["dimensions"] = attempt(
             "accuracy by dimension", ", ".join(map(str, tried)),
             lambda: selection.cross_validate_dimensions(
-                comparisons=answers, dims=tried, estimator=model, n_folds=folds or _FOLDS, n_init=model.n_init,
-                **options,
+                model, answers, tried, n_folds=folds or _FOLDS, **options
             ),
         )  # fmt: skip
     if learning_curve:
         found["learning_curve"] = attempt(
             "learning curve", "10 repeats",
-            lambda: selection.learning_curve(comparisons=answers, estimator=model, n_init=model.n_init, **options),
+            lambda: selection.learning_curve(model, answers, **options),
         )  # fmt: skip
     if bootstrap is not None:
-        people = answers.participants
-        by = "comparison" if people is None or len(np.unique(people)) < 2 else "participant"
+        people = answers.people
+        by = "comparison" if people is None or len(people.names) < 2 else "participant"
         found["bootstrap"] = attempt(
             "bootstrap", f"{bootstrap} resamples by {by}",
-            lambda: selection.bootstrap(
-                comparisons=answers, estimator=model, n_resamples=bootstrap, by=by, **options
-            ),
+            lambda: selection.bootstrap(model, answers, n_resamples=bootstrap, by=by, **options),
         )  # fmt: skip
     return Findings(**found)
 
@@ -285,8 +282,7 @@ def cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, cv: int = 
     CrossValidation
     """
     found = selection.cross_validate_dimensions(
-        comparisons=comparisons, dims=[model.n_components], estimator=model, n_folds=cv, n_init=model.n_init,
-        random_state=model.random_state, n_jobs=model.n_jobs,
+        model, comparisons, [model.n_components], n_folds=cv, random_state=model.random_state, n_jobs=model.n_jobs,
     )  # fmt: skip
     mean, error = float(found.accuracy[0]), float(found.accuracy_se[0])
     half = float(t.ppf((1 + _LEVEL) / 2, cv - 1)) * error

@@ -10,14 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from nearer.solvers import SVRG, Auto, Callback, Result, Solver
+from nearer.solvers.auto import Auto
+from nearer.solvers.base import Callback, Result, Solver
 from nearer.solvers.monitor import ProgressLines
+from nearer.solvers.svrg import SVRG
 
 __all__ = ["best_of_starts", "in_threads", "keeping_start"]
 
 
 def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
-    """``[task(0), ..., task(count - 1)]``, on at most `n_jobs` threads; the compiled loops run side by side."""
+    """Run tasks on threads; the compiled loops run side by side.
+
+    Parameters
+    ----------
+    task : callable
+        Takes the number of the task.
+    count : int
+        Number of tasks.
+    n_jobs : int
+        Most threads.
+
+    Returns
+    -------
+    list
+        ``[task(0), ..., task(count - 1)]``.
+    """
     if min(n_jobs, count) <= 1:
         return [task(number) for number in range(count)]
     with ThreadPoolExecutor(min(n_jobs, count)) as pool:
@@ -25,7 +42,16 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
 
 
 def keeping_start(solver: Solver) -> Solver:
-    """The solver for a starting point worth keeping: without a stochastic first phase, which would scatter it."""
+    """Adapt a solver to a starting point worth keeping: without a stochastic first phase, which would scatter it.
+
+    Parameters
+    ----------
+    solver : Solver
+
+    Returns
+    -------
+    Solver
+    """
     if isinstance(solver, Auto):
         return replace(solver, warm_up=0.0, first_batch=math.inf)
     return replace(solver, warm_up=0.0, first_snapshot=1.0) if isinstance(solver, SVRG) else solver
@@ -44,15 +70,24 @@ def best_of_starts(
 
     Parameters
     ----------
-    objective : see `nearer.objective`
-    solver : Solver, or one for each start
-    starts : arrays (n, d)
-    generators : one for each start, for everything random in its run
-    n_jobs : starts run side by side
-    callbacks : of every run
-    verbose : 1 shows progress about twice a second, 2 every epoch
-    """
+    objective : Objective
+        See `nearer.objective`.
+    solver : Solver or sequence of Solver
+        One for all starts, or one for each.
+    starts : sequence of ndarray of float64, shape (n, d)
+    generators : sequence of Generator
+        One for each start, for everything random in its run.
+    n_jobs : int, default 1
+        Starts run side by side.
+    callbacks : sequence of Callback, default ()
+        Of every run.
+    verbose : int, default 0
+        1 shows progress about twice a second, 2 every epoch.
 
+    Returns
+    -------
+    Result
+    """
     solvers = [solver] * len(starts) if isinstance(solver, Solver) else solver
 
     def run(number: int) -> Result:

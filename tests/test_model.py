@@ -6,18 +6,20 @@ import hashlib
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import nearer
 from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets
+from nearer import model as model_file
 from nearer.io import FileFormatError
-from nearer.io import model as model_file
 from nearer.losses import TSTELoss
 from nearer.solvers import LBFGS, SBB, SVRG
 
 SEAL = b"nearer-model sha256:"
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def comparisons(labels=True, **more):
@@ -84,6 +86,46 @@ def test_round_trip_gives_the_same_bits(tmp_path):
     np.testing.assert_array_equal(after.predict_proba(data), before.predict_proba(data))
 
 
+def test_a_model_of_version_0_1_0_is_read():
+    golden = np.load(GOLDEN / "cities-0.1.0.npz")
+    model = nearer.load(GOLDEN / "cities-0.1.0.nearer")
+    np.testing.assert_array_equal(model.embedding_, golden["embedding"])
+    np.testing.assert_array_equal(model.labels_, golden["labels"])
+    data = model.comparisons_
+    for name in ("index", "weights", "participants", "labels"):
+        np.testing.assert_array_equal(getattr(data, name), golden[name])
+    assert (model.loss, model.loss_, model.n_features_in_) == ("tste", TSTELoss(1.0), 3)
+
+    anchor, *pair = golden["embedding"][data.index.T]
+    near, far = (np.linalg.norm(anchor - other, axis=1) for other in pair)
+    assert model.score(data) == pytest.approx(np.average(near < far, weights=golden["weights"]))
+    assert model.worst_comparisons(3).to_dict()["participant"][0] in golden["participants"]
+    before = model.objective_
+    model.partial_fit(np.array([["Neustadt", "Paris", "Rome"], ["Paris", "Neustadt", "Athens"]]))
+    assert model.n_objects_ == len(golden["labels"]) + 1
+    assert np.isfinite(model.embedding_).all()
+    assert model.objective_ < 1.5 * before
+
+
+@pytest.mark.parametrize(("name", "wrote", "expected"), [
+    ("TSTE", {"dict": {"alpha": 4.0}}, TSTE(alpha=4.0)), ("TSTE", None, TSTE()),
+    ("CKL", {"dict": {"delta": 0.5}}, CKL(delta=0.5)), ("SOE", None, SOE()),
+])  # fmt: skip
+def test_version_0_1_0_kept_the_parameters_of_a_loss_apart(tmp_path, name, wrote, expected):
+    saved(tmp_path, getattr(nearer, name)().fit(comparisons()))
+
+    def as_before(members):
+        header = json.loads(members["header.json"])
+        parameters = header["estimator"]["parameters"]
+        for own in ("alpha", "delta"):
+            parameters.pop(own, None)
+        parameters["loss_params"] = wrote
+        members["header.json"] = json.dumps(header).encode()
+
+    rewritten(tmp_path / "map.nearer", as_before)
+    assert nearer.load(tmp_path / "map.nearer").get_params() == expected.get_params()
+
+
 def test_a_loaded_model_goes_on_as_the_saved_one_would(tmp_path):
     before, after = saved(tmp_path)
     rows = np.array([["neu", "Ort 1 – ü", "Ort 2 – ü"], ["Ort 3 – ü", "neu", "Ort 4 – ü"]])
@@ -101,9 +143,9 @@ def test_the_same_model_gives_the_same_file(tmp_path):
     "estimator",
     [
         GNMDS(2, random_state=0),
-        CKL(3, loss_params={"delta": 0.1}, random_state=0),
+        CKL(3, delta=0.1, random_state=0),
         STE(1, solver="gd", random_state=0),
-        TSTE(2, solver=SVRG(step=SBB(epsilon=0.5), max_epochs=3), random_state=0, n_jobs=1),
+        TSTE(2, alpha=3.0, solver=SVRG(step=SBB(epsilon=0.5), max_epochs=3), random_state=0, n_jobs=1),
         SOE(2, solver=LBFGS(max_epochs=5), random_state=0, max_seconds=10.0),
         OrdinalEmbedding(2, loss=TSTELoss(alpha=3.0), init=np.ones((12, 2)) + np.arange(24).reshape(12, 2)),
     ],
@@ -162,8 +204,9 @@ def test_what_cannot_be_saved_is_told(tmp_path):
         estimator.save(tmp_path / "a.nearer")
     assert nearer.load(tmp_path / "a.nearer").callbacks is None
     estimator = OrdinalEmbedding(2, random_state=np.random.default_rng(0)).fit(comparisons())
-    with pytest.warns(UserWarning, match="state of random_state is not kept"):
+    with pytest.warns(UserWarning, match="state of random_state is not kept") as told:
         estimator.save(tmp_path / "b.nearer")
+    assert told[0].filename == __file__
 
     class Own(OrdinalEmbedding):
         pass

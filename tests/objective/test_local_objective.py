@@ -1,8 +1,10 @@
-"""Objective: finite differences, oracles, weights, threads, input."""
+"""The objective in memory: finite differences, oracles, weights, threads, input."""
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
+import threading
 
 import numpy as np
 import pytest
@@ -10,12 +12,9 @@ import pytest
 import oracles
 from nearer.data import Comparisons
 from nearer.losses import get_loss
-from nearer.objective import (
-    GramObjective,
-    LocalObjective,
-    StochasticObjective,
-    resolve_jobs,
-)
+from nearer.objective import LocalObjective, resolve_jobs
+from nearer.objective.base import in_order
+from nearer.objective.local import block_bounds
 from problems import FORMS, random_problem, random_rows
 
 LOSSES = oracles.LOSSES
@@ -164,7 +163,7 @@ def test_threads_do_not_change_bits(form):
     results = []
     for n_jobs in (1, 2, 3, None):
         objective = LocalObjective(comparisons, "tste", 4, n_jobs)
-        assert len(objective._blocks) > 2
+        assert len(objective._blocks()) > 2
         value, gradient = objective.value_and_gradient(X)
         snapshot = objective.snapshot(X)
         results.append(
@@ -177,14 +176,59 @@ def test_blocks_cover_all_comparisons_and_sum_to_the_oracle():
     rng = np.random.default_rng(0)
     index = rng.permuted(np.tile(np.arange(20), (70_000, 1)), axis=1)[:, :3]
     objective = LocalObjective(Comparisons(index), "ste", 2, 2)
-    assert objective._blocks[0][0] == 0
-    assert objective._blocks[-1][1] == 70_000
-    assert all(a[1] == b[0] for a, b in zip(objective._blocks, objective._blocks[1:]))
+    assert len(objective._blocks()) == 4
     X = rng.normal(size=(20, 2))
     D = np.sum((X[:, None] - X[None]) ** 2, axis=2)
     near, far = D[index[:, 0], index[:, 1]], D[index[:, 0], index[:, 2]]
     assert objective.value(X) == pytest.approx(np.mean(np.logaddexp(0, near - far)), rel=1e-12)
     assert objective.error(X) == pytest.approx(np.mean(near >= far))
+
+
+@pytest.mark.parametrize(
+    ("n_comparisons", "n_objects", "n_blocks"),
+    [
+        (1, 3, 1),
+        (16_384, 3, 1),
+        (40_000, 3, 2),
+        (500_000, 1_000, 16),
+        (1_100_000, 1_000, 16),
+        (5_000_000, 1_000, 76),
+        (5_000_000, 100_000, 6),
+        (10**8, 1_000, 128),
+        (10**8, 100_000, 125),
+    ],
+)
+def test_blocks_follow_the_data_and_suffice_for_many_cores(n_comparisons, n_objects, n_blocks):
+    bounds = block_bounds(n_comparisons, n_objects)
+    assert len(bounds) == n_blocks
+    assert bounds[0][0] == 0
+    assert bounds[-1][1] == n_comparisons
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(bounds))
+    assert np.ptp([stop - start for start, stop in bounds]) <= 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_results_come_in_order_and_few_are_kept_waiting(n_jobs):
+    lock, waiting, most = threading.Lock(), 0, 0
+
+    def task(number):
+        nonlocal waiting, most
+        with lock:
+            waiting += 1
+            most = max(most, waiting)
+        return number * number
+
+    for number, result in enumerate(in_order(task, range(200), n_jobs)):
+        assert result == number * number
+        with lock:
+            waiting -= 1
+    assert number == 199
+    assert most <= n_jobs + 2
+
+
+def test_a_failing_block_ends_the_pass():
+    with pytest.raises(ZeroDivisionError):
+        list(in_order(lambda number: 1 / (3 - number), range(100), 2))
 
 
 def _value_in_child(objective, X, queue):
@@ -233,10 +277,7 @@ def test_snapshot_keeps_its_own_point():
     np.testing.assert_array_equal(snapshot.X, problem.X)
 
 
-def test_protocols_and_jobs():
-    objective = random_problem("ste").objective
-    assert isinstance(objective, StochasticObjective)
-    assert isinstance(objective, GramObjective)
+def test_number_of_threads():
     assert resolve_jobs(3) == 3
     assert resolve_jobs(None) == resolve_jobs(-1) >= 1
     assert resolve_jobs(-1000) == 1
