@@ -604,7 +604,8 @@ def _beside(parts: Parts, weights: Any, participants: Any) -> Parts:
     rows = slice(None) if parts.keep is None else parts.keep
     if weights is not None:
         checked = take(values.check_weights(weights, n_rows), rows)
-        parts = replace(parts, weights=checked if parts.weights is None else checked * parts.weights)
+        checked = checked if parts.weights is None else checked * parts.weights
+        parts = replace(parts, weights=values.check_weights(checked, None))
     if participants is not None:
         parts = replace(parts, people=take(values.check_people(participants, n_rows), rows))
     return parts

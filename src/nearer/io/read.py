@@ -289,7 +289,7 @@ def open_table(
     if format == "json":
         return formats.open_json(name, kind=kind, variable=variable, encoding=encoding)
     if format == "jsonl":
-        return formats.open_jsonl(name)
+        return formats.open_jsonl(name, encoding=encoding)
     if format == "parquet":
         return formats.open_parquet(name)
     if format == "excel":
