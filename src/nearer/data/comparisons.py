@@ -165,8 +165,6 @@ class Comparisons:
             `kind`, `answers`, `n_objects`, `index_base`, `on_degenerate` ("drop" or "raise"), `on_missing`, `keep_na`
             and `fold_names`, as in `nearer.io.read_comparisons`.
         """
-        if isinstance(columns, (list, tuple)) and len(columns) in (3, 4) and set(columns) <= set(_column_names(table)):
-            columns = dict(zip(("anchor", "near", "far") if len(columns) == 3 else ("i", "j", "l", "k"), columns))
         named = {"weight": weights, "participant": participants}
         told: dict[str, Any] = {role: value for role, value in named.items() if isinstance(value, (str, int))}
         parts = parts_of_table(table, Options(columns=columns, labels=labels, **told, **options))
@@ -591,11 +589,6 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
         weights = values.check_weights(sample_weight, len(X))
         X = X._with(weights=weights if X.weights is None else values.check_weights(weights * X.weights, None))
     return X if y is None else Comparisons.from_answers(X, y)
-
-
-def _column_names(table: Any) -> list[Any]:
-    names = table if isinstance(table, dict) else getattr(table, "column_names", getattr(table, "columns", ()))
-    return list(names)
 
 
 def _beside(parts: Parts, weights: Any, participants: Any) -> Parts:

@@ -340,6 +340,11 @@ def _told(table: Table, columns: Mapping[str, str | int] | Sequence[str] | str) 
     names = table.names
     if not isinstance(columns, Sequence):
         raise ValueError(f"columns: got {columns!r}, expected roles with their columns, or roles in order")
+    if set(columns) <= set(names) and list(columns) != list(names):
+        pairs = dict(zip(_TRIPLET if len(columns) == 3 else _QUAD, columns))
+        raise FileFormatError(
+            f"{table.name}: columns lists names in another order than the table has; say what each is: columns={pairs}"
+        )
     if len(columns) != len(names):
         raise FileFormatError(f"{table.name}: columns names {len(columns)} columns, there are {len(names)}")
     return {_known_role(role): spot for spot, role in enumerate(columns) if role not in ("", "-", "_")}
@@ -357,11 +362,7 @@ def _by_name(table: Table, kind: str | None) -> dict[str, int]:
     needed = _complete(set(found), kind) or _complete({*found, *ranked}, kind)
     if needed is not None and needed.kind == "rankings":
         found |= {role: [spot] for role, spot in ranked.items()}
-<<<<<<< HEAD
-    at: dict[str, int] = {}
-=======
     at = {role: spots[0] for role, spots in found.items()}
->>>>>>> oldtests
     for role, spots in found.items():
         if len(spots) > 1 and needed and role in needed.roles:
             both = listed(repr(names[spot]) for spot in spots)
