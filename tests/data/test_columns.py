@@ -80,7 +80,7 @@ def test_missing_words_are_exact_but_for_blanks_around_them():
 
 
 def test_cells_of_several_kinds_become_text():
-    assert cells(column_of(["a", 1, 2.0, None, 2.5, True])) == ["a", "1", "2", None, "2.5", "true"]
+    assert cells(column_of(["a", 1, 2.0, None, 2.5, True])) == ["a", "1", "2", None, "2.5", "True"]
     assert cells(column_of(np.array([1.0, 2.0])).spelled()) == ["1", "2"]
     with pytest.raises(TypeError, match=r"row 2 is \[1\] \(list\), expected text or a number"):
         column_of(["a", [1]])
