@@ -23,7 +23,7 @@ from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, is_
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import NO_ANSWER, Answers, Roles, find_roles, read_answers, refused_answer
 from nearer.data.rules import Parts
-from nearer.data.values import INDEX_LIMIT, People, check_objects, check_weights
+from nearer.data.values import INDEX_LIMIT, People, check_objects, check_people, check_weights
 
 __all__ = [
     "Facts",
@@ -917,13 +917,45 @@ def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, s
         warnings.warn(f"{name}: {note}", stacklevel=stacklevel)
 
 
-def parts_of_table(X: Any, options: Options, name: str = "table") -> Parts:
-    """Turn a table in memory into the parts of comparisons; what is left out or doubtful is warned about."""
-    result = read_table(as_table(X, name), options)
-    warn_of(name, result.alarms, result.dropped, stacklevel=6)
+def parts_of_table(X: Any, options: Options, weights: Any = None, participants: Any = None) -> Parts:
+    """Turn a table in memory into the parts of comparisons; what is left out or doubtful is warned about.
+
+    Parameters
+    ----------
+    X : see `as_table`
+    options : Options
+    weights, participants : array-like of shape (N,), optional
+        Beside the table, one for each of its rows; weights multiply those that the table has.
+    """
+    table, options = _with_columns(as_table(X), options, weights, participants)
+    result = read_table(table, options)
+    warn_of(table.name, result.alarms, result.dropped, stacklevel=5)
     for note in result.notes:
-        logger.info("%s: %s", name, note)
+        logger.info("%s: %s", table.name, note)
     return result.parts
+
+
+def _with_columns(table: Table, options: Options, weights: Any, participants: Any) -> tuple[Table, Options]:
+    """Add weights and participants to a table as further columns."""
+    if weights is None and participants is None:
+        return table, options
+    assert isinstance(table, MemoryTable)
+    roles = options.roles(table)
+    names, columns = list(table.names), list(table.columns)
+    n_rows = len(table.read(roles.positions[:1])[0])
+    told: dict[str, Any] = {}
+    if weights is not None:
+        weights = check_weights(weights, n_rows)
+        if "weight" in roles.at:
+            weights = weights * table.read([roles.at["weight"]])[0].as_numbers()[0]
+        names, columns = [*names, "sample_weight"], [*columns, weights]
+        told["weight"] = len(names)
+    if participants is not None:
+        people = check_people(participants, n_rows)
+        names, columns = [*names, "participants"], [*columns, None if people is None else people.each()]
+        told["participant"] = len(names)
+    layout = {role: spot + 1 for role, spot in roles.at.items() if role in roles.layout.roles}
+    return replace(table, names=names, columns=columns), replace(options, columns=layout, **told)
 
 
 def join_facts(facts: Sequence[Facts]) -> Facts:
