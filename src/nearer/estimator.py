@@ -763,7 +763,7 @@ def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = 
         from nearer.io import read_comparisons
 
         read = read_comparisons(X, n_objects=n_objects)
-        read.warn(stacklevel=5)
+        read.warn()
         X = read.comparisons
     return as_comparisons(X, y, sample_weight, n_objects)
 

@@ -60,7 +60,9 @@ class TestLabelsTable:
         assert cmp.index.tolist() == [[2, 0, 1], [0, 1, 3]]
         assert cmp.weights.tolist() == [2, 3]
         assert cmp.participants.tolist() == ["p", "q"]
-        with pytest.raises(ValueError, match="columns lists names in another order than the table has; say what each is"):
+        with pytest.raises(
+            ValueError, match="columns lists names in another order than the table has; say what each is"
+        ):
             Comparisons.from_labels_table(table, columns=["anchor", "far", "near"])
         turned = Comparisons.from_labels_table(table, columns={"anchor": "anchor", "near": "far", "far": "near"})
         assert turned == Comparisons(cmp.index, labels=cmp.labels).flipped([True, True])

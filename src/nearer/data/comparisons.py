@@ -573,7 +573,8 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
     """
     if not isinstance(X, Comparisons):
         if y is not None:
-            return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight)
+            degenerate = "drop" if is_table(X) else "raise"
+            return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight, on_degenerate=degenerate)
         if not is_table(X):
             _refuse_answers_among(X)
             return Comparisons(X, n_objects=n_objects, weights=sample_weight)

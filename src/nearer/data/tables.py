@@ -9,6 +9,7 @@ what was found, and codes each block whenever it is read.
 from __future__ import annotations
 
 import logging
+import sys
 import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -880,14 +881,10 @@ def read_table(table: Table, options: Options) -> TableResult:
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:
     """Say why a table gives no comparison."""
-    what = listed(f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in dropped.items())
+    what = [f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in dropped.items()]
     if what:
-        return f"no row is left ({what})"
-    return (
-        "no row counts: all weights, votes or answers are 0"
-        if weighted
-        else "no row counts: all votes or answers are 0"
-    )
+        return f"no row is left ({listed([*what, *(['rows of weight 0 do not count'] if weighted else [])])})"
+    return f"no row counts: all {'weights, ' if weighted else ''}votes or answers are 0"
 
 
 def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
@@ -908,13 +905,16 @@ def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
     return notes
 
 
-def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, str]], stacklevel: int) -> None:
-    """Warn of what is doubtful about a table, and of rows left out."""
+def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, str]]) -> None:
+    """Warn, at the line outside this package, of what is doubtful about a table, and of rows left out."""
     told = [*alarms]
     for reason, (count, first) in dropped.items():
         told.append(f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})")
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nearer"):
+        frame, level = frame.f_back, level + 1
     for note in told:
-        warnings.warn(f"{name}: {note}", stacklevel=stacklevel)
+        warnings.warn(f"{name}: {note}", stacklevel=level)
 
 
 def parts_of_table(X: Any, options: Options, weights: Any = None, participants: Any = None) -> Parts:
@@ -929,7 +929,7 @@ def parts_of_table(X: Any, options: Options, weights: Any = None, participants: 
     """
     table, options = _with_columns(as_table(X), options, weights, participants)
     result = read_table(table, options)
-    warn_of(table.name, result.alarms, result.dropped, stacklevel=5)
+    warn_of(table.name, result.alarms, result.dropped)
     for note in result.notes:
         logger.info("%s: %s", table.name, note)
     return result.parts
