@@ -14,7 +14,7 @@ import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -956,8 +956,3 @@ def _with_columns(table: Table, options: Options, weights: Any, participants: An
         told["participant"] = len(names)
     layout = {role: spot + 1 for role, spot in roles.at.items() if role in roles.layout.roles}
     return replace(table, names=names, columns=columns), replace(options, columns=layout, **told)
-
-
-def join_facts(facts: Sequence[Facts]) -> Facts:
-    """Put what all blocks say together."""
-    return reduce(Facts.join, facts)
