@@ -354,12 +354,12 @@ def _by_name(table: Table, kind: str | None) -> dict[str, int]:
     needed = _complete(set(found), kind) or _complete({*found, *ranked}, kind)
     if needed is not None and needed.kind == "rankings":
         found |= {role: [spot] for role, spot in ranked.items()}
-    at = {}
+    at = {role: spots[0] for role, spots in found.items()}
     for role, spots in found.items():
         if len(spots) > 1 and needed and role in needed.roles:
             both = listed(repr(names[spot]) for spot in spots)
+            del at[role]
             raise _refusal(table, f"columns {both} could each be the {role}", at, kind)
-        at[role] = spots[0]
     return at
 
 

@@ -673,16 +673,20 @@ def rows_to_parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | Non
     if layout.kind == "rankings":
         return _ranked(rows, parts)
     if layout.kind == "votes":
-        votes = np.stack([_amounts(rows, role, "a number of votes") for role in layout.extra], axis=1)
-        return making.voted(parts, votes) if votes.any() else None
+        return _voted(parts, np.stack([_amounts(rows, role, "a number of votes") for role in layout.extra], axis=1))
     if layout.kind == "answers":
         if (np.abs(choice) == 1).all():
             return making.answered(parts, choice > 0)
-        votes = np.stack([np.maximum(choice, 0), np.maximum(-choice, 0)], axis=1)
-        return making.voted(parts, votes) if votes.any() else None
+        return _voted(parts, np.stack([np.maximum(choice, 0), np.maximum(-choice, 0)], axis=1))
     picked = parts.index[:, 2] if choice is None else parts.index[np.arange(len(choice)), choice.astype(np.int64)]
     make = making.odd_one_out if layout.kind == "odd-one-out" else making.most_central
     return make(parts, picked)
+
+
+def _voted(parts: Parts, votes: np.ndarray) -> Parts | None:
+    """Turn questions and votes (n, 2) into comparisons, None if no vote counts."""
+    counting = votes if parts.weights is None else votes * parts.weights[:, None]
+    return making.voted(parts, votes) if counting.any() else None
 
 
 def _coded(rows: Rows, meaning: Meaning) -> np.ndarray:
@@ -704,23 +708,23 @@ def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.
     """Leave out rows that compare an object with itself, counted by reason, or refuse them; gives the index left."""
     index = _coded(rows, meaning)
     total = np.zeros(len(index), dtype=bool)
-    counts: dict[str, tuple[int, str]] = {}
+    found: list[tuple[int, int, str]] = []  # first row, number of rows, reason
     for mask, reason in _SHAPES[rows.roles.layout.kind].faults(index):
         bad = mask & ~total
-        if not bad.any():
-            continue
-        count, first = int(np.count_nonzero(bad)), int(np.argmax(bad))
-        if options.on_degenerate == "raise":
-            cells = ", ".join(str(column.cell(first)) for column in rows.objects())
-            more = f" ({counted(count, 'such row')})" if count > 1 else ""
-            raise FileFormatError(
-                f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}; "
-                "say on_degenerate='drop' to leave such rows out"
-            )
-        counts[reason] = count, rows.place(first)
-        total |= bad
-    if not counts:
+        if bad.any():
+            found.append((int(np.argmax(bad)), int(np.count_nonzero(bad)), reason))
+            total |= bad
+    if not found:
         return index
+    if options.on_degenerate == "raise":
+        first, count, reason = min(found)
+        cells = ", ".join(str(column.cell(first)) for column in rows.objects())
+        more = f" ({counted(count, 'such row')})" if count > 1 else ""
+        raise FileFormatError(
+            f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}; "
+            "say on_degenerate='drop' to leave such rows out"
+        )
+    counts = {reason: (count, rows.place(first)) for first, count, reason in found}
     before = joined_counts(rows.dropped, counts)
     rows.leave_out(total, "degenerate")
     rows.dropped = before
@@ -744,7 +748,7 @@ def _amounts(rows: Rows, role: str, what: str) -> np.ndarray:
     bad |= ~(numbers >= 0) | np.isinf(numbers)
     if bad.any():
         count, row = int(np.count_nonzero(bad)), int(np.argmax(bad))
-        cell = shown(rows.columns[role].cell(row))
+        cell = shown(rows.columns[role].spelled().cell(row))
         hint = " (write decimals with a point)" if "," in cell else ""
         more = f"; {counted(count, 'such cell')} in this column" if count > 1 else ""
         raise FileFormatError(
@@ -841,7 +845,7 @@ def read_table(table: Table, options: Options) -> TableResult:
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:
     """Say why a table gives no comparison."""
-    what = listed(f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in dropped.items())
+    what = listed(f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in sorted(dropped.items()))
     if what:
         return f"no row is left ({what})"
     return (

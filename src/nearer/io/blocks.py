@@ -111,6 +111,9 @@ class Recipe:
             if parts is None:
                 return None
             made = Comparisons._make(replace(parts, people=None, dropped={}))
+            if made.weights is not None and not made.weights.all():
+                # How many rows count must not hang on where blocks begin, and a block cannot be of weight 0 throughout.
+                made = made[made.weights > 0]
         except FileFormatError:
             raise
         except ValueError as error:
@@ -445,8 +448,12 @@ class RowGroups(Table):
         return self._table({name: data.column(name) for name in names}, 0).read(positions)
 
     def head(self, n_rows: int) -> list[list[str]]:
-        positions = range(len(self.names))
-        return next((table.head(n_rows) for table in self.batches(n_rows, positions)), [])
+        rows: list[list[str]] = []
+        for table in self.batches(n_rows, range(len(self.names))):
+            rows += table.head(n_rows - len(rows))
+            if len(rows) == n_rows:
+                break
+        return rows
 
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
         """Yield tables of at most `size` rows that hold the columns at some positions."""

@@ -82,7 +82,6 @@ _DEEPEST = 50  # brackets; pyarrow's reader goes down once for each of them
 def open_jsonl(path: str) -> Table:
     """Open JSON lines: an object or an array on each line."""
     import pyarrow as pa
-    import pyarrow.json as pajson
 
     with open(path, "rb") as file:
         head = file.read(1 << 16)
@@ -93,11 +92,25 @@ def open_jsonl(path: str) -> Table:
     _refuse_deep(path)
     if start[0] == "{":
         try:
-            table = pajson.read_json(path, read_options=pajson.ReadOptions(block_size=8 << 20))
+            table = _read_lines(path)
+            dates = [column.name for column in table.schema if pa.types.is_temporal(column.type)]
+            if dates:  # texts that pyarrow took for points in time
+                table = _read_lines(path, pa.schema([(name, pa.string()) for name in dates]))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             return _loose_lines(path, error)
         return _JsonLinesTable(path, "JSON lines", table.column_names, True, columns=table.columns)
     return _loose_lines(path, None)
+
+
+def _read_lines(path: str, schema: Any = None) -> Any:
+    """Read objects, one on each line, into an Arrow table; `schema` says the types of some columns."""
+    import pyarrow.json as pajson
+
+    return pajson.read_json(
+        path,
+        read_options=pajson.ReadOptions(block_size=8 << 20),
+        parse_options=pajson.ParseOptions(explicit_schema=schema),
+    )
 
 
 def _refuse_deep(path: str) -> None:
@@ -230,8 +243,7 @@ class ParquetTable(Table):
 
         with pq.ParquetFile(self.files[0], pre_buffer=False) as part:
             batch = next(part.iter_batches(batch_size=n_rows, columns=self.names), None)
-        rows = [] if batch is None else batch.to_pylist()
-        return [["" if row[name] is None else str(row[name]) for name in self.names] for row in rows]
+        return [] if batch is None else MemoryTable("", "", self.names, True, columns=batch.columns).head(n_rows)
 
     def place(self, row: int) -> str:
         if len(self.files) == 1:
