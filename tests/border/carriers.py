@@ -85,6 +85,7 @@ def refusal(error: Exception, name: str = "table", offset: int = 0) -> str:
     text = re.sub(r"\S*\.(csv|tsv|xlsx|json|jsonl|parquet)\b", "T", text.replace(name, "T"))
     text = re.sub(r"^table\b", "T", text)
     text = re.sub(r"^T, line 1: columns", "T: columns", text)  # the place of a header
+    text = re.sub(r"\n  the first row is taken as names[^\n]*", "", text)  # said of text and sheets alone
     return re.sub(r"\b(?:line|row) (\d+)", lambda found: f"row {int(found[1]) - offset}", text)
 
 

@@ -341,9 +341,6 @@ class Partition(Table):
         """Futures of the data."""
         return [part if part is None else client.compute(part) for part in self.parts]
 
-    def head(self, n_rows: int) -> list[list[str]]:
-        return []
-
     def read(self, positions: Sequence[int]) -> list[Column]:
         import dask
 
