@@ -19,7 +19,9 @@ LABELS = ("text", "digits", "padded", "gaps", "from 0")
 _OBJECT_ROLES = ("anchor", "near", "far", "a", "b", "c", "i", "j", "k", "l", *(f"rank_{n}" for n in range(1, 9)))
 _LETTERS = "abcxyzÄéß中Ωж🎵19 _-,;|\"'."
 _WORDS = st.text(_LETTERS, min_size=1, max_size=6).filter(
-    lambda text: text == text.strip() and text not in MISSING and normalise(text) not in NO_ANSWER and text[0] not in "'-"
+    lambda text: (
+        text == text.strip() and text not in MISSING and normalise(text) not in NO_ANSWER and text[0] not in "'-"
+    )
 )
 _PLAIN_ALIASES = {
     # Left out: names that mean more than one thing in some layout, which is tested on its own.
@@ -70,6 +72,7 @@ def cases(draw: Any, kinds: tuple[str, ...] = KINDS, answers: tuple[str, ...] = 
     n_rows = draw(st.integers(3, 7))
     weighted, with_people = draw(st.booleans()), draw(st.booleans())
     n_candidates = draw(st.integers(2, 3))
+    chosen_said = kind == "rankings" and draw(st.booleans())
     roles = {
         "triplets": ["anchor", "near", "far"],
         "letters": ["i", "j", "k"],
@@ -78,8 +81,10 @@ def cases(draw: Any, kinds: tuple[str, ...] = KINDS, answers: tuple[str, ...] = 
         "votes": ["anchor", "a", "b", "votes_a", "votes_b"],
         "odd-one-out": ["a", "b", "c", "odd"],
         "most-central": ["a", "b", "c", "central"],
-        "rankings": ["anchor", *(f"rank_{number}" for number in range(1, n_candidates + 1))],
-    }[kind]
+        "rankings": [
+            "anchor", *(f"rank_{number}" for number in range(1, n_candidates + 1)), *["n_chosen", "ordered"] * chosen_said,
+        ],
+    }[kind]  # fmt: skip
     rows: list[dict[str, Any]] = []
     said: list[tuple[str, ...]] = []
     weights: list[float] = []
@@ -113,7 +118,9 @@ def cases(draw: Any, kinds: tuple[str, ...] = KINDS, answers: tuple[str, ...] = 
             people.append(person or "unknown")
     if kind == "answers" and style.startswith("told"):
         options["answers"] = "index0" if style == "told index0" else {"f": "a", "J": "b"}
-    order = draw(st.permutations([*roles, *(["weight"] if weighted else []), *(["participant"] if with_people else [])]))
+    order = draw(
+        st.permutations([*roles, *(["weight"] if weighted else []), *(["participant"] if with_people else [])])
+    )
     aliases = {role: draw(_alias(role)) for role in order}
     if kind in ("letters", "quadruplets"):
         aliases |= {role: draw(st.sampled_from([role, role.upper()])) for role in roles}
@@ -164,14 +171,21 @@ def _written(
         chosen, (one, two) = (a, b, c)[place], [name for spot, name in enumerate((a, b, c)) if spot != place]
         words = {"left/right": ("first", "second", "third"), "a/b": ("a", "b", "c"), "1/2": (1, 2, 3)}.get(style)
         row = {"a": a, "b": b, "c": c, roles[3]: words[place] if words else chosen}
-        pairs = ((one, two, chosen), (two, one, chosen)) if roles[3] == "odd" else ((one, chosen, two), (two, chosen, one))
+        pairs = (
+            ((one, two, chosen), (two, one, chosen)) if roles[3] == "odd" else ((one, chosen, two), (two, chosen, one))
+        )
         given = [(names, 1.0) for names in pairs]
     else:
-        ranked = picked[1 : len(roles)]
-        row = dict(zip(roles, picked))
-        given = [((a, near, far), 1.0) for spot, near in enumerate(ranked) for far in ranked[spot + 1 :]]
+        row = dict(zip([role for role in roles if role in _OBJECT_ROLES], picked))
+        ranked = picked[1 : len(row)]
+        count, ordered = len(ranked) - 1, True
+        if "n_chosen" in roles:
+            count, ordered = draw(st.integers(1, count)), draw(st.booleans())
+            row |= {"n_chosen": count, "ordered": ordered}
+        pairs = [(spot, far) for spot in range(count) for far in range(spot + 1 if ordered else count, len(ranked))]
+        given = [((a, ranked[near], ranked[far]), 1.0) for near, far in pairs]
     if fate == "empty":
-        row |= {role: None for role in roles if not role.startswith("votes")}
+        row |= {role: None for role in roles if role in (*_OBJECT_ROLES, "answer", "odd", "central")}
     if fate == "silent" and roles[-1] in ("answer", "odd", "central"):
         row[roles[-1]] = None
     return row, given
@@ -190,7 +204,9 @@ TOLD_FAULTS = ("name not among labels", "degenerate not allowed")
 @st.composite
 def refused(draw: Any, fault: str) -> Sheet:
     """A table with one fault, for which every carrier must have the same words."""
-    kinds = ("answers",) if fault in ("0/1 untold", "no such option") else ("triplets", "quadruplets", "answers", "votes")
+    kinds = (
+        ("answers",) if fault in ("0/1 untold", "no such option") else ("triplets", "quadruplets", "answers", "votes")
+    )
     style = "object" if fault == "no such option" else "left/right"
     if fault in ("unknown name", "no such column"):
         kinds = ("answers", "votes")  # i, j, k are complete without l; text of two columns has no delimiter
@@ -213,7 +229,9 @@ def refused(draw: Any, fault: str) -> Sheet:
             rows = [[cell if cell is None or at != spot else str(cell) for at, cell in enumerate(row)] for row in rows]
     elif fault in ("negative weight", "weight in words"):
         names, rows = [*names, "caseweight"], [[*row, 1.5] for row in rows]
-        names = [name if _role(name) != "weight" or place == len(names) - 1 else "zzz" for place, name in enumerate(names)]
+        names = [
+            name if _role(name) != "weight" or place == len(names) - 1 else "zzz" for place, name in enumerate(names)
+        ]
         cells = [-2.0 if place == 1 else 1.5 for place in range(len(rows))]
         if fault == "weight in words":
             cells = ["heavy" if place == 1 else "1.5" for place in range(len(rows))]

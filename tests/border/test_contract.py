@@ -85,7 +85,11 @@ def test_a_header_repeated_in_mid_table_is_left_out_by_every_carrier(tmp_path):
         doubled = agree(Sheet(case.sheet.names, rows), tmp_path)
         assert doubled.refusal == plain.refusal
         if not plain.refusal:
-            assert (doubled.said, doubled.weights, doubled.participants) == (plain.said, plain.weights, plain.participants)
+            assert (doubled.said, doubled.weights, doubled.participants) == (
+                plain.said,
+                plain.weights,
+                plain.participants,
+            )
             assert dict(doubled.dropped) == dict(plain.dropped) | {"header repeated": 1}
 
     check()

@@ -776,21 +776,27 @@ def _people(rows: Rows) -> People | None:
     return people
 
 
+_ORDERED = {"true": 1, "t": 1, "yes": 1, "1": 1, "false": 0, "f": 0, "no": 0, "0": 0}
+
+
 def _ranked(rows: Rows, parts: Parts) -> Parts:
     """Read rankings: all candidates in order, or the first `n_chosen` of them, in order or not."""
-    told: dict[str, Any] = {"n_chosen": None, "ordered": True}
+    n_candidates = parts.index.shape[1] - 1
+    told = {"n_chosen": np.full(len(parts.index), n_candidates - 1), "ordered": np.ones(len(parts.index), np.int64)}
     for role in rows.roles.layout.extra:
-        values = set(rows.columns[role].spelled().trimmed().texts())
-        if len(values) > 1:
+        column = rows.columns[role].spelled().trimmed()
+        words = [word.casefold() for word in column.texts()]
+        known = _ORDERED if role == "ordered" else {str(count): count for count in range(1, n_candidates + 1)}
+        values = np.array([known.get(word, -1) for word in words])[column.cells]
+        if (values < 0).any():
+            row = int(np.argmax(values < 0))
+            expected = "true or false" if role == "ordered" else f"a number from 1 to {n_candidates}"
             raise FileFormatError(
-                f"{rows.table.name}: {rows.title(role)} holds {listed(sorted(values), 5)}, expected one value for all"
+                f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {shown(column.cell(row))} is not {expected}"
             )
-        value = values.pop().casefold()
-        if role == "n_chosen" and not is_whole(value):
-            raise FileFormatError(f"{rows.table.name}: {rows.title(role)} holds {value!r}, expected a whole number")
-        told[role] = int(value) if role == "n_chosen" else value in ("true", "1", "yes", "t")
+        told[role] = values
     try:
-        return making.ranked_pairs(parts, told["n_chosen"], told["ordered"])
+        return making.ranked_each(parts, told["n_chosen"], told["ordered"])
     except ValueError as error:
         raise FileFormatError(f"{rows.table.name}: {error}") from error
 
