@@ -36,7 +36,8 @@ class Sheet:
 class Outcome:
     """What a carrier gave: comparisons by label, or a refusal.
 
-    Rows of weight 0 say nothing and are left out: a stream passes over a block of them. `participants` and `dropped` are None where a carrier does not keep them, `refusal` is "" where it read the table.
+    Rows of weight 0 say nothing and are left out: a stream passes over a block of them. `participants` and `dropped`
+    are None where a carrier does not keep them, `refusal` is "" where it read the table.
     """
 
     said: tuple[tuple[str, ...], ...] = ()

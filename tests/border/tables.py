@@ -82,7 +82,8 @@ def cases(draw: Any, kinds: tuple[str, ...] = KINDS, answers: tuple[str, ...] = 
         "odd-one-out": ["a", "b", "c", "odd"],
         "most-central": ["a", "b", "c", "central"],
         "rankings": [
-            "anchor", *(f"rank_{number}" for number in range(1, n_candidates + 1)), *["n_chosen", "ordered"] * chosen_said,
+            "anchor", *(f"rank_{number}" for number in range(1, n_candidates + 1)),
+            *["n_chosen", "ordered"] * chosen_said,
         ],
     }[kind]  # fmt: skip
     rows: list[dict[str, Any]] = []
@@ -194,8 +195,9 @@ def _written(
 # ---- tables that must be refused -----------------------------------------------------------------------------------
 
 FAULTS = (
-    "unknown name", "no such column", "role twice", "missing cell", "missing word", "negative weight", "weight in words",
-    "0/1 untold", "no such option", "name not among labels", "degenerate not allowed", "nothing left",
+    "unknown name", "no such column", "role twice", "missing cell", "missing word", "negative weight",
+    "weight in words", "0/1 untold", "no such option", "name not among labels", "degenerate not allowed",
+    "nothing left",
 )  # fmt: skip
 # These need options, which a cluster does not take.
 TOLD_FAULTS = ("name not among labels", "degenerate not allowed")

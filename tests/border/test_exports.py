@@ -10,16 +10,22 @@ from nearer.io import FileFormatError, read_comparisons
 
 FOLDER = Path(__file__).parent / "exports"
 
-TRIALS = """oboe flute drum, gong drum harp, harp flute horn, horn oboe gong, oboe horn drum, drum gong harp,
-flute oboe gong, harp oboe drum, gong drum horn""".split(",")
-NUMBERED = "0 1 2, 3 2 4, 4 1 5, 5 0 3, 0 5 2, 2 3 4, 1 0 3, 4 0 2, 3 2 5".split(",")
-PAIRS = "1 2 3 6, 3 4 1 4, 5 6 2 3, 1 6 4 5, 2 5 3 1, 3 4 5 2, 1 2 4 6, 5 1 6 3".split(",")
-SETS = "0 1 2, 3 2 4, 4 5 3, 0 5 2, 1 4 3, 2 3 0, 5 1 2, 4 0 3, 1 5 2".split(",")  # two alike, and the odd one
+
+def rows(text):
+    """Rows of names, separated by commas."""
+    return [" ".join(row.split()) for row in text.split(",")]
+
+
+TRIALS = rows("""oboe flute drum, gong drum harp, harp flute horn, horn oboe gong, oboe horn drum, drum gong harp,
+flute oboe gong, harp oboe drum, gong drum horn""")
+NUMBERED = rows("0 1 2, 3 2 4, 4 1 5, 5 0 3, 0 5 2, 2 3 4, 1 0 3, 4 0 2, 3 2 5")
+PAIRS = rows("1 2 3 6, 3 4 1 4, 5 6 2 3, 1 6 4 5, 2 5 3 1, 3 4 5 2, 1 2 4 6, 5 1 6 3")
+SETS = rows("0 1 2, 3 2 4, 4 5 3, 0 5 2, 1 4 3, 2 3 0, 5 1 2, 4 0 3, 1 5 2")  # two alike, and the odd one
 WORDS = ("oboe", "flute", "drum", "gong", "harp", "horn")
-CHOSEN = """oboe flute horn, oboe flute drum, oboe flute gong, oboe horn drum, oboe horn gong, gong drum harp,
+CHOSEN = rows("""oboe flute horn, oboe flute drum, oboe flute gong, oboe horn drum, oboe horn gong, gong drum harp,
 gong drum flute, gong drum oboe, drum gong harp, drum gong oboe, drum gong flute, drum harp oboe, drum harp flute,
 harp flute drum, harp flute gong, harp oboe drum, harp oboe gong, gong drum horn, gong drum oboe, gong drum flute,
-gong horn oboe, gong horn flute""".split(",")
+gong horn oboe, gong horn flute""")
 
 
 def people(*names, counts=(4, 3, 2)):

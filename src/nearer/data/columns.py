@@ -427,6 +427,8 @@ class Table(ABC):
         All objects, as stored by a file that this package wrote.
     n_objects : int, optional
         Likewise, where objects are numbers.
+    are_positions : bool
+        Whether objects are written as positions among `labels`, which may be numbers themselves.
     notes : list of str
         What the user should know.
     hint : str
@@ -440,6 +442,7 @@ class Table(ABC):
     header_line: int | None = None
     labels: np.ndarray | None = None
     n_objects: int | None = None
+    are_positions: bool = False
     notes: list[str] = field(default_factory=list)
     hint: str = ""
 

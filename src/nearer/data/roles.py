@@ -433,12 +433,17 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> str:
         }
         rest = ",".join(["anchor", "near", "far", *["-"] * max(width - 3, 0)])
         return examples.get(width, f"columns='{rest}' ('-' leaves a column out)")
-    taken = {role: spot for role, spot in at.items() if role in best.roles}
-    left = [spot for spot in range(width) if spot not in at.values() and names[spot]]
-    for role in best.roles:
+    beside = {at[role] for role in _BESIDE if role in at}
+    free = [spot for spot in range(width) if names[spot] and spot not in beside]
+    # A proposal must be complete: three columns are no answers, but may be triplets.
+    layout = best if len(best.roles) <= len(free) else Layout("triplets", _TRIPLET)
+    taken = {role: at[role] for role in layout.roles if role in at}
+    left = [spot for spot in free if spot not in taken.values()]
+    left.sort(key=lambda spot: spot in at.values())  # columns that mean something else come last
+    for role in layout.roles:
         if role not in taken and left:
             taken[role] = left.pop(0)
-    pairs = ", ".join(f"{role!r}: {names[taken[role]]!r}" for role in best.roles if role in taken)
+    pairs = ", ".join(f"{role!r}: {names[taken[role]]!r}" for role in layout.roles if role in taken)
     return f"columns={{{pairs}}}"
 
 

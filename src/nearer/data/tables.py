@@ -477,7 +477,8 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
     labels = options.labels if options.labels is not None else table.labels
     n_objects = options.n_objects if options.n_objects is not None or options.labels is not None else table.n_objects
     numbers = _as_numbers(raw, notes)
-    if numbers is not None and labels is not None and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
+    may_be_labels = numbers is not None and labels is not None and not table.are_positions
+    if may_be_labels and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
         numbers = None  # the labels are numbers themselves
     if numbers is None:
         if options.index_base is not None:

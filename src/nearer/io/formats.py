@@ -405,6 +405,7 @@ def open_arrays(
         header=bool(names),
         labels=labels,
         n_objects=n_objects,
+        are_positions=labels is not None and not isinstance(matrix.flat[0], str),
         notes=notes,
         columns=[*matrix.T, *(beside.values() if names else ())],
     )
