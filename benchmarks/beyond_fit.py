@@ -118,7 +118,9 @@ def dimension() -> Rows:
             for seed in range(10):
                 P = make_points(60, d, random_state=seed)
                 data = make_comparisons(P, per_dimension * d, 10, 0.1, random_state=seed).train
-                results.append(cross_validate_dimensions(data, range(1, 8), random_state=seed))
+                results.append(
+                    cross_validate_dimensions(OrdinalEmbedding(n_init=2), data, range(1, 8), random_state=seed)
+                )
             right = [found.chosen == d for found in results]
             sure = [found.decisive for found in results]
             rows.append({
@@ -151,7 +153,7 @@ def intervals() -> Rows:
             near, far = comparison_distances(P, asked)
             truth = 0.5 * np.log(far / near)
             model = OrdinalEmbedding(d, loss=loss, n_init=4, random_state=seed).fit(train)
-            found = bootstrap(train, model, n_resamples=100, random_state=seed).nearer(asked, 0.9)
+            found = bootstrap(model, train, n_resamples=100, random_state=seed).nearer(asked, 0.9)
             covered.append(np.mean((found.low <= truth) & (truth <= found.high)))
             settled.append(np.mean(found.settled != 0))
             wrong.append(np.mean((found.settled != 0) & (found.settled != np.sign(truth))))
@@ -169,9 +171,9 @@ def extrapolation() -> Rows:
         size = int(times * n * d * math.log2(n))
         data = make_comparisons(make_points(n, d, random_state=n + d), 5 * size, 10, 0.1, random_state=n + d).train
         estimator = OrdinalEmbedding(d, loss="ste")
-        curve = learning_curve(data[:size], estimator, random_state=0)
+        curve = learning_curve(estimator, data[:size], random_state=0)
         last = int(curve.n_comparisons[-1])
-        later = learning_curve(data, estimator, sizes=[last, 2 * last, 4 * last], n_repeats=3, random_state=1)
+        later = learning_curve(estimator, data, sizes=[last, 2 * last, 4 * last], n_repeats=3, random_state=1)
         for factor, measured in zip((2, 4), later.accuracy[1:]):
             ahead = curve.predict(factor * last)
             rows.append({

@@ -23,10 +23,9 @@ import numpy as np
 from benchmarks.common import save, table
 from benchmarks.measure import in_child, peak_gib
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.io import open_index
+from nearer.io import open_blocks
 from nearer.losses import loss_names
-from nearer.objective import LocalObjective, resolve_jobs
-from nearer.streaming import StreamedObjective
+from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 
 PROBLEMS = {
     "memory": {"n": 100_000, "d": 5, "n_train": 20_000_000, "goal error": 0.03},
@@ -85,7 +84,7 @@ def fit(
     timings : also take apart what a full pass costs.
     every : seconds between lines of progress.
     """
-    source = open_index(train)
+    source = open_blocks(train)
     watch = Watch(Comparisons(np.load(test), n_objects=n), d, every)
     model = OrdinalEmbedding(d, loss=loss, n_objects=n, random_state=0, callbacks=[watch])
     data = rows_of(source, source.n_comparisons) if in_memory else train
@@ -111,7 +110,7 @@ def rows_of(source: Any, count: int) -> np.ndarray:
     out = np.empty((count, source.n_columns), dtype=np.int32)
     filled = 0
     for block in source.blocks():
-        part = block[: count - filled]
+        part = block.index[: count - filled]
         out[filled : filled + len(part)] = part
         filled += len(part)
         if filled == count:

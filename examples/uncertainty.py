@@ -11,8 +11,8 @@ from nearer.selection import bootstrap
 
 cities = load_eurodist()
 answers = Comparisons.from_distances(cities.distances, 800, labels=cities.names, random_state=0, noise=0.05)
-found = bootstrap(answers, SOE(2, n_init=3, random_state=0), n_resamples=50, random_state=0)
-save_figure(plot_map(found.embedding, cities.names, ellipses=found.covariance), "regions.png", force=True)
+found = bootstrap(SOE(2, n_init=3, random_state=0), answers, n_resamples=50, random_state=0)
+save_figure(plot_map(found.embedding, cities.names, covariances=found.covariance), "regions.png", force=True)
 
 asked = [("Paris", "Brussels", "Rome"), ("Lyons", "Geneva", "Marseilles"), ("Vienna", "Munich", "Milan")]
 number = {str(name): row for row, name in enumerate(cities.names)}

@@ -35,6 +35,8 @@ class Watched:
 
     def __init__(self, objective: LocalObjective | PlainSteps, look: Look, every: int):
         self.objective = objective
+        self.n_objects, self.n_components = objective.n_objects, objective.n_components
+        self.n_comparisons = objective.n_comparisons
         self.look = look
         self.every = every
         self.work = 0
@@ -50,6 +52,9 @@ class Watched:
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         self.work += self.objective.n_comparisons
         return self.objective.value_and_gradient(X)
+
+    def error(self, X: np.ndarray) -> float:
+        return self.objective.error(X)
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
         self.work += self.objective.n_comparisons

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearer.data import Comparisons
+from nearer.data.rules import Parts
 from nearer.losses import get_loss
 from nearer.objective import LocalObjective
 from oracles import as_quadruplets
@@ -27,6 +28,31 @@ class Problem:
     def oracle(self):
         """First arguments of the oracle functions."""
         return self.objective.loss.name, self.objective.loss.param, self.Q, self.weights
+
+
+class MemorySource:
+    """Comparisons in memory that come in blocks, as if they were read."""
+
+    def __init__(self, comparisons):
+        self.comparisons = comparisons
+        self.n_comparisons, self.n_columns = comparisons.shape
+        self.has_weights = comparisons.weights is not None
+        self.total_weight = float(comparisons.weights.sum()) if self.has_weights else float(self.n_comparisons)
+
+    def blocks(self, size):
+        return map(self._block, *self._bounds(size).T)
+
+    def shuffled_blocks(self, size, rng):
+        return map(self._block, *rng.permutation(self._bounds(size)).T)
+
+    def _bounds(self, size):
+        starts = np.arange(0, self.n_comparisons, size)
+        return np.column_stack([starts, np.minimum(starts + size, self.n_comparisons)])
+
+    def _block(self, start, stop):
+        whole = self.comparisons
+        weights = None if whole.weights is None else whole.weights[start:stop]  # all of them may be zero
+        return Comparisons._make(Parts(whole.index[start:stop], whole.n_objects, weights))
 
 
 def random_rows(form, n, size, rng):

@@ -29,7 +29,7 @@ from benchmarks import (  # noqa: E402
 )
 
 from nearer.datasets import make_points  # noqa: E402
-from nearer.io import open_index  # noqa: E402
+from nearer.io import open_blocks  # noqa: E402
 from nearer.metrics import comparison_error  # noqa: E402
 from nearer.solvers import SBB  # noqa: E402
 
@@ -85,12 +85,12 @@ def test_triplets_go_to_the_file_in_chunks(tmp_path, monkeypatch):
     train, test = tmp_path / "train.parquet", tmp_path / "test.npy"
     synthetic.write_triplets(str(train), str(test), n=20, d=2, n_train=1_000, n_test=50, seed=3)
     points = make_points(20, 2, random_state=3)
-    rows = large.rows_of(open_index(train), 1_000)
+    rows = large.rows_of(open_blocks(train), 1_000)
     assert rows.shape == (1_000, 3)
     assert len(np.unique(rows, axis=0)) > 800
     assert comparison_error(points, rows) == 0
     assert np.load(test).shape == (50, 3)
-    np.testing.assert_array_equal(large.rows_of(open_index(train), 450), rows[:450])
+    np.testing.assert_array_equal(large.rows_of(open_blocks(train), 450), rows[:450])
 
 
 def test_peak_memory_is_that_of_the_child(tmp_path):

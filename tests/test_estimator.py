@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -17,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 import oracles
 from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, OrdinalEmbedding
 from nearer.datasets import make_comparisons, make_points
-from nearer.losses import TSTELoss
+from nearer.losses import CKLLoss, TSTELoss
 from nearer.solvers import LBFGS, SBB, SGD, SVRG, Convex, solver_names
 
 LOSSES = oracles.LOSSES
@@ -71,7 +73,35 @@ def test_shortcuts_are_the_general_estimator(T, shortcut, loss):
     short = shortcut(2, random_state=3).fit(T)
     general = OrdinalEmbedding(2, loss=loss, random_state=3).fit(T)
     assert short.embedding_.tobytes() == general.embedding_.tobytes()
-    assert "loss" not in shortcut().get_params()
+    assert not {"loss", "loss_params"} & set(shortcut().get_params())
+
+
+@pytest.mark.parametrize(
+    ("short", "general"),
+    [
+        (TSTE(2, alpha=3.0, random_state=0), OrdinalEmbedding(2, loss=TSTELoss(3.0), random_state=0)),
+        (CKL(2, delta=0.5, random_state=0), OrdinalEmbedding(2, loss=CKLLoss(0.5), random_state=0)),
+    ],
+    ids=["tste", "ckl"],
+)
+def test_shortcuts_take_the_parameters_of_their_loss(T, short, general):
+    assert short.fit(T).loss_ == general.loss
+    assert short.embedding_.tobytes() == general.fit(T).embedding_.tobytes()
+    assert clone(short).fit(T).loss_ == general.loss
+
+
+def test_parameters_of_a_loss_have_the_same_default_everywhere():
+    assert CKL().delta == CKLLoss().delta
+    assert TSTE().alpha is TSTELoss().alpha
+    shared = OrdinalEmbedding().get_params()
+    for cls in (GNMDS, CKL, STE, TSTE, SOE):
+        own = cls().get_params()
+        assert {name: own[name] for name in own if name in shared} == {
+            name: shared[name] for name in own if name in shared
+        }
+        assert set(shared) - set(own) == {"loss", "loss_params"}
+    with pytest.raises(ValueError, match="alpha"):
+        TSTE(alpha=-1).fit([[0, 1, 2]])
 
 
 def test_quadruplets(data):
@@ -256,6 +286,82 @@ def test_grid_search(T):
     assert search.best_estimator_.embedding_.shape == (20, 2)
 
 
+def test_grid_search_over_the_parameters_of_loss_and_solver(T):
+    search = GridSearchCV(
+        TSTE(n_objects=20, random_state=0), {"alpha": [0.5, 4.0], "n_components": [1, 2]}, cv=KFold(2)
+    )
+    assert search.fit(T).best_estimator_.loss_.alpha in (0.5, 4.0)
+    solver = SVRG(step=SBB(), max_epochs=2)
+    grid = {"solver__max_epochs": [1, 6], "solver__step__epsilon": [None, 0.5]}
+    search = GridSearchCV(STE(n_objects=20, solver=solver, random_state=0), grid, cv=KFold(2)).fit(T)
+    assert search.best_estimator_.n_iter_ == search.best_params_["solver__max_epochs"] == 6
+    assert solver == SVRG(step=SBB(), max_epochs=2), "the search works on copies"
+
+
+def test_parameters_of_a_solver_by_name_make_it_an_instance(T):
+    est = STE(solver="svrg-sbb", random_state=0).set_params(solver__max_epochs=2)
+    assert est.solver == SVRG(step=SBB(), max_epochs=2)
+    assert est.fit(T).n_iter_ == 2
+    assert STE().set_params(solver="lbfgs", solver__memory=3).solver == LBFGS(memory=3)
+    with pytest.raises(ValueError, match="LBFGS: got parameter 'steps', expected one of: max_epochs, tol"):
+        STE(solver="lbfgs").set_params(solver__steps=3)
+    copy = clone(est)
+    assert copy.solver == est.solver
+    assert copy.solver is not est.solver
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_frames(T, labelled):
+    names = np.array([f"object {i:02d}" for i in range(20)])
+    X = pd.DataFrame(names[T] if labelled else T, columns=["anchor", "near", "far"])
+    est = OrdinalEmbedding(2, random_state=0).fit(X)
+    frame = est.to_frame()
+    assert frame.columns.tolist() == ["x1", "x2"]
+    assert frame.index.tolist() == (names.tolist() if labelled else list(range(20)))
+    np.testing.assert_array_equal(frame.to_numpy(), est.embedding_)
+    assert isinstance(est.transform(X), np.ndarray)
+    for made in (est.set_output(transform="pandas").transform(X), clone(est).fit_transform(X), est.transform()):
+        pd.testing.assert_frame_equal(made, frame)
+    with config_context(transform_output="pandas"):
+        pd.testing.assert_frame_equal(OrdinalEmbedding(2, random_state=0).fit_transform(X), frame)
+    assert isinstance(est.set_output(transform="default").transform(), np.ndarray)
+    pipe = make_pipeline(OrdinalEmbedding(2, random_state=0)).set_output(transform="pandas")
+    pd.testing.assert_frame_equal(pipe.fit_transform(X), frame)
+
+
+def test_a_frame_needs_pandas(T, monkeypatch):
+    est = OrdinalEmbedding(2, random_state=0).fit(T)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="to_frame: needs pandas"):
+        est.to_frame()
+
+
+def test_worst_comparisons(data, T):
+    est = STE(2, random_state=0).fit(data.train)
+    flipped = data.test.flipped(np.arange(len(data.test)) < 30)
+    found = est.worst_comparisons(5, flipped)
+    near, far = oracles.squared_distances(est.embedding_, oracles.as_quadruplets(flipped.index))
+    margin = np.sqrt(near) - np.sqrt(far)
+    np.testing.assert_array_equal(found.rows, np.argsort(-margin, kind="stable")[:5])
+    assert found.n_violated == np.sum(near >= far)
+    own = est.worst_comparisons()
+    assert own.n_comparisons == len(T)
+    assert len(own) == min(20, own.n_violated)
+    del est.comparisons_
+    with pytest.raises(ValueError, match="worst_comparisons: the map is here without its comparisons"):
+        est.worst_comparisons()
+
+
+def test_notebooks_show_something_short(T):
+    est = OrdinalEmbedding(2, solver=SVRG(step=SBB(), max_epochs=3), random_state=0)
+    assert "OrdinalEmbedding" in est._repr_html_()
+    est.fit(T)
+    assert repr(est.result_).startswith("Result: 20 points in 2-d, objective 0.")
+    assert repr(est.history_).startswith("History: 4 rows, objective ")
+    assert f"{est.result_.n_gradients:,}" in est.result_._repr_html_()
+    assert est.history_._repr_html_().count("<tr>") == 5
+
+
 def test_pipeline(T):
     pipe = make_pipeline(
         FunctionTransformer(lambda rows: np.asarray(rows, dtype=int)), OrdinalEmbedding(2, random_state=0)
@@ -277,7 +383,7 @@ def test_clone_and_parameters(T):
     copy = clone(est)
     assert not hasattr(copy, "embedding_")
     assert copy.fit(T).embedding_.tobytes() == est.embedding_.tobytes()
-    assert set(before) == {
+    assert set(est.get_params(deep=False)) == {
         "n_components", "loss", "loss_params", "solver", "n_init", "init", "n_objects", "max_seconds", "warm_start",
         "callbacks", "n_jobs", "random_state", "verbose",
     }  # fmt: skip
@@ -355,19 +461,19 @@ def test_quiet_by_default(T, capsys):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_components": 0}, "n_components must be a whole number >= 1, got 0"),
-        ({"n_components": 2.0}, "n_components must be a whole number >= 1, got 2.0"),
+        ({"n_components": 0}, "n_components: got 0, expected at least 1"),
+        ({"n_components": 2.0}, "n_components: got 2.0, expected an integer"),
         ({"n_components": True}, "n_components"),
-        ({"n_init": 0}, "n_init must be a whole number >= 1, got 0"),
-        ({"init": "pca"}, "init must be 'random' or an array"),
-        ({"init": np.zeros((3, 2))}, r"init has shape \(3, 2\), expected \(20, 2\)"),
+        ({"n_init": 0}, "n_init: got 0, expected at least 1"),
+        ({"init": "pca"}, "init: got 'pca', expected 'random' or an array"),
+        ({"init": np.zeros((3, 2))}, r"init: got shape \(3, 2\), expected \(20, 2\)"),
         ({"init": np.full((20, 2), np.nan)}, "the starting point is not finite"),
         ({"loss": "tsne"}, "unknown loss 'tsne'"),
         ({"loss": "ste", "loss_params": {"alpha": 1}}, "loss 'ste' has no parameter alpha"),
-        ({"solver": "adam"}, "unknown solver 'adam'"),
+        ({"solver": "adam"}, "solver: got 'adam', expected one of: auto, "),
         ({"solver": "convex", "loss": "soe"}, "convex: loss 'soe' is not a convex function"),
         ({"n_jobs": 0}, "n_jobs must be a positive integer"),
-        ({"max_seconds": -1}, "max_seconds must be positive or None, got -1"),
+        ({"max_seconds": -1}, "max_seconds: got -1, expected a positive number or None"),
         ({"n_objects": 5}, "5"),
     ],
 )

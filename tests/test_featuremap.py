@@ -96,7 +96,7 @@ def test_features_that_do_not_match_are_refused():
         fitted.predict(table[["blue", "green", "red"]])
     with pytest.raises(ValueError, match="2 features, but FeatureMap is expecting 3"):
         FeatureMap().fit(F, Y).predict(F[:, :2])
-    with pytest.raises(ValueError, match="features of 20 objects, y has places of 19"):
+    with pytest.raises(ValueError, match="y: got places of 19 objects, expected 20"):
         FeatureMap().fit(F, Y[:19])
 
 
@@ -105,7 +105,7 @@ def test_features_that_do_not_match_are_refused():
 )
 def test_bad_parameters_are_refused(parameters):
     F, Y = smooth_problem(10)
-    with pytest.raises(ValueError, match="must be a positive number or"):
+    with pytest.raises(ValueError, match="expected a positive number or"):
         FeatureMap(**parameters).fit(F, Y)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from nearer.losses import CKLLoss, HingeLoss, SOELoss, STELoss, TSTELoss, get_lo
 
 LOG2 = math.log(2)
 MODELS = [STELoss(), CKLLoss(), CKLLoss(delta=2.0), TSTELoss(alpha=1.0), TSTELoss(alpha=9.0)]
-EVERY = [HingeLoss(), SOELoss(), *MODELS]
+EVERY = [*(get_loss(name).resolve(4) for name in loss_names()), CKLLoss(delta=2.0), TSTELoss(alpha=1.0)]
 
 
 def _name(loss):
@@ -108,7 +110,7 @@ def test_no_probability_without_a_model(name):
 
 
 def test_names_aliases_and_parameters():
-    assert loss_names() == ("hinge", "ckl", "ste", "tste", "soe")
+    assert loss_names() == oracles.LOSSES
     assert get_loss("gnmds") == HingeLoss()
     assert get_loss("logistic") == STELoss()
     assert get_loss("ckl", delta=0.2) == CKLLoss(delta=0.2)
@@ -163,3 +165,19 @@ def test_dual_is_the_smallest_gap_between_loss_and_line(loss, slope):
     z = np.linspace(-60.0, 60.0, 240_001)
     values = loss.terms(np.maximum(z, 0), np.maximum(-z, 0))[0]
     assert float(loss.dual(np.array(slope))) == pytest.approx(np.min(values - slope * z), abs=1e-6)
+
+
+def test_the_steps_for_a_new_loss_name_what_exists():
+    root = Path(__file__).resolve().parents[1]
+    (row,) = re.findall(r"\| add a built-in loss \| (.*)", (root / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    steps = {}
+    for word in re.findall(r"`([^`]+)`", row):
+        if "/" in word:
+            steps[word] = names = []
+        else:
+            names.append(word)
+    assert sum(map(len, steps.values())) >= 8
+    for file, named in steps.items():
+        text = (root / file).read_text(encoding="utf-8")
+        for name in named:
+            assert re.search(rf"^(def |class )?{name}\b", text, re.MULTILINE), f"{file} has no {name}"

@@ -85,9 +85,9 @@ def test_triplets_may_be_followed_by_quadruplets():
 def test_what_does_not_fit_the_map_is_refused():
     data = make_comparisons(make_points(10, 2, random_state=0), 200, 10, random_state=0).train
     est = OrdinalEmbedding(2, random_state=0, n_objects=10).fit(data)
-    with pytest.raises(ValueError, match=r"over 11 objects, n_objects is 10"):
+    with pytest.raises(ValueError, match="got comparisons over 11 objects, expected at most n_objects = 10"):
         est.partial_fit([[10, 1, 2]])
-    with pytest.raises(ValueError, match="the map has 2 dimensions, n_components is now 3"):
+    with pytest.raises(ValueError, match="got n_components = 3, expected 2, the dimension of the map"):
         est.set_params(n_components=3).partial_fit(data)
     del est.comparisons_
     with pytest.raises(ValueError, match="without its comparisons"):

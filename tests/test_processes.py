@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +15,9 @@ import json
 import numpy as np
 from nearer import Comparisons, OrdinalEmbedding
 from nearer import kernels
-from nearer.losses import get_loss
-from nearer.solvers import SVRG
+from nearer.objective import StreamedObjective
+from nearer.solvers import SVRG, get_solver
+from problems import MemorySource
 
 rng = np.random.default_rng(0)
 rows = np.array([rng.permutation(8)[:4] for _ in range(60)])
@@ -27,10 +29,13 @@ for index in (rows[:, :3], rows):
             est = OrdinalEmbedding(2, loss="ste", solver=solver, random_state=0, n_init=2, n_jobs=2).fit(data)
             est.score(data), est.predict(data), est.predict_proba(data)
             embeddings.append(est.embedding_.sum())
+        streamed = StreamedObjective(MemorySource(data), "ste", 2, 8, block_size=25)
+        for solver in ("auto", "svrg-sbb", "sgd"):
+            embeddings.append(get_solver(solver).solve(streamed, rng.normal(size=(8, 2)), 0).embedding.sum())
 kernels.draw_many(1, 0, 5, 3)
 stats = {}
 for name, item in vars(kernels).items():
-    if hasattr(item, "stats"):
+    if isinstance(item, kernels.Dispatcher):
         stats[name] = [sum(item.stats.cache_hits.values()), sum(item.stats.cache_misses.values())]
 print(json.dumps({"stats": stats, "embeddings": embeddings}))
 """
@@ -44,7 +49,12 @@ print([name for name in {heavy!r} if name in sys.modules])
 
 def _run(code, **environment):
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+        cwd=Path(__file__).parent,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip().splitlines()[-1]

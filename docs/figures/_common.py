@@ -10,7 +10,7 @@ from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 from nearer.plots.figure import style_axes
-from nearer.report.common import PALETTE
+from nearer.reporting.display import PALETTE
 
 __all__ = ["PALETTE", "panels", "save", "write_table"]
 

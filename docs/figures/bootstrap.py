@@ -16,12 +16,12 @@ from nearer.selection import bootstrap
 
 cities = load_eurodist()
 answers = Comparisons.from_distances(cities.distances, 600, labels=cities.names, random_state=0, noise=0.05)
-found = bootstrap(answers, SOE(2, n_init=5, random_state=0), n_resamples=200, random_state=0)
+found = bootstrap(SOE(2, n_init=5, random_state=0), answers, n_resamples=200, random_state=0)
 
 # Turned by latitude and longitude, for the eye only: a map from comparisons does not know where north is.
 rows = csv.DictReader(files("nearer.datasets").joinpath("data", "eurodist_places.csv").read_text().splitlines())
 where = {row["city"]: (0.65 * float(row["longitude"]), float(row["latitude"])) for row in rows}
 turn = fit_procrustes(found.embedding, np.array([where[str(city)] for city in cities.names]))
 matrix = turn.scale * turn.rotation
-axes = plot_map(turn.apply(found.embedding), cities.names, ellipses=matrix.T @ found.covariance @ matrix, level=0.9)
+axes = plot_map(turn.apply(found.embedding), cities.names, covariances=matrix.T @ found.covariance @ matrix, level=0.9)
 save(axes, __file__)

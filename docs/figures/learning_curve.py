@@ -12,8 +12,8 @@ from nearer.selection import learning_curve
 points = np.random.default_rng(0).normal(size=(40, 2))
 answers = Comparisons.from_points(points, 12_000, random_state=1, noise=0.1)
 first, new = answers[:1_500], Comparisons.from_points(points, 20_000, random_state=2, noise=0.1)
-model = OrdinalEmbedding(2, loss="ste", n_init=2, random_state=0)
-curve = learning_curve(first, model, random_state=0)
+model = OrdinalEmbedding(2, loss="ste", random_state=0)
+curve = learning_curve(model, first, random_state=0)
 
 figure, (ax,) = panels(width=6.4)
 plot_learning_curve(curve.to_dict(12_000), ax=ax)

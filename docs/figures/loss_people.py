@@ -18,8 +18,8 @@ for name, answers, d in (
 ):
     cells = []
     for loss in loss_names():
-        estimator = OrdinalEmbedding(loss=loss)
-        found = cross_validate_dimensions(answers, [d], estimator=estimator, n_init=2, random_state=0)
+        estimator = OrdinalEmbedding(loss=loss, n_init=2)
+        found = cross_validate_dimensions(estimator, answers, [d], random_state=0)
         cells.append(f"{100 * found.accuracy[0]:.1f}\u00a0±\u00a0{100 * found.accuracy_se[0]:.1f}")
     ceiling = answers.check().noise_ceiling
     rows.append([f"{name}; {d} dimensions", *cells, "unknown" if ceiling is None else f"{100 * ceiling:.1f}"])

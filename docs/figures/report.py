@@ -18,7 +18,7 @@ with tempfile.TemporaryDirectory() as folder:
     answers, out = f"{folder}/answers.csv", f"{folder}/out"
     simulate = ["simulate", str(table), "--from", "distances", "-n", "1500", "--noise", "0.05", "-q", "-o", answers]
     main(simulate, standalone_mode=False)
-    options = ["--loss", "ste", "--bootstrap", "100", "--try-dims", "1-4", "--title", "European cities", "-q"]
+    options = ["--loss", "ste", "--bootstrap", "100", "--dims", "1-4", "--title", "European cities", "-q"]
     main(["fit", answers, "-o", out, *options], standalone_mode=False)
     subprocess.run(
         [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1100,1500",

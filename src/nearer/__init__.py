@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from nearer.data import Comparisons
     from nearer.estimator import CKL, GNMDS, SOE, STE, TSTE, OrdinalEmbedding
     from nearer.featuremap import FeatureMap
-    from nearer.io.model import load
+    from nearer.model import load
+    from nearer.reporting import report
 
 # Loaded on first use: the command line must answer --help without waiting for compilers and solvers.
 _HOMES = {
@@ -23,11 +24,13 @@ _HOMES = {
     "TSTE": "nearer.estimator",
     "SOE": "nearer.estimator",
     "FeatureMap": "nearer.featuremap",
-    "load": "nearer.io.model",
+    "load": "nearer.model",
+    "report": "nearer.reporting",
 }
 
 __all__ = [
     "CKL", "GNMDS", "SOE", "STE", "TSTE", "Comparisons", "FeatureMap", "OrdinalEmbedding", "__version__", "load",
+    "report",
 ]  # fmt: skip
 
 

@@ -2,16 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from nearer.estimator_base import BaseOrdinalEmbedding
-from nearer.solvers import Callback, Solver
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from nearer._tables import data_frame
+from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, joined, renumbered
+from nearer.losses import Loss, get_loss
+from nearer.metrics import WorstComparisons, comparison_accuracy, comparison_distances, worst_comparisons
+from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
+from nearer.placement import Placement, extended, filled, place_objects
+from nearer.solvers import Callback, History, Result, Solver, get_solver
+from nearer.solvers.starts import best_of_starts, keeping_start
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
 
 
-class OrdinalEmbedding(BaseOrdinalEmbedding):
+Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
+"""Makes a starting point of a given shape (n_objects, n_components)."""
+
+
+@dataclass
+class _Problem:
+    """What is to be solved, wherever the comparisons are.
+
+    Attributes
+    ----------
+    objective : Objective
+    rows : ndarray of int, shape (objective.n_objects,)
+        The object of each row of the objective's points.
+    seen : ndarray of bool, shape (n_objects,)
+        Which of all objects occur in some comparison.
+    labels : ndarray of str, shape (n_objects,), or None
+    n_columns : int
+        3 (triplets) or 4 (quadruplets).
+    comparisons : Comparisons or None
+        None if they stay in a file or on a cluster.
+    n_side_by_side : int
+        Starts to run at the same time.
+    solve : callable
+        `best_of_starts`, or a function with its signature.
+    """
+
+    objective: Any
+    rows: np.ndarray
+    seen: np.ndarray
+    labels: np.ndarray | None
+    n_columns: int
+    comparisons: Comparisons | None = None
+    n_side_by_side: int = 1
+    solve: Callable[..., Result] = best_of_starts
+
+
+def _has_model(estimator: OrdinalEmbedding) -> bool:
+    loss = estimator._make_loss()
+    if not loss.has_model:
+        raise AttributeError(f"predict_proba: loss {loss.name!r} is not a probability model; use ckl, ste or tste")
+    return True
+
+
+class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Place objects as points so that comparisons of their distances hold.
 
     Parameters
@@ -20,48 +79,70 @@ class OrdinalEmbedding(BaseOrdinalEmbedding):
         Dimension of the map.
     loss : str or Loss, default "tste"
         "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste" or "soe"; see `nearer.losses`.
-    loss_params : dict or None
+    loss_params : dict of str to float, optional
         Parameters of the loss, such as ``{"alpha": 1}`` for tste.
     solver : str or Solver, default "auto"
-        "auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex", or an instance with its own parameters.
+        "auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex", or an instance with its own parameters,
+        which ``set_params`` and searches reach as ``solver__max_epochs`` and the like.
     n_init : int, default 1
         Number of random starts, run in parallel; the one with the lowest objective is kept.
-    init : "random" or array-like (n_objects, n_components)
+    init : "random" or array-like of float, shape (n_objects, n_components), default "random"
         Starting point. An array is used as it is, once.
-    n_objects : int or None
-        Number of objects; None means the highest index plus one, or what the comparisons say.
-    max_seconds : float or None
+    n_objects : int, optional
+        Number of objects; by default the highest index plus one, or what the comparisons say.
+    max_seconds : float, optional
         Time limit of each start; the point reached by then is kept.
     warm_start : bool, default False
         Start from the last `embedding_`; objects that are new since then start at random.
-    callbacks : sequence of callables or None
+    callbacks : sequence of callable, optional
         Called as ``callback(row, state)`` after every epoch; a true return value stops the fit.
-    n_jobs : int or None
+    n_jobs : int, optional
         Threads; None or -1 means all cores. The result does not depend on it.
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator or RandomState, optional
         Same seed, same bits.
     verbose : int, default 0
         1 shows progress on standard error about twice a second, 2 every epoch.
 
     Attributes
     ----------
-    embedding_ : ndarray (n_objects, n_components)
+    embedding_ : ndarray of float64, shape (n_objects, n_components)
         The map, centred. Objects that occur in no comparison are NaN.
-    labels_ : ndarray (n_objects,) of str, or None
+    labels_ : ndarray of str, shape (n_objects,), or None
     objective_ : float
+        Mean loss of the comparisons.
     n_objects_, n_iter_, n_features_in_ : int
+        Objects, epochs done, and columns of the comparisons (3 or 4).
     comparisons_ : Comparisons
-        All that the map was fitted to; after `partial_fit` merged and without who answered.
-    history_ : History, one row per epoch
-    result_ : Result of the solver (its embedding is neither centred nor filled with NaN rows)
-    loss_ : Loss, with its parameters resolved
+        All that the map was fitted to; after `partial_fit` merged and without who answered. Not there if the
+        comparisons stayed in a file or on a cluster.
+    n_comparisons_at_start_ : int
+        Comparisons at the last random start.
+    history_ : History
+        One row per epoch.
+    result_ : Result
+        What the solver returned; its embedding is neither centred nor filled with rows of NaN.
+    loss_ : Loss
+        With its parameters resolved.
     """
+
+    embedding_: np.ndarray
+    labels_: np.ndarray | None
+    n_objects_: int
+    n_features_in_: int
+    loss_: Loss
+    result_: Result
+    objective_: float
+    n_iter_: int
+    history_: History
+    comparisons_: Comparisons
+    n_comparisons_at_start_: int
+    feature_map_: Any  # of a model loaded with one
 
     def __init__(
         self,
         n_components: int = 2,
         *,
-        loss: Any = "tste",
+        loss: str | Loss = "tste",
         loss_params: dict[str, float] | None = None,
         solver: str | Solver = "auto",
         n_init: int = 1,
@@ -74,39 +155,626 @@ class OrdinalEmbedding(BaseOrdinalEmbedding):
         random_state: Any = None,
         verbose: int = 0,
     ):
+        self.n_components = n_components
+        self.loss = loss
+        self.loss_params = loss_params
+        self.solver = solver
+        self.n_init = n_init
+        self.init = init
+        self.n_objects = n_objects
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def set_params(self, **params: Any) -> OrdinalEmbedding:
+        """Change parameters by name, those of the solver as ``solver__max_epochs`` and the like.
+
+        Parameters
+        ----------
+        **params : Any
+            If the solver is a name, parameters of its own make it an instance.
+
+        Returns
+        -------
+        self
+        """
+        if any(name.startswith("solver__") for name in params):
+            params["solver"] = get_solver(params.get("solver", self.solver))
+        return super().set_params(**params)
+
+    # ---- fitting ---------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        client: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: str | os.PathLike[str] | None = None,
+    ) -> OrdinalEmbedding:
+        """Find the map.
+
+        Parameters
+        ----------
+        X : Comparisons, array-like of int of shape (N, 3) or (N, 4), table of labels, or path-like
+            Rows anchor, near, far, or i, j, l, k for d(i, j) < d(l, k). A path names comparisons by object number,
+            .npy or Parquet (a file, folder or pattern), which are read block by block in every pass and never held in
+            memory. On a cluster also a Dask array or dataframe; without `client` those are fitted on the current Dask
+            client, or on workers on this machine.
+        y : array-like, shape (N,), optional
+            Answers to X taken as questions: +1 or True means X is right as it stands, -1 or False the opposite.
+        sample_weight : array-like of float, shape (N,), optional
+        client : distributed.Client or str, optional
+            Fit on this Dask cluster; an address is such as "tcp://host:8786" or "local:4". Needs the extra
+            ``nearer[dask]``.
+        checkpoint : path-like, optional
+            On a cluster: file, ending in .npz, that keeps the point of the last epoch.
+        resume : path-like, optional
+            On a cluster: checkpoint to start from.
+
+        Returns
+        -------
+        self
+        """
+        solver = self._checked_solver()
+        n_init = int(self.n_init) if isinstance(self.init, str) else 1
+        if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
+            solver = keeping_start(solver)
+        with self._opened(X, y, sample_weight, n_init, client, checkpoint, resume) as problem:
+            self._solve(problem, solver, [self._starting_point] * n_init)
+            self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OrdinalEmbedding:
+        """Take in further comparisons, which may name new objects; without an earlier fit, the same as `fit`.
+
+        Earlier comparisons are not forgotten: they are kept in `comparisons_` (equal ones merged, without who answered)
+        and the map is solved again for all of them, starting from where it is, with new objects first placed as by
+        `place`. A map that began with few answers may sit in a poor place, so once there are twice as many
+        comparisons as at the last random start, `n_init` new random starts compete with the present map.
+
+        Parameters
+        ----------
+        X, y, sample_weight : Any
+            As in `fit`, in memory. With labels, if the map has labels; numbers from `n_objects_` on are new objects.
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "embedding_"):
+            return self.fit(X, y, sample_weight)
+        solver = self._checked_solver()
+        self._require_comparisons("partial_fit", "it cannot be fitted further")
+        if self.embedding_.shape[1] != self.n_components:
+            raise ValueError(
+                f"partial_fit: got n_components = {self.n_components}, expected {self.embedding_.shape[1]}, "
+                "the dimension of the map"
+            )
+        _, further = self._on_map(X, y, sample_weight)
+        self._refuse_nameless(further, "partial_fit")
+        comparisons = joined(self.comparisons_, further)
+        if self.n_objects is not None and comparisons.n_objects > self.n_objects:
+            raise ValueError(
+                f"partial_fit: got comparisons over {comparisons.n_objects:,} objects, expected at most "
+                f"n_objects = {self.n_objects:,}"
+            )
+        loss = self.loss_  # that of the present map
+        starts: list[Start] = [lambda rng, shape: extended(self.embedding_, further, loss, shape, rng, self.n_jobs)]
+        if len(comparisons) >= 2 * self.n_comparisons_at_start_:
+            starts += [lambda rng, shape: rng.normal(size=shape)] * int(self.n_init)
+            self.n_comparisons_at_start_ = len(comparisons)
+        solvers = [keeping_start(solver), *[solver] * (len(starts) - 1)]
+        self._solve(self._in_memory(comparisons, len(starts)), solvers, starts)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find the map and return it.
+
+        Parameters
+        ----------
+        X, y, sample_weight : Any
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_objects, n_components)
+            Or what `set_output` says.
+        """
+        return self.fit(X, y, sample_weight).transform(X)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        feature_map: Any = None,
+        with_comparisons: bool = True,
+    ) -> None:
+        """Write the fitted map to a file that `nearer.load` reads: arrays and JSON, no code.
+
+        Parameters
+        ----------
+        path : path-like
+            By custom ends in ``.nearer``.
+        force : bool, default False
+            Replace an existing file.
+        feature_map : FeatureMap, optional
+            Saved in the same file, found again as ``feature_map_``; default: the ``feature_map_`` of a loaded model.
+        with_comparisons : bool, default True
+            Also save the comparisons, which `partial_fit` needs.
+        """
+        from nearer.model import save_model
+
+        save_model(self, path, force=force, feature_map=feature_map, with_comparisons=with_comparisons)
+
+    # ---- the fitted map --------------------------------------------------------------------------------------------
+
+    def transform(self, X: Any = None) -> Any:
+        """Return the map; it has a row for each object, so X is not looked at.
+
+        Parameters
+        ----------
+        X : Any, optional
+            Ignored.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_objects, n_components)
+            Or what `set_output` says.
+        """
+        check_is_fitted(self, "embedding_")
+        form = _get_output_config("transform", self)["dense"]
+        if form == "default":
+            return self.embedding_
+        if form == "pandas":
+            return self.to_frame()
+        return ADAPTERS_MANAGER.adapters[form].create_container(self.embedding_, None, self.get_feature_names_out)
+
+    def set_output(self, *, transform: str | None = None) -> OrdinalEmbedding:
+        """Choose what `transform` and `fit_transform` return.
+
+        scikit-learn's own way would give the map the index of the comparisons.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            An array, a data frame as `to_frame` makes it, or a polars data frame. None: as it was.
+
+        Returns
+        -------
+        self
+        """
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the coordinates: x1, x2, ...
+
+        Parameters
+        ----------
+        input_features : Any, optional
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str, shape (n_components,)
+        """
+        check_is_fitted(self, "embedding_")
+        return np.array([f"x{c + 1}" for c in range(self.embedding_.shape[1])], dtype=object)
+
+    def to_frame(self) -> Any:
+        """Return the map as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each object, indexed by label (by number, if the objects have no labels); columns x1, x2, ...
+        """
+        return data_frame(self.embedding_, index=self.labels_, columns=self.get_feature_names_out())
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Say whether the map satisfies each comparison.
+
+        Parameters
+        ----------
+        X : Any
+            Comparisons, as in `fit`.
+
+        Returns
+        -------
+        ndarray of bool, shape (N,)
+            Ties and objects without a place give False.
+        """
+        near, far = comparison_distances(*self._on_map(X))
+        return near < far
+
+    @available_if(_has_model)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each answer under the model of the loss.
+
+        Parameters
+        ----------
+        X : Any
+            Comparisons, as in `fit`.
+
+        Returns
+        -------
+        ndarray of float64, shape (N, 2)
+            Columns "far is nearer" and "near is nearer"; 1/2 for comparisons with an object without a place.
+        """
+        near, far = comparison_distances(*self._on_map(X))
+        yes = np.full(near.shape, 0.5)
+        known = np.isfinite(near) & np.isfinite(far)
+        yes[known] = self.loss_.probability(near[known], far[known])
+        return np.column_stack([1.0 - yes, yes])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the (weighted) fraction of comparisons that the map satisfies.
+
+        Parameters
+        ----------
+        X, y, sample_weight : Any
+            As in `fit`. Comparisons with an object that has no place on the map count as not satisfied, with a warning.
+
+        Returns
+        -------
+        float
+        """
+        embedding, comparisons = self._on_map(X, y, sample_weight)
+        lost = np.isnan(embedding).any(axis=1)
+        if lost.any():
+            n_lost = int(lost[comparisons.index].any(axis=1).sum())
+            if n_lost:
+                warnings.warn(
+                    f"{n_lost:,} of {len(comparisons):,} comparisons name an object without a place on the map; "
+                    "they count as not satisfied",
+                    stacklevel=2,
+                )
+        return comparison_accuracy(embedding, comparisons)
+
+    def worst_comparisons(
+        self, n: int = 20, X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> WorstComparisons:
+        """Return the comparisons that the map violates most.
+
+        Parameters
+        ----------
+        n : int, default 20
+            How many to return at most.
+        X, y, sample_weight : Any, optional
+            Comparisons, as in `fit`; by default those that the map was fitted to.
+
+        Returns
+        -------
+        WorstComparisons
+            Largest difference of distances first; `to_dict` and `to_frame` give a table.
+        """
+        check_is_fitted(self, "embedding_")
+        if X is None:
+            self._require_comparisons("worst_comparisons", "they have to be given as X")
+            return worst_comparisons(self.embedding_, self.comparisons_, n)
+        return worst_comparisons(*self._on_map(X, y, sample_weight), n)
+
+    def place(self, X: Any, y: Any = None, sample_weight: Any = None, *, n_init: int = 8) -> Placement:
+        """Find places for objects that are not on the map; the map itself stays as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight : Any
+            As in `fit`: comparisons that name new objects, any number of them, beside known ones or each other. With
+            labels if the map has labels; otherwise numbers from `n_objects_` on are new. Comparisons of known objects
+            alone are left out, and counted.
+        n_init : int, default 8
+            Places to start from, which cost little; the best is kept for each object (each group, where new objects
+            are compared with each other).
+
+        Returns
+        -------
+        Placement
+        """
+        embedding, comparisons = self._on_map(X, y, sample_weight)
+        self._refuse_nameless(comparisons, "place")
+        rng = as_generator(self.random_state)
+        return place_objects(embedding, comparisons, self.loss_, n_init=n_init, rng=rng, n_jobs=self.n_jobs)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    # ---- how a fit goes --------------------------------------------------------------------------------------------
+
+    def _make_loss(self) -> Loss:
+        """The loss that the parameters describe; `loss_` is that with what depends on the dimension filled in."""
+        return get_loss(self.loss, **(self.loss_params or {}))
+
+    def _checked_solver(self) -> Solver:
+        """The solver that the parameters describe; wrong parameters are refused before any data are read."""
+        self._make_loss()
+        check_integer(self.n_components, "n_components", 1)
+        check_integer(self.n_init, "n_init", 1)
+        if isinstance(self.init, str) and self.init != "random":
+            raise ValueError(f"init: got {self.init!r}, expected 'random' or an array (n_objects, n_components)")
+        solver = get_solver(self.solver)
+        return solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
+
+    @contextlib.contextmanager
+    def _opened(
+        self, X: Any, y: Any, sample_weight: Any, n_starts: int, client: Any, checkpoint: Any, resume: Any
+    ) -> Iterator[_Problem]:
+        """The comparisons as a problem to solve: in memory, in a file, or on a cluster."""
+        in_file, is_dask = isinstance(X, (str, os.PathLike)), hasattr(X, "__dask_graph__")
+        on_cluster = client is not None or is_dask
+        if not on_cluster and (checkpoint is not None or resume is not None):
+            raise ValueError("checkpoint and resume are for a fit on a cluster: give client=, for example 'local:2'")
+        held = None
+        if not is_dask and not (in_file and _in_blocks(X)):
+            held = _as_comparisons(X, y, sample_weight, self.n_objects)
+        if on_cluster:
+            from nearer.distributed.fit import cluster_objective, solver_with_checkpoints
+
+            solve = solver_with_checkpoints(n_starts, checkpoint, resume)
+            given = (X, y, sample_weight) if held is None else (held, None, None)
+            loss, d = self._make_loss(), int(self.n_components)
+            with cluster_objective(*given, client=client, loss=loss, n_components=d, n_objects=self.n_objects) as found:
+                data = found.data
+                seen = np.zeros(data.n_all, dtype=bool)
+                seen[data.seen] = True
+                yield _Problem(found, data.seen, seen, data.labels, data.n_columns, held, solve=solve)
+        elif held is not None:
+            yield self._in_memory(held, n_starts)
+        else:
+            from nearer.io import open_blocks
+
+            if y is not None or sample_weight is not None:
+                raise ValueError("fit: y and sample_weight go with comparisons in memory, not with a file")
+            source = open_blocks(X, n_objects=self.n_objects)
+            n_objects = source.n_objects
+            objective = StreamedObjective(source, self._make_loss(), self.n_components, n_objects, self.n_jobs)
+            # One start after the other: side by side they would read the file against each other.
+            yield _Problem(objective, np.arange(n_objects), source.seen, source.labels, source.n_columns)
+
+    def _in_memory(self, comparisons: Comparisons, n_starts: int) -> _Problem:
+        rows = np.flatnonzero(comparisons.seen)
+        compact = comparisons if len(rows) == comparisons.n_objects else renumbered(comparisons, rows)
+        n_jobs = resolve_jobs(self.n_jobs)
+        # Starts side by side use one thread each; a single start uses them all.
+        objective = LocalObjective(compact, self._make_loss(), self.n_components, n_jobs if n_starts == 1 else 1)
+        n_columns = comparisons.index.shape[1]
+        return _Problem(objective, rows, comparisons.seen, comparisons.labels, n_columns, comparisons, n_jobs)
+
+    def _solve(self, problem: _Problem, solver: Solver | list[Solver], starts: list[Start]) -> None:
+        """Solve from every start and make the best result this estimator's own."""
+        _warn_unseen(problem.seen, problem.labels)
+        shape = (len(problem.seen), int(self.n_components))
+        generators = as_generator(self.random_state).spawn(len(starts))
+        points = [start(rng, shape)[problem.rows] for start, rng in zip(starts, generators)]
+        result = problem.solve(
+            problem.objective, solver, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose
+        )
+        result = replace(result, embedding=result.embedding[problem.seen[problem.rows]])
+        self.embedding_ = np.full(shape, np.nan)
+        self.embedding_[problem.seen] = result.embedding - result.embedding.mean(axis=0)
+        self.labels_ = problem.labels
+        self.n_objects_ = shape[0]
+        self.n_features_in_ = problem.n_columns
+        self.loss_ = problem.objective.loss
+        self.result_ = result
+        self.objective_ = result.objective
+        self.n_iter_ = result.n_iter
+        self.history_ = result.history
+        if problem.comparisons is not None:
+            self.comparisons_ = problem.comparisons
+        elif hasattr(self, "comparisons_"):
+            del self.comparisons_  # of an earlier fit; those of this one stay where they are
+
+    def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+        if not isinstance(self.init, str):
+            X0 = np.asarray(self.init, dtype=float)
+            if X0.shape != shape:
+                raise ValueError(f"init: got shape {X0.shape}, expected {shape}")
+            return X0
+        X0 = rng.normal(size=shape)
+        if self.warm_start and hasattr(self, "embedding_") and self.embedding_.shape[1] == shape[1]:
+            known = self.embedding_[: shape[0]]
+            X0 *= np.nanstd(known)
+            X0[: len(known)] = np.where(np.isnan(known), X0[: len(known)], known)
+        return X0
+
+    def _on_map(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[np.ndarray, Comparisons]:
+        """The map, with rows of NaN for objects it has never heard of, and X as comparisons of its rows."""
+        check_is_fitted(self, "embedding_")
+        comparisons = _as_comparisons(X, y, sample_weight)
+        if self.labels_ is None:
+            if comparisons.labels is not None:
+                comparisons = _by_number(comparisons)
+        elif comparisons.labels is not None or _are_numbers(self.labels_):
+            comparisons = comparisons.relabelled(self.labels_)
+        return filled(self.embedding_, comparisons.n_objects), comparisons
+
+    def _refuse_nameless(self, comparisons: Comparisons, what: str) -> None:
+        if self.labels_ is not None and comparisons.labels is None and comparisons.n_objects > self.n_objects_:
+            raise ValueError(
+                f"{what}: object {comparisons.n_objects - 1} is not on the map, whose {self.n_objects_:,} objects have "
+                "labels; give comparisons with labels, so that new objects have a name"
+            )
+
+    def _require_comparisons(self, what: str, otherwise: str) -> None:
+        if not hasattr(self, "comparisons_"):
+            raise ValueError(
+                f"{what}: the map is here without its comparisons (they were not saved with it, or stayed in a "
+                f"file or on a cluster), so {otherwise}"
+            )
+
+
+class _NamedLoss(OrdinalEmbedding):
+    """An `OrdinalEmbedding` whose class says which loss it has."""
+
+    loss: str
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        n_init: int = 1,
+        init: Any = "random",
+        n_objects: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
         super().__init__(
-            n_components, loss_params=loss_params, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
+            n_components, loss=self.loss, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
             max_seconds=max_seconds, warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip
-        self.loss = loss
 
 
-class GNMDS(BaseOrdinalEmbedding):
+class GNMDS(_NamedLoss):
     """Generalised non-metric multidimensional scaling: `OrdinalEmbedding` with the hinge loss."""
 
     loss = "hinge"
 
 
-class CKL(BaseOrdinalEmbedding):
-    """Crowd kernel learning: `OrdinalEmbedding` with the ckl loss."""
-
-    loss = "ckl"
-
-
-class STE(BaseOrdinalEmbedding):
+class STE(_NamedLoss):
     """Stochastic triplet embedding: `OrdinalEmbedding` with the ste loss."""
 
     loss = "ste"
 
 
-class TSTE(BaseOrdinalEmbedding):
-    """t-distributed stochastic triplet embedding: `OrdinalEmbedding` with the tste loss."""
-
-    loss = "tste"
-
-
-class SOE(BaseOrdinalEmbedding):
+class SOE(_NamedLoss):
     """Soft ordinal embedding: `OrdinalEmbedding` with the soe loss."""
 
     loss = "soe"
+
+
+class CKL(_NamedLoss):
+    """Crowd kernel learning: `OrdinalEmbedding` with the ckl loss.
+
+    Parameters
+    ----------
+    delta : float, default 0.05
+        Positive; keeps the loss defined where both distances vanish, see `nearer.losses.CKLLoss`.
+
+    The other parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`.
+    """
+
+    loss = "ckl"
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        delta: float = 0.05,
+        solver: str | Solver = "auto",
+        n_init: int = 1,
+        init: Any = "random",
+        n_objects: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        super().__init__(
+            n_components, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
+            max_seconds=max_seconds, warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.delta = delta
+
+    def _make_loss(self) -> Loss:
+        return get_loss(self.loss, delta=self.delta)
+
+
+class TSTE(_NamedLoss):
+    """t-distributed stochastic triplet embedding: `OrdinalEmbedding` with the tste loss.
+
+    Parameters
+    ----------
+    alpha : float, optional
+        Positive, the degrees of freedom; by default ``max(n_components - 1, 1)``, see `nearer.losses.TSTELoss`.
+
+    The other parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`.
+    """
+
+    loss = "tste"
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: float | None = None,
+        solver: str | Solver = "auto",
+        n_init: int = 1,
+        init: Any = "random",
+        n_objects: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        super().__init__(
+            n_components, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
+            max_seconds=max_seconds, warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.alpha = alpha
+
+    def _make_loss(self) -> Loss:
+        return get_loss(self.loss, alpha=self.alpha)
+
+
+def _warn_unseen(seen: np.ndarray, labels: np.ndarray | None) -> None:
+    unseen = np.flatnonzero(~seen)
+    if len(unseen):
+        first = int(unseen[0])
+        name = first if labels is None else repr(str(labels[first]))
+        warnings.warn(
+            f"{len(unseen):,} of {len(seen):,} objects occur in no comparison (first: {name}); "
+            "their rows of embedding_ are NaN",
+            stacklevel=4,
+        )
+
+
+def _in_blocks(path: str | os.PathLike[str]) -> bool:
+    from nearer.io.blocks import in_blocks
+
+    return in_blocks(path)
+
+
+def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = None) -> Comparisons:
+    """Take whatever an estimator is given, files included, as comparisons."""
+    if isinstance(X, (str, os.PathLike)):
+        from nearer.io import read_comparisons
+
+        read = read_comparisons(X, n_objects=n_objects)
+        read.warn(stacklevel=5)
+        X = read.comparisons
+    return as_comparisons(X, y, sample_weight, n_objects)
+
+
+def _are_numbers(labels: np.ndarray) -> bool:
+    return all(label.isdigit() for label in labels.tolist())
+
+
+def _by_number(comparisons: Comparisons) -> Comparisons:
+    """Number objects that are called by numbers as a map without labels does."""
+    labels = comparisons.labels
+    if labels is None or not _are_numbers(labels):
+        raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
+    return comparisons.relabelled(np.arange(max(map(int, labels.tolist())) + 1).astype(str)).without_labels()

@@ -32,25 +32,25 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    gamma : float, "cv" or None, default None
-        Inverse width of the kernel. None: 1 / mean squared distance of the training objects, as in the paper. "cv":
-        chosen by cross-validation over objects.
+    gamma : float or "cv", optional
+        Inverse width of the kernel. By default 1 / mean squared distance of the training objects, as in the paper;
+        "cv": chosen by cross-validation over objects.
     alpha : float or "cv", default 0.1
         Penalty; larger is smoother. "cv": chosen by cross-validation over objects.
     cv : int, default 5
         Folds of the cross-validation.
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator or RandomState, optional
         Of the folds.
-    n_jobs : int or None
+    n_jobs : int, optional
         Processes of the cross-validation, as in scikit-learn.
 
     Attributes
     ----------
     gamma_, alpha_ : float
         Values used.
-    offset_ : ndarray (n_components,)
+    offset_ : ndarray of float64, shape (n_components,)
         Mean place of the training objects, towards which the map falls off far from all of them.
-    objects_ : ndarray (n_train,) of int
+    objects_ : ndarray of int, shape (n_train,)
         Rows of the training features that had a place.
     cv_results_ : dict or None
         Table of the cross-validation, as in scikit-learn.
@@ -78,10 +78,14 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or DataFrame (n_objects, n_features)
+        X : array-like or DataFrame, shape (n_objects, n_features)
             Features, row by row those of the objects on the map.
-        y : array-like (n_objects, n_components), or a fitted estimator with `embedding_`
+        y : array-like of float, shape (n_objects, n_components), or fitted OrdinalEmbedding
             Places. Objects without a place (NaN) are left out, with a warning.
+
+        Returns
+        -------
+        self
         """
         _check_parameter("gamma", self.gamma, ("cv", None))
         _check_parameter("alpha", self.alpha, ("cv",))
@@ -98,7 +102,7 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         self._one_column = places.ndim == 1
         places = places.reshape(len(places), -1)
         if len(places) != len(features):
-            raise ValueError(f"X has features of {len(features):,} objects, y has places of {len(places):,}")
+            raise ValueError(f"y: got places of {len(places):,} objects, expected {len(features):,}, as X has")
         known = np.isfinite(places).all(axis=1)
         if not known.all():
             if known.sum() < 2:
@@ -135,9 +139,17 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         return float(search.best_params_["gamma"]), float(search.best_params_["alpha"])
 
     def predict(self, X: Any) -> np.ndarray:
-        """Places (m, n_components) of objects with features X (m, n_features).
+        """Return the places of objects.
 
-        Features must be as many as in the fit and, where both have names, have the same names in the same order.
+        Parameters
+        ----------
+        X : array-like or DataFrame, shape (m, n_features)
+            As many features as in the fit and, where both have names, with the same names in the same order.
+
+        Returns
+        -------
+        ndarray of float64, shape (m, n_components)
+            Shape (m,) if the places in the fit were.
         """
         check_is_fitted(self, "ridge_")
         features = validate_data(self, X, dtype=np.float64, reset=False)
@@ -147,11 +159,30 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         return places[:, 0] if self._one_column else places
 
     def transform(self, X: Any) -> np.ndarray:
-        """The same as `predict`, always two-dimensional: places (m, n_components)."""
+        """Return the same as `predict`, always two-dimensional.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame, shape (m, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (m, n_components)
+        """
         return self.predict(X).reshape(-1, len(self.offset_))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the coordinates: x1, x2, ..."""
+        """Return the names of the coordinates: x1, x2, ...
+
+        Parameters
+        ----------
+        input_features : Any, optional
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str, shape (n_components,)
+        """
         check_is_fitted(self, "ridge_")
         return np.array([f"x{c + 1}" for c in range(len(self.offset_))], dtype=object)
 
@@ -162,9 +193,17 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
 
 
 def mean_squared_distance(X: np.ndarray) -> float:
-    """Mean squared distance of two different rows of X (n, k), without forming the n x n distances.
+    """Return the mean squared distance of two different rows, without forming all distances.
 
     It is twice the sum of the variances of the columns; 0 for a single row.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, k)
+
+    Returns
+    -------
+    float
     """
     return 2.0 * float(np.var(X, axis=0, ddof=1).sum()) if len(X) > 1 else 0.0
 
@@ -175,4 +214,4 @@ def _check_parameter(name: str, value: Any, words: tuple[str | None, ...]) -> No
     number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not (number and 0 < float(value) < np.inf):
         known = " or ".join(repr(word) for word in words)
-        raise ValueError(f"{name} must be a positive number or {known}, got {value!r}")
+        raise ValueError(f"{name}: got {value!r}, expected a positive number or {known}")

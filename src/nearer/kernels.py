@@ -2,14 +2,23 @@
 
 The only module that imports Numba, and one file: Numba renews its disk cache when the file of a kernel changes, not
 when a kernel it calls in another file does. A loss reaches a kernel as an integer code plus one float parameter and is
-chosen by an if/elif, because that is what keeps the cache valid across processes.
+chosen by an if/elif, because that is what keeps the cache valid across processes. For a user's own loss,
+`with_formula` compiles the same kernels anew around another scalar function.
 
 Conventions shared by all kernels
 ---------------------------------
-index : int32 (N, 3) or (N, 4), C-contiguous. Three columns are ``i, j, k`` with ``l = i``.
-scale : float64 (N,) weights with mean one, or an empty array when every comparison counts the same.
-kind, param : the loss, see `loss_terms`.
-X : float64 (n, d), C-contiguous.
+index : ndarray of int32, shape (N, 3) or (N, 4), C-contiguous
+    Three columns are ``i, j, k`` with ``l = i``.
+scale : ndarray of float64, shape (N,) or (0,)
+    Weights with mean one; empty where every comparison counts the same.
+kind : int
+param : float
+    The loss, see `loss_terms`.
+X : ndarray of float64, shape (n, d), C-contiguous
+start, stop : int
+    The rows start..stop - 1 of `index`.
+seed, first, n_steps : int
+    Steps first..first + n_steps - 1 of the draws of `seed`.
 
 Kernels hold no state and draw no random numbers of their own: a stochastic pass gets a seed and a first step for the
 counter-based generator `draw`, so a pass may be cut in two without changing its draws.
@@ -17,20 +26,25 @@ counter-based generator `draw`, so a pass may be cut in two without changing its
 
 from __future__ import annotations
 
+import functools
 import math
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
+from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
 HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE = range(6)
 
 # Enough freedom to vectorise sums; NaN and infinity keep their meaning, so divergence stays visible.
-_jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
+_jit = njit(cache=True, **_OPTIONS)
 # A call that returns several numbers would keep a loop from becoming vector code.
-_inlined = njit(inline="always", nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
+_inlined = njit(inline="always", **_OPTIONS)
 
 # Full passes work on tiles, so that the losses of a tile are computed side by side.
 _TILE = 64
@@ -171,9 +185,20 @@ def _smooth_hinge(width, near, far):
 
 @_jit
 def loss_terms(kind, param, near, far):
-    """One loss at two squared distances: value, d value / d near, d value / d far.
+    """One loss at two squared distances.
 
-    `param` is delta (ckl), alpha (tste) or the width (smoothed hinge).
+    Parameters
+    ----------
+    kind : int
+        HINGE, CKL, STE, TSTE, SOE or SMOOTH_HINGE.
+    param : float
+        delta (ckl), alpha (tste), the width (smoothed hinge); ignored by the others.
+    near, far : float
+
+    Returns
+    -------
+    value, d_near, d_far : float
+        The loss, and its derivatives in near and in far.
     """
     if kind == HINGE:
         return _hinge(near, far)
@@ -206,7 +231,12 @@ def _half_power(x, twice):
 
 @_jit
 def loss_slopes(kind, param, near, far):
-    """The two derivatives of `loss_terms`, for single steps: there the library's exp and log answer sooner."""
+    """The two derivatives of `loss_terms`, for single steps: there the library's exp and log answer sooner.
+
+    Returns
+    -------
+    d_near, d_far : float
+    """
     if kind == STE:
         s = 1.0 / (1.0 + math.exp(min(far - near, 700.0)))
         return s, -s
@@ -221,7 +251,7 @@ def loss_slopes(kind, param, near, far):
 def _tile_terms(kind, param, a, b, value, n):
     """`loss_terms` for the first n entries: a and b hold near and far, and then the slopes.
 
-    One loop per loss, and in place: with more arrays the compiler would not make vector code of the loops.
+    One loop for each loss, and in place: with more arrays the compiler would not make vector code of the loops.
     """
     if kind == HINGE:
         for q in range(n):
@@ -245,7 +275,14 @@ def _tile_terms(kind, param, a, b, value, n):
 
 @_jit
 def loss_terms_many(kind, param, near, far, value, d_near, d_far):
-    """`loss_terms` for arrays (N,), written into the last three arguments."""
+    """`loss_terms` for arrays.
+
+    Parameters
+    ----------
+    near, far : ndarray of float64, shape (N,)
+    value, d_near, d_far : ndarray of float64, shape (N,)
+        Written to.
+    """
     d_near[:] = near
     d_far[:] = far
     _tile_terms(kind, param, d_near, d_far, value, near.shape[0])
@@ -253,7 +290,16 @@ def loss_terms_many(kind, param, near, far, value, d_near, d_far):
 
 @_jit
 def draw(seed, step, n):
-    """The comparison for one stochastic step: uniform on 0..n-1, a pure function of (seed, step) (SplitMix64)."""
+    """The comparison for one stochastic step: uniform on 0..n-1, a pure function of (seed, step) (SplitMix64).
+
+    Parameters
+    ----------
+    seed, step, n : int
+
+    Returns
+    -------
+    int
+    """
     z = np.uint64(seed) + np.uint64(step + 1) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -263,7 +309,12 @@ def draw(seed, step, n):
 
 @_jit
 def draw_many(seed, first, n_steps, n):
-    """The draws of steps first..first+n_steps-1, as int64 (n_steps,)."""
+    """The draws of the steps first..first + n_steps - 1.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_steps,)
+    """
     out = np.empty(n_steps, dtype=np.int64)
     for t in range(n_steps):
         out[t] = draw(seed, first + t, n)
@@ -327,7 +378,13 @@ def _tile_distances(index, X, start, n, near, far):
 
 @_jit
 def squared_distances(index, X, start, near, far):
-    """Squared distances of the comparisons from start on, as many as near and far (m,) hold."""
+    """Squared distances of the comparisons from start on.
+
+    Parameters
+    ----------
+    near, far : ndarray of float64, shape (m,)
+        Written to; their length says how many.
+    """
     _tile_distances(index, X, start, near.shape[0], near, far)
 
 
@@ -366,7 +423,12 @@ def _tile_gradient(index, X, start, n, d_near, d_far, G):
 
 @_jit
 def value_block(index, scale, kind, param, X, start, stop):
-    """Sum of scaled losses of the comparisons start..stop-1."""
+    """Sum of the scaled losses of the comparisons start..stop - 1.
+
+    Returns
+    -------
+    float
+    """
     total = 0.0
     weighted = scale.shape[0] > 0
     value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
@@ -384,9 +446,18 @@ def value_block(index, scale, kind, param, X, start, stop):
 
 @_jit
 def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
-    """Sum of scaled losses of the comparisons start..stop-1; their gradient is added to G (n, d).
+    """Sum of the scaled losses of the comparisons start..stop - 1, and their gradient.
 
-    The scaled slopes are kept in d_near, d_far (N,) for a later `svrg_pass`, unless those are empty.
+    Parameters
+    ----------
+    G : ndarray of float64, shape (n, d)
+        The gradient is added to it.
+    d_near, d_far : ndarray of float64, shape (N,) or (0,)
+        The scaled slopes are kept here for a later `svrg_pass`, unless the arrays are empty.
+
+    Returns
+    -------
+    float
     """
     total = 0.0
     weighted = scale.shape[0] > 0
@@ -413,7 +484,12 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
 
 @_jit
 def satisfied_block(index, scale, X, start, stop):
-    """Scaled count of the comparisons start..stop-1 with near < far (ties and NaN are not satisfied)."""
+    """Scaled count of the comparisons start..stop - 1 with near < far (ties and NaN are not satisfied).
+
+    Returns
+    -------
+    float
+    """
     total = 0.0
     weighted = scale.shape[0] > 0
     for p in range(start, stop):
@@ -440,13 +516,21 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
 
     A step is ``X -= step * (grad f_p(X) - grad f_p(S) + g)``, or ``X -= step * grad f_p(X)`` for a comparison that the
     snapshot does not cover. The dense term g never changes, so it is never applied here: after r steps of the first
-    kind the kernel has ``Z = X + r * step * g``, which changes only in the rows of the comparison. Returns r.
+    kind the kernel has ``Z = X + r * step * g``, which changes only in the rows of the comparison.
 
     Parameters
     ----------
-    rows : float64 (n, 3, d), in place. ``rows[:, 0]`` is X at the start and Z at the end (the caller subtracts
-        ``r * step * g``), ``rows[:, 1]`` is g, ``rows[:, 2]`` is S; side by side, since they are read together.
-    d_near, d_far : float64 (N,), scaled slopes at S, kept by `gradient_block`; NaN for comparisons not covered.
+    rows : ndarray of float64, shape (n, 3, d)
+        Changed in place. ``rows[:, 0]`` is X at the start and Z at the end (the caller subtracts ``r * step * g``),
+        ``rows[:, 1]`` is g, ``rows[:, 2]`` is S; side by side, since they are read together.
+    d_near, d_far : ndarray of float64, shape (N,)
+        Scaled slopes at S, kept by `gradient_block`; NaN for comparisons not covered.
+    step : float
+
+    Returns
+    -------
+    int
+        r
     """
     reduced = 0
     n = index.shape[0]
@@ -509,7 +593,12 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
 
 @_jit
 def sgd_pass(index, scale, kind, param, X, step, decay, power, seed, first, n_steps):
-    """Plain stochastic steps on X, in place; step t of the run has size ``step / (1 + decay * t) ** power``."""
+    """Plain stochastic steps on X, in place; step t of the run has size ``step / (1 + decay * t) ** power``.
+
+    Parameters
+    ----------
+    step, decay, power : float
+    """
     n = index.shape[0]
     weighted = scale.shape[0] > 0
     for t in range(first, first + n_steps):
@@ -539,10 +628,17 @@ def sgd_pass(index, scale, kind, param, X, step, decay, power, seed, first, n_st
 def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
     """Stochastic steps whose length adapts to each object (AdaGrad), in place.
 
-    rows : float64 (n, d + 1). The last column sums, per object, the squared lengths of the pulls it has felt; a pull
-        moves it by ``step / sqrt(sum)`` times the pull, so no step depends on the scale of the loss.
+    Parameters
+    ----------
+    rows : ndarray of float64, shape (n, d + 1)
+        The last column sums, for each object, the squared lengths of the pulls it has felt; a pull moves it by
+        ``step / sqrt(sum)`` times the pull, so no step depends on the scale of the loss.
+    step : float
 
-    Returns the sum of the scaled losses met on the way.
+    Returns
+    -------
+    float
+        Sum of the scaled losses during the pass.
     """
     n = index.shape[0]
     total = 0.0
@@ -598,7 +694,17 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
 def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
     """As `gradient_block` for the Gram matrix K (n, n): losses of the distances ``K_ii + K_jj - 2 K_ij``.
 
-    The gradient is added to G (n, n), symmetric; d value / d near, not scaled, goes to slopes (N,).
+    Parameters
+    ----------
+    K : ndarray of float64, shape (n, n)
+    G : ndarray of float64, shape (n, n)
+        The gradient, which is symmetric, is added to it.
+    slopes : ndarray of float64, shape (N,)
+        Receives d value / d near, not scaled.
+
+    Returns
+    -------
+    float
     """
     total = 0.0
     weighted = scale.shape[0] > 0
@@ -622,3 +728,42 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
         G[l, k] -= b
         G[k, l] -= b
     return total
+
+
+@functools.cache
+def with_formula(formula):
+    """The kernels that take a loss, compiled in this process for a user's own one.
+
+    Parameters
+    ----------
+    formula : callable
+        A scalar function ``(near, far, param) -> value, d value / d near, d value / d far`` that Numba can compile.
+
+    Returns
+    -------
+    types.SimpleNamespace
+        The names of this module; kernels ignore their argument `kind`.
+    """
+    own = njit(**_OPTIONS)(getattr(formula, "py_func", formula))
+    try:
+        answer = own(1.0, 2.0, 1.0)
+    except NumbaError as error:
+        raise ValueError(f"formula: Numba cannot compile it; use scalars and the functions of math: {error}") from error
+    if not isinstance(answer, tuple) or len(answer) != 3:
+        raise ValueError(f"formula: got {answer!r} at (1.0, 2.0, 1.0), expected three numbers: value, d_near, d_far")
+
+    def loss_terms(kind, param, near, far):
+        return own(near, far, param)
+
+    def _tile_terms(kind, param, a, b, value, n):
+        for q in range(n):
+            value[q], a[q], b[q] = own(a[q], b[q], param)
+
+    names = dict(globals())
+    swapped = {function.__name__: function for function in (loss_terms, _tile_terms)}
+    for name, kernel in globals().items():
+        if isinstance(kernel, Dispatcher) and "kind" in kernel.py_func.__code__.co_varnames:
+            # The same source; the names in it are looked up here instead of in the module.
+            source = swapped.get(name) or FunctionType(kernel.py_func.__code__, names, name)
+            names[name] = njit(**_OPTIONS)(source)
+    return SimpleNamespace(**names)

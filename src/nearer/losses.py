@@ -8,26 +8,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import entr
 
 from nearer import kernels
 
-__all__ = ["CKLLoss", "HingeLoss", "Loss", "SOELoss", "STELoss", "TSTELoss", "get_loss", "loss_names"]
+__all__ = ["CKLLoss", "CustomLoss", "HingeLoss", "Loss", "SOELoss", "STELoss", "TSTELoss", "get_loss", "loss_names"]
 
 
 @dataclass(frozen=True)
 class Loss:
     """A loss of the two squared distances of a comparison.
 
+    A dataclass: its field, if it has one, is its parameter.
+
     Attributes
     ----------
-    name : short name, as accepted by `get_loss`.
-    kind : code of the loss in `nearer.kernels`.
-    convex_in_gram : whether the loss is convex as a function of the Gram matrix.
-    has_model : whether the loss is minus the log of a probability, so that `probability` exists.
+    name : str
+        Short name, as accepted by `get_loss`.
+    kind : int
+        Code of the loss in `nearer.kernels`.
+    convex_in_gram : bool
+        Whether the loss is convex as a function of the Gram matrix.
+    has_model : bool
+        Whether the loss is minus the log of a probability, so that `probability` exists.
     """
 
     name: ClassVar[str] = ""
@@ -37,44 +43,139 @@ class Loss:
 
     @property
     def param(self) -> float:
-        """The one parameter the kernels get; 0 for losses without one."""
-        return 0.0
+        """The parameter as the kernels get it; 0 for a loss without one."""
+        values = [getattr(self, field.name) for field in fields(self)]
+        return float(values[0]) if values else 0.0
+
+    @property
+    def kernels(self) -> Any:
+        """Where the compiled kernels for this loss are found: a module or a namespace."""
+        return kernels
 
     def resolve(self, n_components: int) -> Loss:
-        """Fill in a parameter whose default depends on the dimension."""
+        """Fill in a parameter whose default depends on the dimension.
+
+        Parameters
+        ----------
+        n_components : int
+
+        Returns
+        -------
+        Loss
+        """
         return self
 
     def smoothed(self, width: float) -> Loss:
-        """A differentiable loss at most ``width / 2`` below this one; the loss itself if it is differentiable."""
+        """A differentiable loss at most ``width / 2`` below this one; the loss itself if it is differentiable.
+
+        Parameters
+        ----------
+        width : float
+
+        Returns
+        -------
+        Loss
+        """
         return self
 
     def dual(self, slope: np.ndarray) -> np.ndarray:
-        """Minus the convex conjugate in ``near - far`` at slopes in [0, 1]; for losses convex in the Gram matrix."""
+        """Minus the convex conjugate in ``near - far``; for losses that are convex in the Gram matrix.
+
+        Parameters
+        ----------
+        slope : ndarray of float64
+            In [0, 1].
+
+        Returns
+        -------
+        ndarray of float64, of the same shape
+        """
         raise ValueError(f"loss {self.name!r} is not a convex function of near - far")
 
-    def terms(self, near, far) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def terms(self, near: Any, far: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Value and both derivatives.
 
         Parameters
         ----------
-        near, far : array-like of the same shape, squared distances (>= 0).
+        near, far : array-like of float
+            Squared distances (>= 0), of shapes that broadcast.
 
         Returns
         -------
-        value, d_near, d_far : float64 arrays of that shape.
+        value, d_near, d_far : ndarray of float64, of the common shape
         """
         near, far = (np.array(a) for a in np.broadcast_arrays(np.asarray(near, float), np.asarray(far, float)))
         shape = near.shape
         value, d_near, d_far = (np.empty(near.size) for _ in range(3))
-        kernels.loss_terms_many(self.kind, self.param, near.ravel(), far.ravel(), value, d_near, d_far)
+        self.kernels.loss_terms_many(self.kind, self.param, near.ravel(), far.ravel(), value, d_near, d_far)
         return value.reshape(shape), d_near.reshape(shape), d_far.reshape(shape)
 
-    def probability(self, near, far) -> np.ndarray:
-        """Probability, under the model of the loss, that a person answers "near is nearer"."""
+    def probability(self, near: Any, far: Any) -> np.ndarray:
+        """Probability, under the model of the loss, that a person answers "near is nearer".
+
+        Parameters
+        ----------
+        near, far : array-like of float
+            Squared distances (>= 0), of shapes that broadcast.
+
+        Returns
+        -------
+        ndarray of float64, of the common shape
+        """
         if not self.has_model:
             known = ", ".join(name for name, loss in _LOSSES.items() if loss.has_model)
             raise ValueError(f"loss {self.name!r} is not a probability model; use one of: {known}")
         return np.exp(-self.terms(near, far)[0])
+
+
+@dataclass(frozen=True)
+class CustomLoss(Loss):
+    """Base of a user's own loss: subclass it, as a frozen dataclass, and define `formula`.
+
+    The kernels are compiled around the formula once in each process. Every solver takes such a loss, ``convex`` only if
+    the class says ``convex_in_gram = True`` and defines `dual`.
+
+    Attributes
+    ----------
+    name : str
+        Default: the name of the class, in lower case.
+    """
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = cls.__name__.lower()
+        if cls.name in _LOSSES or cls.name in _ALIASES:
+            raise ValueError(f"{cls.__name__}: got the name {cls.name!r} of a built-in loss, expected one of its own")
+
+    @staticmethod
+    def formula(near: float, far: float, param: float) -> tuple[float, float, float]:
+        """The loss of one comparison; compiled by Numba, so plain arithmetic and the functions of `math`.
+
+        Parameters
+        ----------
+        near, far : float
+            Squared distances.
+        param : float
+            The value of the one field of the class; 0 if it has none.
+
+        Returns
+        -------
+        value, d_near, d_far : float
+            The loss and its derivatives in near and in far.
+        """
+        raise NotImplementedError
+
+    @property
+    def kernels(self) -> Any:
+        cls = type(self)
+        if cls.formula is CustomLoss.formula:
+            raise ValueError(f"{cls.__name__}: got no formula, expected a static method formula(near, far, param)")
+        if "__dataclass_fields__" not in vars(cls):
+            raise ValueError(f"{cls.__name__}: got a plain class, expected a dataclass; add @dataclass(frozen=True)")
+        if len(fields(self)) > 1:
+            names = ", ".join(field.name for field in fields(self))
+            raise ValueError(f"{cls.__name__}: got the parameters {names}, expected at most one")
+        return kernels.with_formula(cls.formula)
 
 
 @dataclass(frozen=True)
@@ -108,10 +209,6 @@ class _SmoothHinge(Loss):
     kind: ClassVar[int] = kernels.SMOOTH_HINGE
     convex_in_gram: ClassVar[bool] = True
 
-    @property
-    def param(self) -> float:
-        return self.width
-
 
 @dataclass(frozen=True)
 class CKLLoss(Loss):
@@ -121,7 +218,8 @@ class CKLLoss(Loss):
 
     Parameters
     ----------
-    delta : positive float, default 0.05. Keeps the ratio defined when both distances vanish.
+    delta : float, default 0.05
+        Positive; keeps the ratio defined when both distances vanish.
 
     References
     ----------
@@ -135,10 +233,6 @@ class CKLLoss(Loss):
 
     def __post_init__(self) -> None:
         _check_positive("ckl", "delta", self.delta)
-
-    @property
-    def param(self) -> float:
-        return float(self.delta)
 
 
 @dataclass(frozen=True)
@@ -169,7 +263,8 @@ class TSTELoss(Loss):
 
     Parameters
     ----------
-    alpha : positive float or None, degrees of freedom; None means ``max(n_components - 1, 1)``.
+    alpha : float or None
+        Degrees of freedom, positive; None means ``max(n_components - 1, 1)``.
 
     References
     ----------
@@ -189,7 +284,7 @@ class TSTELoss(Loss):
     def param(self) -> float:
         if self.alpha is None:
             raise ValueError("tste: alpha is not set; call resolve(n_components) or pass alpha")
-        return float(self.alpha)
+        return super().param
 
     def resolve(self, n_components: int) -> Loss:
         return self if self.alpha is not None else replace(self, alpha=float(max(n_components - 1, 1)))
@@ -215,7 +310,12 @@ _ALIASES = {"gnmds": "hinge", "logistic": "ste"}
 
 
 def loss_names() -> tuple[str, ...]:
-    """Names of all losses, without aliases."""
+    """Names of all built-in losses, without aliases.
+
+    Returns
+    -------
+    tuple of str
+    """
     return tuple(_LOSSES)
 
 
@@ -224,8 +324,14 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
 
     Parameters
     ----------
-    loss : name (hinge or gnmds, ckl, ste or logistic, tste, soe) or a `Loss`.
-    **params : parameters of the loss, such as ``delta=0.05`` (ckl) or ``alpha=3`` (tste).
+    loss : str or Loss
+        hinge (gnmds), ckl, ste (logistic), tste, soe; or a loss, such as an instance of your own `CustomLoss`.
+    **params : float or None
+        Parameters of the loss, such as ``delta=0.05`` (ckl) or ``alpha=3`` (tste).
+
+    Returns
+    -------
+    Loss
     """
     if isinstance(loss, Loss):
         if params:
@@ -234,7 +340,7 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
             )
         return loss
     if not isinstance(loss, str) or _ALIASES.get(loss, loss) not in _LOSSES:
-        raise ValueError(f"unknown loss {loss!r}; expected one of: {', '.join([*_LOSSES, *_ALIASES])}")
+        raise ValueError(f"unknown loss {loss!r}; expected one of: {', '.join([*_LOSSES, *_ALIASES])}, or a Loss")
     cls = _LOSSES[_ALIASES.get(loss, loss)]
     known = [field.name for field in fields(cls)]
     unknown = sorted(set(params) - set(known))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from nearer.data import Comparisons, renumbered
+from nearer.data import Comparisons, check_integer, renumbered
 from nearer.losses import Loss
 from nearer.metrics import comparison_distances
 from nearer.objective import LocalObjective
@@ -29,18 +29,18 @@ class Placement:
 
     Attributes
     ----------
-    embedding : float64 array (n_new, n_components)
+    embedding : ndarray of float64, shape (n_new, n_components)
         A place for each new object; NaN for objects that nothing ties to the map.
-    objects : int array (n_new,)
+    objects : ndarray of int, shape (n_new,)
         Rows of `full_embedding` that are new.
-    labels : array (n_new,) of str, or None
-    n_comparisons, n_satisfied : int arrays (n_new,)
+    labels : ndarray of str, shape (n_new,), or None
+    n_comparisons, n_satisfied : ndarray of int, shape (n_new,)
         Comparisons that name the object, and those of them that hold on the map.
     n_unused : int
         Comparisons given that name no new object.
-    full_embedding : float64 array (n_objects, n_components)
+    full_embedding : ndarray of float64, shape (n_objects, n_components)
         The map with the new objects added; the rows of the known ones are what they were.
-    full_labels : array (n_objects,) of str, or None
+    full_labels : ndarray of str, shape (n_objects,), or None
     """
 
     embedding: np.ndarray
@@ -54,11 +54,21 @@ class Placement:
 
     @property
     def satisfied(self) -> np.ndarray:
-        """Fraction of each new object's comparisons that hold, array (n_new,)."""
+        """Fraction of each new object's comparisons that hold.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_new,)
+        """
         return self.n_satisfied / self.n_comparisons
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns of a table, one row for each new object."""
+        """Return the columns of a table, one row for each new object.
+
+        Returns
+        -------
+        dict of str to list
+        """
         names = self.objects if self.labels is None else self.labels
         table = {"object": names.tolist()}
         table |= {f"x{c + 1}": self.embedding[:, c].tolist() for c in range(self.embedding.shape[1])}
@@ -111,24 +121,24 @@ def place_objects(
 
     Parameters
     ----------
-    embedding : array (n, n_components)
+    embedding : ndarray of float64, shape (n, n_components)
         The map. Objects with a row of NaN have no place, and count as new if a comparison names them.
     comparisons : Comparisons
         Objects numbered as the rows of the map; numbers from n on are new.
-    loss : Loss, with its parameters resolved
-    n_init : int
+    loss : Loss
+        With its parameters resolved.
+    n_init : int, default 8
         Starting points: the first is the centre of what each object is said to be near, the others are places of known
         objects drawn at random.
-    rng : Generator or None
-    n_jobs : int or None
+    rng : Generator, optional
+    n_jobs : int, optional
         Threads; the result does not depend on it.
 
     Returns
     -------
     Placement
     """
-    if n_init < 1:
-        raise ValueError(f"n_init: got {n_init}, expected at least 1")
+    n_init = check_integer(n_init, "n_init", 1)
     rng = np.random.default_rng(rng)
     full = filled(embedding, comparisons.n_objects).copy()
     homeless = np.isnan(full).any(axis=1)
@@ -173,7 +183,17 @@ def place_objects(
 
 
 def filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
-    """The map with rows of NaN for objects it does not have."""
+    """Return the map with rows of NaN for objects it does not have.
+
+    Parameters
+    ----------
+    embedding : ndarray of float64, shape (n, n_components)
+    n_objects : int
+
+    Returns
+    -------
+    ndarray of float64, shape (max(n, n_objects), n_components)
+    """
     missing = n_objects - len(embedding)
     return embedding if missing <= 0 else np.pad(embedding, ((0, missing), (0, 0)), constant_values=np.nan)
 
@@ -186,9 +206,26 @@ def extended(
     rng: np.random.Generator,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """A starting point (n_objects, n_components) for more objects than the map has.
+    """Make a starting point for more objects than the map has.
 
     New objects go where the comparisons place them; where those do not tell, they start at random.
+
+    Parameters
+    ----------
+    embedding : ndarray of float64, shape (n, n_components)
+        The map.
+    comparisons : Comparisons
+        Those that name new objects.
+    loss : Loss
+        With its parameters resolved.
+    shape : tuple of int
+        (n_objects, n_components) of the starting point.
+    rng : Generator
+    n_jobs : int, optional
+
+    Returns
+    -------
+    ndarray of float64, of that shape
     """
     X = rng.normal(scale=np.nanstd(embedding), size=shape)
     known = filled(embedding, shape[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nearer.cli._tables import read_distances, read_numbers, read_words
+from nearer.cli._inputs import read_distances, read_numbers, read_words
 from nearer.io import read_comparisons
 
 
@@ -126,13 +126,16 @@ def test_simulate_quadruplets_from_npy(nearer, tmp_path, points):
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (("p.csv", "-o", "x.csv"), "say how many comparisons"),
-        (("p.csv", "-n", "5", "--from", "classes", "--kind", "quadruplets", "-o", "x.csv"), "triplets only"),
+        (("p.csv", "-o", "x.csv"), "-n: got none, expected how many comparisons"),
+        (("p.csv", "-n", "5", "--from", "classes", "--kind", "quadruplets", "-o", "x.csv"), "--kind: got quadruplets"),
         (("p.csv", "-n", "5", "--noise", "1.5", "-o", "x.csv"), "--noise"),
         (("none.csv", "-n", "5", "-o", "x.csv"), "none.csv: no such file"),
         (("p.csv", "-n", "5", "-o", "no/x.csv"), "the folder no does not exist"),
-        (("p.csv", "-n", "5", "--from", "distances", "-o", "x.csv"), "p.csv: has 2 rows and 1 columns"),
-        (("p.csv", "-n", "5", "--from", "classes", "--class-column", "z", "-o", "x.csv"), "no column 'z'; there are x"),
+        (("p.csv", "-n", "5", "--from", "distances", "-o", "x.csv"), "p.csv: got 2 rows and 1 columns"),
+        (
+            ("p.csv", "-n", "5", "--from", "classes", "--class-column", "z", "-o", "x.csv"),
+            "got the columns x, expected 'z'",
+        ),
     ],
 )
 def test_simulate_refuses(nearer, tmp_path, tree, args, told):
@@ -160,11 +163,11 @@ def test_tables_with_and_without_labels(tmp_path):
     [
         ("", "t.csv: is empty"),
         ("label,x\n", "t.csv: has a header but no rows"),
-        ("label,x\na,1\nb\n", "t.csv, line 3: has 1 cells, the header has 2"),
+        ("label,x\na,1\nb\n", "t.csv, line 3: got 1 cells, expected 2"),
         ("label,x\na,1\nb,two\n", "t.csv, line 3, column 'x': got 'two', expected a number"),
-        ("label,x\na,1\na,2\n", "t.csv: label 'a' occurs twice"),
-        ("1,2\n3,4\n", r"t.csv, line 1: is numbers \['1', '2'\], expected names of columns"),
-        ("label\na\n", "t.csv: has no column of numbers, only 'label'"),
+        ("label,x\na,1\na,2\n", "t.csv: got label 'a' twice"),
+        ("1,2\n3,4\n", r"t.csv, line 1: got the numbers \['1', '2'\], expected names of columns"),
+        ("label\na\n", "t.csv, line 1: got 'label' alone"),
     ],
 )
 def test_bad_tables_are_refused_with_the_place(tmp_path, monkeypatch, text, told):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
-from nearer.cli.demo import _classical_scaling, _places
+from nearer.cli.demo import _classical_scaling, _geography
 from nearer.datasets import load_eurodist
 from nearer.io import read_embedding
 
@@ -65,12 +65,12 @@ def test_classical_scaling_recovers_a_plane(points):
 
 def test_places_of_all_cities_are_known_and_roughly_right():
     names = load_eurodist().names
-    places = dict(zip(names.tolist(), _places(names).tolist()))
+    places = dict(zip(names.tolist(), _geography(names).tolist()))
     assert len(places) == 21
     assert places["Stockholm"][1] == max(y for _, y in places.values())
     assert places["Lisbon"][0] == min(x for x, _ in places.values())
     # As the crow flies, in km, no pair is farther apart than by road, but for three old slips in the distances.
-    crow, road = 111.2 * squareform(pdist(_places(names))), load_eurodist().distances
+    crow, road = 111.2 * squareform(pdist(_geography(names))), load_eurodist().distances
     longer = {(str(names[i]), str(names[j])) for i, j in np.argwhere(np.triu(crow > 1.1 * road, 1))}
     assert longer == {("Athens", "Rome"), ("Copenhagen", "Hook of Holland"), ("Lisbon", "Lyons")}
 

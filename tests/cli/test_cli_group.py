@@ -75,15 +75,43 @@ def test_files_of_commands_and_table_agree():
 
 
 def test_choices_are_those_of_the_library():
+    from nearer.data import roles
+
     from nearer.io.read import FORMATS as READABLE
-    from nearer.io.roles import FORMS
     from nearer.losses import get_loss, loss_names
     from nearer.solvers import solver_names
 
     assert set(SOLVERS) == set(solver_names())
     assert {get_loss(name).name for name in LOSSES} == {get_loss(name).name for name in loss_names()}
     assert set(READABLE) <= set(FORMATS)
-    assert {form.kind for form in FORMS} == set(KINDS)
+    assert set(roles.KINDS) == set(KINDS)
+
+
+def test_options_have_the_names_and_defaults_of_the_library():
+    import inspect
+
+    from nearer.cli.fit import command as fit
+    from nearer.cli.place import command as place
+    from nearer.estimator import OrdinalEmbedding
+    from nearer.reporting import report
+
+    library = inspect.signature(OrdinalEmbedding).parameters
+    options = fit.make_context("fit", ["answers.csv", "-o", "out"]).params
+    for name in ("n_components", "loss", "solver", "n_init", "max_seconds", "n_jobs"):
+        assert options[name] == library[name].default, name
+    assert options["random_state"] == 0  # None in the library; a command is to be repeatable
+    studies = {"title", "groups", "images", "cv", "dims", "learning_curve", "bootstrap", "force"}
+    assert studies <= set(inspect.signature(report).parameters)
+    assert studies <= set(options)
+    placing = {option.name: option.default for option in place.params}
+    assert placing["n_init"] == inspect.signature(OrdinalEmbedding.place).parameters["n_init"].default
+
+
+@pytest.mark.parametrize("old", ["--dimensions", "--starts", "--seed", "--jobs", "--objects", "--try-dims"])
+def test_each_option_has_one_name(nearer, old):
+    called = nearer("fit", "answers.csv", "-o", "out", old, "2")
+    assert called.code == 2
+    assert f"No such option: {old}" in called.err or f"No such option '{old}'" in called.err
 
 
 def test_version(nearer):
@@ -151,8 +179,8 @@ def test_broken_pipe_is_no_traceback(answers):
         ("e.g. columns='anchor,a,b'", "e.g. --columns anchor,a,b"),
         ("say encoding=", "say --encoding"),
         ("then say index_base=1", "then say --index-base 1"),
-        ("n_objects=5 is for", "--objects 5 is for"),
-        ("(see index_base, n_objects)", "(see --index-base, --objects)"),
+        ("n_objects=5 is for", "--n-objects 5 is for"),
+        ("(see index_base, n_objects)", "(see --index-base, --n-objects)"),
         ("a file named x=y stays", "a file named x=y stays"),
     ],
 )

@@ -28,7 +28,7 @@ def _until(process, start):
 
 @pytest.mark.parametrize("starts", ["1", "3"])
 def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts):
-    command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--starts", starts, *ENDLESS]
+    command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--n-init", starts, *ENDLESS]
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:  # fmt: skip
@@ -55,7 +55,7 @@ def test_ctrl_c_in_a_study_leaves_it_out(nearer, answers, tmp_path, monkeypatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("nearer.selection.cross_validate_dimensions", interrupted)
-    called = nearer("fit", "answers.csv", "-o", "out", "--bootstrap", 5, "--starts", 1)
+    called = nearer("fit", "answers.csv", "-o", "out", "--bootstrap", 5, "--n-init", 1)
     assert called.code == 130
     assert "cross-validation left out" in called.err
     assert "bootstrap" not in called.err
@@ -66,8 +66,8 @@ def test_ctrl_c_while_writing_leaves_nothing(nearer, answers, tmp_path, tree, mo
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nearer.report.build_report", interrupted)
-    called = nearer("fit", "answers.csv", "-o", "out", "--cv", 0, "--starts", 1)
+    monkeypatch.setattr("nearer.reporting.Report.save", interrupted)
+    called = nearer("fit", "answers.csv", "-o", "out", "--cv", 0, "--n-init", 1)
     assert called.code == 130
     assert called.err.endswith("nearer fit: interrupted; nothing more was written\n")
     assert tree(tmp_path) == ["answers.csv"]
@@ -96,7 +96,7 @@ def test_twice_stops_a_fit_at_once(nearer, answers, tmp_path, tree, monkeypatch)
         return real(self, row, state)
 
     monkeypatch.setattr(Watch, "__call__", pressing)
-    called = nearer("fit", "answers.csv", "-o", "out", "--starts", 1, "--jobs", 1, *ENDLESS)
+    called = nearer("fit", "answers.csv", "-o", "out", "--n-init", 1, "--n-jobs", 1, *ENDLESS)
     assert called.code == 130
     assert len(calls) == 1
     assert tree(tmp_path) == ["answers.csv"]
@@ -107,7 +107,7 @@ def test_progress_on_a_terminal(answers, tmp_path):
     pty = pytest.importorskip("pty")
     import os
 
-    command = ["fit", "answers.csv", "-o", "out", "--starts", "1", "--cv", "0", "--max-seconds", "1.5", *ENDLESS]
+    command = ["fit", "answers.csv", "-o", "out", "--n-init", "1", "--cv", "0", "--max-seconds", "1.5", *ENDLESS]
     controller, terminal = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "nearer.cli", *command], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=terminal,

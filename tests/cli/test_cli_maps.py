@@ -76,7 +76,7 @@ def test_whole_numbers_mean_what_they_mean_on_the_map(nearer, tmp_path):
     (tmp_path / "zero.csv").write_text("anchor,near,far\n0,1,2\n")
     called = nearer("score", "named.csv", "zero.csv", "--json")
     assert called.json["accuracy"] == 0
-    assert "names of objects, as on the map" in called.err
+    assert "1 of 1 comparisons name an object without a place on the map" in called.err
     # Objects 0 to 3 are numbers; a file that happens to name only 1, 2, 3 means the same numbers.
     write_embedding(tmp_path / "numbered.csv", np.array([[9.0], [0.0], [1.0], [3.0]]))
     (tmp_path / "gap.csv").write_text("anchor,near,far\n1,2,3\n")
@@ -85,16 +85,19 @@ def test_whole_numbers_mean_what_they_mean_on_the_map(nearer, tmp_path):
     refused = nearer("score", "numbered.csv", "text.csv")
     assert refused.code == 2
     assert "text.csv: names its objects, such as 'a', but the map has numbers only" in refused.err
-    # Labels on the map, places in the file.
+    # Names on the map, numbers in the file: they cannot be told to be places.
     write_embedding(tmp_path / "words.csv", np.array([[0.0], [1.0], [3.0]]), ["a", "b", "c"])
-    called = nearer("score", "words.csv", "zero.csv", "--json")
-    assert called.json["accuracy"] == 1
-    assert "places on the map, counted from 0" in called.err
+    refused = nearer("score", "words.csv", "zero.csv")
+    assert refused.code == 2
+    assert "zero.csv: calls its objects by numbers, but the map by names, such as 'a'" in refused.err
 
 
 @pytest.mark.parametrize(
     ("path", "told"),
-    [("nowhere", "nowhere: no such file"), (".", ".: holds neither model.nearer nor embedding.csv")],
+    [
+        ("nowhere", "nowhere: no such file"),
+        (".", ".: got a folder with neither model.nearer nor embedding.csv, expected what nearer fit wrote"),
+    ],
 )
 def test_maps_that_are_not_there(nearer, answers, path, told):
     called = nearer("score", path, "answers.csv")
@@ -162,14 +165,14 @@ def test_map_learns_from_features(nearer, files, points):
     spread = known.std()
     np.testing.assert_allclose(place, [[0.1, 0.2]], atol=0.5 * spread)
     np.save(files / "features.npy", features)
-    told = nearer("map", "out/embedding.csv", "features.npy", "--gamma", 0.5, "--penalty", 0.1, "--json")
+    told = nearer("map", "out/embedding.csv", "features.npy", "--gamma", 0.5, "--alpha", 0.1, "--json")
     assert told.code == 2  # the map has names, the array has none
 
 
 def test_map_by_number(nearer, tmp_path, points):
     write_embedding(tmp_path / "m.csv", points)
     np.save(tmp_path / "f.npy", np.vstack([points, points[:2]]))
-    told = nearer("map", "m.csv", "f.npy", "--gamma", 1, "--penalty", 1e-6, "--as-they-are", "--json")
+    told = nearer("map", "m.csv", "f.npy", "--gamma", 1, "--alpha", 1e-6, "--as-they-are", "--json")
     assert told.code == 0
     assert told.json["positions"]["label"] == ["12", "13"]
     found = np.column_stack([told.json["positions"]["x1"], told.json["positions"]["x2"]])
@@ -181,9 +184,9 @@ def test_map_by_number(nearer, tmp_path, points):
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ("a,1\nz,2\n", "names 1 objects that have a position on the map"),
-        ("a,1\nb,2\n", "all 2 objects are on the map already"),
-        ("a,1\nb,nan\nz,2\n", "row 2 of the data holds [nan], expected finite numbers"),
+        ("a,1\nz,2\n", "got 1 objects with a position on the map"),
+        ("a,1\nb,2\n", "got 2 objects, all on the map already"),
+        ("a,1\nb,nan\nz,2\n", "got [nan] in row 2 of the data, expected finite numbers"),
     ],
 )
 def test_map_refuses(nearer, tmp_path, rows, told):
@@ -228,24 +231,29 @@ def test_plot_with_groups(nearer, files):
     assert nearer("plot", "out", "-o", "p.svg", "--groups", "g.csv", "--no-labels").code == 0
     (files / "g.csv").write_text("label,group\nzzz,first\n")
     called = nearer("plot", "out", "-o", "q.svg", "--groups", "g.csv")
-    assert "g.csv: names none of the objects of the map" in called.err
+    assert "g.csv: got objects such as 'zzz', expected those of the map: 'obj00'" in called.err
 
 
 def test_report_again(nearer, files):
     called = nearer("report", "out", "-o", "again.html", "--title", "Again", "--json")
     assert called.code == 0
     summary = json.loads((files / "out/summary.json").read_text())
-    assert called.json["training"] == summary["training_accuracy"]
-    assert called.json["cross_validated"] == summary["cross_validation"]
+    for name in ("training_accuracy", "cross_validation", "check"):
+        assert called.json[name] == summary[name]
     text = (files / "again.html").read_text(encoding="utf-8")
     assert "Again" in text
     assert "On new answers" in text
     bare = nearer("report", "out/embedding.csv", "-o", "bare.html", "--file", "known.csv", "--json")
-    assert bare.json == {"output": "bare.html", "training": summary["training_accuracy"], "cross_validated": None}
+    assert bare.json == {
+        "output": "bare.html", "training_accuracy": summary["training_accuracy"], "cross_validation": None,
+        "check": summary["check"],
+    }  # fmt: skip
     assert nearer("report", "out", "-o", "again.html").code == 2
+    (files / "out/summary.json").write_text('{"cross_validation": {"accuracy": 1}}')
+    assert "summary.json: is not a summary of nearer fit" in nearer("report", "out", "-o", "x.html").err
     refused = nearer("report", "out", "-o", "x.html", "--file", "new.csv")
     assert refused.code == 2
-    assert "new.csv: names 1 objects that are not on the map" in refused.err
+    assert "nearer report: comparisons: got 1 object that is not on the map" in refused.err
 
 
 def test_dims_finds_two_dimensions(nearer, tmp_path):
@@ -253,7 +261,7 @@ def test_dims_finds_two_dimensions(nearer, tmp_path):
     made = Comparisons.from_points(points, 3000, random_state=1, labels=[f"o{i}" for i in range(15)])
     write_comparisons(tmp_path / "a.csv", made)
     called = nearer(
-        "dims", "a.csv", "--dims", "1-3", "--folds", 3, "--loss", "ste", "--starts", 1, "--plot", "d.svg", "--json"
+        "dims", "a.csv", "--dims", "1-3", "--cv", 3, "--loss", "ste", "--n-init", 1, "--plot", "d.svg", "--json"
     )
     assert called.code == 0
     assert called.json["chosen"] == 2
@@ -262,7 +270,7 @@ def test_dims_finds_two_dimensions(nearer, tmp_path):
 
 
 def test_dims_in_words(nearer, answers):
-    called = nearer("dims", "answers.csv", "--dims", "1,2", "--folds", 2, "--starts", 1)
+    called = nearer("dims", "answers.csv", "--dims", "1,2", "--cv", 2, "--n-init", 1)
     assert called.code == 0
     lines = called.out.splitlines()
     assert lines[0] == "dimensions   held-out answers satisfied"

@@ -11,13 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from nearer.data import Comparisons
-from nearer.distributed import DaskObjective, open_data, sources
+from nearer.distributed import DaskObjective, open_data
 from nearer.distributed.cluster import Engine
-from nearer.distributed.coding import Coding
-from nearer.distributed.pieces import group_row_groups
-from nearer.distributed.sources import Source
+from nearer.distributed.data import _dealt_out, _row_groups, _runs
 from nearer.io import FileFormatError, write_comparisons
-from nearer.io.columns import Column, column_from_arrow
 from nearer.objective import LocalObjective
 from problems import random_problem
 
@@ -26,79 +23,15 @@ pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
 WORDS = np.array([f"w{7 * k % 12:02d}" for k in range(12)])  # not in alphabetical order
 
 
-def numbers(*columns):
-    return [Column(numbers=np.array(column)) for column in columns]
-
-
-def texts(*columns):
-    return [column_from_arrow(pa.array(column)) for column in columns]
-
-
-class TestCoding:
-    def test_numbers(self):
-        coding = Coding.of(numbers([7, 3], [3, 9]))
-        np.testing.assert_array_equal(coding.values, [3, 7, 9])
-        np.testing.assert_array_equal(coding.encode(numbers([9, 3], [7, 7])), [[2, 1], [0, 1]])
-        assert coding.texts().tolist() == ["3", "7", "9"]
-
-    def test_far_apart_numbers(self):
-        coding = Coding.of(numbers([10**12, 5], [5, -3]))
-        np.testing.assert_array_equal(coding.values, [-3, 5, 10**12])
-        np.testing.assert_array_equal(coding.encode(numbers([10**12, 5])), [[2], [1]])
-        with pytest.raises(ValueError, match="row 1: object 6 was not there"):
-            coding.encode(numbers([5, 6]))
-
-    @pytest.mark.parametrize("wrong", [2, 5, 10])
-    def test_unknown_numbers(self, wrong):
-        coding = Coding.of(numbers([7, 3], [3, 9]))
-        with pytest.raises(ValueError, match=f"row 1: object {wrong} was not there"):
-            coding.encode(numbers([7, wrong]))
-
-    def test_range(self):
-        coding = Coding.of(numbers([0, 1, 2]))
-        np.testing.assert_array_equal(coding.encode(numbers([2, 0]))[:, 0], [2, 0])
-        with pytest.raises(ValueError, match="object 3"):
-            coding.encode(numbers([3]))
-        np.testing.assert_array_equal(Coding.of(numbers([4, 6, 5])).encode(numbers([6, 4]))[:, 0], [2, 0])
-
-    def test_texts(self):
-        coding = Coding.of(texts(["b", "c"], ["a", "b"]))
-        assert coding.texts().tolist() == ["a", "b", "c"]
-        np.testing.assert_array_equal(coding.encode(texts(["c", "c", "a"])), [[2], [2], [0]])
-        with pytest.raises(ValueError, match="row 1: 'z' was not there"):
-            coding.encode(texts(["a", "z"]))
-
-    def test_texts_of_a_dictionary_that_do_not_occur(self):
-        column = column_from_arrow(pa.DictionaryArray.from_arrays([0, 2], ["x", "unused", "y"]))
-        assert Coding.of([column]).texts().tolist() == ["x", "y"]
-
-    def test_union(self):
-        both = Coding.union([Coding.of(texts(["b", "a"])), Coding.of(texts(["c", "a"]))])
-        assert both.texts().tolist() == ["a", "b", "c"]
-        np.testing.assert_array_equal(
-            Coding.union([Coding.of(numbers([4])), Coding.of(numbers([1, 4]))]).values, [1, 4]
-        )
-        with pytest.raises(ValueError, match="by text and some by number"):
-            Coding.union([Coding.of(numbers([4])), Coding.of(texts(["a"]))])
-
-    def test_mixing_text_and_numbers(self):
-        with pytest.raises(ValueError, match="by number here and by text"):
-            Coding.of(texts(["a"])).encode(numbers([1]))
-        with pytest.raises(ValueError, match="by text here and by number"):
-            Coding.of(numbers([1])).encode(texts(["a"]))
-
-
 def test_row_groups_are_grouped():
-    assert group_row_groups([3, 3, 3, 3], 6) == [(0, 1), (2, 3)]
-    assert group_row_groups([9, 1, 0, 1], 6) == [(0,), (1, 3)]
+    assert _runs([3, 3, 3, 3], 6) == [(0, 1), (2, 3)]
+    assert _runs([9, 1, 0, 1], 6) == [(0,), (1, 3)]
 
 
 def test_shards_are_even_and_in_order():
-    source = Source("x", list(range(10)), [1] * 9 + [9], 3, True)
-    shards = source.dealt_out(2)
-    assert [piece for shard in shards for piece in shard] == list(range(10))
+    shards = _dealt_out(list(range(10)), [1] * 9 + [9], 2)
     assert shards == [list(range(9)), [9]]
-    assert Source("x", [0, 1], None, 3, True).dealt_out(5) == [[0], [1]]
+    assert _dealt_out([0, 1], [None, None], 5) == [[0], [1]]
 
 
 @pytest.fixture
@@ -199,17 +132,32 @@ def test_large_row_groups_are_refused(client, parquet, problem, monkeypatch):
     path = parquet(problem.objective.comparisons)
     engine = Engine(client)
     with pytest.raises(FileFormatError, match=r"part-0.parquet: a row group has 100 rows, .* can read 50 at a time"):
-        sources.from_parquet(path, engine, 1, 50)
+        _row_groups(path, engine, 1, 50)
 
 
 def test_pieces_follow_row_groups(client, parquet, problem):
-    source = sources.from_parquet(parquet(problem.objective.comparisons), Engine(client), 1, 100)
-    assert source.sizes == [100, 33, 100, 33, 100, 34]
-    assert [piece.first_row for piece in source.pieces] == [0, 100] * 3
-    roomy = sources.from_parquet(parquet(problem.objective.comparisons, folder="b"), Engine(client), 1, 10**6)
-    assert roomy.sizes == source.sizes  # small enough to deal out evenly, though more would fit
-    one = sources.from_parquet(parquet(problem.objective.comparisons, 1, 10, folder="c"), Engine(client), 1, 10**6)
-    assert one.sizes == [50] * 8
+    def sizes(path, most_rows):
+        return [piece.n_rows for piece in _row_groups(path, Engine(client), 1, most_rows)]
+
+    path = parquet(problem.objective.comparisons)
+    assert sizes(path, 100) == [100, 33, 100, 33, 100, 34]
+    assert [piece.first_row for piece in _row_groups(path, Engine(client), 1, 100)] == [0, 100] * 3
+    assert sizes(path, 10**6) == sizes(path, 100)  # small enough to deal out evenly, though more would fit
+    assert sizes(parquet(problem.objective.comparisons, 1, 10, folder="c"), 10**6) == [50] * 8
+
+
+def test_answers_and_labels_read_by_workers(client, tmp_path):
+    table = {"anchor": ["a", "b", "c"], "left": ["b", "c", "a"], "right": ["c", "a", "b"], "answer": ["left", "c", "b"]}
+    pq.write_table(pa.table(table), tmp_path / "a.parquet", row_group_size=1)
+    with pytest.raises(FileFormatError, match="1 answer of 3 name none of the objects shown"):
+        open_data(tmp_path / "a.parquet", client)
+    table["answer"] = ["left", "right", "right"]
+    pq.write_table(pa.table(table), tmp_path / "b.parquet", row_group_size=1)
+    data = open_data(tmp_path / "b.parquet", client)
+    X = np.array([[0.0], [1.0], [3.0]])
+    expected = LocalObjective(Comparisons([[0, 1, 2], [1, 0, 2], [2, 1, 0]]), "ste", 1).value(X)
+    assert data.labels.tolist() == ["a", "b", "c"]
+    assert DaskObjective(data, "ste", 1).value(X) == pytest.approx(expected, rel=1e-12)
 
 
 def test_all_weight_in_one_piece(client, parquet):
@@ -256,36 +204,33 @@ class TestRefusals:
         pq.write_table(pa.table({"anchor": [0], "near": [1], "far": [2]}), path.replace("*", "part-9"))
         self.refused(client, path, r"part-9.parquet: columns .* differ from")
 
-    def test_answers(self, client, tmp_path):
-        pq.write_table(pa.table({"anchor": [0], "a": [1], "b": [2], "answer": [1]}), tmp_path / "a.parquet")
-        self.refused(client, str(tmp_path / "a.parquet"), "holds answers; a cluster reads triplets and quadruplets")
-
     def test_empty_cells(self, client, tmp_path):
         pq.write_table(pa.table({"anchor": [0, None], "near": [1, 1], "far": [2, 2]}), tmp_path / "a.parquet")
-        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet: column 'anchor' has 1 empty cells")
+        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet, row 2, column 'anchor': empty cell")
 
     def test_degenerate_row(self, client, tmp_path):
         table = pa.table({"anchor": [0, 1, 0], "near": [1, 1, 2], "far": [2, 2, 1]})
         pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
-        where = r"a.parquet, rows counted after the first 1: row 0 is \(1, 1, 2\): an object cannot be compared"
-        self.refused(client, str(tmp_path / "a.parquet"), where)
+        with pytest.warns(UserWarning, match=r"1 row dropped: an object cannot be compared with itself \(at row 2\)"):
+            data = open_data(str(tmp_path / "a.parquet"), client)
+        assert (data.n_comparisons, data.n_objects) == (2, 3)
 
-    def test_text_and_numbers(self, client, tmp_path):
+    def test_text_and_numbers_mixed_are_text(self, client, tmp_path):
         pq.write_table(pa.table({"anchor": [0], "near": ["a"], "far": [2]}), tmp_path / "a.parquet")
-        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet: expected objects by text or by number throughout")
+        assert open_data(str(tmp_path / "a.parquet"), client).labels.tolist() == ["0", "2", "a"]
 
     def test_floats(self, client, tmp_path):
         pq.write_table(pa.table({"anchor": [0.5], "near": [1.0], "far": [2.0]}), tmp_path / "a.parquet")
-        self.refused(client, str(tmp_path / "a.parquet"), "column 'anchor', row 0 is 0.5, expected a whole number")
+        self.refused(client, str(tmp_path / "a.parquet"), "row 1, column 'anchor': 0.5 is not a whole number")
 
     def test_weights(self, client, tmp_path):
         table = pa.table({"anchor": [0], "near": [1], "far": [2], "weight": ["x"]})
         pq.write_table(table, tmp_path / "a.parquet")
-        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet: weights 'weight' are string")
+        self.refused(client, str(tmp_path / "a.parquet"), "row 1, column 'weight': 'x' is not a weight")
 
     def test_zero_weights(self, client, tmp_path):
         pq.write_table(pa.table({"anchor": [0], "near": [1], "far": [2], "weight": [0.0]}), tmp_path / "a.parquet")
-        with pytest.raises(ValueError, match="weights: all are 0"):
+        with pytest.raises(ValueError, match="no row counts: all weights, votes or answers are 0"):
             open_data(tmp_path / "a.parquet", client)
 
     def test_no_rows(self, client, tmp_path):
@@ -294,11 +239,11 @@ class TestRefusals:
         self.refused(client, str(tmp_path / "a.parquet"), "a.parquet: has no rows")
 
     def test_number_of_objects(self, client, parquet, problem):
-        with pytest.raises(ValueError, match=r"part-\d.parquet.*: object number 11 is outside 0..4"):
+        with pytest.raises(ValueError, match=r"object number 11 is outside 0..4"):
             open_data(parquet(problem.objective.comparisons), client, n_objects=5)
 
     def test_negative_index(self, client):
-        with pytest.raises(ValueError, match="object numbers go from -1 to 2"):
+        with pytest.raises(ValueError, match="object number -1 is negative"):
             open_data(da.from_array(np.array([[0, -1, 2]])), client)
 
     def test_shapes_and_partners(self, client, parquet, problem):
@@ -317,5 +262,5 @@ class TestRefusals:
         with pytest.raises(ValueError, match="n_shards: got 0"):
             open_data(X, client, n_shards=0)
         frame = dd.from_pandas(pd.DataFrame({"a": [1], "b": [2]}), npartitions=1)
-        with pytest.raises(ValueError, match=r"got columns \['a', 'b'\]"):
+        with pytest.raises(ValueError, match=r"columns 'a', 'b': no column for"):
             open_data(frame, client)

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import experiments.table2.run as table2
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def tables(folder):
     }
 
 
-FIG1 = ("fig1", "--quick", "--trials", 2, "--jobs", 1)
+FIG1 = ("fig1", "--quick", "--trials", 2, "--n-jobs", 1)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_same_seed_same_numbers(fig1_folder, tmp_path):
 
 
 def test_another_seed_other_numbers(fig1_folder, tmp_path):
-    reproduce(*FIG1, "--seed", 1, "--out", tmp_path)
+    reproduce(*FIG1, "--random-state", 1, "--out", tmp_path)
     assert tables(tmp_path) != tables(fig1_folder)
 
 
@@ -115,7 +116,22 @@ def test_outside_of_a_checkout(tmp_path, monkeypatch):
     monkeypatch.setattr("nearer.cli.reproduce.__file__", str(tmp_path / "a/b/c/d/reproduce.py"))
     result = CliRunner().invoke(command, ["fig1"])
     assert result.exit_code == 2
-    assert "run this inside a checkout of nearer" in result.output
+    assert "expected the top folder of a checkout of nearer" in " ".join(result.output.split())
+
+
+def test_no_experiments_but_those_of_this_project(tmp_path, monkeypatch):
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments/registry.py").write_text("raise SystemExit('not ours')")
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "other"\n')
+    (tmp_path / "inside").mkdir()
+    monkeypatch.setattr("nearer.cli.reproduce.__file__", str(tmp_path / "a/b/c/d/reproduce.py"))
+    for folder in (tmp_path, tmp_path / "inside"):
+        monkeypatch.chdir(folder)
+        with pytest.raises(click.UsageError, match="not of the installed package"):
+            find_experiments()
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "nearer"\n')
+    monkeypatch.chdir(tmp_path)
+    assert find_experiments() == tmp_path
 
 
 def test_music_without_its_file(tmp_path, monkeypatch):
@@ -144,7 +160,7 @@ def sun_file(folder):
 
 
 def test_retrieval_on_a_file_of_features(tmp_path, few_images):
-    reproduce("fig3", "--sun", sun_file(tmp_path), "--out", tmp_path, "--jobs", 1)
+    reproduce("fig3", "--sun", sun_file(tmp_path), "--out", tmp_path, "--n-jobs", 1)
     rows = read_csv(tmp_path / "table2/results/table2.csv")
     assert {row["dataset"] for row in rows} == {"sun"}
     assert len(rows) == 2 * (1 + 17)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nearer.io import FileFormatError, read_comparisons
 from nearer.data.errors import counted, listed, shown
+from nearer.io import FileFormatError, read_comparisons
 
 GOOD = "anchor,near,far\nant,bee,cat\ndog,cat,bee\n"
 

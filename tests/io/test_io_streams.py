@@ -42,7 +42,7 @@ def test_blocks_join_to_the_whole(tmp_path, kind, size):
         for part in range(4):
             save(path / f"{part}.parquet", T[part * 250 : part * 250 + 250], row_group_size=33)
     source = open_index(path)
-    blocks = list(source.blocks(size))
+    blocks = [block.index for block in source.blocks(size)]
     assert (source.n_comparisons, source.n_columns, source.n_objects) == (1000, 3, 40)
     assert all(block.dtype == np.int32 and block.flags.c_contiguous for block in blocks)
     assert {len(block) for block in blocks[:-1]} <= {size}
@@ -53,9 +53,9 @@ def test_quadruplets(tmp_path):
     np.save(tmp_path / "q.npy", Q.astype(np.uint16))
     source = open_index(tmp_path / "q.npy")
     assert source.n_columns == 4
-    assert (np.concatenate(list(source.blocks(64))) == Q).all()
+    assert (np.concatenate([block.index for block in source.blocks(64)]) == Q).all()
     named = open_index(save(tmp_path / "q.parquet", Q[:, ::-1], ("k", "l", "j", "i")))
-    assert (next(named.blocks(1000)) == Q).all()
+    assert (next(named.blocks(1000)).index == Q).all()
 
 
 def test_stream_refusals(tmp_path):

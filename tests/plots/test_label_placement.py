@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from nearer.plots.labels import place_labels
+from nearer.plots.labels import arrange_labels
 
 BOUNDS = (0.0, 0.0, 600.0, 400.0)
 
@@ -28,7 +28,7 @@ def test_no_label_meets_a_label_a_point_or_the_border(n, strip):
     if strip:
         points[:, 1] = 200
     widths = rng.uniform(10, 90, n)
-    placed = place_labels(points, lambda i: (widths[i], 11.0), BOUNDS, radius=3.0, strip=strip)
+    placed = arrange_labels(points, lambda i: (widths[i], 11.0), BOUNDS, radius=3.0, strip=strip)
     assert placed
     boxes = boxes_of(placed)
     assert len(boxes) == len(placed)
@@ -46,7 +46,7 @@ def test_no_label_meets_a_label_a_point_or_the_border(n, strip):
 def test_leader_lines_cross_no_label():
     rng = np.random.default_rng(3)
     points = rng.normal((300, 200), 45, (60, 2))
-    placed = place_labels(points, lambda i: (60.0, 11.0), BOUNDS, radius=3.0)
+    placed = arrange_labels(points, lambda i: (60.0, 11.0), BOUNDS, radius=3.0)
     leaders = [label for label in placed if label.leader is not None]
     assert leaders
     for label in leaders:
@@ -59,19 +59,19 @@ def test_leader_lines_cross_no_label():
 
 
 def test_a_lone_label_stands_right_of_its_point():
-    (label,) = place_labels(np.array([[100.0, 100.0]]), lambda i: (40.0, 10.0), BOUNDS, radius=2.5)
+    (label,) = arrange_labels(np.array([[100.0, 100.0]]), lambda i: (40.0, 10.0), BOUNDS, radius=2.5)
     assert label.leader is None
     assert label.box == pytest.approx((104, 95, 144, 105))
 
 
 def test_at_the_right_border_the_label_goes_left():
-    (label,) = place_labels(np.array([[595.0, 100.0]]), lambda i: (40.0, 10.0), BOUNDS, radius=2.5)
+    (label,) = arrange_labels(np.array([[595.0, 100.0]]), lambda i: (40.0, 10.0), BOUNDS, radius=2.5)
     assert label.box[2] < 595
 
 
 def test_lonely_points_come_first_and_the_number_is_limited():
     points = np.array([[100.0, 100.0], [103.0, 100.0], [500.0, 300.0]])
-    placed = place_labels(points, lambda i: (20.0, 10.0), BOUNDS, radius=2.0, max_labels=1)
+    placed = arrange_labels(points, lambda i: (20.0, 10.0), BOUNDS, radius=2.0, max_labels=1)
     assert [label.item for label in placed] == [2]
 
 
@@ -83,10 +83,10 @@ def test_empty_labels_and_points_outside_get_none():
         measured.append(i)
         return (0.0, 0.0) if i == 0 else (20.0, 10.0)
 
-    placed = place_labels(points, measure, BOUNDS, radius=2.0)
+    placed = arrange_labels(points, measure, BOUNDS, radius=2.0)
     assert [label.item for label in placed] == [2]
     assert 1 not in measured
 
 
 def test_no_points_no_labels():
-    assert place_labels(np.empty((0, 2)), lambda i: (1.0, 1.0), BOUNDS, radius=2.0) == []
+    assert arrange_labels(np.empty((0, 2)), lambda i: (1.0, 1.0), BOUNDS, radius=2.0) == []

@@ -77,9 +77,9 @@ def test_draws_on_given_axes():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"x": "time"}, "x is 'time'"),
-        ({"y": "loss"}, "y is 'loss'"),
-        ({"y": "train_error"}, "no column train_error; the columns are epoch"),
+        ({"x": "time"}, "x: got 'time'"),
+        ({"y": "loss"}, "y: got 'loss'"),
+        ({"y": "train_error"}, "history: got the columns epoch.* expected train_error among them"),
     ],
 )
 def test_convergence_errors(kwargs, message):
@@ -100,7 +100,7 @@ def test_dimensions_marks_the_chosen_and_the_ceiling():
     assert legend_texts(ax) == ["chosen: 2", "noise ceiling"]
     ring = next(line for line in ax.get_lines() if line.get_markersize() == 13)
     assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (2, 0.85)
-    with pytest.raises(ValueError, match="chosen is 7"):
+    with pytest.raises(ValueError, match="chosen: got 7"):
         plot_dimensions(scores, chosen=7)
 
 
@@ -140,7 +140,7 @@ def test_retrieval_takes_values_and_pairs():
     np.testing.assert_array_equal(ax.get_lines()[1].get_xdata(), [0.1, 0.5])
     assert legend_texts(ax) == ["ours", "raw"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Recall", "Precision")
-    with pytest.raises(ValueError, match="curve 'bad'"):
+    with pytest.raises(ValueError, match=r"curves: got .* for 'bad'"):
         plot_retrieval({"bad": ([1, 2], [1])})
 
 

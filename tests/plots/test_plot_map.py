@@ -152,12 +152,12 @@ def test_ellipse_of_a_diagonal_covariance():
     assert abs(angle[0]) == pytest.approx(90.0)
 
 
-def test_ellipses_take_the_columns_shown():
+def test_regions_take_the_columns_shown():
     rng = np.random.default_rng(0)
     factors = rng.normal(size=(10, 4, 4))
     covariances = factors @ factors.transpose(0, 2, 1)
     covariances[4] = np.nan
-    ax = plot_map(rng.normal(size=(10, 4)), ellipses=covariances, dims=(3, 1))
+    ax = plot_map(rng.normal(size=(10, 4)), covariances=covariances, axes=(3, 1))
     (collection,) = [c for c in ax.collections if isinstance(c, EllipseCollection)]
     assert len(collection.get_offsets()) == 9
     widths = ellipse_axes(np.delete(covariances, 4, axis=0)[:, [3, 1]][:, :, [3, 1]], 0.9)[0]
@@ -166,7 +166,7 @@ def test_ellipses_take_the_columns_shown():
 
 
 def test_strip_for_one_dimension():
-    ax = plot_map(np.arange(5.0)[:, None], list("abcde"), ellipses=np.full((5, 1, 1), 0.01))
+    ax = plot_map(np.arange(5.0)[:, None], list("abcde"), covariances=np.full((5, 1, 1), 0.01))
     layer = drawn(ax)
     assert len(layer.shown) == 5
     assert "bars: 90 % regions" in layer.note.get_text()
@@ -175,13 +175,13 @@ def test_strip_for_one_dimension():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"labels": ["a"]}, "1 labels for 30 objects"),
-        ({"groups": ["a"]}, "1 groups for 30 objects"),
-        ({"ellipses": np.zeros((30, 3, 3))}, r"ellipses has shape \(30, 3, 3\); \(30, 2, 2\) is expected"),
-        ({"ellipses": np.tile([[1.0, 2.0], [2.0, 1.0]], (30, 1, 1))}, "matrix 0 is .* not a covariance"),
-        ({"level": 1.0}, "level is 1.0"),
-        ({"dims": (0, 2)}, "dims is"),
-        ({"groups": [f"g{i}" for i in range(30)] * 2}, "60 groups for 30"),
+        ({"labels": ["a"]}, "labels: got 1, expected 30"),
+        ({"groups": ["a"]}, "groups: got 1, expected 30"),
+        ({"covariances": np.zeros((30, 3, 3))}, r"covariances: got shape \(30, 3, 3\), expected \(30, 2, 2\)"),
+        ({"covariances": np.tile([[1.0, 2.0], [2.0, 1.0]], (30, 1, 1))}, "for object 0, expected a covariance"),
+        ({"level": 1.0}, "level: got 1.0"),
+        ({"axes": (0, 2)}, r"axes: got \(0, 2\)"),
+        ({"groups": [f"g{i}" for i in range(30)] * 2}, "groups: got 60, expected 30"),
     ],
 )
 def test_errors_say_what_came(points, kwargs, message):
@@ -190,7 +190,7 @@ def test_errors_say_what_came(points, kwargs, message):
 
 
 def test_too_many_groups_are_refused():
-    with pytest.raises(ValueError, match="100 groups; at most 56"):
+    with pytest.raises(ValueError, match="got 100 different ones, expected at most 56"):
         plot_map(np.zeros((100, 2)), groups=[str(i) for i in range(100)])
 
 
@@ -207,7 +207,7 @@ def test_save_refuses_to_overwrite_and_unknown_endings(points, tmp_path):
         save_figure(ax, path)
     assert path.read_bytes() == first
     save_figure(ax.figure, path, force=True)
-    with pytest.raises(ValueError, match=r"'\.bmp'"):
+    with pytest.raises(ValueError, match=r"path: got 'a\.bmp'"):
         save_figure(ax, tmp_path / "a.bmp")
     with pytest.raises(FileNotFoundError):
         save_figure(ax, tmp_path / "no" / "a.png")

@@ -66,7 +66,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say():
         asked[::2] = asked[::2][:, [0, 2, 1]]
         near, far = comparison_distances(data.points, asked)
         resampled = bootstrap(
-            data.train, OrdinalEmbedding(2, n_init=3, random_state=0), n_resamples=50, random_state=seed
+            OrdinalEmbedding(2, n_init=3, random_state=0), data.train, n_resamples=50, random_state=seed
         )
         found = resampled.nearer(asked, level=0.9)
         truth = 0.5 * np.log(far / near)
@@ -76,7 +76,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say():
 
 def test_accuracy_is_that_on_answers_left_out():
     data = problem()
-    found = bootstrap(data.train, OrdinalEmbedding(2, random_state=0), n_resamples=30, random_state=0)
+    found = bootstrap(OrdinalEmbedding(2, random_state=0), data.train, n_resamples=30, random_state=0)
     accuracy = found.accuracy(0.9)
     honest = OrdinalEmbedding(2, random_state=0).fit(data.train[:900]).score(data.train[900:])
     assert accuracy.low < honest < accuracy.high
@@ -116,7 +116,7 @@ def test_participants_are_drawn_with_all_their_answers():
         assert (mine == mine[0]).all()
         assert (left_out[who == name] == (mine[0] == 0)).all()
     assert weights.sum() == 200
-    found = bootstrap(data, OrdinalEmbedding(2, random_state=0), n_resamples=4, by="participant", random_state=0)
+    found = bootstrap(OrdinalEmbedding(2, random_state=0), data, n_resamples=4, by="participant", random_state=0)
     assert found.by == "participant"
     assert repr(found) == "Bootstrap: 4 resamples by participant of a map of 20 objects"
 
@@ -124,18 +124,18 @@ def test_participants_are_drawn_with_all_their_answers():
 def test_resamples_lie_on_the_map_and_threads_do_not_matter():
     data = problem().train
     est = OrdinalEmbedding(2, loss="ste", random_state=0).fit(data)
-    one, many = (bootstrap(data, est, n_resamples=8, random_state=5, n_jobs=k) for k in (1, 4))
+    one, many = (bootstrap(est, data, n_resamples=8, random_state=5, n_jobs=k) for k in (1, 4))
     np.testing.assert_array_equal(one.samples, many.samples)
     np.testing.assert_array_equal(one.embedding, est.embedding_)
     error = np.linalg.norm(one.samples - one.embedding, axis=2).mean()
     assert error < 0.3 * np.linalg.norm(one.embedding, axis=1).mean()
-    plot_map(one.embedding, ellipses=one.covariance)
+    plot_map(one.embedding, covariances=one.covariance)
 
 
 def test_labels_are_matched():
     points = make_points(10, 2, random_state=0)
     data = Comparisons.from_points(points, 300, random_state=0, labels=list("abcdefghij"))
-    found = bootstrap(data, n_resamples=4, random_state=0)
+    found = bootstrap(OrdinalEmbedding(), data, n_resamples=4, random_state=0)
     by_label = found.nearer(np.array([["j", "a", "c"]]))
     np.testing.assert_array_equal(by_label.low, found.nearer([9, 0, 2]).low)
     with pytest.raises(ValueError, match="beyond the 10"):
@@ -150,10 +150,10 @@ def test_bad_arguments_are_refused():
         ({"n_resamples": 1}, "n_resamples"),
     ):
         with pytest.raises(ValueError, match=message):
-            bootstrap(data, **arguments)
+            bootstrap(OrdinalEmbedding(), data, **arguments)
     with pytest.raises(ValueError, match="one participant"):
-        bootstrap(Comparisons(data.index, participants=["a"] * 200), by="participant")
+        bootstrap(OrdinalEmbedding(), Comparisons(data.index, participants=["a"] * 200), by="participant")
     with pytest.raises(ValueError, match="map has 20 objects, the comparisons are over 9"):
-        bootstrap([[0, 1, 8]], OrdinalEmbedding(2, random_state=0).fit(data))
+        bootstrap(OrdinalEmbedding(2, random_state=0).fit(data), [[0, 1, 8]])
     with pytest.raises(ValueError, match="level"):
         made_by_hand(np.zeros((2, 3, 1)), np.zeros((3, 1))).nearer([0, 1, 2], level=1)

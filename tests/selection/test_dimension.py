@@ -7,8 +7,9 @@ import warnings
 import numpy as np
 import pytest
 
-from nearer import GNMDS, OrdinalEmbedding
+from nearer import GNMDS, TSTE, OrdinalEmbedding
 from nearer.datasets import make_comparisons, make_points
+from nearer.losses import TSTELoss
 from nearer.plots import plot_dimensions
 from nearer.selection import cross_validate_dimensions
 from nearer.selection.common import fit_best, questions_of, template, with_one_model
@@ -69,7 +70,7 @@ def test_log_loss_may_be_the_criterion():
 
 @pytest.mark.parametrize("true", [1, 2, 3])
 def test_the_true_dimension_is_found_in_noisy_answers(true):
-    found = cross_validate_dimensions(noisy(30, true, 2500 * true), range(1, 6), random_state=0)
+    found = cross_validate_dimensions(OrdinalEmbedding(), noisy(30, true, 2500 * true), range(1, 6), random_state=0)
     assert found.chosen == true
     assert found.decisive
     assert (found.fold_train_accuracy.shape, found.fold_log_loss.shape) == ((5, 5), (5, 5))
@@ -77,14 +78,15 @@ def test_the_true_dimension_is_found_in_noisy_answers(true):
 
 
 def test_few_answers_are_not_enough_and_it_says_so():
-    found = cross_validate_dimensions(noisy(40, 3, 250), range(1, 5), random_state=0)
+    found = cross_validate_dimensions(OrdinalEmbedding(), noisy(40, 3, 250), range(1, 5), random_state=0)
     assert not found.decisive
     assert "cannot tell" in repr(found)
 
 
 def test_the_result_does_not_depend_on_the_threads():
     data = noisy(20, 2, 600)
-    one, many = (cross_validate_dimensions(data, [1, 2, 3], random_state=3, n_jobs=k) for k in (1, 4))
+    est = OrdinalEmbedding(n_init=2)
+    one, many = (cross_validate_dimensions(est, data, [1, 2, 3], random_state=3, n_jobs=k) for k in (1, 4))
     np.testing.assert_array_equal(one.fold_accuracy, many.fold_accuracy)
     np.testing.assert_array_equal(one.fold_log_loss, many.fold_log_loss)
 
@@ -102,16 +104,16 @@ def test_answers_to_one_question_stay_in_one_fold():
 
 def test_losses_without_a_model_have_no_log_loss():
     data = noisy(15, 2, 300)
-    found = cross_validate_dimensions(data, [1, 2], estimator=GNMDS(random_state=0), n_folds=3, random_state=0)
+    found = cross_validate_dimensions(GNMDS(random_state=0), data, [1, 2], n_folds=3, random_state=0)
     assert np.isnan(found.log_loss).all()
     with pytest.raises(ValueError, match="no model"):
-        cross_validate_dimensions(data, [1, 2], estimator=GNMDS(), criterion="log_loss")
+        cross_validate_dimensions(GNMDS(), data, [1, 2], criterion="log_loss")
 
 
 def test_objects_missing_from_a_fold_make_no_noise():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        cross_validate_dimensions(noisy(60, 2, 60), [1, 2], n_folds=3, n_init=1, random_state=0)
+        cross_validate_dimensions(OrdinalEmbedding(), noisy(60, 2, 60), [1, 2], n_folds=3, random_state=0)
 
 
 def test_bad_arguments_are_refused():
@@ -123,7 +125,9 @@ def test_bad_arguments_are_refused():
         ({"n_folds": 1}, "n_folds"),
     ):
         with pytest.raises(ValueError, match=message):
-            cross_validate_dimensions(data, **arguments)
+            cross_validate_dimensions(OrdinalEmbedding(), data, **arguments)
+    with pytest.raises(ValueError, match="estimator: got Comparisons, expected an OrdinalEmbedding"):
+        cross_validate_dimensions(data, [1, 2])
 
 
 def test_the_table_is_what_the_plot_takes():
@@ -136,7 +140,23 @@ def test_the_table_is_what_the_plot_takes():
 def test_the_tails_of_the_loss_do_not_follow_the_dimension():
     assert with_one_model(OrdinalEmbedding(), 6).loss_params == {"alpha": 5.0}
     assert with_one_model(OrdinalEmbedding(loss_params={"alpha": 2.0}), 6).loss_params == {"alpha": 2.0}
-    assert with_one_model(GNMDS(), 6).loss_params is None
+    assert with_one_model(OrdinalEmbedding(loss=TSTELoss()), 6).loss == TSTELoss(5.0)
+    assert with_one_model(TSTE(), 6).alpha == 5.0
+    assert with_one_model(TSTE(alpha=2.0), 6).alpha == 2.0
+    assert with_one_model(GNMDS(), 6).get_params() == GNMDS().get_params()
+
+
+def test_as_many_random_starts_as_the_estimator_says(monkeypatch):
+    data = noisy(10, 2, 200)
+    tried = []
+
+    def counting(estimator, train, starts, n_init, rng):
+        tried.append(n_init)
+        return fit_best(estimator, train, starts, n_init, rng)
+
+    monkeypatch.setattr("nearer.selection.dimension.fit_best", counting)
+    cross_validate_dimensions(OrdinalEmbedding(n_init=3), data, [1, 2], n_folds=2, random_state=0, n_jobs=1)
+    assert tried == [3] * 4
 
 
 def test_main_axes_are_those_of_the_largest_spread():

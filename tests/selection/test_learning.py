@@ -72,19 +72,19 @@ def test_the_error_of_a_level_measured_on_few_answers_is_in_the_interval():
 def test_the_curve_rises_and_foretells_what_more_answers_give():
     data = make_comparisons(make_points(25, 2, random_state=0), 12_000 // 2, 10, 0.1, random_state=0).train
     est = OrdinalEmbedding(2, loss="ste")
-    found = learning_curve(data[:1500], est, n_repeats=6, random_state=0)
+    found = learning_curve(est, data[:1500], n_repeats=6, random_state=0)
     assert not found.early
     assert found.accuracy[-1] > found.accuracy[0]
     assert found.n_comparisons[-1] == 1200
     assert found.repeats.shape == (6, 7)
-    later = learning_curve(data, est, sizes=[1200, 2400, 4500], n_repeats=2, random_state=1)
+    later = learning_curve(est, data, sizes=[1200, 2400, 4500], n_repeats=2, random_state=1)
     ahead = found.predict(4500)
     assert ahead.low - 0.01 <= later.accuracy[-1] <= ahead.high + 0.01
 
 
 def test_early_is_told_and_threads_do_not_matter():
     data = make_comparisons(make_points(30, 2, random_state=0), 300, 10, 0.1, random_state=0).train
-    one, many = (learning_curve(data, n_repeats=3, random_state=1, n_jobs=k) for k in (1, 3))
+    one, many = (learning_curve(OrdinalEmbedding(), data, n_repeats=3, random_state=1, n_jobs=k) for k in (1, 3))
     assert one.early
     np.testing.assert_array_equal(one.repeats, many.repeats)
     assert one.predict(1000) == many.predict(1000)
@@ -112,9 +112,9 @@ def test_sizes():
 def test_bad_arguments_are_refused():
     data = make_comparisons(make_points(10, 2, random_state=0), 100, 10, random_state=0).train
     with pytest.raises(ValueError, match="test_size"):
-        learning_curve(data, test_size=1.0)
+        learning_curve(OrdinalEmbedding(), data, test_size=1.0)
     with pytest.raises(ValueError, match="n_repeats"):
-        learning_curve(data, n_repeats=1)
+        learning_curve(OrdinalEmbedding(), data, n_repeats=1)
     curve = curve_of(PowerLaw(0.9, 5.0, 0.5))
     with pytest.raises(ValueError, match=r"between 0\.5"):
         curve.needed_for(0.4)

@@ -125,6 +125,9 @@ def test_an_objective_without_parts_gets_plain_lbfgs():
         def value_and_gradient(self, X):
             return problem.objective.value_and_gradient(X)
 
+        def error(self, X):
+            return problem.objective.error(X)
+
     result = Auto().solve(Plain(), problem.X)
     assert result.converged
 

@@ -39,6 +39,9 @@ class Dummy:
     def value(self, X):
         return 100.0 - float(X[0, 0])
 
+    def value_and_gradient(self, X):
+        return self.value(X), np.ones_like(X)
+
     def error(self, X):
         return 0.25
 
@@ -51,6 +54,9 @@ class Dummy:
 
     def sgd_pass(self, X, step, n_steps, seed, first=0, decay=0.0, power=1.0):
         return X + n_steps
+
+    def adagrad_pass(self, X, memory, step, n_steps, seed, first=0):
+        return X + n_steps, memory, self.value(X)
 
 
 START = np.zeros((1, 1))
@@ -311,16 +317,16 @@ def test_an_objective_that_is_infinite_at_the_start():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"output": "first"}, "lbfgs: output must be one of last, best, uniform, got 'first'"),
-        ({"max_epochs": -1}, "lbfgs: max_epochs must be a whole number >= 0, got -1"),
+        ({"output": "first"}, "lbfgs: output: got 'first', expected one of last, best, uniform"),
+        ({"max_epochs": -1}, "lbfgs: max_epochs: got -1, expected at least 0"),
         ({"max_epochs": 2.5}, "lbfgs: max_epochs"),
         ({"max_epochs": True}, "lbfgs: max_epochs"),
-        ({"patience": 0}, "lbfgs: patience must be a whole number >= 1, got 0"),
-        ({"tol": -1e-3}, "lbfgs: tol must be a number >= 0, got -0.001"),
+        ({"patience": 0}, "lbfgs: patience: got 0, expected at least 1"),
+        ({"tol": -1e-3}, "lbfgs: tol: got -0.001, expected a number >= 0"),
         ({"tol": float("nan")}, "lbfgs: tol"),
-        ({"grad_tol": "small"}, "lbfgs: grad_tol must be a number >= 0, got 'small'"),
-        ({"max_seconds": 0}, "lbfgs: max_seconds must be positive or None, got 0"),
-        ({"memory": 0}, "lbfgs: memory must be a whole number >= 1, got 0"),
+        ({"grad_tol": "small"}, "lbfgs: grad_tol: got 'small', expected a number >= 0"),
+        ({"max_seconds": 0}, "lbfgs: max_seconds: got 0, expected a positive number or None"),
+        ({"memory": 0}, "lbfgs: memory: got 0, expected at least 1"),
     ],
 )
 def test_bad_parameters_are_refused(changes, message):
@@ -330,7 +336,7 @@ def test_bad_parameters_are_refused(changes, message):
 
 def test_bad_starting_points_are_refused():
     objective, X0 = _ste()
-    with pytest.raises(ValueError, match=r"gd: the starting point has shape \(9, 2\), expected \(9, 3\)"):
+    with pytest.raises(ValueError, match=r"gd: starting point: got shape \(9, 2\), expected \(9, 3\)"):
         GD().solve(objective, X0[:, :2])
     X0 = X0.copy()
     X0[4, 1] = np.nan
@@ -354,7 +360,7 @@ def test_solvers_by_name():
     ready = GD(step=0.1)
     assert get_solver(ready) is ready
     for bad in ("adam", 3, None):
-        with pytest.raises(ValueError, match=f"unknown solver {bad!r}; expected one of: auto, svrg-sbb"):
+        with pytest.raises(ValueError, match=f"solver: got {bad!r}, expected one of: auto, svrg-sbb"):
             get_solver(bad)
 
 
@@ -375,5 +381,7 @@ class Batch:
 
 @pytest.mark.parametrize("name", ["svrg", "svrg-sbb", "sgd"])
 def test_stochastic_solvers_refuse_a_batch_objective(name):
-    with pytest.raises(ValueError, match="Batch offers no stochastic passes; use a batch solver"):
+    with pytest.raises(
+        ValueError, match=r"got Batch, expected StochasticObjective \(it has no adagrad_pass, .*; use another solver"
+    ):
         get_solver(name).solve(Batch(), np.zeros((9, 3)))

@@ -61,7 +61,7 @@ def test_work_counts_every_evaluation(solver):
 def test_bad_step_of_gd_is_refused():
     problem = random_problem("ste")
     for bad in (0, -1.0, True):
-        with pytest.raises(ValueError, match="gd: step must be a positive number or None"):
+        with pytest.raises(ValueError, match=r"gd: step: got .*, expected a positive number or None"):
             GD(step=bad).solve(problem.objective, problem.X)
 
 
@@ -148,10 +148,10 @@ def test_sgd_schedules(step, sizes):
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (Constant(), r"sgd: Constant\(\) needs a step here"),
-        (SBB(), "sgd: step must be Decaying, Constant or a positive number, got SBB"),
-        (0.0, "Constant: first_step must be a positive number"),
-        ("fast", "sgd: step must be Decaying"),
+        (Constant(), r"sgd: step: got Constant\(\), expected one with a step"),
+        (SBB(), "sgd: step: got SBB.*, expected Decaying, Constant or a positive number"),
+        (0.0, r"Constant: first_step: got 0\.0, expected a positive number"),
+        ("fast", "sgd: step: got 'fast', expected Decaying"),
     ],
 )
 def test_bad_steps_of_sgd_are_refused(step, message):

@@ -70,14 +70,12 @@ def test_minimum_agrees_with_points_of_full_dimension():
     problem = noisy_problem("ste", n=8, d=7, size=300)
     _, value, lam = _solved(problem, Convex(relative_lam=0.05, gap_tol=1e-6))
 
-    class Regularised:
-        n_objects, n_components, n_comparisons = 8, 7, 300
-
+    class Regularised(LocalObjective):
         def value_and_gradient(self, X):
             f, g = problem.objective.value_and_gradient(X)
             return f + lam * np.sum(X**2), g + 2 * lam * X
 
-    reference = LBFGS(tol=1e-12, patience=20).solve(Regularised(), problem.X)
+    reference = LBFGS(tol=1e-12, patience=20).solve(Regularised(problem.objective.comparisons, "ste", 7), problem.X)
     assert value == pytest.approx(reference.objective, rel=1e-4)
 
 
@@ -135,9 +133,9 @@ def test_losses_that_are_not_convex_are_refused(loss):
 
 def test_other_refusals():
     problem = random_problem("ste")
-    with pytest.raises(ValueError, match="convex: lam must be a number >= 0 or None, got -1"):
+    with pytest.raises(ValueError, match="convex: lam: got -1, expected a number >= 0 or None"):
         Convex(lam=-1).solve(problem.objective, problem.X)
-    with pytest.raises(ValueError, match="convex: object does not offer the Gram matrix form"):
+    with pytest.raises(ValueError, match=r"convex: got object, expected GramObjective \(it has no error, gram_dual, "):
         Convex().solve(object(), problem.X)
     many = LocalObjective(Comparisons([[0, 1, 2]], n_objects=10_001), "ste", 2)
     with pytest.raises(ValueError, match="convex: 10,001 objects need several 1 GB matrices"):

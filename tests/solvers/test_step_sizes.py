@@ -52,7 +52,7 @@ def test_what_is_left_open_is_set_by_the_curvature_at_the_start():
         assert not done.needs_curvature
         assert done.measured(7.0, 99, 2) == done  # what is set stays
     assert not SBB(0.0, 1.0).needs_curvature
-    with pytest.raises(ValueError, match="SBB: epsilon is relative to the curvature at the start"):
+    with pytest.raises(ValueError, match="SBB: epsilon: got None, expected a number"):
         SBB().after(_change([1.0], [1.0]), 10, 1.0)
 
 
@@ -113,13 +113,13 @@ def test_default_steps_need_no_tuning_for_any_inner_length(loss, m):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SBB(epsilon=-1.0), "SBB: epsilon must be a number >= 0 or None, got -1.0"),
+        (lambda: SBB(epsilon=-1.0), "SBB: epsilon: got -1.0, expected a number >= 0 or None"),
         (lambda: SBB(epsilon=math.nan), "SBB: epsilon"),
-        (lambda: SBB(first_step=0.0), "SBB: first_step must be a positive number or None, got 0.0"),
-        (lambda: SBB(relative=None), "SBB: relative must be a number >= 0, got None"),
+        (lambda: SBB(first_step=0.0), "SBB: first_step: got 0.0, expected a positive number or None"),
+        (lambda: SBB(relative=None), "SBB: relative: got None, expected a number >= 0"),
         (lambda: BB(first_step=-1), "BB: first_step"),
         (lambda: Constant(math.inf), "Constant: first_step"),
-        (lambda: Decaying(step=0), "Decaying: step must be a positive number, got 0"),
+        (lambda: Decaying(step=0), "Decaying: step: got 0, expected a positive number"),
         (lambda: Decaying(decay=-1), "Decaying: decay"),
         (lambda: Decaying(power=True), "Decaying: power"),
     ],

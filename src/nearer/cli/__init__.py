@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from nearer import __version__
-from nearer.cli._say import INTERRUPTED, explain, visible
+from nearer.cli._say import INTERRUPTED, as_options, explain, visible
 
 __all__ = ["main"]
 
@@ -31,7 +31,7 @@ COMMANDS = {
     "convert": "Write a file of answers in another format.",
     "simulate": "Make answers from points, distances or classes.",
     "demo": "Map 21 European cities from comparisons alone.",
-    "reproduce": "Repeat an experiment of the paper.",
+    "reproduce": "Repeat an experiment of the paper, from a checkout.",
     "completion": "Print a script that completes commands in a shell.",
 }
 
@@ -101,7 +101,7 @@ def _told_on_stderr(ctx: click.Context) -> Iterator[None]:
     def tell(text: str) -> None:
         if text not in told:
             told.add(text)
-            click.echo(f"{_name(ctx)}: warning: {visible(text)}", err=True)
+            click.echo(f"{_name(ctx)}: warning: {visible(as_options(text))}", err=True)
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

@@ -1,4 +1,7 @@
-"""Options that several commands share: how to read a file of answers, what to fit."""
+"""Options that several commands share: how to read a file of answers, what to fit, how to show it.
+
+An option is called as the parameter of the library that it sets.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,15 @@ if TYPE_CHECKING:
     from nearer.io import ReadResult
 
 __all__ = [
-    "DIMENSIONS",
-    "FORCE",
-    "LOSSES",
-    "SOLVERS",
-    "fitting_options",
-    "make_estimator",
-    "read_answers",
-    "reading_options",
-]
+    "DIMENSIONS", "FORCE", "GROUPS", "IMAGES", "LOSSES", "LOSS_OF_COORDINATES", "RANDOM_STATE", "SOLVERS",
+    "fitting_options", "make_estimator", "read_answers", "reading_options",
+]  # fmt: skip
 
 # Known here so that --help and completion need not load the library; a test compares them with it.
 LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "gnmds", "logistic")
 SOLVERS = ("auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex")
-FORMATS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "numpy", "matlab")
-KINDS = ("triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central")
+FORMATS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "numpy", "matlab", "excel")
+KINDS = ("triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings")
 _DROP_OR_RAISE = click.Choice(["drop", "raise"])
 
 
@@ -53,6 +50,16 @@ class _Dimensions(click.ParamType):
 
 DIMENSIONS = _Dimensions()
 FORCE = click.option("--force", is_flag=True, help="Replace files that exist.")
+GROUPS = click.option("--groups", type=click.Path(), help="CSV file with the columns label, group; colours the map.")
+IMAGES = click.option(
+    "--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels."
+)
+LOSS_OF_COORDINATES = click.option(
+    "--loss", type=click.Choice(LOSSES), help="For coordinates alone: the loss they come from."
+)
+RANDOM_STATE = click.option(
+    "--random-state", type=click.IntRange(0), default=0, show_default=True, help="Seed: same number, same result."
+)
 
 _READING = (
     click.option("--format", type=click.Choice(FORMATS), help="Format of the file, if its name does not tell."),
@@ -64,40 +71,45 @@ _READING = (
     click.option("--header/--no-header", default=None, help="Whether the first line holds names of columns."),
     click.option("--weight", metavar="COLUMN", help="Column of weights; '' for none."),
     click.option("--participant", metavar="COLUMN", help="Column of who answered; '' for none."),
-    click.option("--answers", metavar="HOW", help="What an answer column holds: object, sign, bool, index0 or index1."),
-    click.option("--objects", "n_objects", type=int, metavar="N", help="Whole numbers are objects 0 to N - 1."),
-    click.option("--index-base", type=click.IntRange(0, 1), help="Whole numbers count objects from 0, or from 1."),
+    click.option(
+        "--answers", metavar="HOW",
+        help="What an answer says: f=a,j=b,equal=skip, or one of object, sign, bool, index0, index1.",
+    ),
+    click.option("--n-objects", type=int, metavar="N", help="Whole numbers are objects 0 to N - 1, also those left out."),
+    click.option("--index-base", type=click.IntRange(0, 1), help="Whole numbers count objects from 0, or from 1, also those left out."),
     click.option("--encoding", help="Of a text file; UTF-8 if not given."),
-    click.option("--variable", metavar="NAME", help="The array of a .npz, .mat or .json file to read."),
+    click.option("--variable", metavar="NAME", help="The array of a .npz, .mat or .json file, or the sheet, to read."),
     click.option(
         "--on-degenerate", type=_DROP_OR_RAISE, default="drop", show_default=True,
         help="Rows that compare an object with itself: leave out and count, or refuse the file.",
     ),
     click.option(
-        "--on-missing", type=_DROP_OR_RAISE, default="raise", show_default=True, help="The same for empty cells."
+        "--on-missing", type=_DROP_OR_RAISE, default="raise", show_default=True, help="The same for missing cells."
     ),
+    click.option("--keep-na", is_flag=True, help="Take NA, None, null and the like as names, not as missing."),
+    click.option("--fold-names", is_flag=True, help="Join names that differ by case, blanks or Unicode form alone."),
 )  # fmt: skip
 _READING_NAMES = (
     "format", "kind", "columns", "delimiter", "header", "weight", "participant", "answers", "n_objects", "index_base",
-    "encoding", "variable", "on_degenerate", "on_missing",
+    "encoding", "variable", "on_degenerate", "on_missing", "keep_na", "fold_names",
 )  # fmt: skip
 
 _FITTING = (
     click.option("--loss", type=click.Choice(LOSSES), default="tste", show_default=True, help="What is minimised."),
-    click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: dimensions - 1, at least 1]"),
+    click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: n_components - 1, at least 1]"),
     click.option("--delta", type=float, help="Regularisation of ckl.  [default: 0.05]"),
     click.option("--solver", type=click.Choice(SOLVERS), default="auto", show_default=True, help="How."),
     click.option(
-        "--starts", type=click.IntRange(1), default=4, show_default=True, help="Random starts; the best is kept."
+        "--n-init", type=click.IntRange(1), default=1, show_default=True, help="Random starts; the best is kept."
     ),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same map."),
+    RANDOM_STATE,
     click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Time limit of each start."),
     click.option("--max-epochs", type=click.IntRange(1), help="Most epochs of each start."),
-    click.option("--tol", type=click.FloatRange(0), help="When the solver is content; 0: never."),
-    click.option("--jobs", type=int, help="Threads; all cores if not given."),
+    click.option("--tol", type=click.FloatRange(0), help="Precision at which the solver stops; 0: never."),
+    click.option("--n-jobs", type=int, help="Threads; all cores if not given."),
 )
 _FITTING_NAMES = (
-    "loss", "alpha", "delta", "solver", "starts", "seed", "max_seconds", "max_epochs", "tol", "jobs",
+    "loss", "alpha", "delta", "solver", "n_init", "random_state", "max_seconds", "max_epochs", "tol", "n_jobs",
 )  # fmt: skip
 
 
@@ -133,7 +145,19 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
 
 
 def make_estimator(fitting: dict[str, Any], n_components: int = 2, callbacks: Any = None) -> OrdinalEmbedding:
-    """The estimator that the options describe."""
+    """Make the estimator that the options describe.
+
+    Parameters
+    ----------
+    fitting : dict
+        What `fitting_options` gathered.
+    n_components : int
+    callbacks : sequence of callables, optional
+
+    Returns
+    -------
+    OrdinalEmbedding
+    """
     from nearer.estimator import OrdinalEmbedding
     from nearer.losses import get_loss
     from nearer.solvers import get_solver
@@ -146,9 +170,6 @@ def make_estimator(fitting: dict[str, Any], n_components: int = 2, callbacks: An
         loss=fitting["loss"],
         loss_params=loss_params or None,
         solver=replace(get_solver(fitting["solver"]), **limits) if limits else fitting["solver"],
-        n_init=fitting["starts"],
-        max_seconds=fitting["max_seconds"],
         callbacks=callbacks,
-        n_jobs=fitting["jobs"],
-        random_state=fitting["seed"],
+        **{name: fitting[name] for name in ("n_init", "max_seconds", "n_jobs", "random_state")},
     )

@@ -1,19 +1,31 @@
-"""Results that appear whole or not at all."""
+"""What commands write: files and folders that appear whole or not at all, positions as CSV."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["OutputFolder", "refuse_existing"]
+from nearer.cli._say import Say
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["OutputFolder", "give_positions", "refuse_existing"]
 
 
 def refuse_existing(path: str | os.PathLike[str], force: bool) -> Path:
     """Refuse, before any work, a file that could not be written later.
+
+    Parameters
+    ----------
+    path : path-like
+    force : bool
+        Whether an existing file may be replaced.
 
     Returns
     -------
@@ -37,8 +49,10 @@ class OutputFolder:
     ----------
     path : path-like
         May exist; other files in it stay as they are.
-    names : names of the files that will be written
-    force : replace those that exist; without it they are refused at once.
+    names : sequence of str
+        Files that will be written.
+    force : bool
+        Replace those that exist; without it they are refused at once.
     """
 
     def __init__(self, path: str | os.PathLike[str], names: Sequence[str], force: bool):
@@ -96,3 +110,40 @@ class OutputFolder:
     def files(self) -> list[str]:
         """The files as the user would name them."""
         return [str(self.shown / name) for name in self.names]
+
+
+def give_positions(
+    say: Say, positions: np.ndarray, labels: Any, out: str | None, force: bool, values: Mapping[str, Any]
+) -> None:
+    """Write positions (n, n_components) to a CSV file, or print them as one.
+
+    Parameters
+    ----------
+    say : Say
+    positions : array (n, n_components)
+    labels : sequence (n,)
+    out : str or None
+        File to write; None to print.
+    force : bool
+        Replace an existing file.
+    values : mapping
+        What else JSON should say.
+    """
+    from nearer.io import write_embedding
+    from nearer.io.text import text_cells
+
+    table = {"label": [str(label) for label in labels]}
+    table |= {f"x{axis + 1}": column.tolist() for axis, column in enumerate(positions.T)}
+    text = None
+    if out is not None:
+        write_embedding(out, positions, table["label"], force=force)
+        say.note(f"wrote {out}: {len(positions):,} objects")
+    else:
+        cells = text_cells(table["label"], "label")
+        rows = (",".join([cell, *map(_cell, row)]) for cell, row in zip(cells, positions.tolist()))
+        text = "\n".join([",".join(table), *rows])
+    say.result({"positions": table, **values}, text, is_data=True)
+
+
+def _cell(value: float) -> str:
+    return "" if value != value else repr(value)

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli._say import Say
@@ -22,7 +22,15 @@ _EVERY = 0.25  # seconds between two updates
 
 
 class Interrupt:
-    """Whether ctrl-C was pressed. Inside `deferred`, the first one is only noted, and the second raises."""
+    """Whether ctrl-C was pressed, and what follows from it.
+
+    Inside `deferred`, the first one is only noted, and the second raises. A study that it breaks off is left out, and
+    so are those after it.
+
+    Parameters
+    ----------
+    say : Say
+    """
 
     def __init__(self, say: Say):
         self.say = say
@@ -39,6 +47,18 @@ class Interrupt:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+    def attempt(self, name: str, details: str, run: Callable[[], Any]) -> Any:
+        """Monitor of `nearer.reporting.study`: say what is done, and leave it out after ctrl-C."""
+        if self.pressed:
+            return None
+        self.say.note(f"{name}: {details}")
+        try:
+            return run()
+        except KeyboardInterrupt:
+            self.pressed = True
+            self.say.note(f"{name} left out; press ctrl-C again to give up")
+            return None
 
     def _note(self, _number: int, _frame: Any) -> None:
         if self.pressed:

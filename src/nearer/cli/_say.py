@@ -7,34 +7,24 @@ import functools
 import json
 import math
 import re
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
-__all__ = ["INTERRUPTED", "Say", "explain", "percent", "plain", "speaking", "visible"]
+__all__ = ["INTERRUPTED", "Say", "as_options", "explain", "plain", "repeat_command", "speaking", "visible"]
 
 INTERRUPTED = 130
 """Exit code after ctrl-C."""
 
-# Keywords of the library as the options that set them.
-_OPTIONS = {
-    "answers": "--answers",
-    "columns": "--columns",
-    "delimiter": "--delimiter",
-    "encoding": "--encoding",
-    "force": "--force",
-    "format": "--format",
-    "header": "--header",
-    "index_base": "--index-base",
-    "kind": "--kind",
-    "n_objects": "--objects",
-    "on_degenerate": "--on-degenerate",
-    "on_missing": "--on-missing",
-    "variable": "--variable",
-}
-_KEYWORD = re.compile(rf"\b({'|'.join(_OPTIONS)})=(\{{[^}}]*\}}|'[^']*'|\w*)")
+# Keywords of the library that its hints name, and that options of the same name set.
+_KEYWORDS = (
+    "answers", "columns", "delimiter", "encoding", "force", "format", "header", "index_base", "kind", "n_objects",
+    "on_degenerate", "on_missing", "keep_na", "fold_names", "variable",
+)  # fmt: skip
+_HINT = re.compile(rf"\b({'|'.join(_KEYWORDS)})=(\{{[^}}]*\}}|'[^']*'|\w*)")
 # Controls that could move the cursor, colour the terminal or turn the text around; line ends and tabs may stay.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -55,12 +45,12 @@ def explain(error: BaseException) -> str:
 
 def as_options(text: str) -> str:
     """Write hints such as ``format='jsonl'`` as ``--format jsonl``."""
-    text = text.replace("see index_base, n_objects", "see --index-base, --objects")
-    return _KEYWORD.sub(_option, text)
+    text = text.replace("see index_base, n_objects", "see --index-base, --n-objects")
+    return _HINT.sub(_option, text)
 
 
 def _option(match: re.Match[str]) -> str:
-    name, value = _OPTIONS[match[1]], match[2]
+    name, value = "--" + match[1].replace("_", "-"), match[2]
     if value.startswith("{"):
         try:
             pairs = ast.literal_eval(value)
@@ -68,7 +58,9 @@ def _option(match: re.Match[str]) -> str:
             return match[0]
         value = ",".join(f"{role}={column}" for role, column in pairs.items())
     value = value.strip("'")
-    return name if value in ("", "True") else f"{name} {value}"
+    if value == "False":
+        return "--no-" + name[2:]
+    return name if value in ("", "True") else f"{name} {shlex.quote(value)}"
 
 
 def plain(value: Any) -> Any:
@@ -84,9 +76,9 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
-def percent(fraction: float) -> str:
-    """0.9312 as "93.1 %"."""
-    return f"{100 * fraction:.1f} %"
+def repeat_command() -> str:
+    """The command line as it was given, fit to be pasted into a shell."""
+    return shlex.join(["nearer", *click.get_current_context().meta.get("nearer.arguments", [])])
 
 
 class Say:

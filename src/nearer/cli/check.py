@@ -19,17 +19,17 @@ Example:
   nearer check export.csv --columns anchor=head,near=winner,far=loser --json"""
 )
 @click.argument("file", type=click.Path())
-@click.option("-d", "--dimensions", type=click.IntRange(1), help="Also look for objects with too few answers for this.")
+@click.option("-d", "--n-components", type=click.IntRange(1), help="Also look for objects with too few answers for it.")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if there is a problem.")
 @reading_options
 @speaking
-def command(say: Say, file: str, dimensions: int | None, strict: bool, reading: dict[str, Any]) -> None:
+def command(say: Say, file: str, n_components: int | None, strict: bool, reading: dict[str, Any]) -> None:
     """Look for faults in FILE: contradictions, islands, objects in too few answers, doubtful participants.
 
     Where questions were asked more than once, the noise ceiling says how many answers any map can satisfy.
     """
     result = read_answers(say, file, reading)
-    report = result.comparisons.check(dimensions)
-    say.result({"input": result.facts(), "check": report.to_dict()}, str(report))
-    if strict and not report.ok:
+    found = result.comparisons.check(n_components)
+    say.result({"input": result.facts(), "check": found.to_dict()}, str(found))
+    if strict and not found.ok:
         raise click.exceptions.Exit(1)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._options import FORCE
+from nearer.cli._options import FORCE, RANDOM_STATE
 from nearer.cli._output import OutputFolder
-from nearer.cli._say import Say, percent, plain, speaking
-from nearer.cli._summary import repeat_command, report_data
+from nearer.cli._say import Say, plain, repeat_command, speaking
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,13 +31,13 @@ _TURNED = (
     epilog="""\b
 Example:
   nearer demo
-  nearer demo --out cities --seed 1"""
+  nearer demo -o cities --random-state 1"""
 )
-@click.option("--out", default="demo", show_default=True, type=click.Path(), help="Folder for the results.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Chooses what is held out.")
+@click.option("-o", "--out", default="demo", show_default=True, type=click.Path(), help="Folder for the results.")
+@RANDOM_STATE
 @FORCE
 @speaking
-def command(say: Say, out: str, seed: int, force: bool) -> None:
+def command(say: Say, out: str, random_state: int, force: bool) -> None:
     """Map 21 European cities from comparisons of road distances alone.
 
     The distances only answer questions of the form "is Paris nearer to Lyons than to Madrid?". The map is made from
@@ -50,12 +50,12 @@ def command(say: Say, out: str, seed: int, force: bool) -> None:
 
     cities = load_eurodist()
     comparisons = Comparisons.from_distances(cities.distances, labels=cities.names)
-    train, test = comparisons.split(0.2, seed)
+    train, test = comparisons.split(0.2, random_state)
     say.note(
         f"{comparisons!r} from road distances between cities, {sum(comparisons.dropped.values())} ties left out; "
         f"{len(train):,} to make the map, {len(test):,} held out"
     )
-    model = SOE(2, n_init=10, random_state=seed).fit(train)
+    model = SOE(2, n_init=10, random_state=random_state).fit(train)
     values = _measured(model, cities.distances)
     values["held_out"] = {
         "accuracy": model.score(test), "n_satisfied": int(model.predict(test).sum()), "n_comparisons": len(test)
@@ -95,6 +95,8 @@ def _classical_scaling(distances: np.ndarray) -> np.ndarray:
 
 
 def _told(values: dict[str, Any], folder: OutputFolder) -> str:
+    from nearer.reporting.words import percent
+
     held = values["held_out"]
     return "\n".join([
         f"held-out comparisons: the map gets {held['n_satisfied']:,} of {held['n_comparisons']:,} right "
@@ -114,24 +116,22 @@ def _write(target: Any, model: OrdinalEmbedding, train: Any, values: dict[str, A
     from nearer.io import write_embedding
     from nearer.metrics import procrustes_align
     from nearer.plots import plot_map, save_figure
-    from nearer.report import Scores, build_report
+    from nearer.reporting import Scores, describe, study
 
     write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
     shown = copy.copy(model)
-    shown.embedding_ = procrustes_align(model.embedding_, _places(model.labels_))
+    shown.embedding_ = procrustes_align(model.embedding_, _geography(model.labels_))
     title = "21 European cities from comparisons of road distances"
     save_figure(plot_map(shown.embedding_, model.labels_, title=title), target / "map.png")
     scores = Scores(training=values["training"]["accuracy"], held_out=values["held_out"]["accuracy"])
     facts = {"For the eye": _TURNED}
-    data = report_data(
-        shown, train, title=title, scores=scores, check=train.check(2), facts=facts, command=repeat_command()
-    )
-    build_report(data, target / "report.html")
+    report = describe(shown, train, study(shown, train, cv=0), title=title, facts=facts, command=repeat_command())
+    replace(report, scores=scores).save(target / "report.html")
     text = json.dumps(plain(values | {"command": repeat_command()}), indent=2, allow_nan=False)
     (target / "summary.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _places(names: Any) -> np.ndarray:
+def _geography(names: Any) -> np.ndarray:
     """East and north (n, 2) of the cities, in degrees of latitude: for the orientation of the picture only."""
     import csv
     from importlib import resources

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nearer.cli._options import DIMENSIONS, FORCE, fitting_options, make_estimator, read_answers, reading_options
 from nearer.cli._output import refuse_existing
-from nearer.cli._say import Say, percent, speaking
-
-if TYPE_CHECKING:
-    from nearer.selection import DimensionSelection
+from nearer.cli._say import Say, speaking
 
 __all__ = ["command"]
 
@@ -24,7 +21,7 @@ Example:
 )
 @click.argument("file", type=click.Path())
 @click.option("--dims", type=DIMENSIONS, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
-@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Of the cross-validation.")
+@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
 @click.option(
     "--criterion", type=click.Choice(["accuracy", "log_loss"]), default="accuracy", show_default=True,
     help="What decides.",
@@ -35,7 +32,7 @@ Example:
 @reading_options
 @speaking
 def command(
-    say: Say, file: str, dims: tuple[int, ...], folds: int, criterion: str, picture: str | None, force: bool,
+    say: Say, file: str, dims: tuple[int, ...], cv: int, criterion: str, picture: str | None, force: bool,
     fitting: dict[str, Any], reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Tell how many dimensions the answers in FILE speak for.
@@ -47,12 +44,13 @@ def command(
         refuse_existing(picture, force)
     estimator = make_estimator(fitting)
     comparisons = read_answers(say, file, reading).comparisons
+    from nearer.reporting.words import dimension_lines
     from nearer.selection import cross_validate_dimensions
 
-    say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {folds} folds")
+    say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {cv} folds")
     found = cross_validate_dimensions(
-        comparisons, dims, estimator=estimator, n_folds=folds, criterion=criterion, n_init=fitting["starts"],
-        random_state=fitting["seed"], n_jobs=fitting["jobs"],
+        estimator, comparisons, dims, n_folds=cv, criterion=criterion, random_state=estimator.random_state,
+        n_jobs=estimator.n_jobs,
     )  # fmt: skip
     ceiling = comparisons.check().noise_ceiling
     values = {"table": found.to_dict(), "chosen": found.chosen, "decisive": found.decisive, "verdict": found.verdict}
@@ -61,12 +59,4 @@ def command(
 
         save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=ceiling), picture, force=force)
         say.note(f"wrote {picture}")
-    say.result(values | {"noise_ceiling": ceiling}, _told(found))
-
-
-def _told(found: DimensionSelection) -> str:
-    lines = ["dimensions   held-out answers satisfied"]
-    for d, mean, error in zip(found.dims.tolist(), found.accuracy.tolist(), found.accuracy_se.tolist()):
-        mark = "   <- chosen" if d == found.chosen else ""
-        lines.append(f"{d:>10}   {percent(mean)} ± {100 * error:.1f}{mark}")
-    return "\n".join([*lines, found.verdict])
+    say.result(values | {"noise_ceiling": ceiling}, dimension_lines(found))

@@ -6,23 +6,30 @@ import contextlib
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from nearer.cli._maps import MODEL, groups_of, labels_of
-from nearer.cli._options import DIMENSIONS, FORCE, fitting_options, make_estimator, read_answers, reading_options
+from nearer.cli._inputs import MODEL, labels_of, read_groups
+from nearer.cli._options import (
+    DIMENSIONS,
+    FORCE,
+    GROUPS,
+    IMAGES,
+    fitting_options,
+    make_estimator,
+    read_answers,
+    reading_options,
+)  # fmt: skip
 from nearer.cli._output import OutputFolder
 from nearer.cli._progress import Interrupt, Watch
-from nearer.cli._say import INTERRUPTED, Say, plain, speaking
-from nearer.cli._studies import Found, Wanted, study
-from nearer.cli._summary import repeat_command, report_data, scores_of, scores_text
+from nearer.cli._say import INTERRUPTED, Say, plain, repeat_command, speaking
 
 if TYPE_CHECKING:
     from nearer.data import Comparisons
     from nearer.estimator import OrdinalEmbedding
+    from nearer.reporting import Findings
 
 __all__ = ["command"]
 
@@ -38,13 +45,15 @@ Example:
 )
 @click.argument("file", type=click.Path())
 @click.option("-o", "--out", required=True, type=click.Path(), help="Folder for the results.")
-@click.option("-d", "--dimensions", type=click.IntRange(1), default=2, show_default=True, help="Of the map.")
+@click.option(
+    "-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Dimensions of the map."
+)
 @click.option("--cv", type=click.IntRange(0), help="Folds of cross-validation; 0: none.  [default: 5, unless large]")
-@click.option("--try-dims", type=DIMENSIONS, help="Also tell how maps of these dimensions do, such as 1-5.")
+@click.option("--dims", type=DIMENSIONS, help="Also tell how maps of these dimensions do, such as 1-5.")
 @click.option("--learning-curve", is_flag=True, help="Also tell whether more answers would help.")
 @click.option("--bootstrap", type=click.IntRange(2), metavar="B", help="B resamples, for regions of uncertainty.")
-@click.option("--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels.")
-@click.option("--groups", type=click.Path(), help="CSV file with the columns label, group; colours the map.")
+@IMAGES
+@GROUPS
 @click.option("--title", help="Heading of the report.  [default: name of the file]")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: tcp://host:8786, or local:4 workers here.")
 @FORCE
@@ -52,7 +61,7 @@ Example:
 @reading_options
 @speaking
 def command(
-    say: Say, file: str, out: str, dimensions: int, cv: int | None, try_dims: tuple[int, ...] | None,
+    say: Say, file: str, out: str, n_components: int, cv: int | None, dims: tuple[int, ...] | None,
     learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
     cluster: str | None, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
 ) -> None:  # fmt: skip
@@ -64,62 +73,56 @@ def command(
     if cv == 1:
         raise click.BadParameter("got 1, expected at least 2 folds, or 0 for none", param_hint="--cv")
     folder = OutputFolder(out, FILES, force)
-    wanted = Wanted(cv, try_dims, learning_curve, bootstrap)
-    make_estimator(fitting, dimensions)  # refuses bad options before a large file is read
-    data = _read(say, file, reading, cluster)
-    if data.comparisons is None and wanted.any:
-        raise ValueError(
-            "--cv, --try-dims, --learning-curve and --bootstrap need the answers, which stay on the cluster"
-        )
-    if data.comparisons is not None and data.comparisons.labels is not None:
-        groups_of(groups, data.comparisons.labels)  # refuses a bad file before the work
+    make_estimator(fitting, n_components)  # refuses bad options before a large file is read
+    answers = _read(say, file, reading, cluster)
+    if answers.comparisons is None and (cv or dims or learning_curve or bootstrap):
+        raise ValueError("--cv, --dims, --learning-curve and --bootstrap need the answers, which stay on the cluster")
+    if answers.comparisons is not None and answers.comparisons.labels is not None:
+        read_groups(groups, answers.comparisons.labels)  # refuses a bad file before the work
+    from nearer.reporting import default_cv, describe, study
+    from nearer.reporting.words import scores_line
+
     interrupt = Interrupt(say)
-    model = _fit(say, data, fitting, dimensions, cluster, interrupt)
-    found = Found() if data.comparisons is None else study(say, data.comparisons, model, wanted, interrupt)
-    made = _Made(data, model, found, groups_of(groups, labels_of(model)))
+    model = _fit(say, answers, fitting, n_components, cluster, interrupt)
+    if cv is None and answers.comparisons is not None and not default_cv(len(answers.comparisons)):
+        say.note(f"no cross-validation for {len(answers.comparisons):,} comparisons unless asked for: --cv 5")
+    found = study(
+        model, answers.comparisons, cv=cv, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
+        monitor=interrupt.attempt,
+    )  # fmt: skip
+    facts = {"Input": answers.facts.get("understood", answers.facts["path"])}
+    if interrupt.pressed:
+        facts["Interrupted"] = "yes: the best map so far was kept"
+    report = describe(
+        model, answers.comparisons, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
+        groups=read_groups(groups, labels_of(model)), images=images,
+    )  # fmt: skip
+    summary = _summary(model, found, answers, fitting, interrupt.pressed)
     with folder as target:
-        summary = _write(target, made, fitting, title or Path(file).stem, images, interrupt.pressed)
-    text = f"{scores_text(made.scores, found.held_out)}\nwrote {', '.join(folder.files())}"
-    say.result(summary, None if say.quiet else text.lstrip())
+        _write(target, model, summary)
+        report.save(target / "report.html")
+    told = scores_line(found)
+    say.result(summary, None if say.quiet else f"{told}\nwrote {', '.join(folder.files())}".lstrip())
     if interrupt.pressed:
         click.echo(f"nearer fit: interrupted; wrote the best map so far to {folder.shown}", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-@dataclass
-class _Data:
-    """The answers: read (`comparisons`), or a path for the workers of a cluster."""
+class _Answers(NamedTuple):
+    """The answers: what `fit` takes, the comparisons (None if only workers of a cluster read them), and facts."""
 
-    source: Any
+    to_fit: Any
     comparisons: Comparisons | None
     facts: dict[str, Any]
 
 
-class _Made:
-    """A map, and what is known about it."""
-
-    def __init__(self, data: _Data, model: OrdinalEmbedding, found: Found, groups: list[str] | None):
-        comparisons = data.comparisons
-        self.data, self.model, self.found, self.groups = data, model, found, groups
-        self.check = None if comparisons is None else comparisons.check(model.n_components)
-        self.training: float | None = None
-        if comparisons is not None:
-            self.training = model.score(comparisons)
-        elif model.history_[-1].train_error is not None:
-            self.training = 1.0 - model.history_[-1].train_error
-
-    @property
-    def scores(self) -> Any:
-        return scores_of(self.training, self.found.held_out, self.check)
-
-
-def _read(say: Say, file: str, reading: dict[str, Any], cluster: str | None) -> _Data:
-    told = any(value is not None for name, value in reading.items() if not name.startswith("on_"))
+def _read(say: Say, file: str, reading: dict[str, Any], cluster: str | None) -> _Answers:
+    told = any(value not in (None, False) for name, value in reading.items() if not name.startswith("on_"))
     if cluster is not None and not told and (any(mark in file for mark in "*?") or _is_parquet(file)):
         say.note(f"{file}: Parquet files, read by the workers of the cluster")
-        return _Data(file, None, {"path": file, "format": "parquet", "read_by": "workers"})
+        return _Answers(file, None, {"path": file, "format": "parquet", "read_by": "workers"})
     result = read_answers(say, file, reading)
-    return _Data(result.comparisons, result.comparisons, result.facts())
+    return _Answers(result.comparisons, result.comparisons, result.facts())
 
 
 def _is_parquet(file: str) -> bool:
@@ -128,24 +131,26 @@ def _is_parquet(file: str) -> bool:
 
 
 def _fit(
-    say: Say, data: _Data, fitting: dict[str, Any], dimensions: int, cluster: str | None, interrupt: Interrupt
+    say: Say, answers: _Answers, fitting: dict[str, Any], n_components: int, cluster: str | None, interrupt: Interrupt
 ) -> OrdinalEmbedding:
     from dataclasses import replace
 
     from nearer.objective import resolve_jobs
+    from nearer.reporting.words import count
     from nearer.solvers import get_solver
 
-    rounds = math.ceil(fitting["starts"] / (1 if cluster else resolve_jobs(fitting["jobs"])))
-    watch = Watch(say, interrupt, data.comparisons, fitting["max_seconds"], rounds)
-    model = make_estimator(fitting, dimensions, [watch])
-    if data.comparisons is None:  # the workers alone can tell the training error
+    rounds = math.ceil(fitting["n_init"] / (1 if cluster else resolve_jobs(fitting["n_jobs"])))
+    watch = Watch(say, interrupt, answers.comparisons, fitting["max_seconds"], rounds)
+    model = make_estimator(fitting, n_components, [watch])
+    if answers.comparisons is None:  # the workers alone can tell the training error
         model.set_params(solver=replace(get_solver(model.solver), record_error=True))
     with _connected(cluster) as client, interrupt.deferred():
-        starts = f"{fitting['starts']} start{'s' if fitting['starts'] > 1 else ''}"
-        say.note(f"fitting: {dimensions} dimensions, loss {fitting['loss']}, solver {fitting['solver']}, {starts}, "
-                 f"seed {fitting['seed']}")  # fmt: skip
+        say.note(
+            f"fitting: {count(n_components, 'dimension', 'dimensions')}, loss {fitting['loss']}, "
+            f"solver {fitting['solver']}, {count(fitting['n_init'], 'start', 'starts')}, seed {fitting['random_state']}"
+        )
         with watch.showing():
-            model.fit(data.source) if client is None else model.fit(data.source, client=client)
+            model.fit(answers.to_fit) if client is None else model.fit(answers.to_fit, client=client)
     say.note(model.result_.message)
     return model.set_params(callbacks=None)
 
@@ -165,21 +170,18 @@ def _connected(cluster: str | None) -> Iterator[Any]:
         raise ValueError(str(error)) from error
 
 
-def _write(
-    target: Path, made: _Made, fitting: dict[str, Any], title: str, images: str | None, interrupted: bool
+def _summary(
+    model: OrdinalEmbedding, found: Findings, answers: _Answers, fitting: dict[str, Any], interrupted: bool
 ) -> dict[str, Any]:
-    """Write all files to a folder; returns the summary."""
+    """Everything in figures, as it stands in summary.json."""
     from nearer import __version__
-    from nearer.io import write_embedding
-    from nearer.report import build_report
 
-    model = made.model
-    summary = plain(
+    return plain(
         {
             "nearer": __version__,
             "command": repeat_command(),
             "interrupted": interrupted,
-            "input": made.data.facts,
+            "input": answers.facts,
             "n_objects": model.n_objects_,
             "n_components": model.n_components,
             "loss": {"name": model.loss_.name} | vars(model.loss_),
@@ -192,28 +194,16 @@ def _write(
                 "n_gradients": model.result_.n_gradients,
                 "seconds": model.history_[-1].seconds,
             },
-            "training_accuracy": made.training,
-            **made.found.summary(),
-            "check": None if made.check is None else _short_check(made.check),
+            **found.summary(),
             "files": list(FILES),
         }
     )
+
+
+def _write(target: Path, model: OrdinalEmbedding, summary: dict[str, Any]) -> None:
+    """Write coordinates, model and summary to a folder."""
+    from nearer.io import write_embedding
+
     write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
     model.save(target / MODEL)
     (target / "summary.json").write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    facts = {"Input": made.data.facts.get("understood", made.data.facts["path"])}
-    if made.found.held_out is not None:
-        facts["Cross-validation"] = f"{made.found.held_out['n_folds']} folds"
-    if interrupted:
-        facts["Interrupted"] = "yes: the best map so far was kept"
-    data = report_data(
-        model, made.data.comparisons, title=title, scores=made.scores, check=made.check, facts=facts,
-        command=repeat_command(), groups=made.groups, thumbnails=images, **made.found.for_report(),
-    )  # fmt: skip
-    build_report(data, target / "report.html")
-    return summary
-
-
-def _short_check(check: Any) -> dict[str, Any]:
-    names = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems")
-    return {name: getattr(check, name) for name in names}

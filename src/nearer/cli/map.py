@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._maps import labels_of, open_map
-from nearer.cli._options import FORCE
-from nearer.cli._output import refuse_existing
-from nearer.cli._say import Say, percent, speaking
-from nearer.cli._tables import give_positions, read_numbers
+from nearer.cli._inputs import labels_of, open_map, read_numbers
+from nearer.cli._options import FORCE, RANDOM_STATE
+from nearer.cli._output import give_positions, refuse_existing
+from nearer.cli._say import Say, speaking
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,22 +33,22 @@ class _NumberOrCV(click.ParamType):
     epilog="""\b
 Example:
   nearer map out features.csv
-  nearer map out features_of_all.npy -o new.csv --gamma 0.5 --penalty 0.1"""
+  nearer map out features_of_all.npy -o new.csv --gamma 0.5 --alpha 0.1"""
 )
 @click.argument("map_path", metavar="MAP", type=click.Path())
 @click.argument("features", type=click.Path())
 @click.option("-o", "--out", type=click.Path(), help="CSV file for the positions; printed if not given.")
 @click.option("--gamma", type=_NumberOrCV(), default="cv", show_default=True, help="Inverse width of the kernel.")
-@click.option("--penalty", type=_NumberOrCV(), default="cv", show_default=True, help="Larger is smoother.")
+@click.option("--alpha", type=_NumberOrCV(), default="cv", show_default=True, help="Penalty; larger is smoother.")
 @click.option(
     "--standardise/--as-they-are", default=True, show_default=True, help="Bring all features to one scale first."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the cross-validation.")
+@RANDOM_STATE
 @FORCE
 @speaking
 def command(
-    say: Say, map_path: str, features: str, out: str | None, gamma: Any, penalty: Any, standardise: bool, seed: int,
-    force: bool,
+    say: Say, map_path: str, features: str, out: str | None, gamma: Any, alpha: Any, standardise: bool,
+    random_state: int, force: bool,
 ) -> None:  # fmt: skip
     """Find positions for objects that nobody compared, from FEATURES: a CSV file (label, then numbers) or .npy.
 
@@ -60,6 +59,7 @@ def command(
     import numpy as np
 
     from nearer.featuremap import FeatureMap
+    from nearer.reporting.words import percent
 
     if out is not None:
         refuse_existing(out, force)
@@ -67,27 +67,29 @@ def command(
     values, labels = read_numbers(features)
     if not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values).all(axis=1)))
-        raise ValueError(f"{features}: row {row + 1} of the data holds {values[row].tolist()}, expected finite numbers")
+        raise ValueError(
+            f"{features}: got {values[row].tolist()} in row {row + 1} of the data, expected finite numbers"
+        )
     names = np.arange(len(values)).astype(str) if labels is None else labels
     known, rows = _matched(labels_of(model), names)
     known = known[np.isfinite(model.embedding_[rows[known]]).all(axis=1)]
     new = np.flatnonzero(rows < 0)
     if len(known) < 2:
-        raise ValueError(f"{features}: names {len(known)} objects that have a position on the map, expected 2 or more")
+        raise ValueError(f"{features}: got {len(known)} objects with a position on the map, expected 2 or more")
     if not len(new):
-        raise ValueError(f"{features}: all {len(names):,} objects are on the map already")
+        raise ValueError(f"{features}: got {len(names):,} objects, all on the map already, expected new ones")
     say.note(
         f"{features}: {values.shape[1]:,} features; {len(known):,} objects of the map to learn from, {len(new):,} new"
     )
     if standardise:
         spread = values[known].std(axis=0)
         values = (values - values[known].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    places = model.embedding_[rows[known]]
-    learnt = FeatureMap(gamma, penalty, random_state=seed).fit(values[known], places)
-    found: dict[str, Any] = {"gamma": learnt.gamma_, "penalty": learnt.alpha_, "n_known": len(known), "n_new": len(new)}
+    positions = model.embedding_[rows[known]]
+    learnt = FeatureMap(gamma, alpha, random_state=random_state).fit(values[known], positions)
+    found: dict[str, Any] = {"gamma": learnt.gamma_, "alpha": learnt.alpha_, "n_known": len(known), "n_new": len(new)}
     if learnt.cv_results_ is not None:
         missed = -float(np.max(learnt.cv_results_["mean_test_score"]))
-        found["explained"] = 1.0 - missed / float(places.var(axis=0).mean())
+        found["explained"] = 1.0 - missed / float(positions.var(axis=0).mean())
         say.note(f"the features explain {percent(found['explained'])} of the spread of held-out objects of the map")
     give_positions(say, learnt.transform(values[new]), names[new], out, force, found)
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 
-from nearer.cli._maps import open_map, read_for_map
-from nearer.cli._options import FORCE, LOSSES, reading_options
-from nearer.cli._output import refuse_existing
+from nearer.cli._inputs import open_map, read_for_map
+from nearer.cli._options import FORCE, LOSS_OF_COORDINATES, reading_options
+from nearer.cli._output import give_positions, refuse_existing
 from nearer.cli._say import Say, speaking
-from nearer.cli._tables import give_positions
 
 __all__ = ["command"]
 
@@ -25,13 +24,13 @@ Example:
 @click.argument("file", type=click.Path())
 @click.option("-o", "--out", type=click.Path(), help="CSV file for the positions; printed if not given.")
 @click.option("--whole-map", is_flag=True, help="Give all objects, not only the new ones.")
-@click.option("--starts", type=click.IntRange(1), default=8, show_default=True, help="Starts; the best is kept.")
-@click.option("--loss", type=click.Choice(LOSSES), help="For coordinates alone: the loss to minimise.")
+@click.option("--n-init", type=click.IntRange(1), default=8, show_default=True, help="Starts; the best is kept.")
+@LOSS_OF_COORDINATES
 @FORCE
 @reading_options
 @speaking
 def command(
-    say: Say, map_path: str, file: str, out: str | None, whole_map: bool, starts: int, loss: str | None, force: bool,
+    say: Say, map_path: str, file: str, out: str | None, whole_map: bool, n_init: int, loss: str | None, force: bool,
     reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Find positions for objects that are named in FILE but not on the MAP; the MAP stays as it is.
@@ -42,8 +41,8 @@ def command(
         refuse_existing(out, force)
     model = open_map(map_path, loss)
     if not hasattr(model, "loss_"):
-        raise ValueError(f"{map_path}: does not say what loss it comes from; say --loss")
-    placed = model.place(read_for_map(say, file, reading, model), n_init=starts)
+        raise ValueError(f"{map_path}: got coordinates alone, expected a loss too; say --loss")
+    placed = model.place(read_for_map(say, file, reading, model), n_init=n_init)
     say.note(repr(placed))
     if placed.n_unused:
         say.note(f"{placed.n_unused:,} comparisons not used: they name no new object")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._maps import groups_of, labels_of, open_map, read_for_map
-from nearer.cli._options import FORCE, LOSSES, reading_options
+from nearer.cli._inputs import labels_of, open_map, read_for_map, read_groups
+from nearer.cli._options import FORCE, GROUPS, LOSS_OF_COORDINATES, reading_options
 from nearer.cli._output import refuse_existing
 from nearer.cli._say import Say, speaking
 
@@ -30,11 +30,11 @@ Example:
     "--what", type=click.Choice(["map", "convergence", "steps", "calibration"]), default="map", show_default=True
 )
 @click.option("--axes", default="1,2", show_default=True, help="Which two, of a map with more dimensions.")
-@click.option("--groups", type=click.Path(), help="CSV file with the columns label, group; gives the colours.")
+@GROUPS
 @click.option("--labels/--no-labels", "with_labels", default=True, show_default=True, help="Write the labels.")
 @click.option("--title", help="Above the picture.")
 @click.option("--file", type=click.Path(), help="Answers for the calibration, preferably new ones.")
-@click.option("--loss", type=click.Choice(LOSSES), help="For coordinates alone: the loss that gives probabilities.")
+@LOSS_OF_COORDINATES
 @FORCE
 @reading_options
 @speaking
@@ -54,14 +54,14 @@ def command(
         labels = labels_of(model)
         shown = labels if with_labels else None
         drawn = plots.plot_map(
-            model.embedding_, shown, groups_of(groups, labels), dims=_axes(axes, model), title=title
-        )  # fmt: skip
+            model.embedding_, shown, read_groups(groups, labels), axes=_axes(axes, model), title=title
+        )
     elif what == "calibration":
         drawn = plots.plot_calibration(_calibration(say, model, map_path, file, reading))
     else:
         history = getattr(model, "history_", None)
         if not history:
-            raise ValueError(f"{map_path}: does not say how its fit went; give the folder or model that fit wrote")
+            raise ValueError(f"{map_path}: got coordinates alone, expected the folder or model that nearer fit wrote")
         drawn = plots.plot_convergence(history) if what == "convergence" else plots.plot_step_sizes(history)
     if title is not None and what != "map":
         drawn.set_title(title, parse_math=False)
@@ -81,16 +81,15 @@ def _axes(text: str, model: OrdinalEmbedding) -> tuple[int, int]:
 
 
 def _calibration(say: Say, model: OrdinalEmbedding, path: str, file: str | None, reading: dict[str, Any]) -> Any:
-    from nearer.metrics import calibration
+    from nearer.reporting.studies import calibrate
 
     if not hasattr(model, "loss_"):
-        raise ValueError(f"{path}: does not say what loss it comes from; say --loss")
+        raise ValueError(f"{path}: got coordinates alone, expected a loss too; say --loss")
     if file is not None:
         comparisons = read_for_map(say, file, reading, model)
     elif hasattr(model, "comparisons_"):
         say.note("calibration on the answers the map was made from; new ones (--file) would tell more")
         comparisons = model.comparisons_
     else:
-        raise ValueError(f"{path}: holds no answers; give some with --file")
-    embedding, placed = model._on_map(comparisons)
-    return calibration(embedding, placed, model.loss_)
+        raise ValueError(f"{path}: got a map without its answers, expected some; give them with --file")
+    return calibrate(model, comparisons)

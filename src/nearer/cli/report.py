@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from nearer.cli._maps import groups_of, labels_of, open_map, read_for_map
-from nearer.cli._options import FORCE, reading_options
+from nearer.cli._inputs import labels_of, open_map, read_for_map, read_groups, read_summary
+from nearer.cli._options import FORCE, GROUPS, IMAGES, reading_options
 from nearer.cli._output import refuse_existing
-from nearer.cli._say import Say, speaking
-from nearer.cli._summary import repeat_command, report_data, scores_of, scores_text
+from nearer.cli._say import Say, repeat_command, speaking
 
 __all__ = ["command"]
 
@@ -26,8 +24,8 @@ Example:
 @click.argument("map_path", metavar="MAP", type=click.Path())
 @click.option("-o", "--out", required=True, type=click.Path(), help="HTML file to write.")
 @click.option("--file", type=click.Path(), help="Answers to judge the map by, if it was saved without its own.")
-@click.option("--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels.")
-@click.option("--groups", type=click.Path(), help="CSV file with the columns label, group; colours the map.")
+@IMAGES
+@GROUPS
 @click.option("--title", default="Map", show_default=True, help="Heading of the report.")
 @FORCE
 @reading_options
@@ -41,40 +39,17 @@ def command(
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv). Cross-validated accuracy is
     taken over from the folder's summary.json.
     """
-    from nearer.report import build_report
+    from nearer.reporting import describe, study
+    from nearer.reporting.words import scores_line
 
     refuse_existing(out, force)
     model = open_map(map_path)
-    comparisons = getattr(model, "comparisons_", None)
-    if file is not None:
-        comparisons = read_for_map(say, file, reading, model)
-        if model.labels_ is not None and comparisons.labels is not None:
-            comparisons = comparisons.relabelled(model.labels_)
-        if comparisons.n_objects > model.n_objects_:
-            raise ValueError(
-                f"{file}: names {comparisons.n_objects - model.n_objects_:,} objects that are not on the map"
-            )
-    earlier = _summary(map_path) if file is None else {}
-    held_out = earlier.get("cross_validation")
-    training = None if comparisons is None else model.score(comparisons)
-    check = None if comparisons is None else comparisons.check(model.embedding_.shape[1])
-    scores = scores_of(training, held_out, check)
-    data = report_data(
-        model, comparisons, title=title, scores=scores, check=check, command=earlier.get("command") or repeat_command(),
-        groups=groups_of(groups, labels_of(model)), thumbnails=images,
-    )  # fmt: skip
-    build_report(data, out, force=force)
-    values = {"output": out, "training": training, "cross_validated": held_out}
-    told = scores_text(scores, held_out)
-    say.result(values, None if say.quiet else f"{told}\nwrote {out}".lstrip())
-
-
-def _summary(map_path: str) -> dict[str, Any]:
-    """What `nearer fit` said about the map, {} if that is not known."""
-    file = Path(map_path) / "summary.json"
-    if not file.is_file():
-        return {}
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{file}: is not a summary of nearer fit: {error}") from error
+    comparisons = None if file is None else read_for_map(say, file, reading, model)
+    earlier = read_summary(map_path) if file is None else {}
+    found = replace(study(model, comparisons, cv=0), cross_validation=earlier.get("cross_validation"))
+    describe(
+        model, comparisons, found, title=title, command=earlier.get("command") or repeat_command(),
+        groups=read_groups(groups, labels_of(model)), images=images,
+    ).save(out, force=force)  # fmt: skip
+    told = scores_line(found)
+    say.result({"output": out, **found.summary()}, None if say.quiet else f"{told}\nwrote {out}".lstrip())

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
+
+from nearer.cli._options import RANDOM_STATE
 
 EXPERIMENTS = ("table1", "fig1", "fig2", "table2", "fig3", "music", "theory")
 
@@ -19,13 +22,15 @@ EXPERIMENTS = ("table1", "fig1", "fig2", "table2", "fig3", "music", "theory")
 @click.argument("what", type=click.Choice([*EXPERIMENTS, "all", "report"]))
 @click.option("--quick", is_flag=True, help="Few starts and small grids: minutes, for a first look.")
 @click.option("--trials", type=click.IntRange(1), help="Random starts (or problem draws) instead of the usual number.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same numbers.")
+@RANDOM_STATE
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for results.  [default: experiments, or experiments/quick with --quick]",
 )
-@click.option("--jobs", type=click.IntRange(1), help="Processes; timed trials run one at a time.  [default: all cores]")
+@click.option(
+    "--n-jobs", type=click.IntRange(1), help="Processes; timed trials run one at a time.  [default: all cores]"
+)
 @click.option(
     "--sun",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -33,16 +38,12 @@ EXPERIMENTS = ("table1", "fig1", "fig2", "table2", "fig3", "music", "theory")
 )
 @click.option("--draw-only", is_flag=True, help="Only draw the figures again, from the tables of an earlier run.")
 def command(
-    what: str,
-    quick: bool,
-    trials: int | None,
-    seed: int,
-    out: Path | None,
-    jobs: int | None,
-    sun: Path | None,
-    draw_only: bool,
-) -> None:
+    what: str, quick: bool, trials: int | None, random_state: int, out: Path | None, n_jobs: int | None,
+    sun: Path | None, draw_only: bool,
+) -> None:  # fmt: skip
     """Redo WHAT of the paper: run it, write tables (CSV) and settings (JSON), draw figures (PNG, SVG).
+
+    Works in a checkout of the source only: the experiments are not part of the installed package.
 
     A run that was interrupted goes on where it stopped: finished trials are kept, one small file each, and skipped.
     "report" writes the figures of all tables into docs/reproduction.md, with a verdict on each claim.
@@ -58,10 +59,10 @@ def command(
         registry = importlib.import_module("experiments.registry")
         lab_class = importlib.import_module("experiments.trials").Lab
         out = out or root / "experiments" / ("quick" if quick else "")
-        settings = {"quick": quick, "trials": trials, "seed": seed, "sun": sun and sun.resolve()}
+        settings = {"quick": quick, "trials": trials, "seed": random_state, "sun": sun and sun.resolve()}
         names = {"all": EXPERIMENTS, "report": ()}.get(what, (what,))
         started = time.perf_counter()
-        with _progress() as progress, lab_class(out, jobs=jobs or _cores(), progress=progress, **settings) as lab:
+        with _progress() as progress, lab_class(out, jobs=n_jobs or _cores(), progress=progress, **settings) as lab:
             for name in names:
                 if draw_only:
                     missing = "" if registry.has_run(lab, name) else f"there are no tables of it in {out}"
@@ -82,15 +83,28 @@ def command(
 
 
 def find_experiments() -> Path:
-    """The checkout that holds the experiments: around the working directory, or around this package."""
-    here = Path.cwd().resolve()
-    for folder in (here, *here.parents, Path(__file__).resolve().parents[3]):
-        if (folder / "experiments" / "registry.py").is_file():
+    """Find the checkout that holds the experiments.
+
+    Returns
+    -------
+    pathlib.Path
+        The checkout that this package is imported from, else the current folder if it is a checkout of nearer.
+    """
+    own, here = Path(__file__).resolve().parents[3], Path.cwd()
+    for folder in (own, here):
+        if _is_checkout(folder):
             return folder
     raise click.UsageError(
-        "the experiments are part of the source, not of the installed package: "
-        f"run this inside a checkout of nearer (there is none around {here})"
+        f"the experiments are part of the source, not of the installed package: got the current folder {here}, "
+        "expected the top folder of a checkout of nearer"
     )
+
+
+def _is_checkout(folder: Path) -> bool:
+    project = folder / "pyproject.toml"
+    if not project.is_file() or not (folder / "experiments" / "registry.py").is_file():
+        return False
+    return re.search(r'^name = "nearer"$', project.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 @contextlib.contextmanager
@@ -106,24 +120,14 @@ def _importable(root: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
     """A bar for each group of trials, on standard error."""
+    from rich import progress as rich_progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+        rich_progress.TextColumn("{task.description}"), rich_progress.BarColumn(), rich_progress.MofNCompleteColumn(),
+        rich_progress.TimeElapsedColumn(), rich_progress.TimeRemainingColumn(),
+    )  # fmt: skip
+    with rich_progress.Progress(*columns, console=Console(stderr=True)) as progress:
         tasks: dict[str, object] = {}
 
         def tell(title: str, done: int, total: int) -> None:

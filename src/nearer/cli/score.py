@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from nearer.cli._maps import open_map, read_for_map
-from nearer.cli._options import LOSSES, reading_options
-from nearer.cli._say import Say, percent, speaking
+from nearer.cli._inputs import open_map, read_for_map
+from nearer.cli._options import LOSS_OF_COORDINATES, reading_options
+from nearer.cli._say import Say, speaking
 
 __all__ = ["command"]
 
@@ -21,7 +21,7 @@ Example:
 )
 @click.argument("map_path", metavar="MAP", type=click.Path())
 @click.argument("file", type=click.Path())
-@click.option("--loss", type=click.Choice(LOSSES), help="For coordinates alone: the loss that gives probabilities.")
+@LOSS_OF_COORDINATES
 @reading_options
 @speaking
 def command(say: Say, map_path: str, file: str, loss: str | None, reading: dict[str, Any]) -> None:
@@ -30,23 +30,9 @@ def command(say: Say, map_path: str, file: str, loss: str | None, reading: dict[
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv). For a loss with a model of
     the answers, also how well it foretells them: log-loss, and the expected error of its probabilities.
     """
-    from nearer.metrics import calibration, log_loss
+    from nearer.reporting import judge
+    from nearer.reporting.words import judgement_lines
 
     model = open_map(map_path, loss)
-    comparisons = read_for_map(say, file, reading, model)
-    embedding, placed = model._on_map(comparisons)
-    values: dict[str, Any] = {
-        "accuracy": model.score(comparisons),
-        "n_comparisons": len(comparisons),
-        "n_satisfied": int(model.predict(comparisons).sum()),
-    }
-    weighted = ", by weight" if comparisons.weights is not None else ""
-    text = f"{percent(values['accuracy'])} satisfied{weighted}: "
-    text += f"{values['n_satisfied']:,} of {len(comparisons):,} comparisons"
-    known = getattr(model, "loss_", None)
-    if known is not None and known.has_model:
-        values |= {"loss": known.name, "log_loss": log_loss(embedding, placed, known)}
-        values["calibration_error"] = calibration(embedding, placed, known).ece
-        text += f"\nlog-loss {values['log_loss']:.4f} (guessing: 0.6931)"
-        text += f"; probabilities are off by {percent(values['calibration_error'])} on average"
-    say.result(values, text)
+    found = judge(model, read_for_map(say, file, reading, model))
+    say.result(found.to_dict(), judgement_lines(found))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from nearer.cli._options import FORCE
+from nearer.cli._inputs import read_distances, read_numbers, read_words
+from nearer.cli._options import FORCE, RANDOM_STATE
 from nearer.cli._output import refuse_existing
 from nearer.cli._say import Say, speaking
-from nearer.cli._tables import read_distances, read_numbers, read_words
 
 __all__ = ["command"]
 
@@ -24,21 +24,21 @@ Example:
     "--from", "source", type=click.Choice(["points", "distances", "classes"]), default="points", show_default=True,
     help="What FILE holds.",
 )  # fmt: skip
-@click.option("-n", "--comparisons", "count", type=click.IntRange(1), help="How many; all, from distances only.")
+@click.option("-n", "--n-comparisons", type=click.IntRange(1), help="How many; all if not given, from distances only.")
 @click.option("--kind", type=click.Choice(["triplets", "quadruplets"]), default="triplets", show_default=True)
 @click.option(
     "--noise", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Fraction of answers turned around."
 )
 @click.option("--class-column", metavar="COLUMN", help="Column of classes; the second if not given.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answers.")
+@RANDOM_STATE
 @click.option(
     "-o", "--out", required=True, type=click.Path(), help="File to write: .csv, .tsv, .jsonl, .parquet, .npz."
 )
 @FORCE
 @speaking
 def command(
-    say: Say, file: str, source: str, count: int | None, kind: str, noise: float, class_column: str | None, seed: int,
-    out: str, force: bool,
+    say: Say, file: str, source: str, n_comparisons: int | None, kind: str, noise: float, class_column: str | None,
+    random_state: int, out: str, force: bool,
 ) -> None:  # fmt: skip
     """Make answers from FILE.
 
@@ -53,23 +53,23 @@ def command(
     from nearer.io import write_comparisons
 
     refuse_existing(out, force)
-    if count is None and source != "distances":
-        raise click.UsageError(f"-n: say how many comparisons to draw from {source}")
+    if n_comparisons is None and source != "distances":
+        raise click.UsageError(f"-n: got none, expected how many comparisons to draw from {source}")
     if source == "classes" and kind != "triplets":
-        raise click.UsageError("--kind: classes give triplets only")
+        raise click.UsageError("--kind: got quadruplets, expected triplets, all that classes give")
     if source == "points":
         values, labels = read_numbers(file)
-        made = Comparisons.from_points(values, int(count or 0), kind, seed, noise, labels)
+        made = Comparisons.from_points(values, n_comparisons or 0, kind, random_state, noise, labels)
     elif source == "distances":
         values, labels = read_distances(file)
-        made = Comparisons.from_distances(values, count, kind, seed, noise, labels)
+        made = Comparisons.from_distances(values, n_comparisons, kind, random_state, noise, labels)
     else:
         words, labels = read_words(file, class_column)
-        made = Comparisons.from_classes(words, int(count or 0), seed, noise, labels)
+        made = Comparisons.from_classes(words, n_comparisons or 0, random_state, noise, labels)
     for reason, dropped in made.dropped.items():
         say.note(f"{dropped:,} left out: {reason}")
     write_comparisons(out, made, force=force)
     turned = round(noise * len(made))
     values_out = {"output": out, "kind": made.kind, "n_comparisons": len(made), "n_objects": made.n_objects}
-    values_out |= {"n_turned_around": turned, "dropped": made.dropped, "seed": seed}
+    values_out |= {"n_turned_around": turned, "dropped": made.dropped, "random_state": random_state}
     say.result(values_out, None if say.quiet else f"wrote {out}: {made!r}, {turned:,} turned around by noise")

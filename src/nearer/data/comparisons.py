@@ -530,6 +530,10 @@ class Comparisons:
         place = order[np.searchsorted(together, own, sorter=order)].astype(np.int32)
         return self._with(index=place[self.index], n_objects=len(together), labels=together)
 
+    def without_labels(self) -> Comparisons:
+        """The same, with objects called by their numbers alone."""
+        return self._with(labels=None)
+
     def _answered(self, answers: Any) -> Comparisons:
         return self._make(making.answered(self._parts, answers))
 

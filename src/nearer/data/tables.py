@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import unicodedata
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -203,13 +203,15 @@ class Rows:
 
     def _leave_out_headers(self) -> None:
         """Leave out a header repeated among the rows, as joining files end to end gives."""
+        import pyarrow.compute as pc
+
         repeated: Any = True
         for role in self.roles.layout.objects:
             column, name = self.columns[role], self.table.names[self.roles.at[role]]
             if not column.is_text:
                 return
-            found = [code for code, text in enumerate(column.texts()) if text.strip() == name]
-            repeated = repeated & np.isin(column.cells, found) if found else False
+            found = pc.indices_nonzero(pc.equal(pc.utf8_trim_whitespace(column.values), name)).to_numpy()
+            repeated = repeated & np.isin(column.cells, found) if len(found) else False
         if np.any(repeated):
             self.leave_out(repeated, "header repeated")
 
@@ -481,6 +483,9 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
     if may_be_labels and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
         numbers = None  # the labels are numbers themselves
     if numbers is None:
+        if not raw.is_text and (options.index_base is not None or n_objects is not None):
+            worst = str(raw.values[0])
+            raise _out_of_range(table, worst, f"object number {worst} is negative", blocks)
         if options.index_base is not None:
             raise FileFormatError(f"{table.name}: index_base is for objects that are numbers, here they have names")
         if labels is None and options.n_objects is not None:
@@ -532,6 +537,14 @@ def _fold_onto(labels: np.ndarray) -> dict[str, str]:
 
 def _folded(names: np.ndarray, fold: bool, notes: list[str], alarms: list[str]) -> np.ndarray:
     """Join names that differ by case, blanks or Unicode form alone, or tell that there are such."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # Most often there are none, which this finds without a look at every name.
+    quick = pc.utf8_lower(pc.utf8_normalize(pa.array(names.tolist(), pa.string()), "NFKC"))
+    quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))
+    if pc.count_distinct(quick).as_py() == len(names):
+        return names
     groups: dict[str, list[str]] = {}
     for name in names.tolist():
         groups.setdefault(_fold(name), []).append(name)
@@ -880,14 +893,19 @@ def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
     return notes
 
 
+def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, str]], stacklevel: int) -> None:
+    """Warn of what is doubtful about a table, and of rows left out."""
+    told = [*alarms]
+    for reason, (count, first) in dropped.items():
+        told.append(f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})")
+    for note in told:
+        warnings.warn(f"{name}: {note}", stacklevel=stacklevel)
+
+
 def parts_of_table(X: Any, options: Options, name: str = "table") -> Parts:
     """Turn a table in memory into the parts of comparisons; what is left out or doubtful is warned about."""
     result = read_table(as_table(X, name), options)
-    told = [*result.alarms]
-    for reason, (count, first) in result.dropped.items():
-        told.append(f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})")
-    for note in told:
-        warnings.warn(f"{name}: {note}", stacklevel=4)
+    warn_of(name, result.alarms, result.dropped, stacklevel=6)
     for note in result.notes:
         logger.info("%s: %s", name, note)
     return result.parts

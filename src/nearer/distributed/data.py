@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -15,9 +14,8 @@ import numpy as np
 
 from nearer.data import Comparisons, FileFormatError, as_comparisons, renumbered
 from nearer.data.columns import Column, Table, column_of
-from nearer.data.errors import counted
 from nearer.data.roles import Layout, Roles
-from nearer.data.tables import Meaning, Options, as_table, joined_counts, nothing_left
+from nearer.data.tables import Meaning, Options, as_table, joined_counts, nothing_left, warn_of
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
 from nearer.io.blocks import Counts, Recipe, RowGroups, Scanned, look_into, open_row_groups, seen_objects, settle
@@ -223,14 +221,7 @@ def _scanned(
         counts, dropped = [shard for _, shard, _ in again], reduce(joined_counts, (left for _, _, left in again))
     if not total.n_comparisons:
         raise ValueError(f"{pieces[0].name}: {nothing_left(dropped, 'weight' in roles.at)}")
-    for text in (
-        *recipe.meaning.alarms,
-        *(
-            f"{counted(count, 'row')} dropped: {reason} (first at {place})"
-            for reason, (count, place) in dropped.items()
-        ),
-    ):
-        warnings.warn(f"{pieces[0].name}: {text}", stacklevel=5)
+    warn_of(pieces[0].name, recipe.meaning.alarms, dropped, stacklevel=6)
     seen = seen_objects(recipe.meaning, total.seen, known)
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(

@@ -5,97 +5,99 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from nearer.distributed.checkpoint import Checkpoint, SavedPoint, load_checkpoint
 from nearer.distributed.cluster import ClusterError, connect, require_dask
-from nearer.distributed.data import ClusterData, open_data
+from nearer.distributed.data import open_data
 from nearer.distributed.objective import DaskObjective
 from nearer.losses import Loss
 from nearer.solvers import LBFGS, SVRG, Auto, Callback, Result, Solver
-from nearer.starts import best_of_starts, keeping_start
+from nearer.solvers.starts import best_of_starts, keeping_start
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["Solved", "solve_on_cluster"]
+__all__ = ["cluster_objective", "solver_with_checkpoints"]
 
 
-@dataclass
-class Solved:
-    """A result, and what it is about.
-
-    Attributes
-    ----------
-    result : Result, over the objects that occur
-    seen : int (n_objects,), places of those among all objects
-    n_all : int
-    labels : str (n_all,) or None
-    n_columns : 3 or 4
-    n_comparisons : int
-    """
-
-    result: Result
-    seen: np.ndarray
-    n_all: int
-    labels: np.ndarray | None
-    n_columns: int
-    n_comparisons: int
-
-
-def solve_on_cluster(
+@contextlib.contextmanager
+def cluster_objective(
     X: Any,
     y: Any,
     sample_weight: Any,
     *,
     client: Any,
-    solver: Solver,
     loss: Loss,
     n_components: int,
     n_objects: int | None,
-    starts: Sequence[Callable[[np.random.Generator, tuple[int, int]], np.ndarray]],
-    generators: Sequence[np.random.Generator],
-    callbacks: Sequence[Callback] = (),
-    verbose: int = 0,
-    checkpoint: str | os.PathLike[str] | None = None,
-    resume: str | os.PathLike[str] | None = None,
-) -> Solved:
-    """Solve on a cluster from every start; the result with the lowest objective is kept.
+) -> Iterator[DaskObjective]:
+    """Open comparisons on a cluster, for as long as a fit takes.
 
     Parameters
     ----------
-    X, y, sample_weight, n_objects : see `open_data`
-    client : distributed.Client, an address for `connect`, or None: the current client, else a cluster on this machine
-    solver, loss, n_components : what to minimise, how
-    starts : each makes a starting point of a given shape (n_all, n_components)
-    generators : one for each start
-    callbacks, verbose : see `best_of_starts`
-    checkpoint : file to write after every epoch
-    resume : checkpoint to go on from, in place of a start; the solver starts anew there, SVRG with its last step size
-        and auto with L-BFGS
+    X, y, sample_weight, n_objects : Any
+        See `open_data`.
+    client : distributed.Client, str or None
+        An address is for `connect`; None means the current client, else a cluster on this machine.
+    loss : Loss
+    n_components : int
+
+    Yields
+    ------
+    DaskObjective
     """
-    if len(starts) > 1 and (checkpoint is not None or resume is not None):
-        raise ValueError(f"checkpoint and resume are for one start, got n_init = {len(starts)}")
-    saved = None if resume is None else load_checkpoint(resume)
     with _client(client) as connected:
         data = open_data(X, connected, y=y, sample_weight=sample_weight, n_objects=n_objects)
-        _warn_unseen(data)
         objective = DaskObjective(data, loss, n_components)
-        if saved is None:
-            shape = (data.n_all, n_components)
-            points = [start(rng, shape)[data.seen] for start, rng in zip(starts, generators)]
-        else:
-            points = [_checked(saved, objective, os.fspath(resume))]  # type: ignore[arg-type]
+        yield objective
+        logger.info("%d passes, %.4g s each, %.4g s of it computing", *_per_pass(objective))
+
+
+def solver_with_checkpoints(
+    n_starts: int, checkpoint: str | os.PathLike[str] | None, resume: str | os.PathLike[str] | None
+) -> Callable[..., Result]:
+    """Make a function like `best_of_starts` that writes checkpoints and goes on from one.
+
+    Parameters
+    ----------
+    n_starts : int
+    checkpoint : path-like or None
+        File to write after every epoch.
+    resume : path-like or None
+        Checkpoint to go on from, in place of the start; the solver starts anew there, SVRG with its last step size and
+        auto with L-BFGS.
+
+    Returns
+    -------
+    callable
+        `best_of_starts` itself, if there is neither.
+    """
+    if checkpoint is None and resume is None:
+        return best_of_starts
+    if n_starts > 1:
+        raise ValueError(f"checkpoint and resume are for one start, got n_init = {n_starts}")
+    saved = None if resume is None else load_checkpoint(resume)
+
+    def solve(
+        objective: DaskObjective,
+        solver: Solver,
+        starts: Sequence[np.ndarray],
+        generators: Sequence[np.random.Generator],
+        n_jobs: int,
+        callbacks: Sequence[Callback],
+        verbose: int,
+    ) -> Result:
+        if saved is not None:
+            starts = [_checked(saved, objective, os.fspath(resume))]  # type: ignore[arg-type]
             solver = _continuing(solver, saved)
-        watching = list(callbacks)
         if checkpoint is not None:
-            watching.append(Checkpoint(checkpoint, objective, saved))
+            callbacks = [*callbacks, Checkpoint(checkpoint, objective, saved)]
         try:
-            result = best_of_starts(objective, solver, points, generators[: len(points)], 1, watching, verbose)
+            return best_of_starts(objective, solver, starts, generators, n_jobs, callbacks, verbose)
         except ClusterError as error:
             if checkpoint is None or not os.path.exists(checkpoint):
                 raise
@@ -103,8 +105,8 @@ def solve_on_cluster(
             raise ClusterError(
                 f"{error}; the last epoch is in {path}: go on from there with resume={path!r}"
             ) from error
-        logger.info("%d passes, %.4g s each, %.4g s of it computing", *_per_pass(objective))
-    return Solved(result, data.seen, data.n_all, data.labels, data.n_columns, data.n_comparisons)
+
+    return solve
 
 
 @contextlib.contextmanager
@@ -147,20 +149,6 @@ def _continuing(solver: Solver, saved: SavedPoint) -> Solver:
     if isinstance(solver, SVRG) and hasattr(solver.step, "first_step") and saved.step_size and saved.step_size > 0:
         return replace(solver, step=replace(solver.step, first_step=saved.step_size))  # type: ignore[type-var]
     return solver
-
-
-def _warn_unseen(data: ClusterData) -> None:
-    n_unseen = data.n_all - len(data.seen)
-    if n_unseen:
-        mask = np.ones(data.n_all, dtype=bool)
-        mask[data.seen] = False
-        first = int(np.argmax(mask))
-        name = first if data.labels is None else repr(str(data.labels[first]))
-        warnings.warn(
-            f"{n_unseen:,} of {data.n_all:,} objects occur in no comparison (first: {name}); "
-            "their rows of embedding_ are NaN",
-            stacklevel=5,
-        )
 
 
 def _per_pass(objective: DaskObjective) -> tuple[int, float, float]:

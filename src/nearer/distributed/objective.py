@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from nearer.distributed import tasks
 from nearer.distributed.data import ClusterData, open_data
 from nearer.distributed.plan import plan_steps, split
 from nearer.distributed.timing import Timings, free_memory
-from nearer.losses import Loss, get_loss
-from nearer.objective import LocalObjective, Snapshot, resolve_jobs
+from nearer.losses import CustomLoss, Loss
+from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
 
 logger = logging.getLogger(__name__)
 
@@ -27,13 +27,21 @@ _SMALL_BATCH = 20
 
 @dataclass
 class _Slopes:
-    """What stays on the cluster from a snapshot: the points sent, and a future of slopes for each shard."""
+    """What stays on the cluster from a snapshot.
+
+    Attributes
+    ----------
+    points : Any
+        The points as they were sent.
+    kept : list of distributed.Future
+        The slopes of each shard.
+    """
 
     points: Any
-    kept: list[Any] | None
+    kept: list[Any]
 
 
-class DaskObjective:
+class DaskObjective(BaseObjective, SampledObjective):
     """The objective on a Dask cluster; takes the place of `LocalObjective`.
 
     A full pass is one map-reduce: the points go out once, every shard is summed where it was loaded, and the sums are
@@ -43,10 +51,13 @@ class DaskObjective:
     Parameters
     ----------
     comparisons : ClusterData, or anything `open_data` takes
-    loss : name or Loss
-    n_components : dimension of the points
-    client : distributed.Client; not needed with ClusterData
-    **options : for `open_data`
+    loss : str or Loss
+    n_components : int
+        Dimension of the points.
+    client : distributed.Client, optional
+        Not needed with ClusterData.
+    **options : Any
+        For `open_data`.
     """
 
     def __init__(
@@ -56,13 +67,11 @@ class DaskObjective:
             if client is None:
                 raise ValueError("DaskObjective: needs client=, a distributed.Client")
             comparisons = open_data(comparisons, client, **options)
+        super().__init__(loss, n_components, comparisons.n_objects, comparisons.n_comparisons)
         self.data = comparisons
-        self.n_components = int(n_components)
-        self.loss = get_loss(loss).resolve(self.n_components)
-        self.n_objects = comparisons.n_objects
-        self.n_comparisons = comparisons.n_comparisons
         self.timings = Timings()
         self._engine = comparisons.engine
+        self._check_loss()
         self._total = float(sum(map(sum, comparisons.weights)))
         # A shard in memory is one block, whatever it was read from.
         self._rows, self._weights = comparisons.rows, comparisons.weights
@@ -78,29 +87,25 @@ class DaskObjective:
         return len(self.data.shards)
 
     def value(self, X: np.ndarray) -> float:
-        """F(X)."""
         return self._sum(X, "value").total / self._total
 
     def error(self, X: np.ndarray) -> float:
-        """Weighted fraction of comparisons without near < far; ties and NaN count as errors."""
         return self._sum(X, "error").total / self._total
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
-        """F(X) and its gradient (n, d)."""
         part = self._sum(X, "gradient")
-        assert part.array is not None
         return part.total / self._total, part.array / self._total
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
-        """Full gradient at X; the slopes of the comparisons stay on the workers, if they fit there."""
+        """As `StochasticObjective.snapshot`; the slopes of the comparisons stay on the workers, if they fit there."""
         X = self._points(X).copy()
-        slopes = _Slopes(None, None)
+        if not self.data.hold_slopes:
+            return Snapshot(X, *self.value_and_gradient(X), None)
+        slopes = _Slopes(None, [])
 
         def build(attempt: int) -> Any:
             shards = self._load()
             slopes.points = self._engine.broadcast(X, len(shards))
-            if not self.data.hold_slopes:
-                return self._map_sum("gradient", partial(tasks.evaluate, what="gradient"), shards, slopes.points)
             slopes.kept = [
                 self._engine.submit("snapshot", tasks.snapshot, shard, slopes.points, home=home)
                 for shard, home in zip(shards, self._homes)
@@ -112,13 +117,12 @@ class DaskObjective:
             return self._engine.tree("sum", tasks.combine, parts)
 
         part = self._timed(build)
-        assert part.array is not None
         return Snapshot(X, part.total / self._total, part.array / self._total, slopes)
 
     def svrg_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> np.ndarray:
-        """About `n_steps` variance-reduced steps in all, on the shards side by side; returns the combined point.
+        """As `StochasticObjective.svrg_pass`: about `n_steps` in all, on the shards side by side.
 
         This is distributed SVRG as in the reference: every shard runs its own inner loop from X on its own comparisons
         with the common full gradient, and the results are averaged. A shard gets steps in proportion to its weight and
@@ -138,7 +142,7 @@ class DaskObjective:
         def build(attempt: int) -> Any:
             engine, n = self._engine, self.n_shards
             shards = self._load()
-            slopes = snapshot.slopes if attempt == 0 and snapshot.slopes.kept else None
+            slopes = snapshot.slopes if attempt == 0 else None
             S = slopes.points if slopes else engine.broadcast(snapshot.X, n)
             gradient = engine.broadcast(snapshot.gradient, n)
             start = None if sent is None else engine.broadcast(sent, n)
@@ -163,7 +167,7 @@ class DaskObjective:
         decay: float = 0.0,
         power: float = 1.0,
     ) -> np.ndarray:
-        """About `n_steps` plain stochastic steps in all, on the shards side by side, averaged.
+        """As `StochasticObjective.sgd_pass`: about `n_steps` in all, on the shards side by side, averaged.
 
         Steps keep their size (iterative parameter mixing), so a pass over many shards moves less than a serial one.
 
@@ -176,45 +180,24 @@ class DaskObjective:
         # A shard counts its own steps: the decay over a pass is that of the serial run.
         decay = decay * self.n_shards
 
-        def build(attempt: int) -> Any:
-            shards = self._load()
-            points = self._engine.broadcast(X, len(shards))
-            parts = [
-                self._engine.submit(
-                    "sgd-pass", tasks.sgd, shards[number], points, inner, decay, power, home=self._homes[number]
-                )
-                for number, inner in plan
-            ]
-            return self._engine.tree("sum", tasks.combine, parts)
-
-        return X + self._engine.run(build, self._forget).array
+        jobs = [(number, (inner, decay, power)) for number, inner in plan]
+        return X + self._engine.run(self._summing("sgd-pass", tasks.sgd, [X], jobs), self._forget).array
 
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """About `n_steps` adaptive stochastic steps in all, on the shards side by side; see `LocalObjective`.
+        """As `StochasticObjective.adagrad_pass`: about `n_steps` in all, on the shards side by side.
 
         Movements are averaged as in `sgd_pass`; squared pulls of all shards add up in the memory (n,).
         """
         X = self._points(X).copy()
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
-
-        def build(attempt: int) -> Any:
-            shards = self._load()
-            points, pulls = (self._engine.broadcast(array, len(shards)) for array in (X, memory))
-            parts = [
-                self._engine.submit(
-                    "adagrad-pass", tasks.adagrad, shards[number], points, pulls, inner, home=self._homes[number]
-                )
-                for number, inner in plan
-            ]
-            return self._engine.tree("sum", tasks.combine, parts)
-
-        part = self._engine.run(build, self._forget)
+        jobs = [(number, (inner,)) for number, inner in plan]
+        part = self._engine.run(self._summing("adagrad-pass", tasks.adagrad, [X, memory], jobs), self._forget)
         return X + part.array[:, :-1], memory + part.array[:, -1], part.total
 
     def subset(self, size: int, rng: np.random.Generator) -> Any:
-        """The objective of `size` random comparisons: on this machine, or all comparisons if that would be slower.
+        """As `SampledObjective.subset`: on this machine, or all comparisons if that would be slower.
 
         A batch comes here if it fits in memory and a pass over it takes no longer here than a pass over everything
         takes on the cluster; batches of up to twenty comparisons per coordinate come in any case.
@@ -237,25 +220,36 @@ class DaskObjective:
         parts = [part for part in self._engine.run(build, self._forget) if part is not None]
         return LocalObjective(Comparisons.concat(parts), self.loss, self.n_components)
 
-    def value_at_zero(self) -> float:
-        """The objective of all points in one place: the natural unit of progress."""
-        return float(self.loss.terms(0.0, 0.0)[0])
+    def _check_loss(self) -> None:
+        """Refuse a user's own loss that the workers would not find; a class of the main script travels with it."""
+        module = type(self.loss).__module__
+        if isinstance(self.loss, CustomLoss) and module != "__main__":
+            found = self._engine.client.run(tasks.can_import, module)
+            if not all(found.values()):
+                raise ValueError(
+                    f"loss {self.loss.name!r}: got a class of module {module!r}, which workers cannot import; install "
+                    "the module there, or define the class in the script itself"
+                )
 
     def _sum(self, X: np.ndarray, what: str) -> tasks.Part:
-        X = self._points(X)
+        jobs = [(number, (what,)) for number in range(self.n_shards)]
+        return self._timed(self._summing(what, tasks.evaluate, [self._points(X)], jobs))
+
+    def _summing(
+        self, name: str, task: Callable[..., tasks.Part], arrays: list[np.ndarray], jobs: list[tuple[int, tuple]]
+    ) -> Callable[[int], Any]:
+        """What starts a task on shards and sums its parts; `jobs` are numbers of shards and further arguments."""
 
         def build(attempt: int) -> Any:
             shards = self._load()
-            points = self._engine.broadcast(X, len(shards))
-            return self._map_sum(what, partial(tasks.evaluate, what=what), shards, points)
+            sent = [self._engine.broadcast(array, len(shards)) for array in arrays]
+            parts = [
+                self._engine.submit(name, task, shards[number], *sent, *rest, home=self._homes[number])
+                for number, rest in jobs
+            ]
+            return self._engine.tree("sum", tasks.combine, parts)
 
-        return self._timed(build)
-
-    def _map_sum(self, name: str, function: Any, shards: list[Any], points: Any) -> Any:
-        parts = [
-            self._engine.submit(name, function, shard, points, home=home) for shard, home in zip(shards, self._homes)
-        ]
-        return self._engine.tree("sum", tasks.combine, parts)
+        return build
 
     def _timed(self, build: Any) -> tasks.Part:
         started = time.perf_counter()
@@ -281,16 +275,10 @@ class DaskObjective:
             for number in missing:
                 home = self._homes[number]
                 self._shards[number] = engine.submit(
-                    "load-shard", tasks.load, self.data.place(number, home), recipe, self.loss, self.n_objects,
+                    "load-shard", tasks.Shard, self.data.place(number, home), recipe, self.loss, self.n_objects,
                     self.n_components, self.data.hold_rows, home=home,
                 )  # fmt: skip
         return self._shards
 
     def _forget(self) -> None:
         self._shards = []
-
-    def _points(self, X: np.ndarray) -> np.ndarray:
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        if X.shape != (self.n_objects, self.n_components):
-            raise ValueError(f"points have shape {X.shape}, expected ({self.n_objects}, {self.n_components})")
-        return X

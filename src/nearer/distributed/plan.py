@@ -12,7 +12,19 @@ __all__ = ["plan_steps", "split"]
 
 
 def split(count: int, sizes: Sequence[Sequence[float]]) -> list[list[int]]:
-    """A count shared out over blocks of shards in proportion to their sizes; the shares add up to the count."""
+    """A count shared out over blocks of shards in proportion to their sizes.
+
+    Parameters
+    ----------
+    count : int
+    sizes : sequence of sequences of float
+        For each shard, the size of each block.
+
+    Returns
+    -------
+    list of lists of int
+        Of the same shape; they add up to the count.
+    """
     flat = np.concatenate([np.asarray(blocks, dtype=np.float64) for blocks in sizes])
     ends = np.concatenate([[0.0], np.cumsum(flat)])
     shares = np.diff(np.rint(ends / ends[-1] * count).astype(np.int64)).tolist()
@@ -27,12 +39,21 @@ def plan_steps(
 
     Parameters
     ----------
-    weights : for each shard, the weight of each block; blocks get steps in this proportion, so that on average every
+    weights : sequence of sequences of float
+        For each shard, the weight of each block; blocks get steps in this proportion, so that on average every
         comparison counts as it does in the objective.
-    step : step size of a serial pass.
-    n_steps : in all.
-    seed, first : as in `StochasticObjective.svrg_pass`.
-    same_length : whether a shard's path is as long as that of the serial pass: fewer steps, each longer.
+    step : float
+        Step size of a serial pass.
+    n_steps : int
+        In all.
+    seed, first : int
+        As in `StochasticObjective`.
+    same_length : bool
+        Whether a shard's path is as long as that of the serial pass: fewer steps, each longer.
+
+    Returns
+    -------
+    list of (int, Inner)
     """
     counts, before = split(n_steps, weights), split(first, weights)
     plan = []

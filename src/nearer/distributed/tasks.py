@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,19 +28,29 @@ class Part:
 
     Attributes
     ----------
-    total : float, or nan where there is none
-    array : float64 (n, d) or None
-    seconds : processor time spent on it
+    total : float
+        NaN where there is none.
+    array : ndarray of float64, shape (n_objects, n_components), or None
+        None where only the total was asked for.
+    seconds : float
+        Processor time spent on it.
     """
 
     total: float
-    array: np.ndarray | None
+    array: Any
     seconds: float
 
 
 @dataclass
 class Kept:
-    """A share of the full gradient, with the slopes of a held shard for the inner pass; stays on its worker."""
+    """A share of the full gradient, with the slopes of a held shard for the inner pass; stays on its worker.
+
+    Attributes
+    ----------
+    part : Part
+    slopes : Any
+        As in `Snapshot`.
+    """
 
     part: Part
     slopes: Any
@@ -86,7 +97,18 @@ class Shard:
             self.pieces = ()
 
     def blocks(self, order: Sequence[int] | None = None) -> Iterator[tuple[int, LocalObjective]]:
-        """Number and objective of each block, in `order`; a block whose comparisons count nothing is left out."""
+        """The blocks of the shard; one whose comparisons count nothing is left out.
+
+        Parameters
+        ----------
+        order : sequence of int, optional
+            Which blocks, in which order; default: all of them.
+
+        Yields
+        ------
+        number : int
+        objective : LocalObjective
+        """
         if self._held is not None:
             yield 0, self._held
             return
@@ -121,13 +143,6 @@ def _held_shard(comparisons: Comparisons, loss: Loss, n_objects: int, n_componen
     return shard
 
 
-def load(
-    pieces: Sequence[Piece], recipe: Recipe | None, loss: Loss, n_objects: int, n_components: int, hold: bool
-) -> Shard:
-    """A shard, read now or later."""
-    return Shard(pieces, recipe, loss, n_objects, n_components, hold)
-
-
 def scan(pieces: Sequence[Table], roles: Roles, options: Options) -> tuple[Scanned | None, list[Counts]]:
     """Look at every piece once: what they hold together, and what each gives where that can be told already."""
     found = [scan_block(piece, roles, options) for piece in pieces]
@@ -149,7 +164,19 @@ def _without_names(counts: Counts) -> Counts:
 
 
 def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
-    """Weighted sums over a shard: "value", "error" or "gradient" (value and gradient)."""
+    """Weighted sums over a shard.
+
+    Parameters
+    ----------
+    shard : Shard
+    X : ndarray of float64, shape (n_objects, n_components)
+    what : {"value", "error", "gradient"}
+        "gradient" gives the value as well.
+
+    Returns
+    -------
+    Part
+    """
     started = time.thread_time()
     total, array = 0.0, np.zeros_like(X, dtype=np.float64) if what == "gradient" else None
     for _, objective in shard.blocks():
@@ -165,7 +192,17 @@ def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
 
 
 def snapshot(shard: Shard, X: np.ndarray) -> Kept:
-    """As `evaluate` for the gradient of a held shard, keeping the slopes of every comparison."""
+    """As `evaluate` for the gradient of a held shard, keeping the slopes of every comparison.
+
+    Parameters
+    ----------
+    shard : Shard
+    X : ndarray of float64, shape (n_objects, n_components)
+
+    Returns
+    -------
+    Kept
+    """
     started = time.thread_time()
     ((_, objective),) = shard.blocks()
     weight = _weight(objective.comparisons)
@@ -174,12 +211,30 @@ def snapshot(shard: Shard, X: np.ndarray) -> Kept:
 
 
 def part_of(kept: Kept) -> Part:
-    """The share of the gradient alone, to be summed; the slopes stay where they are."""
+    """The share of the gradient alone, to be summed; the slopes stay where they are.
+
+    Parameters
+    ----------
+    kept : Kept
+
+    Returns
+    -------
+    Part
+    """
     return kept.part
 
 
 def combine(parts: Sequence[Part]) -> Part:
-    """Sum of parts, in the order given."""
+    """Sum of parts, in the order given.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+
+    Returns
+    -------
+    Part
+    """
     total = parts[0].total
     array = None if parts[0].array is None else parts[0].array.copy()
     for part in parts[1:]:
@@ -196,9 +251,12 @@ class Inner:
     Attributes
     ----------
     step : float
-    share : weight of this shard's movement in the combined one
-    steps, seeds, firsts : for each block, how many steps, with which seed, from which step on
-    order : in which order the blocks are visited
+    share : float
+        Weight of this shard's movement in the combined one.
+    steps, seeds, firsts : tuple of int
+        For each block, how many steps, with which seed, from which step on.
+    order : tuple of int
+        In which order the blocks are visited.
     """
 
     step: float
@@ -212,9 +270,25 @@ class Inner:
 def svrg(
     shard: Shard, X: np.ndarray | None, S: np.ndarray, gradient: np.ndarray, kept: Kept | None, inner: Inner
 ) -> Part:
-    """Inner SVRG steps on a shard from X (None: from S); gives this shard's share of the movement (n, d).
+    """Inner SVRG steps on a shard.
 
-    Where the slopes at S were not kept they are computed again, block by block.
+    Parameters
+    ----------
+    shard : Shard
+    X : ndarray of float64, shape (n_objects, n_components), or None
+        Where to start; None: at S.
+    S : ndarray of float64, shape (n_objects, n_components)
+        The snapshot.
+    gradient : ndarray of float64, shape (n_objects, n_components)
+        Full gradient at S.
+    kept : Kept or None
+        Slopes at S; None: they are computed again, block by block.
+    inner : Inner
+
+    Returns
+    -------
+    Part
+        This shard's share of the movement.
     """
     started = time.thread_time()
     start = S if X is None else X
@@ -231,7 +305,22 @@ def svrg(
 
 
 def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -> Part:
-    """Plain stochastic steps on a shard from X; gives this shard's share of the movement (n, d)."""
+    """Plain stochastic steps on a shard.
+
+    Parameters
+    ----------
+    shard : Shard
+    X : ndarray of float64, shape (n_objects, n_components)
+        Where to start.
+    inner : Inner
+    decay, power : float
+        As in `StochasticObjective.sgd_pass`.
+
+    Returns
+    -------
+    Part
+        This shard's share of the movement.
+    """
     started = time.thread_time()
     point = X
     for number, objective in shard.blocks(inner.order):
@@ -242,9 +331,22 @@ def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -
 
 
 def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Part:
-    """Adaptive stochastic steps on a shard from X; total: this shard's share of the mean loss met on the way.
+    """Adaptive stochastic steps on a shard.
 
-    The array (n, d + 1) is this shard's share of the movement and, in the last column, its addition to the memory.
+    Parameters
+    ----------
+    shard : Shard
+    X : ndarray of float64, shape (n_objects, n_components)
+        Where to start.
+    memory : ndarray of float64, shape (n_objects,)
+        Squared pulls so far.
+    inner : Inner
+
+    Returns
+    -------
+    Part
+        The total is this shard's share of the mean loss during the pass. The array, of one column more than X, is its
+        share of the movement and, in the last column, its addition to the memory.
     """
     started = time.thread_time()
     point, pulls, total = X, memory, 0.0
@@ -259,7 +361,19 @@ def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Pa
 
 
 def sample(shard: Shard, sizes: Sequence[int], seeds: Sequence[int]) -> Comparisons | None:
-    """Random comparisons of a shard, `sizes` of each block; None if none of them counts."""
+    """Random comparisons of a shard.
+
+    Parameters
+    ----------
+    shard : Shard
+    sizes, seeds : sequence of int
+        For each block, how many comparisons, drawn with which seed.
+
+    Returns
+    -------
+    Comparisons or None
+        None if none of them counts.
+    """
     parts = []
     for number, objective in shard.blocks([number for number, size in enumerate(sizes) if size]):
         whole = objective.comparisons
@@ -274,8 +388,31 @@ def _weight(comparisons: Comparisons) -> float:
     return float(len(comparisons)) if comparisons.weights is None else float(comparisons.weights.sum())
 
 
+def can_import(module: str) -> bool:
+    """Whether a worker finds a module.
+
+    Parameters
+    ----------
+    module : str
+
+    Returns
+    -------
+    bool
+    """
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
 def version() -> str:
-    """The version of this package on a worker."""
+    """The version of this package on a worker.
+
+    Returns
+    -------
+    str
+    """
     import nearer
 
     return nearer.__version__

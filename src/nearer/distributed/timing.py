@@ -21,9 +21,12 @@ class Timings:
     Attributes
     ----------
     n_evaluations : int
-    seconds : waited for them
-    compute_seconds : processor time of all tasks, were they done one after the other
-    best : seconds and compute seconds of the fastest one
+    seconds : float
+        Time spent waiting for them.
+    compute_seconds : float
+        Processor time of all tasks, as if they were done one after the other.
+    best : tuple of float
+        Seconds and compute seconds of the fastest one.
     """
 
     n_evaluations: int = 0
@@ -32,7 +35,12 @@ class Timings:
     best: tuple[float, float] = (float("inf"), 0.0)
 
     def add(self, seconds: float, compute_seconds: float) -> None:
-        """Note one pass."""
+        """Note one pass.
+
+        Parameters
+        ----------
+        seconds, compute_seconds : float
+        """
         self.n_evaluations += 1
         self.seconds += seconds
         self.compute_seconds += compute_seconds
@@ -41,7 +49,13 @@ class Timings:
     def compare_with_local(self, n_comparisons: int, n_bytes: int) -> None:
         """Warn once, after a few passes, if this machine alone would be faster by what the tasks themselves took.
 
-        Nothing is said where the data (`n_bytes`) would not fit here.
+        Nothing is said where the data would not fit here.
+
+        Parameters
+        ----------
+        n_comparisons : int
+        n_bytes : int
+            Size of the data.
         """
         if self.n_evaluations != _WARM_UP:
             return
@@ -57,7 +71,13 @@ class Timings:
 
 
 def free_memory() -> int:
-    """Bytes that this machine can still give."""
+    """Memory that this machine can still give.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
     import psutil  # type: ignore[import-untyped]
 
     return psutil.virtual_memory().available

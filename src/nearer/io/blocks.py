@@ -26,6 +26,7 @@ from nearer.data.tables import (
     resolve,
     rows_to_parts,
     scan,
+    warn_of,
 )
 from nearer.io.formats import parquet_files, stored_objects
 
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 _SCAN_ROWS = 1 << 20
+_BLOCK_ENDINGS = (".npy", ".parquet", ".pq")
 
 
 # ---- what all block readers share ----------------------------------------------------------------------------------
@@ -188,6 +190,13 @@ def seen_objects(meaning: Meaning, seen: Coding, are_names: bool) -> np.ndarray:
 # ---- blocks on this machine ----------------------------------------------------------------------------------------
 
 
+def in_blocks(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a path is read block by block: a .npy file, Parquet, a folder, a pattern or a URL of Parquet."""
+    name = os.fspath(path)
+    is_pattern = not os.path.exists(name) and any(mark in name for mark in "*?[")
+    return "://" in name or is_pattern or os.path.isdir(name) or Path(name).suffix.lower() in _BLOCK_ENDINGS
+
+
 def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, **options: Any) -> BlockReader:
     """Open comparisons for reading block by block.
 
@@ -203,7 +212,7 @@ def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, *
         As in `nearer.io.read_comparisons`.
     """
     name = os.fspath(path)
-    if Path(name).is_file() and Path(name).suffix.lower() not in (".npy", ".parquet", ".pq"):
+    if Path(name).is_file() and Path(name).suffix.lower() not in _BLOCK_ENDINGS:
         raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
     files = _NumpyFile(name) if Path(name).suffix.lower() == ".npy" else _ParquetFiles(name)
     return BlockReader(files, Options(n_objects=n_objects, **options))
@@ -253,6 +262,7 @@ class BlockReader:
         self.seen = np.zeros(self.n_objects, dtype=bool)
         self.seen[seen_objects(meaning, counts.seen, known)] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
+        warn_of(self.path, self.alarms, dropped, stacklevel=7)
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
         """Yield the comparisons in order, `size` at a time; the last block may be shorter."""

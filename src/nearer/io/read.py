@@ -16,7 +16,7 @@ from nearer.data import Comparisons
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
 from nearer.data.roles import LAYOUTS
-from nearer.data.tables import Options, TableResult, as_table, read_table
+from nearer.data.tables import Options, TableResult, as_table, read_table, warn_of
 from nearer.io.text import COMPRESSED
 
 FORMATS = {
@@ -69,6 +69,8 @@ class ReadResult:
         What else to know, e.g. how numbers were taken.
     alarms : tuple of str
         What may be wrong with the data, such as names that differ by case alone.
+    places : dict of str to (int, str)
+        Reason -> rows left out, and where the first is.
     """
 
     comparisons: Comparisons
@@ -82,6 +84,11 @@ class ReadResult:
     dropped: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     alarms: tuple[str, ...] = ()
+    places: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Warn of what is doubtful about the data, and of rows left out."""
+        warn_of(self.path, self.alarms, self.places, stacklevel + 1)
 
     def facts(self) -> dict[str, Any]:
         """Return everything but the comparisons themselves, as plain values."""
@@ -201,6 +208,7 @@ def _result(table: Table, format: str, options: Options) -> ReadResult:
         dropped={reason: count for reason, (count, _) in read.dropped.items()},
         notes=notes,
         alarms=read.alarms,
+        places=read.dropped,
     )
 
 

@@ -25,11 +25,13 @@ from nearer.metrics.retrieval import (
     recall_at_k,
     retrieval_scores,
 )
+from nearer.metrics.violations import WorstComparisons, worst_comparisons
 
 __all__ = [
     "Calibration",
     "RetrievalScores",
     "Similarity",
+    "WorstComparisons",
     "average_precision_at_k",
     "calibration",
     "comparison_accuracy",
@@ -44,4 +46,5 @@ __all__ = [
     "procrustes_distance",
     "recall_at_k",
     "retrieval_scores",
+    "worst_comparisons",
 ]

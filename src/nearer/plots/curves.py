@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from nearer.plots.figure import GREY, columns, literal_legend, new_axes, style_axes
-from nearer.report.common import PALETTE
+from nearer.reporting.display import PALETTE
 
 __all__ = [
     "plot_calibration",
@@ -57,24 +57,34 @@ def plot_convergence(
     -------
     Axes
     """
-    return _plot_histories(history, x, y, log, ax, "plot_convergence")
+    return _plot_histories(history, x, y, log, ax)
 
 
-def plot_step_sizes(histories: Any, *, x: str = "epoch", log: bool | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the step size of each epoch; parameters as for `plot_convergence`."""
-    return _plot_histories(histories, x, "step_size", log, ax, "plot_step_sizes")
+def plot_step_sizes(history: Any, *, x: str = "epoch", log: bool | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the step size of each epoch.
+
+    Parameters
+    ----------
+    history, x, log, ax
+        As for `plot_convergence`.
+
+    Returns
+    -------
+    Axes
+    """
+    return _plot_histories(history, x, "step_size", log, ax)
 
 
-def _plot_histories(histories: Any, x: str, y: str, log: bool | None, ax: Axes | None, where: str) -> Axes:
+def _plot_histories(history: Any, x: str, y: str, log: bool | None, ax: Axes | None) -> Axes:
     if x not in _X_TITLES:
-        raise ValueError(f"{where}: x is {x!r}; expected one of {', '.join(_X_TITLES)}")
+        raise ValueError(f"x: got {x!r}, expected one of {', '.join(_X_TITLES)}")
     if y not in _Y_TITLES:
-        raise ValueError(f"{where}: y is {y!r}; expected one of {', '.join(_Y_TITLES)}")
-    several = isinstance(histories, Mapping) and not (set(histories) & (set(_X_TITLES) | set(_Y_TITLES)))
-    named = histories if several else {"": histories}
+        raise ValueError(f"y: got {y!r}, expected one of {', '.join(_Y_TITLES)}")
+    several = isinstance(history, Mapping) and not (set(history) & (set(_X_TITLES) | set(_Y_TITLES)))
+    named = history if several else {"": history}
     lines: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for name, history in named.items():
-        table = columns(history, (x, y), f"{where}: {name}" if name else where)
+    for name, one in named.items():
+        table = columns(one, (x, y), f"history {name!r}" if name else "history")
         known = np.isfinite(table[x]) & np.isfinite(table[y])
         lines[str(name)] = table[x][known], table[y][known]
     ax = new_axes(ax)
@@ -126,7 +136,7 @@ def plot_dimensions(
     -------
     Axes
     """
-    table = columns(scores, ("n_components", "accuracy"), "plot_dimensions")
+    table = columns(scores, ("n_components", "accuracy"), "scores")
     dims, accuracy = table["n_components"], table["accuracy"]
     order = np.argsort(dims)
     ax = new_axes(ax)
@@ -139,7 +149,7 @@ def plot_dimensions(
     handles, names = [], []
     if chosen is not None:
         if chosen not in dims:
-            raise ValueError(f"plot_dimensions: chosen is {chosen}; the dimensions are {dims.astype(int).tolist()}")
+            raise ValueError(f"chosen: got {chosen}, expected one of {dims.astype(int).tolist()}")
         at = accuracy[dims == chosen]
         handles += ax.plot([chosen], at, "o", markersize=13, mfc="none", mec=PALETTE[1], mew=1.8, zorder=5)
         names.append(f"chosen: {chosen}")
@@ -169,7 +179,7 @@ def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
     Axes
     """
     ece = calibration.get("ece") if isinstance(calibration, Mapping) else getattr(calibration, "ece", None)
-    table = columns(calibration, ("predicted", "observed", "count"), "plot_calibration")
+    table = columns(calibration, ("predicted", "observed", "count"), "calibration")
     full = table["count"] > 0
     predicted, observed, count = (table[name][full] for name in ("predicted", "observed", "count"))
     low, high = wilson_interval(observed, count)
@@ -196,7 +206,19 @@ def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def wilson_interval(share: np.ndarray, count: np.ndarray, z: float = 1.959964) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's interval for a share observed in `count` trials; arrays of one shape in, two out."""
+    """Wilson's interval for a share.
+
+    Parameters
+    ----------
+    share, count : arrays (n,)
+        The share observed, and in how many trials.
+    z : float
+        Quantile of the normal distribution; the default gives 95 %.
+
+    Returns
+    -------
+    low, high : arrays (n,)
+    """
     centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
     # At shares of 0 and 1 the bound meets the share; rounding must not push it past.
@@ -233,7 +255,7 @@ def plot_retrieval(
             ys = np.asarray(curve, dtype=float)
             xs = np.arange(1.0, ys.size + 1)
         if xs.ndim != 1 or xs.shape != ys.shape:
-            raise ValueError(f"plot_retrieval: curve {name!r} has shapes {xs.shape} and {ys.shape}; (K,) is expected")
+            raise ValueError(f"curves: got shapes {xs.shape} and {ys.shape} for {name!r}, expected (K,) twice")
         lines[str(name)] = xs, ys
     ax = new_axes(ax)
     style_axes(ax)
@@ -261,7 +283,7 @@ def plot_learning_curve(curve: Any, *, ceiling: float | None = None, ax: Axes | 
     -------
     Axes
     """
-    table = columns(curve, ("n_comparisons", "accuracy"), "plot_learning_curve")
+    table = columns(curve, ("n_comparisons", "accuracy"), "curve")
     order = np.argsort(table["n_comparisons"], kind="stable")
     table = {name: column[order] for name, column in table.items() if len(column) == len(order)}
     xs, ys = table["n_comparisons"], table["accuracy"]

@@ -18,7 +18,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
 from nearer.io.files import atomic_write
-from nearer.report.common import clean_text, natural_key, shorten
+from nearer.reporting.display import clean_text, natural_key, shorten
 
 __all__ = ["GREY", "columns", "literal", "literal_legend", "new_axes", "save_figure", "style_axes"]
 
@@ -64,7 +64,7 @@ def save_figure(fig: Figure | Axes, path: str | os.PathLike, *, dpi: float = 200
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in _FORMATS:
-        raise ValueError(f"save_figure: {target.name!r} ends in {suffix!r}; expected one of {', '.join(_FORMATS)}")
+        raise ValueError(f"path: got {target.name!r}, expected a name that ends in {', '.join(_FORMATS)}")
     figure = fig.figure.figure if isinstance(fig, Axes) else fig
     # No date inside: the same figure gives the same file.
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})
@@ -73,7 +73,7 @@ def save_figure(fig: Figure | Axes, path: str | os.PathLike, *, dpi: float = 200
     return target
 
 
-def columns(table: Any, required: Sequence[str], where: str) -> dict[str, np.ndarray]:
+def columns(table: Any, required: Sequence[str], name: str) -> dict[str, np.ndarray]:
     """Read a table as columns.
 
     Parameters
@@ -82,8 +82,8 @@ def columns(table: Any, required: Sequence[str], where: str) -> dict[str, np.nda
         Rows are mappings, named tuples or objects with the columns as attributes.
     required : sequence of str
         Columns that must be there.
-    where : str
-        Opens the error message.
+    name : str
+        Of the table, for errors.
 
     Returns
     -------
@@ -98,21 +98,20 @@ def columns(table: Any, required: Sequence[str], where: str) -> dict[str, np.nda
             table = {key: [row.get(key) for row in rows] for key in (rows[0] if rows else required)}
         else:
             table = _as_mapping(table)
-    missing = [name for name in required if name not in table]
+    missing = [key for key in required if key not in table]
     if missing:
-        raise ValueError(f"{where}: no column {', '.join(missing)}; the columns are {', '.join(map(str, table))}")
+        there = ", ".join(map(str, table))
+        raise ValueError(f"{name}: got the columns {there}, expected {', '.join(missing)} among them")
     out: dict[str, np.ndarray] = {}
-    for name, column in table.items():
-        if np.ndim(column) != 1:
-            continue
-        array = np.asarray(column)
-        out[name] = array.astype(float) if array.dtype.kind in "biufO" else array
-    lengths = {name: len(out[name]) for name in required if name in out}
-    if len(lengths) < len(required):
-        absent = [name for name in required if name not in out]
-        raise ValueError(f"{where}: column {', '.join(absent)} is not one-dimensional")
+    for key, column in table.items():
+        if np.ndim(column) == 1:
+            array = np.asarray(column)
+            out[key] = array.astype(float) if array.dtype.kind in "biufO" else array
+        elif key in required:
+            raise ValueError(f"{name}: got {np.ndim(column)} dimensions in column {key}, expected one")
+    lengths = {key: len(out[key]) for key in required}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"{where}: columns of unequal length: {lengths}")
+        raise ValueError(f"{name}: got columns of unequal length, {lengths}, expected one length")
     return out
 
 

@@ -1,4 +1,4 @@
-"""Labels that neither collide nor leave the picture: greedy placement, redone whenever the figure is drawn."""
+"""Labels that neither collide nor leave the picture: arranged greedily, anew whenever the figure is drawn."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from matplotlib.transforms import Bbox, IdentityTransform
 from scipy.spatial import cKDTree
 
 from nearer.plots.figure import GREY, literal
-from nearer.report.common import shorten
+from nearer.reporting.display import shorten
 
-__all__ = ["LabelLayer", "Placement", "place_labels"]
+__all__ = ["LabelBox", "LabelLayer", "arrange_labels"]
 
 _NEAR = np.deg2rad([0, 180, 90, 270, 35, 145, 215, 325])
 _FAR = np.deg2rad(np.arange(0, 360, 30))
@@ -25,15 +25,15 @@ _STRIP = np.deg2rad([90, 270, 70, 110, 250, 290])
 _FULL_AFTER = 100
 
 
-class Placement(NamedTuple):
-    """One placed label: which, its box (x0, y0, x1, y1), and where its leader line ends (None without one)."""
+class LabelBox(NamedTuple):
+    """Where one label stands: point, box (x0, y0, x1, y1), and the end of the leader line (None without one)."""
 
     item: int
     box: tuple[float, float, float, float]
     leader: tuple[float, float] | None
 
 
-def place_labels(
+def arrange_labels(
     points: np.ndarray,
     measure: Callable[[int], tuple[float, float]],
     bounds: tuple[float, float, float, float],
@@ -41,7 +41,7 @@ def place_labels(
     radius: float,
     strip: bool = False,
     max_labels: int = 200,
-) -> list[Placement]:
+) -> list[LabelBox]:
     """Place one box beside each point so that no box meets a point, a leader line, another box or the border.
 
     Points far from others come first. A point whose label finds no room gets none; the caller tells how many.
@@ -64,7 +64,7 @@ def place_labels(
 
     Returns
     -------
-    list of Placement
+    list of LabelBox
         In the order in which they were placed.
     """
     low, high = np.array(bounds[:2]), np.array(bounds[2:])
@@ -72,7 +72,7 @@ def place_labels(
     spacing = cKDTree(points).query(points, k=2)[0][:, 1] if len(points) > 1 else np.zeros(len(points))
     steps = radius * np.array([1.6, *(np.arange(4.5, 35, 5.0) if strip else (4.0, 7.5, 11.0))])
     boxes, leaders = np.empty((0, 4)), np.empty((0, 2))
-    placed: list[Placement] = []
+    placed: list[LabelBox] = []
     failures = 0
     for index in np.argsort(-spacing, kind="stable"):
         if len(placed) >= max_labels or failures >= _FULL_AFTER:
@@ -90,7 +90,7 @@ def place_labels(
             path = _leader_path(point, box, radius) if step > steps[0] else np.empty((0, 2))
             if len(path) and not _leader_is_free(path, point, near[:0] if strip else near, boxes, leaders, radius):
                 continue
-            placed.append(Placement(int(index), tuple(box.tolist()), tuple(path[-1].tolist()) if len(path) else None))
+            placed.append(LabelBox(int(index), tuple(box.tolist()), tuple(path[-1].tolist()) if len(path) else None))
             boxes, leaders = np.vstack([boxes, box]), np.vstack([leaders, path])
             failures = 0
             break
@@ -225,7 +225,7 @@ class LabelLayer(Artist):
 
         bounds = (box.x0 + unit, box.y0 + unit, box.x1 - unit, box.y1 - unit)
         radius = max(self._marker_radius, 2.0) * unit
-        placed = place_labels(points, measure, bounds, radius=radius, strip=self._strip, max_labels=self._max_labels)
+        placed = arrange_labels(points, measure, bounds, radius=radius, strip=self._strip, max_labels=self._max_labels)
         for label in placed:
             if label.leader is not None:
                 x, y = points[label.item]

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from nearer.plots.figure import GREY, literal, literal_legend, new_axes
 from nearer.plots.labels import LabelLayer
-from nearer.report.common import PALETTE, group_codes, label_texts
+from nearer.reporting.display import PALETTE, group_codes, label_texts
 
 __all__ = ["ellipse_axes", "plot_map"]
 
@@ -23,10 +23,10 @@ def plot_map(
     embedding: np.ndarray,
     labels: Sequence | np.ndarray | None = None,
     groups: Sequence | np.ndarray | None = None,
-    ellipses: np.ndarray | None = None,
+    covariances: np.ndarray | None = None,
     *,
     level: float = 0.9,
-    dims: tuple[int, int] = (0, 1),
+    axes: tuple[int, int] = (0, 1),
     max_labels: int = 200,
     title: str | None = None,
     ax: Axes | None = None,
@@ -37,17 +37,17 @@ def plot_map(
     ----------
     embedding : array (n_objects, n_components)
         Positions; rows of NaN (objects without a position) are left out and counted in a note. One column gives
-        a strip, of more than two columns `dims` are shown.
+        a strip, of more than two columns `axes` are shown.
     labels : sequence (n_objects,), optional
         Shown to the letter beside the points, without collisions; those without room are counted in a note.
     groups : sequence (n_objects,), optional
         Colours and markers, with a legend; None, NaN and "" mean "no group".
-    ellipses : array (n_objects, n_components, n_components) or (n_objects, 2, 2), optional
+    covariances : array (n_objects, n_components, n_components) or (n_objects, 2, 2), optional
         Covariance of each position; drawn as the region that holds the object with probability `level` under a
         normal distribution. (n_objects, 2, 2) belongs to the two columns shown. Rows of NaN draw nothing.
     level : float
         Between 0 and 1.
-    dims : two ints
+    axes : tuple of two ints
         The columns to show when there are more than two.
     max_labels : int
         At most this many labels.
@@ -63,32 +63,32 @@ def plot_map(
     """
     X = np.asarray(embedding, dtype=float)
     if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"plot_map: embedding has shape {X.shape}; (n_objects, n_components) is expected")
+        raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
     if not 0 < level < 1:
-        raise ValueError(f"plot_map: level is {level}; a number between 0 and 1 is expected")
+        raise ValueError(f"level: got {level}, expected a number between 0 and 1")
     n_objects, n_components = X.shape
-    shown_dims = [0] if n_components == 1 else list(dims)
-    if n_components > 1 and (len(set(shown_dims)) != 2 or not all(0 <= k < n_components for k in shown_dims)):
-        raise ValueError(f"plot_map: dims is {dims}; two different columns of 0 to {n_components - 1} are expected")
-    texts = None if labels is None else label_texts(labels, n_objects, "plot_map")
-    covariances = None if ellipses is None else _covariances(ellipses, X.shape, shown_dims)
+    shown = [0] if n_components == 1 else list(axes)
+    if n_components > 1 and (len(set(shown)) != 2 or not all(0 <= k < n_components for k in shown)):
+        raise ValueError(f"axes: got {axes}, expected two different columns of 0 to {n_components - 1}")
+    texts = None if labels is None else label_texts(labels, n_objects)
+    regions = None if covariances is None else _regions(covariances, X.shape, shown)
     keep = np.isfinite(X).all(axis=1)
-    xy = np.column_stack([X[keep, 0], np.zeros(keep.sum())]) if n_components == 1 else X[keep][:, shown_dims]
+    xy = np.column_stack([X[keep, 0], np.zeros(keep.sum())]) if n_components == 1 else X[keep][:, shown]
 
     ax = new_axes(ax, _figure_size(xy) if n_components > 1 else (6.8, 3.4))
     size = float(np.clip(9.0 - 1.6 * np.log10(max(len(xy), 1)), 2.5, 8.0))
-    if covariances is not None:
-        _draw_regions(ax, xy, covariances[keep], level)
+    if regions is not None:
+        _draw_regions(ax, xy, regions[keep], level)
     if groups is None:
         ax.plot(xy[:, 0], xy[:, 1], "o", color=PALETTE[0], markersize=size, markeredgecolor="white", mew=0.4, zorder=4)
     else:
-        codes, names = group_codes(groups, n_objects, "plot_map")
+        codes, names = group_codes(groups, n_objects)
         _draw_groups(ax, xy, codes[keep], names, size)
     notes = [f"{(~keep).sum():,} of {n_objects:,} objects not shown: no position"] if not keep.all() else []
-    if covariances is not None:
+    if regions is not None:
         notes.insert(0, f"{'bars' if n_components == 1 else 'ellipses'}: {100 * level:g} % regions")
     if n_components > 2:
-        notes.insert(0, f"dimensions {shown_dims[0] + 1} and {shown_dims[1] + 1} of {n_components}")
+        notes.insert(0, f"dimensions {shown[0] + 1} and {shown[1] + 1} of {n_components}")
     kept_texts = None if texts is None else [t for t, k in zip(texts, keep) if k]
     LabelLayer(
         ax,
@@ -140,20 +140,21 @@ def ellipse_axes(covariances: np.ndarray, level: float) -> tuple[np.ndarray, np.
     return lengths[:, 1], lengths[:, 0], angles
 
 
-def _covariances(ellipses: np.ndarray, shape: tuple[int, int], dims: list[int]) -> np.ndarray:
-    C = np.asarray(ellipses, dtype=float)
+def _regions(covariances: np.ndarray, shape: tuple[int, int], axes: list[int]) -> np.ndarray:
+    """The covariances of the columns shown, checked."""
+    C = np.asarray(covariances, dtype=float)
     n, d = shape
     if C.shape == (n, d, d):
-        C = C[:, dims][:, :, dims]
+        C = C[:, axes][:, :, axes]
     elif C.shape != (n, 2, 2) or d < 2:
-        raise ValueError(f"plot_map: ellipses has shape {C.shape}; ({n}, {d}, {d}) is expected")
+        raise ValueError(f"covariances: got shape {C.shape}, expected ({n}, {d}, {d})")
     known = np.isfinite(C).all(axis=(1, 2))
     bad = np.zeros(n, dtype=bool)
     bad[known] = np.abs(C[known] - C[known].transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-8 * np.abs(C[known]).max((1, 2))
     bad[known] |= np.linalg.eigvalsh(C[known])[:, 0] < -1e-8 * np.abs(C[known]).max(axis=(1, 2))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"plot_map: ellipses: matrix {row} is {C[row].tolist()}: not a covariance matrix")
+        raise ValueError(f"covariances: got {C[row].tolist()} for object {row}, expected a covariance matrix")
     return C
 
 
@@ -180,7 +181,7 @@ def _draw_regions(ax: Axes, xy: np.ndarray, covariances: np.ndarray, level: floa
 
 def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], size: float) -> None:
     if len(names) > _MAX_GROUPS:
-        raise ValueError(f"plot_map: {len(names)} groups; at most {_MAX_GROUPS} can be told apart")
+        raise ValueError(f"groups: got {len(names)} different ones, expected at most {_MAX_GROUPS} to tell apart")
     handles: list[Line2D] = []
     for code in range(-1, len(names)):
         member = codes == code

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
-from nearer.estimator_base import BaseOrdinalEmbedding
+from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, comparison_distances, procrustes_align
 from nearer.objective import resolve_jobs
 from nearer.selection.common import fit_best, questions_of, quiet_threads, template
@@ -21,7 +21,12 @@ __all__ = ["Bootstrap", "Interval", "NearerIntervals", "bootstrap"]
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with bounds that hold it at a confidence level."""
+    """An estimate with bounds that hold it at a confidence level.
+
+    Attributes
+    ----------
+    estimate, low, high, level : float
+    """
 
     estimate: float
     low: float
@@ -41,11 +46,11 @@ class NearerIntervals:
 
     Attributes
     ----------
-    log_ratio : float array (m,)
+    log_ratio : ndarray of float64, shape (m,)
         On the map fitted to all answers; NaN where an object has no place.
-    low, high : float arrays (m,)
+    low, high : ndarray of float64, shape (m,)
         Bounds: the estimate -+ as many bootstrap standard errors as a normal distribution asks for at `level`.
-    support : float array (m,)
+    support : ndarray of float64, shape (m,)
         Fraction of the resamples in which the near pair is nearer.
     level : float
     """
@@ -58,11 +63,21 @@ class NearerIntervals:
 
     @property
     def settled(self) -> np.ndarray:
-        """1 where the near pair is nearer for sure (at this level), -1 where the far pair is, 0 where it is open."""
+        """What is certain at this level: 1 that the near pair is nearer, -1 that the far pair is, 0 neither.
+
+        Returns
+        -------
+        ndarray of int, shape (m,)
+        """
         return np.where(self.low > 0, 1, np.where(self.high < 0, -1, 0))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns of a table, one row for each question."""
+        """Return the columns of a table, one row for each question.
+
+        Returns
+        -------
+        dict of str to list
+        """
         names = ("log_ratio", "low", "high", "support", "settled")
         return {name: getattr(self, name).tolist() for name in names}
 
@@ -73,19 +88,19 @@ class Bootstrap:
 
     Attributes
     ----------
-    embedding : float64 array (n_objects, n_components)
+    embedding : ndarray of float64, shape (n_objects, n_components)
         Fitted to all answers.
-    samples : float64 array (n_resamples, n_objects, n_components)
+    samples : ndarray of float64, shape (n_resamples, n_objects, n_components)
         Fitted to resampled answers and moved onto `embedding` by rotation, reflection, shift and scale. NaN where an
         object is in no answer of a resample.
-    covariance : float64 array (n_objects, n_components, n_components)
+    covariance : ndarray of float64, shape (n_objects, n_components, n_components)
         Of each object's place over the resamples that have it; NaN with fewer than 2 of them.
-    n_placed : int array (n_objects,)
+    n_placed : ndarray of int, shape (n_objects,)
         Resamples that have a place for the object.
-    accuracy_samples : float array (n_resamples,)
+    accuracy_samples : ndarray of float64, shape (n_resamples,)
         Fraction of the answers left out of a resample that its map satisfies; NaN if none was left out.
-    by : "comparison" or "participant"
-    labels : array (n_objects,) of str, or None
+    by : {"comparison", "participant"}
+    labels : ndarray of str, shape (n_objects,), or None
     """
 
     embedding: np.ndarray
@@ -100,6 +115,14 @@ class Bootstrap:
         """Accuracy on answers that were not used: mean over the resamples, and quantiles of them.
 
         A resample holds about 63 % of the answers, so this is a little below what all of them give.
+
+        Parameters
+        ----------
+        level : float, default 0.9
+
+        Returns
+        -------
+        Interval
         """
         check_level(level)
         known = self.accuracy_samples[np.isfinite(self.accuracy_samples)]
@@ -113,10 +136,10 @@ class Bootstrap:
 
         Parameters
         ----------
-        questions : int array (m, 3) of i, j, k, (m, 4) of i, j, l, k, or Comparisons
-            Asks for the distance of i and j against that of i (or l) and k. Comparisons with labels are matched by
-            label.
-        level : float
+        questions : array-like of int, shape (m, 3) or (m, 4), or Comparisons
+            Rows i, j, k or i, j, l, k: is the distance of i and j less than that of i (or l) and k? Comparisons with
+            labels are matched by label.
+        level : float, default 0.9
             Of the interval for each question on its own.
 
         Returns
@@ -148,8 +171,8 @@ class Bootstrap:
 
 
 def bootstrap(
+    estimator: OrdinalEmbedding,
     comparisons: Any,
-    estimator: BaseOrdinalEmbedding | None = None,
     *,
     n_resamples: int = 200,
     by: str = "comparison",
@@ -162,23 +185,24 @@ def bootstrap(
 
     Parameters
     ----------
-    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
+    estimator : OrdinalEmbedding
+        What to fit. If it is fitted already, its map is taken as the one of all answers; otherwise a copy is fitted,
+        for which several starts (``n_init=4``) are worth their time.
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
         Whole-number weights count answers, each drawn on its own; a row with any other weight is drawn as a whole.
-    estimator : OrdinalEmbedding or similar, optional
-        What to fit. If it is fitted already, its map is taken as the one of all answers. Default:
-        ``OrdinalEmbedding(n_init=4)``.
-    n_resamples : int
-    by : "comparison" or "participant"
+    n_resamples : int, default 200
+    by : {"comparison", "participant"}, default "comparison"
         What is drawn: single answers, or participants with all of theirs (answers of one person are seldom
         independent, so this is the safer choice where participants are known).
-    random_state : None, int or Generator
-    n_jobs : int or None
+    random_state : int or Generator, optional
+    n_jobs : int, optional
         Resamples side by side; the result does not depend on it.
 
     Returns
     -------
     Bootstrap
     """
+    base = template(estimator)
     data = as_comparisons(comparisons)
     check_integer(n_resamples, "n_resamples", 2)
     if by not in ("comparison", "participant"):
@@ -192,12 +216,11 @@ def bootstrap(
         raise ValueError(
             f"estimator: its map has {full.n_objects_:,} objects, the comparisons are over {data.n_objects:,}"
         )
-    base = template(full)
     generators = rng.spawn(n_resamples)
 
     def run(number: int) -> tuple[np.ndarray, float]:
         weights, left_out = draw(generators[number])
-        drawn = data[weights > 0]._with(weights=weights[weights > 0], participants=None)
+        drawn = data[weights > 0]._with(weights=weights[weights > 0], people=None)
         X = fit_best(base, drawn, [full.embedding_], 0, generators[number]).embedding_
         score = comparison_accuracy(X, data[left_out]) if left_out.any() else math.nan
         return procrustes_align(X, full.embedding_), score
@@ -209,13 +232,11 @@ def bootstrap(
     return Bootstrap(full.embedding_, samples, covariance, n_placed, scores, by, full.labels_)
 
 
-def _full_fit(
-    estimator: BaseOrdinalEmbedding | None, data: Comparisons, rng: np.random.Generator
-) -> BaseOrdinalEmbedding:
+def _full_fit(estimator: OrdinalEmbedding, data: Comparisons, rng: np.random.Generator) -> OrdinalEmbedding:
     """The map of all answers: that of the estimator if it has one."""
-    if estimator is not None and hasattr(estimator, "embedding_"):
+    if hasattr(estimator, "embedding_"):
         return estimator
-    copy = template(None).set_params(n_init=4) if estimator is None else clone(estimator)
+    copy = clone(estimator)
     if copy.random_state is None:
         copy.set_params(random_state=int(rng.integers(2**31)))
     return copy.fit(data)
@@ -243,9 +264,9 @@ def _by_comparison(data: Comparisons):
 
 def _by_participant(data: Comparisons):
     """Draws participants with all their answers; left out are the answers of those who were not drawn."""
-    if data.participants is None:
+    if data.people is None:
         raise ValueError("by: got 'participant', but the comparisons do not say who answered")
-    names, who = np.unique(data.participants, return_inverse=True)
+    names, who = data.people.names, data.people.codes
     if len(names) < 2:
         raise ValueError("by: got 'participant', but all answers are from one participant")
     own = np.ones(len(data)) if data.weights is None else data.weights
@@ -275,6 +296,11 @@ def _covariances(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_level(level: float) -> None:
-    """Refuse a confidence level outside (0, 1)."""
+    """Refuse a confidence level outside (0, 1).
+
+    Parameters
+    ----------
+    level : float
+    """
     if not 0 < check_fraction(level, "level") < 1:
         raise ValueError(f"level: got {level}, expected a number between 0 and 1")

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from nearer.data import as_comparisons, as_generator, check_integer
-from nearer.estimator_base import BaseOrdinalEmbedding
-from nearer.losses import get_loss
+from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_loss
 from nearer.objective import resolve_jobs
 from nearer.selection.common import fit_best, questions_of, quiet_threads, template, with_one_model
@@ -29,17 +28,17 @@ class DimensionSelection:
 
     Attributes
     ----------
-    dims : int array (m,)
+    dims : ndarray of int, shape (m,)
         Dimensions tried, ascending.
-    accuracy, accuracy_se : float arrays (m,)
+    accuracy, accuracy_se : ndarray of float64, shape (m,)
         Mean over the folds of the fraction of held-out answers satisfied, and its standard error.
-    log_loss, log_loss_se : float arrays (m,)
+    log_loss, log_loss_se : ndarray of float64, shape (m,)
         The same for the mean of -log P[answer]; NaN for a loss without a model.
-    shortfall, shortfall_se : float arrays (m,)
+    shortfall, shortfall_se : ndarray of float64, shape (m,)
         By how much the criterion is worse than at the best dimension: mean over the folds of the difference within a
         fold, and its standard error. The folds differ in difficulty; their differences do not, so they tell more.
-    fold_accuracy, fold_log_loss, fold_train_accuracy : float arrays (n_folds, m)
-    criterion : "accuracy" or "log_loss"
+    fold_accuracy, fold_log_loss, fold_train_accuracy : ndarray of float64, shape (n_folds, m)
+    criterion : {"accuracy", "log_loss"}
     chosen : int
         The smallest dimension whose shortfall is at most one standard error.
     decisive : bool
@@ -64,7 +63,12 @@ class DimensionSelection:
 
     @property
     def verdict(self) -> str:
-        """The result in words."""
+        """The result in words.
+
+        Returns
+        -------
+        str
+        """
         at = int(np.flatnonzero(self.dims == self.chosen)[0])
         found = f"{self.accuracy[at]:.1%} ± {self.accuracy_se[at]:.1%} of held-out answers satisfied"
         if self.decisive:
@@ -72,7 +76,12 @@ class DimensionSelection:
         return f"the data cannot tell the dimension: {'; '.join(self.reasons)}. The rule gives {self.chosen} ({found})"
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns of a table, one row for each dimension."""
+        """Return the columns of a table, one row for each dimension.
+
+        Returns
+        -------
+        dict of str to list
+        """
         return {
             "n_components": self.dims.tolist(),
             "accuracy": self.accuracy.tolist(),
@@ -88,54 +97,52 @@ class DimensionSelection:
 
 
 def cross_validate_dimensions(
+    estimator: OrdinalEmbedding,
     comparisons: Any,
     dims: Iterable[int] = range(1, 7),
     *,
-    estimator: BaseOrdinalEmbedding | None = None,
     n_folds: int = 5,
     criterion: str = "accuracy",
     groups: Any = None,
-    n_init: int = 2,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> DimensionSelection:
     """Cross-validate the dimension of the map.
 
     In every fold the largest dimension is fitted first. Its map, cut down to its main axes, is one of the starting
-    points of the next smaller dimension, beside `n_init` random ones; the lowest training objective decides, so no
-    held-out answer is ever looked at. Parameters of the loss that follow the dimension by default are held at their
-    value for the largest one, so that nothing but the dimension varies.
+    points of the next smaller dimension, beside the estimator's `n_init` random ones; the lowest training objective
+    decides, so no held-out answer is ever looked at. Parameters of the loss that follow the dimension by default are
+    held at their value for the largest one, so that nothing but the dimension varies.
 
     Parameters
     ----------
-    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
-    dims : ints
+    estimator : OrdinalEmbedding
+        What to fit; its `n_components` is not used.
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
+    dims : iterable of int, default range(1, 7)
         Dimensions to try.
-    estimator : OrdinalEmbedding or similar, optional
-        What to fit; its `n_components` is not used. Default: `OrdinalEmbedding()`.
-    n_folds : int
-    criterion : "accuracy" or "log_loss"
+    n_folds : int, default 5
+    criterion : {"accuracy", "log_loss"}, default "accuracy"
         What the rule looks at.
-    groups : array (N,) or "participants", optional
+    groups : array-like, shape (N,), or "participants", optional
         Answers that stay in one fold. Default: answers to the same question, so that no held-out answer is known.
-    n_init : int
-        Random starts of each fit.
-    random_state : None, int or Generator
-    n_jobs : int or None
+    random_state : int or Generator, optional
+    n_jobs : int, optional
         Folds side by side; the result does not depend on it.
 
     Returns
     -------
     DimensionSelection
     """
+    base = template(estimator)
     data = as_comparisons(comparisons)
     tried = np.unique([check_integer(d, "dims", 1) for d in dims])
     if not len(tried):
         raise ValueError("dims: got none, expected at least one dimension")
     if criterion not in ("accuracy", "log_loss"):
         raise ValueError(f"criterion: got {criterion!r}, expected 'accuracy' or 'log_loss'")
-    base = with_one_model(template(estimator), int(tried[-1]))
-    has_model = get_loss(base.loss, **(base.loss_params or {})).has_model
+    with_one_model(base, int(tried[-1]))
+    has_model = base._make_loss().has_model
     if criterion == "log_loss" and not has_model:
         raise ValueError(f"criterion: loss {base.loss!r} has no model of the answers, so no log-loss; use 'accuracy'")
     rng = as_generator(random_state)
@@ -148,8 +155,8 @@ def cross_validate_dimensions(
         starts: list[np.ndarray] = []
         for d in tried[::-1].tolist():
             starts = [_main_axes(X, d) for X in starts]
-            fit = fit_best(clone(base).set_params(n_components=d), train, starts, max(n_init, 0 if starts else 1),
-                           generators[number])  # fmt: skip
+            sized = clone(base).set_params(n_components=d)
+            fit = fit_best(sized, train, starts, base.n_init, generators[number])
             X = fit.embedding_
             starts = [X]
             lost = log_loss(X, test, fit.loss_) if has_model else math.nan
@@ -175,11 +182,16 @@ def choose_dimension(
 
     Parameters
     ----------
-    dims : int array (m,), ascending
-    fold_accuracy, fold_log_loss, fold_train_accuracy : arrays (n_folds, m)
-    criterion : "accuracy" or "log_loss"
+    dims : ndarray of int, shape (m,)
+        Ascending.
+    fold_accuracy, fold_log_loss, fold_train_accuracy : ndarray of float64, shape (n_folds, m)
+    criterion : {"accuracy", "log_loss"}
     n_objects, n_comparisons : int
         Size of a training set; says whether another dimension could have been seen at all.
+
+    Returns
+    -------
+    DimensionSelection
     """
     gain = fold_accuracy if criterion == "accuracy" else -fold_log_loss
     best = int(np.argmax(gain.mean(axis=0)))

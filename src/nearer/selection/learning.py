@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
-from nearer.estimator_base import BaseOrdinalEmbedding
+from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy
 from nearer.objective import resolve_jobs
 from nearer.selection.bootstrap import Interval, check_level
@@ -28,18 +28,42 @@ _N_LAWS = 400
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """``accuracy(n) = ceiling - scale * n ** -exponent``."""
+    """A law of learning: ``accuracy(n) = ceiling - scale * n ** -exponent``.
+
+    Attributes
+    ----------
+    ceiling, scale, exponent : float
+    """
 
     ceiling: float
     scale: float
     exponent: float
 
     def accuracy(self, n: ArrayLike) -> np.ndarray:
-        """Accuracy at n comparisons; any shape."""
+        """Return the accuracy at n comparisons.
+
+        Parameters
+        ----------
+        n : array-like of float, any shape
+
+        Returns
+        -------
+        ndarray of float64, of the shape of n
+        """
         return self.ceiling - self.scale * np.asarray(n, dtype=float) ** -self.exponent
 
     def needed_for(self, accuracy: float) -> float:
-        """Comparisons at which the accuracy is reached; infinite if it never is."""
+        """Return the number of comparisons at which an accuracy is reached.
+
+        Parameters
+        ----------
+        accuracy : float
+
+        Returns
+        -------
+        float
+            Infinite if it never is.
+        """
         room = self.ceiling - accuracy
         if room <= 0:
             return math.inf
@@ -52,9 +76,14 @@ def fit_power_law(n: np.ndarray, accuracy: np.ndarray, se: np.ndarray | None = N
 
     Parameters
     ----------
-    n, accuracy : arrays (m,), m >= 3
-    se : array (m,), optional
+    n, accuracy : ndarray of float64, shape (m,)
+        With m >= 3.
+    se : ndarray of float64, shape (m,), optional
         Standard errors of the accuracies; default: all the same.
+
+    Returns
+    -------
+    PowerLaw
     """
     laws, misfit = _laws(n, accuracy, np.ones(len(n)) if se is None else se)
     return laws[int(np.argmin(misfit))]
@@ -97,10 +126,10 @@ class LearningCurve:
 
     Attributes
     ----------
-    n_comparisons : int array (m,)
-    accuracy, accuracy_se : float arrays (m,)
+    n_comparisons : ndarray of int, shape (m,)
+    accuracy, accuracy_se : ndarray of float64, shape (m,)
         Mean over the repeats and its standard error.
-    repeats : float array (n_repeats, m)
+    repeats : ndarray of float64, shape (n_repeats, m)
     law : PowerLaw
         Fitted to the means.
     plausible_laws : tuple of PowerLaw
@@ -119,14 +148,36 @@ class LearningCurve:
     early: bool
 
     def predict(self, n: int, level: float = 0.9) -> Interval:
-        """Accuracy to expect at n comparisons."""
+        """Return the accuracy to expect at n comparisons.
+
+        Parameters
+        ----------
+        n : int
+        level : float, default 0.9
+
+        Returns
+        -------
+        Interval
+        """
         check_level(level)
         n = check_integer(n, "n", 1)
         found = _interval([float(law.accuracy(n)) for law in self.plausible_laws], level)
         return replace(found, high=1.0) if self.early and n > self.n_comparisons[-1] else found
 
     def needed_for(self, accuracy: float, level: float = 0.9) -> Interval:
-        """Comparisons needed for an accuracy; infinite where the curve levels off below it."""
+        """Return the comparisons needed for an accuracy.
+
+        Parameters
+        ----------
+        accuracy : float
+            Between 0.5 and 1.
+        level : float, default 0.9
+
+        Returns
+        -------
+        Interval
+            Infinite where the curve levels off below the accuracy.
+        """
         check_level(level)
         if not 0.5 < check_fraction(accuracy, "accuracy") < 1:
             raise ValueError(f"accuracy: got {accuracy}, expected a number between 0.5 (guessing) and 1")
@@ -134,7 +185,19 @@ class LearningCurve:
         return replace(found, low=min(found.low, float(self.n_comparisons[-1]))) if self.early else found
 
     def to_dict(self, extrapolate_to: int | None = None, level: float = 0.9) -> dict[str, list[Any]]:
-        """Columns of a table: the sizes measured, then (optionally) a curve from the last of them to a larger one."""
+        """Return the columns of a table.
+
+        Parameters
+        ----------
+        extrapolate_to : int, optional
+            After the sizes measured, a curve from the last of them to this one.
+        level : float, default 0.9
+            Of the bounds of that curve.
+
+        Returns
+        -------
+        dict of str to list
+        """
         n = self.n_comparisons.tolist()
         table: dict[str, list[Any]] = {
             "n_comparisons": n,
@@ -160,13 +223,12 @@ class LearningCurve:
 
 
 def learning_curve(
+    estimator: OrdinalEmbedding,
     comparisons: Any,
-    estimator: BaseOrdinalEmbedding | None = None,
     *,
     sizes: Sequence[int] | None = None,
     test_size: float = 0.2,
     n_repeats: int = 10,
-    n_init: int = 1,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LearningCurve:
@@ -174,38 +236,37 @@ def learning_curve(
 
     In every repeat a new test set is held out (all answers to a question on the same side) and the rest is put in
     random order; each size takes the first so many, so smaller training sets are part of larger ones. A fit starts from
-    the map of the next smaller set, and from `n_init` random points; the lowest training objective decides.
+    the map of the next smaller set, and from the estimator's `n_init` random points; the lowest training objective
+    decides.
 
     Parameters
     ----------
-    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
-    estimator : OrdinalEmbedding or similar, optional
-    sizes : ints, at least 3, optional
-        Default: 7 sizes from a quarter of the training answers to all of them, in equal ratios. Smaller ones would
-        say little about where the curve is going.
-    test_size : float
+    estimator : OrdinalEmbedding
+        What to fit.
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
+    sizes : sequence of int, optional
+        At least 3. Default: 7 sizes from a quarter of the training answers to all of them, in equal ratios. Smaller
+        ones would say little about where the curve is going.
+    test_size : float, default 0.2
         Fraction held out.
-    n_repeats : int
-    n_init : int
-        Random starts of each fit.
-    random_state : None, int or Generator
-    n_jobs : int or None
+    n_repeats : int, default 10
+    random_state : int or Generator, optional
+    n_jobs : int, optional
         Repeats side by side; the result does not depend on it.
 
     Returns
     -------
     LearningCurve
     """
+    base = template(estimator)
     data = as_comparisons(comparisons)
     check_integer(n_repeats, "n_repeats", 2)
-    check_integer(n_init, "n_init", 0)
     if not 0 < check_fraction(test_size, "test_size") < 1:
         raise ValueError(f"test_size: got {test_size}, expected a fraction between 0 and 1")
     rng = as_generator(random_state)
     splits = [_split(data, test_size, one) for one in rng.spawn(n_repeats)]
     n_train = min(len(order) for order, _ in splits)
     n = _sizes(sizes, n_train)
-    base = template(estimator)
     generators = rng.spawn(n_repeats)
 
     def run(number: int) -> list[float]:
@@ -215,7 +276,7 @@ def learning_curve(
         for size in n.tolist():
             train, start_rng = data[order[:size]], generators[number]
             starts = [] if X is None else [_without_gaps(X, start_rng)]
-            X = fit_best(base, train, starts, n_init if starts else max(n_init, 1), start_rng).embedding_
+            X = fit_best(base, train, starts, base.n_init, start_rng).embedding_
             scores.append(comparison_accuracy(X, test))
         return scores
 

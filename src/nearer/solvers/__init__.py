@@ -31,14 +31,28 @@ _SOLVERS: dict[str, Callable[[], Solver]] = {
 
 
 def solver_names() -> tuple[str, ...]:
-    """Names accepted by `get_solver`."""
+    """Return the names that `get_solver` accepts.
+
+    Returns
+    -------
+    tuple of str
+    """
     return tuple(_SOLVERS)
 
 
 def get_solver(solver: str | Solver) -> Solver:
-    """The solver of a given name with its defaults, or the solver itself."""
+    """Return the solver of a given name with its defaults, or the solver itself.
+
+    Parameters
+    ----------
+    solver : str or Solver
+
+    Returns
+    -------
+    Solver
+    """
     if isinstance(solver, Solver):
         return solver
     if not isinstance(solver, str) or solver not in _SOLVERS:
-        raise ValueError(f"unknown solver {solver!r}; expected one of: {', '.join(_SOLVERS)}, or a Solver")
+        raise ValueError(f"solver: got {solver!r}, expected one of: {', '.join(_SOLVERS)}, or a Solver")
     return _SOLVERS[solver]()

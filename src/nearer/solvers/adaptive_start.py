@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from nearer.objective import StochasticObjective
 from nearer.solvers.base import SolverState
 
 __all__ = ["adaptive_start"]
@@ -18,19 +18,35 @@ _MEASURED, _STILL = 100, 1e-300
 
 
 def adaptive_start(
-    objective: Any, X: np.ndarray, passes: float, step: float, rng: np.random.Generator, damping: float = 0.0
+    objective: StochasticObjective,
+    X: np.ndarray,
+    passes: float,
+    step: float,
+    rng: np.random.Generator,
+    damping: float = 0.0,
 ) -> Iterator[SolverState]:
-    """AdaGrad steps over random comparisons: the state after each piece; its value is the mean loss met on the way.
+    """Take AdaGrad steps over random comparisons.
 
     Parameters
     ----------
-    objective : offers `adagrad_pass`
-    X : (n, d) starting point
-    passes : steps over the number of comparisons
-    step : length of a first step; the losses set the scale of a map, so 1 suits them all
-    rng : draws the comparisons
-    damping : float >= 0, so many pulls of typical size count as felt before: first steps are shorter, later ones do not
-        shrink as soon, and `step` may be larger. What is typical is measured on the first comparisons, at their cost.
+    objective : StochasticObjective
+        Offers `adagrad_pass`.
+    X : ndarray of float64, shape (n, d)
+        Starting point.
+    passes : float
+        Number of steps, over the number of comparisons.
+    step : float
+        Length of a first step; the losses set the scale of a map, so 1 suits them all.
+    rng : Generator
+        Draws the comparisons.
+    damping : float, default 0
+        How many pulls of typical size count as felt before: first steps are then shorter, later ones do not shrink as
+        soon, and `step` may be larger. What is typical is measured on the first comparisons, at their cost.
+
+    Yields
+    ------
+    SolverState
+        After each piece; its value is the mean loss during the piece.
     """
     memory = np.zeros(objective.n_objects)
     seed = int(rng.integers(2**63))

@@ -11,6 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nearer._tables import html_table
+from nearer.data import check_integer
+from nearer.objective import Objective
+from nearer.solvers.params import Parameters, check_number
+
 logger = logging.getLogger(__name__)
 
 __all__ = ["Callback", "History", "HistoryRow", "Result", "Solver", "SolverState"]
@@ -20,7 +25,22 @@ _OUTPUTS = ("last", "best", "uniform")
 
 @dataclass(frozen=True)
 class HistoryRow:
-    """One epoch of a run; `step_size` is the step that led to this point (None at the start)."""
+    """One epoch of a run.
+
+    Attributes
+    ----------
+    epoch, n_gradients : int
+        Epochs and single-comparison gradients so far.
+    seconds : float
+        Solving time so far; evaluation and callbacks are left out.
+    objective : float
+    step_size : float or None
+        The step that led to this point; None at the start.
+    grad_norm : float or None
+        Norm of the gradient, where known.
+    train_error : float or None
+        Fraction of comparisons not satisfied, if asked for.
+    """
 
     epoch: int
     n_gradients: int
@@ -37,28 +57,61 @@ class History(list[HistoryRow]):
     FIELDS: ClassVar[tuple[str, ...]] = tuple(HistoryRow.__dataclass_fields__)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns by name, ready for a table."""
+        """Return the columns of a table.
+
+        Returns
+        -------
+        dict of str to list
+        """
         return {name: [getattr(row, name) for row in self] for name in self.FIELDS}
 
     def column(self, name: str) -> np.ndarray:
-        """One column as floats; missing entries are NaN."""
+        """Return one column.
+
+        Parameters
+        ----------
+        name : str
+            One of `FIELDS`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows,)
+            Missing entries are NaN.
+        """
         values = [getattr(row, name) for row in self]
         return np.array([math.nan if v is None else v for v in values], dtype=float)
 
+    def __repr__(self) -> str:
+        if not self:
+            return "History: empty"
+        return f"History: {len(self):,} rows, objective {self[0].objective:.4g} to {self[-1].objective:.4g}"
 
-@dataclass(frozen=True)
+    def _repr_html_(self) -> str:
+        shown = {name: column for name, column in self.to_dict().items() if any(v is not None for v in column)}
+        return html_table(
+            {name: ["" if v is None else v for v in column] for name, column in shown.items()}, repr(self)
+        )
+
+
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a solver returns.
 
     Attributes
     ----------
-    embedding : float64 (n, d)
-    objective : F at the embedding
-    n_iter : epochs (batch solvers: iterations) done
-    n_gradients : single-comparison gradients, the common currency of all solvers
-    converged : whether a tolerance was met (False: a limit was hit, a callback stopped it, or it diverged)
-    message : why it stopped, in words
-    history : one row per epoch
+    embedding : ndarray of float64, shape (n, d)
+    objective : float
+        F at the embedding.
+    n_iter : int
+        Epochs (batch solvers: iterations) done.
+    n_gradients : int
+        Single-comparison gradients, the common currency of all solvers.
+    converged : bool
+        Whether a tolerance was met; False if a limit was hit, a callback stopped it, or it diverged.
+    message : str
+        Why it stopped.
+    history : History
+        One row per epoch.
     """
 
     embedding: np.ndarray
@@ -69,6 +122,20 @@ class Result:
     message: str
     history: History
 
+    def __repr__(self) -> str:
+        n, d = self.embedding.shape
+        return f"Result: {n:,} points in {d}-d, objective {self.objective:.4g}, {self.n_iter:,} epochs; {self.message}"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "objective": float(self.objective),
+            "epochs": self.n_iter,
+            "gradients": self.n_gradients,
+            "converged": "yes" if self.converged else "no",
+            "message": self.message,
+        }
+        return html_table({"result": list(facts), "": list(facts.values())})
+
 
 @dataclass
 class SolverState:
@@ -76,14 +143,24 @@ class SolverState:
 
     Attributes
     ----------
-    X : float64 (n, d), the current point. Callbacks must not change it.
-    value : objective at X, or None where the solver did not need it (the loop then measures it, clock stopped).
-    n_gradients : work so far.
-    step_size, grad_norm : of the step that led here; gradient norm at X, where known.
-    sample : a point drawn uniformly from the iterates of this epoch (None: X itself is the only one).
-    finished : a message when the solver itself sees that it has converged.
-    provisional : value and gradient are of a part of the data, so they neither stop the run nor count as best.
-    note : what was done so far, for the final message.
+    X : ndarray of float64, shape (n, d)
+        The current point. Callbacks must not change it.
+    value : float or None
+        Objective at X; None where the solver did not need it (the loop then measures it, clock stopped).
+    n_gradients : int
+        Work so far, in single-comparison gradients.
+    step_size : float or None
+        The step that led here.
+    grad_norm : float or None
+        Norm of the gradient at X, where known.
+    sample : ndarray of float64, shape (n, d), or None
+        A point drawn uniformly from the iterates of this epoch; None if X itself is the only one.
+    finished : str or None
+        A message when the solver itself sees that it has converged.
+    provisional : bool
+        Value and gradient are of a part of the data, so they neither stop the run nor count as best.
+    note : str
+        What was done so far, for the final message.
     """
 
     X: np.ndarray
@@ -116,18 +193,25 @@ class _Clock:
 
 
 @dataclass
-class Solver:
+class Solver(Parameters):
     """Base of all solvers.
 
     Parameters
     ----------
-    max_epochs : most epochs (batch solvers: iterations).
-    tol : stop when the best objective fell by less than ``tol * |objective|`` in `patience` epochs; 0: never.
-    patience : see `tol`.
-    grad_tol : stop when the norm of the gradient is at most this; 0: only where the gradient vanishes.
-    max_seconds : stop after so much solving time; the best point so far is kept by ``output="best"``.
-    output : "last" iterate, "best" objective seen, or "uniform": an iterate drawn uniformly from all (as in theory).
-    record_error : also record the training error, one extra pass per epoch with the clock stopped.
+    max_epochs : int, default 200
+        Most epochs (batch solvers: iterations).
+    tol : float, default 1e-5
+        Stop when the best objective fell by less than ``tol * |objective|`` in `patience` epochs; 0: never.
+    patience : int, default 5
+        See `tol`.
+    grad_tol : float, default 0
+        Stop when the norm of the gradient is at most this; 0: only where the gradient vanishes.
+    max_seconds : float, optional
+        Stop after so much solving time; the best point so far is kept by ``output="best"``.
+    output : {"last", "best", "uniform"}, default "last"
+        The last iterate, the one with the best objective, or one drawn uniformly from all (as in theory).
+    record_error : bool, default False
+        Also record the training error, one extra pass per epoch with the clock stopped.
     """
 
     max_epochs: int = 200
@@ -139,6 +223,8 @@ class Solver:
     record_error: bool = False
 
     name: ClassVar[str] = ""
+    needs: ClassVar[type] = Objective
+    """Protocol that an objective must offer, see `nearer.objective.protocols`."""
 
     def solve(
         self,
@@ -151,28 +237,71 @@ class Solver:
 
         Parameters
         ----------
-        objective : see `nearer.objective`; which protocol is needed depends on the solver.
-        X0 : (n, d) starting point; not changed.
-        rng : generator or seed for everything random in the run.
-        callbacks : see `Callback`.
+        objective : Objective
+            See `nearer.objective`; which protocol is needed depends on the solver.
+        X0 : array-like of float, shape (n, d)
+            Starting point; not changed.
+        rng : Generator or int, optional
+            For everything random in the run.
+        callbacks : sequence of Callback, default ()
+
+        Returns
+        -------
+        Result
         """
         self._check_parameters()
+        self.require(objective, self.needs)
         self.check_objective(objective)
         X0 = np.array(X0, dtype=np.float64, order="C")
         if X0.shape != (objective.n_objects, objective.n_components):
             expected = (objective.n_objects, objective.n_components)
-            raise ValueError(f"{self.name}: the starting point has shape {X0.shape}, expected {expected}")
+            raise ValueError(f"{self.name}: starting point: got shape {X0.shape}, expected {expected}")
         if not np.isfinite(X0).all():
             row = int(np.flatnonzero(~np.isfinite(X0).all(axis=1))[0])
             raise ValueError(f"{self.name}: the starting point is not finite (first in row {row})")
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is told once, by the message
             return _Run(self, objective, np.random.default_rng(rng), callbacks).follow(X0)
 
+    def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
+        """Refuse an objective that does not offer a protocol, and say what it lacks.
+
+        Parameters
+        ----------
+        objective : Any
+        protocol : type
+            One of `nearer.objective.protocols`.
+        remedy : str
+        """
+        if not isinstance(objective, protocol):
+            members = [name for name in dir(protocol) if not name.startswith("_")]
+            lacking = [name for name in members if not hasattr(objective, name)]
+            raise ValueError(
+                f"{self.name}: got {type(objective).__name__}, expected {protocol.__name__} "
+                f"(it has no {', '.join(lacking)}); {remedy}"
+            )
+
     def check_objective(self, objective: Any) -> None:
-        """Refuse, early and by name, an objective that this solver cannot take."""
+        """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own.
+
+        Parameters
+        ----------
+        objective : Objective
+        """
 
     def settled(self, values: list[float], objective: Any) -> str:
-        """Why the run may end, given the objective after every epoch, or an empty string: the rule of `tol`."""
+        """Say why the run may end: by default the rule of `tol`.
+
+        Parameters
+        ----------
+        values : list of float
+            The objective after every epoch so far.
+        objective : Objective
+
+        Returns
+        -------
+        str
+            Empty if the run is to go on.
+        """
         if self.tol == 0 or len(values) <= self.patience:
             return ""
         before = min(values[: -self.patience])
@@ -181,22 +310,30 @@ class Solver:
         return f"objective fell by less than {self.tol:.3g} (relative) in {self.patience} epochs"
 
     def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
-        """Yield the starting point, then the state after every epoch; the run loop decides when to stop."""
+        """Yield the starting point, then the state after every epoch; the run loop decides when to stop.
+
+        Parameters
+        ----------
+        objective : Objective
+        X0 : ndarray of float64, shape (n, d)
+            Starting point; not to be changed.
+        rng : Generator
+            For everything random.
+
+        Yields
+        ------
+        SolverState
+        """
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
         if self.output not in _OUTPUTS:
-            raise ValueError(f"{self.name}: output must be one of {', '.join(_OUTPUTS)}, got {self.output!r}")
-        for name, least in (("max_epochs", 0), ("patience", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise ValueError(f"{self.name}: {name} must be a whole number >= {least}, got {value!r}")
-        for name in ("tol", "grad_tol"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float, np.number)) or not value >= 0:
-                raise ValueError(f"{self.name}: {name} must be a number >= 0, got {value!r}")
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise ValueError(f"{self.name}: max_seconds must be positive or None, got {self.max_seconds!r}")
+            raise ValueError(f"{self.name}: output: got {self.output!r}, expected one of {', '.join(_OUTPUTS)}")
+        check_integer(self.max_epochs, f"{self.name}: max_epochs", 0)
+        check_integer(self.patience, f"{self.name}: patience", 1)
+        check_number(f"{self.name}: tol", self.tol, zero=True)
+        check_number(f"{self.name}: grad_tol", self.grad_tol, zero=True)
+        check_number(f"{self.name}: max_seconds", self.max_seconds, allow_none=True)
 
 
 class _Run:

@@ -12,6 +12,7 @@ import scipy.linalg
 
 from nearer.objective import GramObjective
 from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.params import check_number
 
 __all__ = ["Certificate", "Convex", "certificate"]
 
@@ -30,10 +31,13 @@ class Convex(Solver):
 
     Parameters
     ----------
-    lam : float >= 0 or None. None means `relative_lam` times the smallest value for which K = 0 is optimal. With 0 and
-        answers free of contradictions the logistic loss has no minimiser.
-    relative_lam : float in (0, 1).
-    gap_tol : stop at this relative duality gap.
+    lam : float, optional
+        At least 0; by default `relative_lam` times the smallest value for which K = 0 is optimal. With 0 and answers
+        free of contradictions the logistic loss has no minimiser.
+    relative_lam : float, default 0.01
+        In (0, 1).
+    gap_tol : float, default 1e-3
+        Stop at this relative duality gap.
     """
 
     max_epochs: int = 2000
@@ -42,10 +46,9 @@ class Convex(Solver):
     relative_lam: float = 0.01
     gap_tol: float = 1e-3
     name = "convex"
+    needs = GramObjective
 
-    def check_objective(self, objective: object) -> None:
-        if not isinstance(objective, GramObjective):
-            raise ValueError(f"{self.name}: {type(objective).__name__} does not offer the Gram matrix form")
+    def check_objective(self, objective: GramObjective) -> None:
         loss = objective.loss
         if not loss.convex_in_gram and loss.name != "ckl":
             raise ValueError(
@@ -58,8 +61,7 @@ class Convex(Solver):
                 f"{self.name}: {objective.n_objects:,} objects need several {size:.0f} GB matrices and as many "
                 f"eigendecompositions as iterations; the limit is {_MAX_OBJECTS:,}. Use solver='svrg-sbb' or 'auto'"
             )
-        if self.lam is not None and not self.lam >= 0:
-            raise ValueError(f"{self.name}: lam must be a number >= 0 or None, got {self.lam!r}")
+        check_number(f"{self.name}: lam", self.lam, zero=True, allow_none=True)
 
     def epochs(self, objective: GramObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         for K, value, work, step, proof in self.iterate(objective, X0 @ X0.T):
@@ -72,7 +74,19 @@ class Convex(Solver):
     def iterate(
         self, objective: GramObjective, K: np.ndarray
     ) -> Iterator[tuple[np.ndarray, float, int, float | None, Certificate | None]]:
-        """Yield Gram matrix, objective, work, step and (where the loss is convex) certificate, per iteration."""
+        """Iterate.
+
+        Parameters
+        ----------
+        objective : GramObjective
+        K : ndarray of float64, shape (n, n)
+            Gram matrix to start from.
+
+        Yields
+        ------
+        tuple
+            Gram matrix, objective, work, step and (where the loss is convex, now and then) certificate.
+        """
         lam = self.resolve_lam(objective)
         convex = objective.loss.convex_in_gram
         n = objective.n_objects
@@ -127,7 +141,16 @@ class Convex(Solver):
             step *= growth
 
     def resolve_lam(self, objective: GramObjective) -> float:
-        """The regularisation in force."""
+        """Return the regularisation in force.
+
+        Parameters
+        ----------
+        objective : GramObjective
+
+        Returns
+        -------
+        float
+        """
         if self.lam is not None:
             return float(self.lam)
         gradient = objective.gram_value_and_gradient(np.zeros((objective.n_objects,) * 2))[1]
@@ -140,7 +163,8 @@ class Certificate:
 
     Attributes
     ----------
-    primal, dual : objective, and the value of a feasible dual point.
+    primal, dual : float
+        Objective, and the value of a feasible dual point.
     """
 
     primal: float
@@ -162,11 +186,23 @@ def certificate(
     gradient: np.ndarray | None = None,
     slopes: np.ndarray | None = None,
 ) -> Certificate:
-    """Certificate of K (n, n) from the slopes (N,) of its comparisons.
+    """Certify a Gram matrix, from the slopes of its comparisons.
 
     Slopes a in [0, 1] are dual feasible when ``sum of a_p A_p / N + lam I`` is positive semi-definite, where
-    ``<A_p, K> = near - far``; those of K are shrunk until they are. `gradient` (n, n) and `slopes` may come from a
-    smoothed loss, whose slopes are as good.
+    ``<A_p, K> = near - far``; those of K are shrunk until they are.
+
+    Parameters
+    ----------
+    objective : GramObjective
+    K : ndarray of float64, shape (n, n)
+    lam : float
+    gradient : ndarray of float64, shape (n, n), optional
+        At K; may come from a smoothed loss, as may `slopes`, which are as good.
+    slopes : ndarray of float64, shape (N,), optional
+
+    Returns
+    -------
+    Certificate
     """
     value, own_gradient, own_slopes = objective.gram_value_and_gradient(K)
     gradient = own_gradient if gradient is None else gradient
@@ -177,19 +213,47 @@ def certificate(
 
 
 def smallest_eigenvalue(A: np.ndarray) -> float:
-    """Smallest eigenvalue of a symmetric matrix (n, n)."""
+    """Return the smallest eigenvalue of a symmetric matrix.
+
+    Parameters
+    ----------
+    A : ndarray of float64, shape (n, n)
+
+    Returns
+    -------
+    float
+    """
     return float(scipy.linalg.eigh(A, eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
 def project_psd(A: np.ndarray) -> np.ndarray:
-    """Nearest positive semi-definite matrix to a symmetric one (n, n)."""
+    """Return the positive semi-definite matrix nearest to a symmetric one.
+
+    Parameters
+    ----------
+    A : ndarray of float64, shape (n, n)
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n)
+    """
     values, vectors = np.linalg.eigh(0.5 * (A + A.T))
     kept = values > 0
     return (vectors[:, kept] * values[kept]) @ vectors[:, kept].T
 
 
 def points_from_gram(K: np.ndarray, n_components: int) -> np.ndarray:
-    """Points (n, d) from the top d eigenpairs of a centred Gram matrix (n, n)."""
+    """Make points from the top eigenpairs of a Gram matrix, centred.
+
+    Parameters
+    ----------
+    K : ndarray of float64, shape (n, n)
+    n_components : int
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_components)
+    """
     centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     values, vectors = np.linalg.eigh(centred)
     top = slice(-1, -n_components - 1, -1)

@@ -6,13 +6,25 @@ import math
 
 import numpy as np
 
+from nearer.data import check_integer
 from nearer.objective import Objective, Snapshot, StochasticObjective
+from nearer.solvers.params import check_number
 
 __all__ = ["curvature_along_gradient", "estimate_lipschitz", "theorem_inner_steps"]
 
 
 def curvature_along_gradient(objective: StochasticObjective, start: Snapshot) -> float:
-    """``|dg| / |dX|`` for a short step down the gradient: a local Lipschitz estimate for one full gradient."""
+    """Estimate a local Lipschitz constant at the cost of one full gradient: ``|dg| / |dX|`` for a short step down.
+
+    Parameters
+    ----------
+    objective : StochasticObjective
+    start : Snapshot
+
+    Returns
+    -------
+    float
+    """
     length = float(np.linalg.norm(start.gradient))
     if length == 0.0:
         return 1.0  # a stationary start: any step will do
@@ -25,21 +37,23 @@ def curvature_along_gradient(objective: StochasticObjective, start: Snapshot) ->
 def estimate_lipschitz(objective: Objective, X: np.ndarray, rng: np.random.Generator, n_iter: int = 30) -> float:
     """Largest absolute eigenvalue of the Hessian at X, from below, by power iteration.
 
-    The largest curvature met by a run is that of the sharpest point on its way: take the maximum over several X.
+    The largest curvature of a run is that of the sharpest point it passes: take the maximum over several X.
 
     Parameters
     ----------
-    objective : Objective, twice differentiable near X (a kink gives a large but finite figure)
-    X : (n, d)
-    rng : draws the first direction
-    n_iter : Hessian-vector products; each takes two full gradients (central differences)
+    objective : Objective
+        Twice differentiable near X; a kink gives a large but finite figure.
+    X : ndarray of float64, shape (n, d)
+    rng : Generator
+        Draws the first direction.
+    n_iter : int, default 30
+        Hessian-vector products; each takes two full gradients (central differences).
 
     Returns
     -------
     float
     """
-    if n_iter < 1:
-        raise ValueError(f"n_iter must be a whole number >= 1, got {n_iter!r}")
+    check_integer(n_iter, "n_iter", 1)
     # The cube root of the rounding unit balances rounding against truncation in a central difference.
     h = np.finfo(float).eps ** (1 / 3) * max(float(np.linalg.norm(X)), 1e-3)
     direction = rng.normal(size=X.shape)
@@ -63,12 +77,17 @@ def theorem_inner_steps(lipschitz: float, epsilon: float) -> int:
 
     Parameters
     ----------
-    lipschitz : L > 0, Lipschitz constant of the gradient
-    epsilon : epsilon > 0 of `SBB`
+    lipschitz : float
+        L > 0, the Lipschitz constant of the gradient.
+    epsilon : float
+        That of `SBB`, positive.
+
+    Returns
+    -------
+    int
     """
-    for name, value in (("lipschitz", lipschitz), ("epsilon", epsilon)):
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a positive number, got {value!r}")
+    check_number("lipschitz", lipschitz)
+    check_number("epsilon", epsilon)
     ratio = lipschitz / epsilon
     bound = max(lipschitz * ratio * (1.0 + 2.0 * ratio), 1.0 + math.sqrt(1.0 + 8.0 * lipschitz**2 * ratio)) / epsilon
     return math.floor(bound) + 1

@@ -9,6 +9,7 @@ import numpy as np
 
 from nearer.objective import Objective
 from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.params import check_number
 from nearer.solvers.step_sizes import SBB, Change
 
 __all__ = ["GD"]
@@ -20,8 +21,9 @@ class GD(Solver):
 
     Parameters
     ----------
-    step : positive float for a constant step; None (default) for backtracking from the absolute Barzilai-Borwein step
-        until the objective falls enough (Armijo), so that the objective never rises.
+    step : float, optional
+        Positive, for a constant step. By default the step is found by backtracking from the absolute Barzilai-Borwein
+        step until the objective falls enough (Armijo), so that it never rises.
     """
 
     max_epochs: int = 1000
@@ -32,8 +34,7 @@ class GD(Solver):
     _MOST_HALVINGS = 40
 
     def check_objective(self, objective: object) -> None:
-        if self.step is not None and (isinstance(self.step, bool) or not self.step > 0):
-            raise ValueError(f"{self.name}: step must be a positive number or None, got {self.step!r}")
+        check_number(f"{self.name}: step", self.step, allow_none=True)
 
     def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         n = objective.n_comparisons

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nearer.data import check_integer
 from nearer.objective import Objective
 from nearer.solvers.base import Solver, SolverState
 
@@ -20,7 +21,8 @@ class LBFGS(Solver):
 
     Parameters
     ----------
-    memory : how many past steps shape the search direction.
+    memory : int, default 10
+        How many past steps shape the search direction.
 
     References
     ----------
@@ -37,8 +39,7 @@ class LBFGS(Solver):
     _MOST_TRIALS = 25
 
     def check_objective(self, objective: object) -> None:
-        if isinstance(self.memory, bool) or not isinstance(self.memory, (int, np.integer)) or self.memory < 1:
-            raise ValueError(f"{self.name}: memory must be a whole number >= 1, got {self.memory!r}")
+        check_integer(self.memory, f"{self.name}: memory", 1)
 
     def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         X = X0

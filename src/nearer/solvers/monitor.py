@@ -16,10 +16,14 @@ class ProgressLines:
 
     Parameters
     ----------
-    objective : used to measure the training error, with the solver's clock stopped.
-    every : least number of seconds between two lines; 0 for every epoch.
-    stream : default standard error.
-    prefix : put before each line.
+    objective : Objective
+        Measures the training error, with the solver's clock stopped.
+    every : float, default 0.5
+        Least number of seconds between two lines; 0 for every epoch.
+    stream : text file, optional
+        Standard error by default.
+    prefix : str, default "nearer"
+        Put before each line.
     """
 
     def __init__(self, objective: Any, every: float = 0.5, stream: TextIO | None = None, prefix: str = "nearer"):

@@ -11,7 +11,6 @@ import numpy as np
 from nearer.objective import StochasticObjective
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.step_sizes import Constant, Decaying
-from nearer.solvers.svrg import require_stochastic
 
 __all__ = ["SGD"]
 
@@ -24,20 +23,21 @@ class SGD(Solver):
 
     Parameters
     ----------
-    step : `Decaying`, `Constant` (with a step) or a positive float.
+    step : Decaying, Constant or float, default Decaying()
+        `Constant` with a step; a float is positive and means the same.
     """
 
     step: Decaying | Constant | float = field(default_factory=Decaying)
     name = "sgd"
+    needs = StochasticObjective
 
     def check_objective(self, objective: object) -> None:
-        require_stochastic(self, objective)
         if isinstance(self.step, numbers.Real):
             Constant(float(self.step))  # refuses what is not positive
         elif not isinstance(self.step, (Decaying, Constant)):
-            raise ValueError(f"{self.name}: step must be Decaying, Constant or a positive number, got {self.step!r}")
+            raise ValueError(f"{self.name}: step: got {self.step!r}, expected Decaying, Constant or a positive number")
         if isinstance(self.step, Constant) and self.step.first_step is None:
-            raise ValueError(f"{self.name}: Constant() needs a step here, for example Constant(0.1)")
+            raise ValueError(f"{self.name}: step: got Constant(), expected one with a step, for example Constant(0.1)")
 
     def epochs(self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         step, decay, power = self._schedule()

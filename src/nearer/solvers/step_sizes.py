@@ -8,19 +8,39 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from nearer.solvers.params import Parameters, check_number
+
 __all__ = ["BB", "SBB", "Constant", "Decaying", "StepSize"]
 
 
 @dataclass(frozen=True)
 class Change:
-    """Change of snapshot dX and of full gradient dg over one epoch, reduced to what step sizes need."""
+    """Change of snapshot dX and of full gradient dg over one epoch, reduced to what step sizes need.
+
+    Attributes
+    ----------
+    squared_length : float
+        ``|dX|^2``.
+    curvature : float
+        ``<dX, dg> / |dX|^2``.
+    """
 
     squared_length: float
     curvature: float
 
     @classmethod
     def between(cls, X: np.ndarray, X_old: np.ndarray, g: np.ndarray, g_old: np.ndarray) -> Change:
-        """From two snapshots: ``|dX|^2`` and ``<dX, dg> / |dX|^2``."""
+        """Compare two snapshots.
+
+        Parameters
+        ----------
+        X, X_old, g, g_old : ndarray of float64, shape (n, d)
+            Points and gradients, new and old.
+
+        Returns
+        -------
+        Change
+        """
         dX = X - X_old
         squared_length = float(np.vdot(dX, dX))
         return cls(squared_length, float(np.vdot(dX, g - g_old)) / squared_length if squared_length > 0 else math.nan)
@@ -41,15 +61,41 @@ class StepSize(Protocol):
         ...
 
     def measured(self, curvature: float, n_inner: int, n_objects: int) -> StepSize:
-        """The same rule with nothing left open, given the curvature at the start and the sizes of the problem."""
+        """Return the same rule with nothing left open.
+
+        Parameters
+        ----------
+        curvature : float
+            That of the objective at the start.
+        n_inner, n_objects : int
+            Inner steps of an epoch, and objects.
+
+        Returns
+        -------
+        StepSize
+        """
         ...
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
-        """Step of a later epoch, given the last change of snapshot."""
+        """Return the step of a later epoch.
+
+        Parameters
+        ----------
+        change : Change
+            The last change of snapshot.
+        n_inner : int
+            Inner steps of an epoch.
+        previous : float
+            The last step.
+
+        Returns
+        -------
+        float
+        """
         ...
 
 
-class _FirstStep:
+class _FirstStep(Parameters):
     """Rules whose only open question may be the first step."""
 
     first_step: float | None
@@ -63,33 +109,37 @@ class _FirstStep:
         return replace(self, first_step=step)  # type: ignore[type-var]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Constant(_FirstStep):
     """The same step throughout.
 
     Parameters
     ----------
-    first_step : positive float, or None: one over the curvature measured at the start, split over the inner steps.
+    first_step : float, optional
+        Positive; by default one over the curvature measured at the start, split over the inner steps.
     """
 
     first_step: float | None = None
 
     def __post_init__(self) -> None:
-        _check("Constant", "first_step", self.first_step, allow_none=True)
+        check_number("Constant: first_step", self.first_step, allow_none=True)
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         return previous
 
 
-@dataclass(frozen=True)
-class Decaying:
+@dataclass
+class Decaying(Parameters):
     """For `SGD`: step ``step / (1 + decay * e) ** power`` after e epochs' worth of comparisons.
 
     Parameters
     ----------
-    step : positive float, the first step.
-    decay : float >= 0 per epoch.
-    power : float in (0, 1].
+    step : float, default 0.1
+        The first step, positive.
+    decay : float, default 0.5
+        At least 0, per epoch.
+    power : float, default 1
+        In (0, 1].
     """
 
     step: float = 0.1
@@ -97,12 +147,12 @@ class Decaying:
     power: float = 1.0
 
     def __post_init__(self) -> None:
-        _check("Decaying", "step", self.step)
-        _check("Decaying", "decay", self.decay, zero=True)
-        _check("Decaying", "power", self.power)
+        check_number("Decaying: step", self.step)
+        check_number("Decaying: decay", self.decay, zero=True)
+        check_number("Decaying: power", self.power)
 
 
-@dataclass(frozen=True)
+@dataclass
 class BB(_FirstStep):
     """The original Barzilai-Borwein step ``|dX|^2 / (m <dX, dg>)``.
 
@@ -111,13 +161,14 @@ class BB(_FirstStep):
 
     Parameters
     ----------
-    first_step : positive float or None (measured), the step of the first epoch.
+    first_step : float, optional
+        The step of the first epoch, positive; measured by default.
     """
 
     first_step: float | None = None
 
     def __post_init__(self) -> None:
-        _check("BB", "first_step", self.first_step, allow_none=True)
+        check_number("BB: first_step", self.first_step, allow_none=True)
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         if change.squared_length == 0:
@@ -125,7 +176,7 @@ class BB(_FirstStep):
         return 1.0 / (n_inner * change.curvature) if change.curvature != 0 else math.inf
 
 
-@dataclass(frozen=True)
+@dataclass
 class SBB(_FirstStep):
     """The stabilised Barzilai-Borwein step ``|dX|^2 / (m (|<dX, dg>| + epsilon |dX|^2))``.
 
@@ -133,14 +184,17 @@ class SBB(_FirstStep):
 
     Parameters
     ----------
-    epsilon : float >= 0, or None. 0 is SBB_0, the absolute value of the BB step. None means
-        ``(relative + 2 n_objects / m)`` times the curvature c of the objective at the start. The curvature falls as 1/n
-        and differs between losses, so any fixed epsilon would freeze the step of one problem and do nothing in
-        another. The first part keeps an epoch within ``1 / relative`` times a gradient step at the start. The second
-        keeps an inner step below ``1 / (2 n c)``, the reach of a single comparison, which touches about three of n
-        objects and so is n/3 times as sharply curved as their mean; it counts only where m is not far above n.
-    first_step : positive float, the step of the first epoch, or None: by the same formula, with c for the curvature.
-    relative : float >= 0, used when epsilon is None.
+    epsilon : float, optional
+        At least 0; 0 is SBB_0, the absolute value of the BB step. By default ``(relative + 2 n_objects / m)`` times the
+        curvature c of the objective at the start. The curvature falls as 1/n and differs between losses, so any fixed
+        epsilon would freeze the step of one problem and do nothing in another. The first part keeps an epoch within
+        ``1 / relative`` times a gradient step at the start. The second keeps an inner step below ``1 / (2 n c)``, the
+        reach of a single comparison, which touches about three of n objects and so is n/3 times as sharply curved as
+        their mean; it counts only where m is not far above n.
+    first_step : float, optional
+        The step of the first epoch, positive; by default by the same formula, with c for the curvature.
+    relative : float, default 0.1
+        At least 0, used when epsilon is None.
     """
 
     epsilon: float | None = None
@@ -148,9 +202,9 @@ class SBB(_FirstStep):
     relative: float = 0.1
 
     def __post_init__(self) -> None:
-        _check("SBB", "epsilon", self.epsilon, allow_none=True, zero=True)
-        _check("SBB", "first_step", self.first_step, allow_none=True)
-        _check("SBB", "relative", self.relative, zero=True)
+        check_number("SBB: epsilon", self.epsilon, allow_none=True, zero=True)
+        check_number("SBB: first_step", self.first_step, allow_none=True)
+        check_number("SBB: relative", self.relative, zero=True)
 
     @property
     def needs_curvature(self) -> bool:
@@ -166,17 +220,8 @@ class SBB(_FirstStep):
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         if self.epsilon is None:
-            raise ValueError("SBB: epsilon is relative to the curvature at the start, which `measured` takes")
+            raise ValueError("SBB: epsilon: got None, expected a number; `measured` fills it in")
         if change.squared_length == 0:
             return previous
         denominator = n_inner * (abs(change.curvature) + self.epsilon)
         return 1.0 / denominator if denominator > 0 else math.inf
-
-
-def _check(owner: str, name: str, value: float | None, *, allow_none: bool = False, zero: bool = False) -> None:
-    if value is None and allow_none:
-        return
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or value < 0 or (value == 0 and not zero):  # type: ignore[operator]
-        kind = "a number >= 0" if zero else "a positive number"
-        raise ValueError(f"{owner}: {name} must be {kind}{' or None' if allow_none else ''}, got {value!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from nearer.objective import Snapshot, StochasticObjective
+from nearer.data import check_integer
+from nearer.objective import GrowingObjective, Snapshot, StochasticObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.curvature import curvature_along_gradient
+from nearer.solvers.params import check_number
 from nearer.solvers.step_sizes import Change, Constant, StepSize
 
 __all__ = ["SVRG"]
@@ -33,18 +34,22 @@ class SVRG(Solver):
 
     Parameters
     ----------
-    step : a step size rule (`SBB`, `BB`, `Constant`) or a positive float.
-    inner_steps : m; None means the number of comparisons.
-    warm_up : float >= 0, passes of AdaGrad steps before the first snapshot; 0 is the algorithm of the paper. From
-        random points two passes save most of the first epochs, with no step to choose: far from a solution the noise of
-        single comparisons does no harm yet, and a full gradient is dear. Meanwhile the objective in the history is
-        the mean loss met on the way.
-    first_snapshot : share in (0, 1] of the comparisons, drawn at random, that the first snapshot covers, doubled with
-        every epoch; 1 is the algorithm of the paper. Comparisons not covered yet make plain stochastic steps, so that a
-        run begins much as SGD and ends as SVRG; the mean step is along the full gradient throughout. The curvature for
-        `SBB` and `BB` is that of the comparisons covered before. What they leave open is still measured on all
-        comparisons, at the cost of two full gradients: where the beginning counts, give them a first step (and
-        epsilon). Objective and gradient norm in the history are those of the part.
+    step : StepSize or float, default Constant()
+        A step size rule (`SBB`, `BB`, `Constant`) or a positive number.
+    inner_steps : int, optional
+        m; by default the number of comparisons.
+    warm_up : float, default 0
+        Passes of AdaGrad steps before the first snapshot; 0 is the algorithm of the paper. From random points two
+        passes save most of the first epochs, with no step to choose: far from a solution the noise of single
+        comparisons does no harm yet, and a full gradient is expensive. Meanwhile the objective in the history is the
+        mean loss during the pass.
+    first_snapshot : float, default 1
+        Share in (0, 1] of the comparisons, drawn at random, that the first snapshot covers, doubled with every epoch;
+        1 is the algorithm of the paper. Comparisons not covered yet make plain stochastic steps, so that a run begins
+        much as SGD and ends as SVRG; the mean step is along the full gradient throughout. The curvature for `SBB` and
+        `BB` is that of the comparisons covered before. What they leave open is still measured on all comparisons, at
+        the cost of two full gradients: where the beginning counts, give them a first step (and epsilon). Objective and
+        gradient norm in the history are those of the part.
 
     References
     ----------
@@ -57,26 +62,21 @@ class SVRG(Solver):
     warm_up: float = 0.0
     first_snapshot: float = 1.0
     name = "svrg"
+    needs = StochasticObjective
 
     def check_objective(self, objective: object) -> None:
-        require_stochastic(self, objective)
         if isinstance(self.step, numbers.Real):
             Constant(float(self.step))  # refuses what is not positive
         elif not isinstance(self.step, StepSize):
-            raise ValueError(f"{self.name}: step must be SBB, BB, Constant or a positive number, got {self.step!r}")
-        m = self.inner_steps
-        if m is not None and (isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 1):
-            raise ValueError(f"{self.name}: inner_steps must be a whole number >= 1 or None, got {m!r}")
+            raise ValueError(f"{self.name}: step: got {self.step!r}, expected SBB, BB, Constant or a positive number")
+        if self.inner_steps is not None:
+            check_integer(self.inner_steps, f"{self.name}: inner_steps", 1)
         share = self.first_snapshot
         if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 < share <= 1:
-            raise ValueError(f"{self.name}: first_snapshot must be a number in (0, 1], got {share!r}")
-        if not isinstance(self.warm_up, numbers.Real) or not 0 <= self.warm_up < math.inf:
-            raise ValueError(f"{self.name}: warm_up must be a number >= 0, got {self.warm_up!r}")
-        kind = type(objective).__name__
-        if self.first_snapshot < 1 and not hasattr(objective, "part_snapshot"):
-            raise ValueError(f"{self.name}: {kind} offers no snapshots of a part; use first_snapshot=1")
-        if self.warm_up > 0 and not hasattr(objective, "adagrad_pass"):
-            raise ValueError(f"{self.name}: {kind} offers no adaptive passes; use warm_up=0")
+            raise ValueError(f"{self.name}: first_snapshot: got {share!r}, expected a number in (0, 1]")
+        check_number(f"{self.name}: warm_up", self.warm_up, zero=True)
+        if self.first_snapshot < 1:
+            self.require(objective, GrowingObjective, "use first_snapshot=1")
 
     def epochs(self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
         rule: StepSize = self.step if isinstance(self.step, StepSize) else Constant(float(self.step))
@@ -158,10 +158,3 @@ class _Snapshots:
 
 def _norm(gradient: np.ndarray) -> float:
     return float(np.linalg.norm(gradient))
-
-
-def require_stochastic(solver: Solver, objective: object) -> None:
-    """Refuse an objective without stochastic passes."""
-    if not isinstance(objective, StochasticObjective):
-        kind = type(objective).__name__
-        raise ValueError(f"{solver.name}: {kind} offers no stochastic passes; use a batch solver (lbfgs, gd)")

@@ -1,0 +1,129 @@
+"""The objective of comparisons in memory."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from nearer.data import Comparisons
+from nearer.losses import Loss
+from nearer.objective.base import UNWEIGHTED, Block, BlockObjective, Draws, in_order, read_only, summed
+from nearer.objective.protocols import GramObjective, GrowingObjective, Snapshot
+
+__all__ = ["LocalObjective"]
+
+# Most blocks, and least comparisons in each. Some blocks pay early; many, as 64 cores need them, only where handing one
+# out costs no more than about a hundredth of the work in it.
+_SOME, _MANY = (16, 16_384), (128, 65_536)
+
+
+class LocalObjective(BlockObjective, GrowingObjective, GramObjective):
+    """The objective of comparisons in memory.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    loss : str or Loss
+    n_components : int
+        Dimension of the points.
+    n_jobs : int or None
+        Threads; None means all cores. The result does not depend on it.
+    """
+
+    def __init__(self, comparisons: Comparisons, loss: str | Loss, n_components: int, n_jobs: int | None = None):
+        super().__init__(loss, n_components, comparisons.n_objects, len(comparisons), n_jobs)
+        self.comparisons = comparisons
+        self._index = read_only(comparisons.index)
+        self._scale = UNWEIGHTED if comparisons.weights is None else read_only(_mean_one(comparisons.weights))
+        self._all_blocks = self._cut(self._index, self._scale)
+
+    def snapshot(self, X: np.ndarray) -> Snapshot:
+        """As `StochasticObjective.snapshot`; the slopes of all comparisons are kept."""
+        X = self._points(X).copy()
+        slopes = np.empty((2, self.n_comparisons))
+        value, gradient = self._mean_gradient(X, *slopes)
+        return Snapshot(X, value, gradient, tuple(slopes))
+
+    def part_snapshot(self, X: np.ndarray, known: np.ndarray, new: np.ndarray) -> tuple[Snapshot, np.ndarray]:
+        X = self._points(X).copy()
+        total, sums = 0.0, []
+        slopes = np.full((2, self.n_comparisons), np.nan)
+        for part in (known, new):
+            index, scale = self._index[part], self._scale[part] if self._scale.size else self._scale
+            found = np.empty((2, len(part)))
+            value, gradient = self._gradient_sum(self._cut(read_only(index), read_only(scale)), X, *found)
+            slopes[:, part] = found
+            total += value
+            sums.append(gradient)
+        count = len(known) + len(new)
+        snapshot = Snapshot(X, total / count, (sums[0] + sums[1]) / count, tuple(slopes))
+        return snapshot, sums[0] / max(len(known), 1)
+
+    def mixed_pass(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, int]:
+        return self._reduced_steps(X, snapshot, step, n_steps, seed, first)
+
+    def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
+        rows = rng.choice(self.n_comparisons, size, replace=False, shuffle=False)
+        if self._scale.size and not self._scale[rows].any():  # weights of zero only: nothing to learn from
+            rows = np.append(rows[1:], np.argmax(self._scale))
+        return LocalObjective(self.comparisons[rows], self.loss, self.n_components, self.n_jobs)
+
+    def smoothed(self, width: float) -> LocalObjective:
+        return LocalObjective(self.comparisons, self.loss.smoothed(width), self.n_components, self.n_jobs)
+
+    def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        slopes = np.empty(self.n_comparisons)
+
+        def part(block: Block) -> tuple[float, np.ndarray]:
+            G = np.zeros_like(K)
+            return self._kernels.gram_block(
+                block.index, block.scale, *self._code, K, block.start, block.stop, G, slopes
+            ), G
+
+        total, gradient = summed(in_order(part, self._all_blocks, self.n_jobs))
+        gradient /= self.n_comparisons
+        return total / self.n_comparisons, gradient, slopes
+
+    def gram_dual(self, slopes: np.ndarray) -> float:
+        dual = self.loss.dual(slopes)
+        return float(np.mean(dual * self._scale if self._scale.size else dual))
+
+    def _blocks(self) -> list[Block]:
+        return self._all_blocks
+
+    def _cut(self, index: np.ndarray, scale: np.ndarray) -> list[Block]:
+        return [Block(index, scale, start, stop) for start, stop in block_bounds(len(index), self.n_objects)]
+
+    def _draws(self, n_steps: int, seed: int, first: int) -> list[Draws]:
+        return [Draws(self._index, self._scale, int(first), int(n_steps))]
+
+    def _slopes(self, draws: Draws, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+        return snapshot.slopes
+
+
+def block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
+    """Where to cut comparisons into blocks for a full pass: a function of the data alone, never of the threads.
+
+    A block sums into an array of the shape of the points, so it should hold clearly more comparisons than there are
+    objects.
+
+    Parameters
+    ----------
+    n_comparisons, n_objects : int
+
+    Returns
+    -------
+    list of (int, int)
+        First row of each block, and the row after its last.
+    """
+    some, many = (min(n_comparisons // max(least, 8 * n_objects), most) for most, least in (_SOME, _MANY))
+    cuts = np.linspace(0, n_comparisons, max(some, many, 1) + 1).astype(int).tolist()
+    return list(itertools.pairwise(cuts))
+
+
+def _mean_one(weights: np.ndarray) -> np.ndarray:
+    relative = np.asarray(weights, dtype=np.float64) / weights.max()  # equal weights become exactly one
+    return np.ascontiguousarray(relative * (len(relative) / relative.sum()))

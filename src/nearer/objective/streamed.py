@@ -1,0 +1,158 @@
+"""The objective of comparisons that stay on disk: memory follows the points and the block size, not the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from nearer.data import Comparisons
+from nearer.losses import Loss
+from nearer.objective.base import UNWEIGHTED, Block, BlockObjective, Draws, read_only
+from nearer.objective.local import LocalObjective
+from nearer.objective.protocols import Snapshot
+
+__all__ = ["BlockSource", "StreamedObjective"]
+
+
+class BlockSource(Protocol):
+    """Comparisons that can be read again and again, a block at a time.
+
+    Attributes
+    ----------
+    n_comparisons : int
+        Rows that count.
+    n_columns : int
+        3 (triplets) or 4 (quadruplets).
+    has_weights : bool
+        Whether the blocks have weights.
+    total_weight : float
+        Sum of all weights; `n_comparisons` where there are none.
+    """
+
+    n_comparisons: int
+    n_columns: int
+    has_weights: bool
+    total_weight: float
+
+    def blocks(self, size: int) -> Iterator[Comparisons]:
+        """All comparisons in order.
+
+        Parameters
+        ----------
+        size : int
+            Comparisons in a block; the last may hold fewer.
+
+        Yields
+        ------
+        Comparisons
+        """
+        ...
+
+    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
+        """All comparisons once, in blocks whose order is random.
+
+        Parameters
+        ----------
+        size : int
+            Comparisons in a block, about.
+        rng : numpy.random.Generator
+
+        Yields
+        ------
+        Comparisons
+        """
+        ...
+
+
+class StreamedObjective(BlockObjective):
+    """The objective of comparisons that are read block by block in every pass.
+
+    Stochastic passes draw from blocks in random order, as many steps from each as it is long.
+
+    Parameters
+    ----------
+    source : BlockSource
+        `nearer.io.open_blocks` makes one.
+    loss : str or Loss
+    n_components : int
+        Dimension of the points.
+    n_objects : int
+    n_jobs : int or None
+        Threads; None means all cores. The result does not depend on it.
+    block_size : int or None
+        Comparisons in a block; None means four per object, between 2^18 and 2^22.
+    max_in_memory : int or None
+        Most comparisons that `subset` may hold in memory; None means eight per coordinate of a map, at least 2^20.
+    """
+
+    def __init__(
+        self,
+        source: BlockSource,
+        loss: str | Loss,
+        n_components: int,
+        n_objects: int,
+        n_jobs: int | None = None,
+        block_size: int | None = None,
+        max_in_memory: int | None = None,
+    ):
+        super().__init__(loss, n_components, n_objects, source.n_comparisons, n_jobs)
+        self.source = source
+        self.block_size = int(np.clip(4 * self.n_objects, 1 << 18, 1 << 22)) if block_size is None else int(block_size)
+        per_map = max(1 << 20, 8 * self.n_objects * self.n_components)
+        self.max_in_memory = per_map if max_in_memory is None else int(max_in_memory)
+
+    def snapshot(self, X: np.ndarray) -> Snapshot:
+        """As `StochasticObjective.snapshot`; `svrg_pass` computes the slopes again instead of finding them here."""
+        X = self._points(X).copy()
+        return Snapshot(X, *self.value_and_gradient(X), None)
+
+    def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
+        """As `SampledObjective.subset`: at most `max_in_memory`, drawn evenly from all blocks without replacement."""
+        size = min(size, self.max_in_memory, self.n_comparisons)
+        index = np.empty((size, self.source.n_columns), dtype=np.int32)
+        weights = np.empty(size) if self.source.has_weights else None
+        heaviest, most = index[:0], 0.0
+        taken, passed = 0, 0
+        for block in self.source.blocks(self.block_size):
+            passed += len(block)
+            upto = round(size * passed / self.n_comparisons)
+            rows = np.sort(rng.choice(len(block), upto - taken, replace=False, shuffle=False))
+            index[taken:upto] = block.index[rows]
+            if weights is not None and block.weights is not None:
+                weights[taken:upto] = block.weights[rows]
+                if block.weights.max() > most:
+                    row = int(np.argmax(block.weights))
+                    heaviest, most = block.index[row], float(block.weights[row])
+            taken = upto
+        if weights is not None and not weights.any():  # weights of zero only: nothing to learn from
+            index[-1], weights[-1] = heaviest, most
+        part = Comparisons(index, n_objects=self.n_objects, weights=weights)
+        return LocalObjective(part, self.loss, self.n_components, self.n_jobs)
+
+    def _blocks(self) -> Iterator[Block]:
+        for block in self.source.blocks(self.block_size):
+            yield Block(block.index, self._scale(block), 0, len(block))
+
+    def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[Draws]:
+        done, rng = 0, np.random.default_rng([seed, first])
+        while done < n_steps:
+            for block in self.source.shuffled_blocks(self.block_size, rng):
+                steps = min(len(block), n_steps - done)
+                yield Draws(block.index, self._scale(block), first + done, steps)
+                done += steps
+                if done == n_steps:
+                    return
+
+    def _slopes(self, draws: Draws, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+        d_near, d_far = np.empty((2, len(draws.index)))
+        block = Block(draws.index, draws.scale, 0, len(draws.index))
+        self._gradient_sum([block], snapshot.X, d_near, d_far)
+        return d_near, d_far
+
+    def _scale(self, block: Comparisons) -> np.ndarray:
+        """The weights of a block, scaled so that their mean over all data is one."""
+        if block.weights is None:
+            return UNWEIGHTED
+        return read_only(block.weights * (self.n_comparisons / self.source.total_weight))

@@ -1,0 +1,283 @@
+"""What a report shows: as plain data, checked on entry; and how a model and its answers become that."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearer import __version__
+from nearer.data import as_comparisons
+from nearer.io.files import atomic_write
+from nearer.reporting.display import group_codes, label_texts
+from nearer.reporting.page import render
+from nearer.reporting.studies import Findings, Monitor, Scores, answers_about, study
+from nearer.reporting.violations import Violations, worst_violations
+
+if TYPE_CHECKING:
+    from nearer.estimator import OrdinalEmbedding
+
+__all__ = ["Report", "describe", "report"]
+
+
+# The learning curve is continued to this many times the answers there are.
+_EXTRAPOLATE = 4
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a report shows; only the title and the positions are needed.
+
+    `save` writes it as one HTML file, `html` returns the same as text.
+
+    Attributes
+    ----------
+    title : str
+        Heading of the page.
+    embedding : array (n_objects, n_components)
+        Positions; a row of NaN is an object without a position.
+    subtitle : str
+        One line on the data, for instance "9,090 triplets over 400 objects".
+    command : str
+        The exact command that repeats the result.
+    labels, groups : sequence (n_objects,), optional
+        Names, and a group for the colour (None, NaN, "" for no group).
+    covariances : array (n_objects, n_components, n_components), optional
+        Uncertainty of the positions, as from a bootstrap; NaN where unknown.
+    level : float
+        Probability of the regions drawn from `covariances`.
+    scores : Scores
+        How well the map fits.
+    history : mapping of columns, optional
+        ``epoch, n_gradients, seconds, objective, step_size, ...``, one entry per epoch; None and NaN for missing.
+    dimensions : mapping of columns, optional
+        ``n_components, accuracy`` and optionally ``standard_error``, one entry per dimension tried.
+    chosen_dimension : int, optional
+        Marked in the dimension chart.
+    learning_curve : mapping of columns, optional
+        ``n_comparisons, accuracy`` and optionally ``low, high, extrapolated``.
+    violations : Violations, optional
+        From `worst_violations`.
+    check : mapping, optional
+        What ``comparisons.check(n_components).to_dict()`` gives.
+    images : path-like, optional
+        Folder of pictures whose file names without ending are the labels.
+    facts : mapping
+        Anything else worth telling, such as loss, solver, seed and versions.
+    """
+
+    title: str
+    embedding: np.ndarray
+    subtitle: str = ""
+    command: str = ""
+    labels: Sequence | np.ndarray | None = None
+    groups: Sequence | np.ndarray | None = None
+    covariances: np.ndarray | None = None
+    level: float = 0.9
+    scores: Scores = field(default_factory=Scores)
+    history: Mapping[str, Any] | None = None
+    dimensions: Mapping[str, Any] | None = None
+    chosen_dimension: int | None = None
+    learning_curve: Mapping[str, Any] | None = None
+    violations: Violations | None = None
+    check: Mapping[str, Any] | None = None
+    images: str | os.PathLike | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        X = np.asarray(self.embedding, dtype=float)
+        if X.ndim != 2 or 0 in X.shape:
+            raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
+        if np.isinf(X).any():
+            row = int(np.flatnonzero(np.isinf(X).any(axis=1))[0])
+            raise ValueError(f"embedding: got {X[row].tolist()} in row {row}, expected finite numbers or NaN")
+        object.__setattr__(self, "embedding", X)
+        if not 0 < self.level < 1:
+            raise ValueError(f"level: got {self.level}, expected a number between 0 and 1")
+        label_texts(self.labels, len(X))
+        if self.groups is not None:
+            group_codes(self.groups, len(X))
+        if self.covariances is not None:
+            C = np.asarray(self.covariances, dtype=float)
+            expected = (*X.shape, X.shape[1])
+            if C.shape != expected:
+                raise ValueError(f"covariances: got shape {C.shape}, expected {expected}")
+            object.__setattr__(self, "covariances", C)
+        self._check_columns("history", "objective")
+        self._check_columns("dimensions", "n_components", "accuracy")
+        self._check_columns("learning_curve", "n_comparisons", "accuracy")
+        if self.chosen_dimension is not None and self.dimensions is not None:
+            tried = [int(d) for d in self.dimensions["n_components"]]
+            if self.chosen_dimension not in tried:
+                raise ValueError(f"chosen_dimension: got {self.chosen_dimension}, expected one of {tried}")
+
+    def _check_columns(self, name: str, *needed: str) -> None:
+        table = getattr(self, name)
+        if table is None:
+            return
+        missing = [column for column in needed if column not in table]
+        if missing:
+            there = ", ".join(map(str, table))
+            raise ValueError(f"{name}: got the columns {there}, expected {', '.join(missing)} among them")
+        lengths = {column: len(values) for column, values in table.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"{name}: got columns of unequal length, {lengths}, expected one length")
+
+    def html(self) -> str:
+        """Return the whole page as text."""
+        return render(self)
+
+    def save(self, path: str | os.PathLike, *, force: bool = False) -> Path:
+        """Write the page as one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write; its folder must exist.
+        force : bool
+            Replace an existing file.
+
+        Returns
+        -------
+        pathlib.Path
+            The file written.
+        """
+        with atomic_write(path, force) as file:
+            file.write(self.html().encode("utf-8"))
+        return Path(path)
+
+
+def report(
+    model: OrdinalEmbedding,
+    comparisons: Any = None,
+    path: str | os.PathLike | None = None,
+    *,
+    title: str = "Map",
+    groups: Sequence | np.ndarray | None = None,
+    images: str | os.PathLike | None = None,
+    command: str = "",
+    facts: Mapping[str, Any] | None = None,
+    cv: int | None = None,
+    dims: Iterable[int] | None = None,
+    learning_curve: bool = False,
+    bootstrap: int | None = None,
+    monitor: Monitor | None = None,
+    force: bool = False,
+) -> Report:
+    """Find out how far to trust a map, and write it down as one HTML file.
+
+    Parameters
+    ----------
+    model : OrdinalEmbedding
+        Fitted, or loaded from a file.
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes, optional
+        Answers to judge the map by. Default: those it was made from.
+    path : path-like, optional
+        HTML file to write; without it, nothing is written.
+    title : str
+        Heading of the page.
+    groups : sequence (n_objects,), optional
+        A group for the colour of each object; None, NaN and "" mean "no group".
+    images : path-like, optional
+        Folder of pictures whose file names without ending are the labels.
+    command : str
+        The command that repeats the result.
+    facts : mapping, optional
+        Anything else worth telling.
+    cv, dims, learning_curve, bootstrap, monitor
+        Studies to make, as in `study`.
+    force : bool
+        Replace an existing file.
+
+    Returns
+    -------
+    Report
+        ``report.save(path)`` writes it again, ``report.html()`` is its text.
+    """
+    if comparisons is not None:
+        comparisons = as_comparisons(comparisons)
+    findings = study(
+        model, comparisons, cv=cv, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap, monitor=monitor
+    )
+    made = describe(
+        model, comparisons, findings, title=title, groups=groups, images=images, command=command, facts=facts
+    )
+    if path is not None:
+        made.save(path, force=force)
+    return made
+
+
+def describe(
+    model: OrdinalEmbedding,
+    comparisons: Any = None,
+    findings: Findings | None = None,
+    *,
+    title: str = "Map",
+    groups: Sequence | np.ndarray | None = None,
+    images: str | os.PathLike | None = None,
+    command: str = "",
+    facts: Mapping[str, Any] | None = None,
+) -> Report:
+    """Put all that is known about a map into a report, without computing anything costly.
+
+    Parameters
+    ----------
+    model, comparisons, title, groups, images, command, facts
+        As in `report`.
+    findings : Findings, optional
+        From `study`.
+
+    Returns
+    -------
+    Report
+    """
+    found = Findings() if findings is None else findings
+    answers = answers_about(model, comparisons)
+    history = getattr(model, "history_", None)
+    shown: dict[str, Any] = {}
+    if answers is not None:
+        violations = worst_violations(model.embedding_, answers.index, answers.weights, model.labels_)
+        shown |= {"subtitle": repr(answers), "violations": violations}
+    if found.check is not None:
+        shown["check"] = found.check.to_dict()
+    if found.dimensions is not None:
+        shown |= {"dimensions": found.dimensions.to_dict(), "chosen_dimension": found.dimensions.chosen}
+    if found.learning_curve is not None:
+        most = int(found.learning_curve.n_comparisons[-1]) * _EXTRAPOLATE
+        shown["learning_curve"] = found.learning_curve.to_dict(most)
+    if found.bootstrap is not None:
+        shown["covariances"] = found.bootstrap.covariance
+    return Report(
+        title=title,
+        embedding=model.embedding_,
+        labels=model.labels_,
+        groups=groups,
+        images=images,
+        command=command,
+        scores=found.scores,
+        history=history.to_dict() if history is not None and len(history) else None,
+        facts=_facts(model, found) | dict(facts or {}),
+        **shown,
+    )
+
+
+def _facts(model: OrdinalEmbedding, found: Findings) -> dict[str, Any]:
+    """Loss, solver and outcome of a fit, for the end of the report."""
+    facts: dict[str, Any] = {}
+    if hasattr(model, "loss_"):
+        params = [f"{item.name}={getattr(model.loss_, item.name):g}" for item in fields(model.loss_)]
+        facts["Loss"] = model.loss_.name + (f" ({', '.join(params)})" if params else "")
+    facts |= {"Solver": getattr(model.solver, "name", model.solver), "Starts": model.n_init, "Seed": model.random_state}
+    if hasattr(model, "result_"):
+        facts |= {"Outcome": model.result_.message, "Epochs": model.result_.n_iter}
+        facts["Gradients of single comparisons"] = f"{model.result_.n_gradients:,}"
+    if hasattr(model, "objective_"):
+        facts["Objective"] = f"{model.objective_:.6g}"
+    if found.cross_validation is not None:
+        facts["Cross-validation"] = f"{found.cross_validation.n_folds} folds"
+    return facts | {"nearer": __version__, "Python": platform.python_version()}

@@ -1,0 +1,258 @@
+"""The parts of the page that are text: they can be read, searched and printed without a script."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearer.reporting import words
+from nearer.reporting.display import clean_text, label_texts
+from nearer.reporting.violations import Violations
+
+if TYPE_CHECKING:
+    from nearer.reporting.content import Report
+    from nearer.reporting.studies import Scores
+
+__all__ = ["make_sections"]
+
+# A table of more rows slows the page down; the download has them all.
+MAX_TABLE = 500
+
+
+def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
+    """Return the HTML of each placeholder of the template but those of scripts and style.
+
+    Parameters
+    ----------
+    report : Report
+    notes : list of str
+        Sentences on what the map does not show.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    n_objects, n_components = report.embedding.shape
+    parts = {
+        "title": _text(report.title),
+        "subtitle": f'<p class="subtitle">{_text(report.subtitle)}</p>' if report.subtitle else "",
+        "headline": _sentence(words.headline(report.scores)),
+        "scores": _scores(report.scores),
+        "map_text": _sentence(words.map_sentence(n_objects, n_components)),
+        "notes": "".join(f"<p>{_text(note)}</p>" for note in notes),
+        "coordinates": _coordinates(report),
+        "dimensions": _dimensions(report),
+        "learning": _learning(report),
+        "convergence": _convergence(report),
+        "violations": _violations(report.violations, report.embedding),
+        "check": _check(report.check),
+        "repeat": _repeat(report),
+    }
+    links = [("map", "Map", True), ("fit", "Fit", True)] + [
+        (name, title, bool(parts[name]))
+        for name, title in (
+            ("dimensions", "Dimensions"),
+            ("learning", "How many answers"),
+            ("violations", "Violations"),
+            ("check", "Data"),
+            ("convergence", "Computation"),
+            ("repeat", "Repeat it"),
+        )
+    ]
+    parts["links"] = "".join(f'<a href="#{name}">{title}</a>' for name, title, there in links if there)
+    return parts
+
+
+def _text(value: object) -> str:
+    return html.escape(clean_text(value))
+
+
+def _sentence(text: str) -> str:
+    """Words of ours: a percent sign stays with its number."""
+    return _text(text).replace(" %", "\u00a0%")
+
+
+def _name(value: object) -> str:
+    """A label: kept apart from the direction of the text around it."""
+    return f"<bdi>{_text(value)}</bdi>"
+
+
+def _section(name: str, title: str, body: str) -> str:
+    return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{body}</section>'
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "") -> str:
+    """An HTML table; `head` and the cells are HTML already."""
+    top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return (
+        f'<div class="scroll" tabindex="0"><table class="{kind}"><thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _scores(scores: Scores) -> str:
+    rows = []
+    if scores.held_out is not None:
+        told = "answers it has not seen"
+        if scores.held_out_low is not None and scores.held_out_high is not None:
+            told += f"; {100 * scores.level:g} % interval {words.interval(scores.held_out_low, scores.held_out_high)}"
+        track = _track(scores.held_out, scores.held_out_low, scores.held_out_high, "held")
+        rows.append(("On new answers", words.percent(scores.held_out), told, track))
+    if scores.training is not None:
+        track = _track(scores.training, None, None, "train")
+        rows.append(("On its own answers", words.percent(scores.training), "answers the map was made from", track))
+    if scores.ceiling is not None:
+        low = scores.ceiling_low
+        value = words.percent(scores.ceiling) if low is None else words.interval(low, scores.ceiling)
+        track = _track(None, scores.ceiling if low is None else low, scores.ceiling, "limit")
+        rows.append(("Best possible", value, "noise ceiling, from repeated questions", track))
+    body = "".join(
+        f'<div class="score"><dt>{name}</dt><dd class="value">{_sentence(value)}</dd>'
+        f'<dd class="track">{track}</dd><dd class="told">{_sentence(told)}</dd></div>'
+        for name, value, told, track in rows
+    )
+    board = f'<dl class="scores">{body}</dl>' if rows else ""
+    sentences = " ".join(words.fit_sentences(scores)) if rows else "No score was computed for this map."
+    scale = '<p class="scale" aria-hidden="true"><span>50 % (guessing)</span><span>100 %</span></p>' if rows else ""
+    return f"{board}{scale}<p>{_sentence(sentences)}</p>"
+
+
+def _track(value: float | None, low: float | None, high: float | None, kind: str) -> str:
+    """A line from 50 to 100 % with a dot for the value and a bar for its interval."""
+
+    def position(fraction: float) -> float:
+        return round(min(max(200 * fraction - 100, 0.0), 100.0), 2)
+
+    bar = dot = ""
+    if low is not None and high is not None:
+        width = max(position(high) - position(low), 0.6)
+        bar = f'<rect class="bar" x="{position(low)}%" y="5" width="{width:g}%" height="8" rx="4"/>'
+    if value is not None:
+        dot = f'<circle class="dot" cx="{position(value)}%" cy="9" r="6"/>'
+    return (
+        f'<svg class="{kind}" width="100%" height="18" aria-hidden="true"><line class="rail" x1="0" y1="9" x2="100%" '
+        f'y2="9"/>{bar}{dot}</svg>'
+    )
+
+
+def _coordinates(report: Report) -> str:
+    n_objects, n_components = report.embedding.shape
+    button = '<p><button type="button" id="download">Download coordinates (CSV)</button></p>'
+    if n_objects > MAX_TABLE:
+        return (
+            button
+            + f'<p class="small">With {n_objects:,} objects the table of coordinates is in the download only.</p>'
+        )
+    labels = label_texts(report.labels, n_objects)
+    head = ["Object", *(f"x{k + 1}" for k in range(n_components))]
+    scale = float(np.nanmax(np.abs(report.embedding), initial=0)) or 1.0
+    decimals = max(0, 4 - int(np.floor(np.log10(scale))))
+    rows = (
+        [_name(label), *(f"{value:.{decimals}f}" if np.isfinite(value) else "–" for value in row)]
+        for label, row in zip(labels, report.embedding)
+    )
+    return button + f"<details><summary>Table of coordinates</summary>{_table(head, rows, 'numbers')}</details>"
+
+
+def _chart(name: str, label: str) -> str:
+    return f'<figure class="chart"><div id="{name}" role="img" aria-label="{_text(label)}"></div></figure>'
+
+
+def _dimensions(report: Report) -> str:
+    if report.dimensions is None:
+        return ""
+    table = report.dimensions
+    errors = table.get("standard_error", [None] * len(table["accuracy"]))
+    scores = list(zip(table["n_components"], table["accuracy"], errors))
+    told = words.dimensions_sentence(report.chosen_dimension)
+    rows = (
+        [
+            f"{int(d)}",
+            _sentence(words.percent(float(a))),
+            "–" if e is None or not np.isfinite(e) else f"± {100 * e:.1f}",
+        ]
+        for d, a, e in scores
+        if a is not None and np.isfinite(a)
+    )
+    label = "Held-out accuracy by dimension: " + ", ".join(f"{int(d)}: {words.percent(float(a))}" for d, a, _ in scores)
+    body = f'<p>{_sentence(told)}</p><div class="two">{_chart("chart-dimensions", label)}'
+    body += _table(["Dimensions", "Held-out", "Standard error"], rows, "numbers") + "</div>"
+    return _section("dimensions", "How many dimensions?", body)
+
+
+def _learning(report: Report) -> str:
+    if report.learning_curve is None:
+        return ""
+    body = f"<p>{_sentence(words.learning_sentence())}</p>" + _chart(
+        "chart-learning", "Held-out accuracy by number of comparisons"
+    )
+    return _section("learning", "Would more answers help?", body)
+
+
+def _convergence(report: Report) -> str:
+    if report.history is None:
+        return ""
+    objective = [value for value in report.history["objective"] if value is not None]
+    label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
+    charts = _chart("chart-objective", label)
+    if "step_size" in report.history:
+        charts += _chart("chart-steps", "Step size by epoch")
+    told = _sentence(words.convergence_sentence())
+    return _section("convergence", "The computation", f'<p>{told}</p><div class="two">{charts}</div>')
+
+
+def _violations(violations: Violations | None, embedding: np.ndarray) -> str:
+    if violations is None:
+        return ""
+    told = words.violations_sentence(violations.n_violated, violations.n_comparisons, violations.n_unplaced)
+    if not violations.worst:
+        return _section("violations", "Answers the map contradicts", f"<p>{_text(told)}</p>")
+    told += " The worst, by the difference of the two distances:"
+    placed = embedding[np.isfinite(embedding).all(axis=1)]
+    width = float(np.ptp(placed, axis=0).max())
+    rows = (
+        [
+            words.answer_sentence([_name(label) for label in v.objects]),
+            _sentence(words.distances_sentence(v.near, v.far, width)),
+            f"{v.weight:g}",
+        ]
+        for v in violations.worst
+    )
+    body = f"<p>{_text(told)}</p>" + _table(["People said", "On the map", "Answers"], rows, "violations")
+    return _section("violations", "Answers the map contradicts", body)
+
+
+def _check(check: Mapping[str, Any] | None) -> str:
+    if check is None:
+        return ""
+    problems = list(check.get("problems") or [])
+    if problems:
+        found = "".join(f"<li>{_text(problem)}</li>" for problem in problems)
+        verdict = f'<ul class="problems">{found}</ul>'
+    else:
+        verdict = '<p class="good">No problem was found in the answers.</p>'
+    return _section("check", "The answers", verdict + _facts(words.check_facts(check)))
+
+
+def _facts(facts: Mapping[str, Any]) -> str:
+    if not facts:
+        return ""
+    rows = "".join(f"<div><dt>{_text(name)}</dt><dd>{_name(value)}</dd></div>" for name, value in facts.items())
+    return f'<dl class="facts">{rows}</dl>'
+
+
+def _repeat(report: Report) -> str:
+    if not report.command and not report.facts:
+        return ""
+    body = ""
+    if report.command:
+        command = "\n".join(_text(line) for line in report.command.splitlines())
+        body += (
+            '<p>This command gives the same map again:</p><div class="command"><pre tabindex="0"><code id="command">'
+            f'{command}</code></pre><button type="button" id="copy">Copy</button></div>'
+        )
+    return _section("repeat", "Repeat it", body + _facts(report.facts))

@@ -1,0 +1,363 @@
+"""What can be found out about a map beyond making it: scores and studies."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import t
+
+from nearer import selection
+from nearer.data import Comparisons, as_comparisons
+from nearer.metrics import Calibration, calibration, log_loss
+from nearer.reporting.words import count
+
+if TYPE_CHECKING:
+    from nearer.data import CheckResult
+    from nearer.estimator import OrdinalEmbedding
+    from nearer.selection import Bootstrap, DimensionSelection, LearningCurve
+
+__all__ = [
+    "CrossValidation", "Findings", "Judgement", "Monitor", "Scores", "answers_about", "calibrate", "cross_validate",
+    "default_cv", "judge", "study",
+]  # fmt: skip
+
+Monitor = Callable[[str, str, Callable[[], Any]], Any]
+"""Called as ``monitor(study, details, run)`` for each study; returns ``run()``, or None to leave the study out."""
+
+_FOLDS = 5
+# Cross-validation is done unasked for numbers of comparisons in this range: enough to tell, quick to do.
+_FEWEST, _MOST = 50, 200_000
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Fractions of answers that the map satisfies; what was not measured is None.
+
+    Attributes
+    ----------
+    training : float, optional
+        Of the answers the map was made from.
+    held_out : float, optional
+        Of answers it has not seen, by cross-validation or on a test set.
+    held_out_low, held_out_high : float, optional
+        An interval for `held_out`, of confidence `level`.
+    level : float
+        Confidence of the interval.
+    ceiling : float, optional
+        Fraction of repeated answers that agree with the majority: an upper bound for any map.
+    ceiling_low : float, optional
+        The same with each answer held against the others only: a lower bound for the best map on new answers.
+    """
+
+    training: float | None = None
+    held_out: float | None = None
+    held_out_low: float | None = None
+    held_out_high: float | None = None
+    level: float = 0.95
+    ceiling: float | None = None
+    ceiling_low: float | None = None
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value is not None and not 0 <= value <= 1:
+                raise ValueError(f"{item.name}: got {value}, expected a fraction between 0 and 1")
+        if (self.held_out_low is None) != (self.held_out_high is None):
+            raise ValueError("held_out_low, held_out_high: got one of them, expected both or neither")
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Accuracy on held-out answers.
+
+    Attributes
+    ----------
+    n_folds : int
+    accuracy, standard_error : float
+        Mean over the folds, and its standard error.
+    low, high : float
+        Student-t interval for the mean, of confidence `level`.
+    level : float
+    fold_accuracy : sequence of float (n_folds,)
+    """
+
+    n_folds: int
+    accuracy: float
+    standard_error: float
+    low: float
+    high: float
+    level: float
+    fold_accuracy: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How well a map satisfies some answers.
+
+    Attributes
+    ----------
+    accuracy : float
+        Fraction satisfied, by weight.
+    n_comparisons, n_satisfied : int
+    is_weighted : bool
+        Whether the answers have weights.
+    loss : str or None
+        Name of the loss whose model gives the probabilities; None if there is no such model.
+    log_loss, calibration_error : float or None
+        Mean of -log P[answer], and the expected error of the probabilities; None without a model.
+    """
+
+    accuracy: float
+    n_comparisons: int
+    n_satisfied: int
+    is_weighted: bool
+    loss: str | None = None
+    log_loss: float | None = None
+    calibration_error: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures that are known, ready for JSON."""
+        values = asdict(self)
+        del values["is_weighted"]
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found out about a map; None for what was not looked at.
+
+    Attributes
+    ----------
+    training : float or None
+        Fraction satisfied of the answers the map was made from.
+    check : CheckResult or None
+        Faults in the answers.
+    cross_validation : CrossValidation or None
+    dimensions : DimensionSelection or None
+    learning_curve : LearningCurve or None
+    bootstrap : Bootstrap or None
+    """
+
+    training: float | None = None
+    check: CheckResult | None = None
+    cross_validation: CrossValidation | None = None
+    dimensions: DimensionSelection | None = None
+    learning_curve: LearningCurve | None = None
+    bootstrap: Bootstrap | None = None
+
+    @property
+    def scores(self) -> Scores:
+        """The scores that a report shows."""
+        held_out, check = self.cross_validation, self.check
+        return Scores(
+            training=self.training,
+            held_out=None if held_out is None else held_out.accuracy,
+            held_out_low=None if held_out is None else held_out.low,
+            held_out_high=None if held_out is None else held_out.high,
+            level=_LEVEL if held_out is None else held_out.level,
+            ceiling=None if check is None else check.noise_ceiling,
+            ceiling_low=None if check is None else check.noise_ceiling_low,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """The figures as plain values."""
+        held_out, check = self.cross_validation, self.check
+        values: dict[str, Any] = {
+            "training_accuracy": self.training,
+            "cross_validation": None if held_out is None else asdict(held_out),
+        }
+        if self.dimensions is not None:
+            found = self.dimensions
+            values["dimensions"] = found.to_dict() | {"chosen": found.chosen, "verdict": found.verdict}
+        if self.learning_curve is not None:
+            values["learning_curve"] = self.learning_curve.to_dict() | {"ceiling": self.learning_curve.law.ceiling}
+        if self.bootstrap is not None:
+            values["bootstrap"] = {
+                "n_resamples": len(self.bootstrap.samples),
+                "by": self.bootstrap.by,
+                "accuracy": asdict(self.bootstrap.accuracy()),
+            }
+        shown = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems")
+        values["check"] = None if check is None else {name: getattr(check, name) for name in shown}
+        return values
+
+
+def study(
+    model: OrdinalEmbedding,
+    comparisons: Any = None,
+    *,
+    cv: int | None = None,
+    dims: Iterable[int] | None = None,
+    learning_curve: bool = False,
+    bootstrap: int | None = None,
+    monitor: Monitor | None = None,
+) -> Findings:
+    """Make the studies asked for. One that cannot be made is left out, with a warning.
+
+    Parameters
+    ----------
+    model : OrdinalEmbedding
+        Fitted; the studies fit copies of it, with its number of starts.
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes, optional
+        Answers to judge the map by. Default: those it was made from.
+    cv : int, optional
+        Folds of the cross-validation, 0 for none. Default: `default_cv`.
+    dims : iterable of int, optional
+        Dimensions to try.
+    learning_curve : bool
+        Whether more answers would help.
+    bootstrap : int, optional
+        Number of resamples, for regions of uncertainty; by participant where these are known.
+    monitor : callable, optional
+        Called as ``monitor(study, details, run)`` for each study: to show progress, or to leave the study out by not
+        returning ``run()``.
+
+    Returns
+    -------
+    Findings
+    """
+    answers = answers_about(model, comparisons)
+    if answers is None:
+        return Findings(_recorded_accuracy(model))
+
+    def attempt(name: str, details: str, run: Callable[[], Any]) -> Any:
+        try:
+            return run() if monitor is None else monitor(name, details, run)
+        except ValueError as error:
+            warnings.warn(f"{name} left out: {error}", stacklevel=3)
+            return None
+
+    found: dict[str, Any] = {"training": model.score(answers), "check": answers.check(model.embedding_.shape[1])}
+    options: dict[str, Any] = {"random_state": model.random_state, "n_jobs": model.n_jobs}
+    folds = default_cv(len(answers)) if cv is None else cv
+    if folds:
+        found["cross_validation"] = attempt(
+            "cross-validation", f"{folds} folds", lambda: cross_validate(model, answers, folds)
+        )
+    if dims is not None:
+        tried = tuple(dims)
+        found["dimensions"] = attempt(
+            "accuracy by dimension", ", ".join(map(str, tried)),
+            lambda: selection.cross_validate_dimensions(
+                model, answers, tried, n_folds=folds or _FOLDS, **options
+            ),
+        )  # fmt: skip
+    if learning_curve:
+        found["learning_curve"] = attempt(
+            "learning curve", "10 repeats",
+            lambda: selection.learning_curve(model, answers, **options),
+        )  # fmt: skip
+    if bootstrap is not None:
+        people = answers.people
+        by = "comparison" if people is None or len(people.names) < 2 else "participant"
+        found["bootstrap"] = attempt(
+            "bootstrap", f"{bootstrap} resamples by {by}",
+            lambda: selection.bootstrap(model, answers, n_resamples=bootstrap, by=by, **options),
+        )  # fmt: skip
+    return Findings(**found)
+
+
+def default_cv(n_comparisons: int) -> int:
+    """Folds of a cross-validation that nobody asked for: 5 where it tells something and is quick, else 0."""
+    return _FOLDS if _FEWEST <= n_comparisons <= _MOST else 0
+
+
+def cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, cv: int = _FOLDS) -> CrossValidation:
+    """Measure the accuracy of maps like this one on held-out answers.
+
+    Parameters
+    ----------
+    model : OrdinalEmbedding
+    comparisons : Comparisons
+    cv : int
+        Folds; all answers to one question are in the same fold.
+
+    Returns
+    -------
+    CrossValidation
+    """
+    found = selection.cross_validate_dimensions(
+        model, comparisons, [model.n_components], n_folds=cv, random_state=model.random_state, n_jobs=model.n_jobs,
+    )  # fmt: skip
+    mean, error = float(found.accuracy[0]), float(found.accuracy_se[0])
+    half = float(t.ppf((1 + _LEVEL) / 2, cv - 1)) * error
+    low, high = max(mean - half, 0.0), min(mean + half, 1.0)
+    return CrossValidation(cv, mean, error, low, high, _LEVEL, found.fold_accuracy[:, 0].tolist())
+
+
+def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
+    """Judge a map by answers: how many it satisfies, and how well its loss foretells them.
+
+    Parameters
+    ----------
+    model : OrdinalEmbedding
+        Fitted, loaded, or with coordinates alone; then without probabilities.
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
+
+    Returns
+    -------
+    Judgement
+    """
+    data = as_comparisons(comparisons)
+    satisfied = int(model.predict(data).sum())
+    known: dict[str, Any] = {}
+    loss = getattr(model, "loss_", None)
+    if loss is not None and loss.has_model:
+        embedding, placed = model._on_map(data)
+        known = {"loss": loss.name, "log_loss": log_loss(embedding, placed, loss)}
+        known["calibration_error"] = calibration(embedding, placed, loss).ece
+    return Judgement(model.score(data), len(data), satisfied, data.weights is not None, **known)
+
+
+def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
+    """Compare the probabilities that a map gives with what was answered.
+
+    Parameters
+    ----------
+    model : OrdinalEmbedding
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
+
+    Returns
+    -------
+    Calibration
+    """
+    embedding, placed = model._on_map(comparisons)
+    return calibration(embedding, placed, model.loss_)
+
+
+def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | None:
+    """Return the answers to judge a map by, with the map's numbers for the objects; None if there are none.
+
+    Parameters
+    ----------
+    model : OrdinalEmbedding
+        Fitted.
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes, or None
+        None stands for the answers that the map was made from.
+
+    Returns
+    -------
+    Comparisons or None
+    """
+    if comparisons is None:
+        return getattr(model, "comparisons_", None)
+    answers = as_comparisons(comparisons)
+    if model.labels_ is not None and answers.labels is not None:
+        answers = answers.relabelled(model.labels_)
+    strangers = answers.n_objects - model.n_objects_
+    if strangers > 0:
+        are = count(strangers, "object that is", "objects that are")
+        raise ValueError(f"comparisons: got {are} not on the map, expected objects of the map only")
+    return answers
+
+
+def _recorded_accuracy(model: OrdinalEmbedding) -> float | None:
+    """Training accuracy as the solver last recorded it, where the answers themselves are out of reach."""
+    history = getattr(model, "history_", None)
+    error = history[-1].train_error if history else None
+    return None if error is None else 1.0 - error

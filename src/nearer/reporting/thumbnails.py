@@ -1,0 +1,112 @@
+"""Small pictures of the objects, as data URIs."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import PIL.Image
+
+__all__ = ["Thumbnails", "load_thumbnails"]
+
+_ENDINGS = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff"}
+MAX_COUNT = 2000
+MAX_BYTES = 12_000_000
+SIDE = 96
+
+
+class Thumbnails(NamedTuple):
+    """Data URIs by object number, and sentences on what is not there."""
+
+    uris: dict[int, str]
+    notes: list[str]
+
+
+def load_thumbnails(
+    folder: str | os.PathLike,
+    labels: Sequence[object],
+    *,
+    max_count: int = MAX_COUNT,
+    max_bytes: int = MAX_BYTES,
+) -> Thumbnails:
+    """Read the pictures of a folder whose file names without ending are labels, and shrink them to 96 pixels.
+
+    Parameters
+    ----------
+    folder : path-like
+        Holds PNG, JPEG, GIF, WebP, BMP or TIFF files.
+    labels : sequence (n_objects,)
+        Names of the objects.
+    max_count, max_bytes : int
+        Stop after this many pictures or bytes, and say so.
+
+    Returns
+    -------
+    Thumbnails
+    """
+    from PIL import Image, ImageOps
+
+    root = Path(folder)
+    if not root.is_dir():
+        raise FileNotFoundError(f"images: got {str(root)!r}, expected a folder of pictures")
+    files: dict[str, Path] = {}
+    doubled = 0
+    for path in sorted(root.iterdir()):
+        if path.suffix.lower() in _ENDINGS and path.is_file():
+            stem = unicodedata.normalize("NFC", path.stem)
+            doubled += stem in files
+            files.setdefault(stem, path)
+    uris: dict[int, str] = {}
+    unreadable: list[str] = []
+    missing = over = size = 0
+    for number, label in enumerate(labels):
+        source = files.get(unicodedata.normalize("NFC", str(label)))
+        if source is None:
+            missing += 1
+            continue
+        if len(uris) >= max_count or size >= max_bytes:
+            over += 1
+            continue
+        try:
+            with Image.open(source) as picture:
+                uri = _data_uri(ImageOps.exif_transpose(picture))
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            unreadable.append(f"{source.name} ({type(error).__name__})")
+            continue
+        uris[number] = uri
+        size += len(uri)
+    return Thumbnails(uris, _notes(len(uris), len(labels), missing, over, doubled, unreadable))
+
+
+def _data_uri(picture: PIL.Image.Image) -> str:
+    """The picture within 96 x 96 pixels: PNG if it has transparency, else JPEG."""
+    clear = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
+    picture = picture.convert("RGBA" if clear else "RGB")
+    picture.thumbnail((SIDE, SIDE))
+    buffer = io.BytesIO()
+    if clear:
+        picture.save(buffer, "PNG", optimize=True)
+    else:
+        picture.save(buffer, "JPEG", quality=80)
+    kind = "png" if clear else "jpeg"
+    return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
+
+
+def _notes(found: int, n_objects: int, missing: int, over: int, doubled: int, unreadable: list[str]) -> list[str]:
+    notes = [f"Pictures: {found:,} of {n_objects:,} objects."]
+    if missing:
+        notes.append(f"Without a picture of their name in the folder: {missing:,}.")
+    if over:
+        notes.append(f"Left out to keep this file small: {over:,}.")
+    if doubled:
+        notes.append(f"Files of the same name as another, of which the first in the alphabet was taken: {doubled:,}.")
+    if unreadable:
+        shown = ", ".join(unreadable[:5]) + (f" and {len(unreadable) - 5:,} more" if len(unreadable) > 5 else "")
+        notes.append(f"Could not be read: {len(unreadable):,} ({shown}).")
+    return notes

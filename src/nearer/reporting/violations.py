@@ -1,0 +1,121 @@
+"""The comparisons that a map violates worst."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nearer.reporting.display import label_texts
+
+__all__ = ["Violation", "Violations", "worst_violations"]
+
+_CHUNK = 1_000_000
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One answer that the map contradicts.
+
+    Attributes
+    ----------
+    objects : tuple of str
+        (anchor, near, far), or (i, j, l, k) for "i and j are nearer to each other than l and k".
+    near, far : float
+        The two distances on the map; the answer asks for near < far.
+    weight : float
+        How often (or with what weight) this answer was given.
+    """
+
+    objects: tuple[str, ...]
+    near: float
+    far: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Violations:
+    """The worst violations and how many there are in all.
+
+    Attributes
+    ----------
+    worst : tuple of Violation
+        Largest difference of distances first; equal answers are one entry with their weights summed.
+    n_violated, n_comparisons : int
+        Rows violated (ties included), and rows whose objects all have a position.
+    n_unplaced : int
+        Rows left out because an object has no position.
+    """
+
+    worst: tuple[Violation, ...]
+    n_violated: int
+    n_comparisons: int
+    n_unplaced: int
+
+
+def worst_violations(
+    embedding: np.ndarray,
+    index: np.ndarray,
+    weights: np.ndarray | None = None,
+    labels: Sequence | np.ndarray | None = None,
+    limit: int = 20,
+) -> Violations:
+    """Find the answers that a map contradicts most.
+
+    Parameters
+    ----------
+    embedding : array (n_objects, n_components)
+        Positions; NaN for objects without one.
+    index : int array (N, 3) or (N, 4)
+        Rows (anchor, near, far), or (i, j, l, k) for d(i, j) < d(l, k).
+    weights : array (N,), optional
+        Weight of each row, 1 by default.
+    labels : sequence (n_objects,), optional
+        Names; the numbers of the objects by default.
+    limit : int
+        Return at most this many.
+
+    Returns
+    -------
+    Violations
+    """
+    X = np.asarray(embedding, dtype=float)
+    index = np.asarray(index)
+    if index.ndim != 2 or index.shape[1] not in (3, 4):
+        raise ValueError(f"index: got shape {index.shape}, expected (N, 3) or (N, 4)")
+    if len(index) and (index.min() < 0 or index.max() >= len(X)):
+        raise ValueError(f"index: got objects {index.min()} to {index.max()}, expected 0 to {len(X) - 1}")
+    names = label_texts(labels, len(X))
+    others = index[:, [0, 2]] if index.shape[1] == 3 else index[:, 2:]
+    near, far = _distances(X, index[:, :2]), _distances(X, others)
+    placed = np.isfinite(near) & np.isfinite(far)
+    violated = np.flatnonzero(placed & ~(near < far))
+    order = violated[np.argsort(far[violated] - near[violated], kind="stable")]
+    found: dict[tuple[int, ...], float] = {}
+    first: dict[tuple[int, ...], int] = {}
+    last_margin = 0.0
+    for row in order:
+        key = tuple(int(i) for i in index[row])
+        margin = near[row] - far[row]
+        if key not in found:
+            # Equal answers have equal margins: past the last margin nothing can add to an entry.
+            if len(found) >= limit:
+                if margin < last_margin:
+                    break
+                continue
+            first[key], last_margin = int(row), margin
+        found[key] = found.get(key, 0.0) + (1.0 if weights is None else float(weights[row]))
+    worst = tuple(
+        Violation(tuple(names[i] for i in key), float(near[first[key]]), float(far[first[key]]), weight)
+        for key, weight in found.items()
+    )
+    return Violations(worst, len(violated), int(placed.sum()), int((~placed).sum()))
+
+
+def _distances(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    out = np.empty(len(pairs))
+    for start in range(0, len(pairs), _CHUNK):
+        part = pairs[start : start + _CHUNK]
+        out[start : start + _CHUNK] = np.linalg.norm(X[part[:, 0]] - X[part[:, 1]], axis=1)
+    return out

@@ -1,0 +1,100 @@
+"""Parameters by name, as scikit-learn asks for them."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+__all__ = ["Parameters", "check_number"]
+
+Self = TypeVar("Self", bound="Parameters")
+
+
+class Parameters:
+    """Base of dataclasses whose fields are parameters.
+
+    With it an estimator that holds a solver can be cloned, and a search can reach ``solver__max_epochs`` and
+    ``solver__step__epsilon``.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Also those of parameters that have some themselves, as ``name__inner``.
+
+        Returns
+        -------
+        dict of str to Any
+        """
+        params = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        if deep:
+            for name, value in list(params.items()):
+                if isinstance(value, Parameters):
+                    params |= {f"{name}__{inner}": own for inner, own in value.get_params().items()}
+        return params
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Change parameters by name.
+
+        Parameters
+        ----------
+        **params : Any
+            New values; ``name__inner=value`` changes a parameter of a parameter.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            A name is not known, or the constructor refuses a value.
+        """
+        values = self.get_params(deep=False)
+        nested: dict[str, dict[str, Any]] = defaultdict(dict)
+        for key, value in params.items():
+            name, _, inner = key.partition("__")
+            if name not in values:
+                owner = type(self).__name__
+                raise ValueError(f"{owner}: got parameter {name!r}, expected one of: {', '.join(values)}")
+            if inner:
+                nested[name][inner] = value
+            else:
+                values[name] = value
+        for name, own in nested.items():
+            if not isinstance(values[name], Parameters):
+                names = ", ".join(f"{name}__{inner}" for inner in own)
+                raise ValueError(f"{type(self).__name__}: got {names}, but {name} is {values[name]!r}")
+            values[name].set_params(**own)
+        replace(self, **values)  # type: ignore[type-var]  # refuses what the constructor refuses, before any change
+        for name, value in values.items():
+            setattr(self, name, value)
+        return self
+
+
+def check_number(name: str, value: Any, *, zero: bool = False, allow_none: bool = False) -> None:
+    """Refuse what is not a finite number above 0.
+
+    Parameters
+    ----------
+    name : str
+        For the message.
+    value : Any
+    zero : bool, default False
+        0 is fine as well.
+    allow_none : bool, default False
+        None is fine as well.
+    """
+    if value is None and allow_none:
+        return
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or value < 0 or (value == 0 and not zero):
+        kind = "a number >= 0" if zero else "a positive number"
+        raise ValueError(f"{name}: got {value!r}, expected {kind}{' or None' if allow_none else ''}")

@@ -1,0 +1,101 @@
+"""Several starting points, the best result kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nearer.solvers.auto import Auto
+from nearer.solvers.base import Callback, Result, Solver
+from nearer.solvers.monitor import ProgressLines
+from nearer.solvers.svrg import SVRG
+
+__all__ = ["best_of_starts", "in_threads", "keeping_start"]
+
+
+def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
+    """Run tasks on threads; the compiled loops run side by side.
+
+    Parameters
+    ----------
+    task : callable
+        Takes the number of the task.
+    count : int
+        Number of tasks.
+    n_jobs : int
+        Most threads.
+
+    Returns
+    -------
+    list
+        ``[task(0), ..., task(count - 1)]``.
+    """
+    if min(n_jobs, count) <= 1:
+        return [task(number) for number in range(count)]
+    with ThreadPoolExecutor(min(n_jobs, count)) as pool:
+        return list(pool.map(task, range(count)))
+
+
+def keeping_start(solver: Solver) -> Solver:
+    """Adapt a solver to a starting point worth keeping: without a stochastic first phase, which would scatter it.
+
+    Parameters
+    ----------
+    solver : Solver
+
+    Returns
+    -------
+    Solver
+    """
+    if isinstance(solver, Auto):
+        return replace(solver, warm_up=0.0, first_batch=math.inf)
+    return replace(solver, warm_up=0.0, first_snapshot=1.0) if isinstance(solver, SVRG) else solver
+
+
+def best_of_starts(
+    objective: Any,
+    solver: Solver | Sequence[Solver],
+    starts: Sequence[np.ndarray],
+    generators: Sequence[np.random.Generator],
+    n_jobs: int = 1,
+    callbacks: Sequence[Callback] = (),
+    verbose: int = 0,
+) -> Result:
+    """Solve from every starting point; the result with the lowest objective is kept, the first of equals.
+
+    Parameters
+    ----------
+    objective : Objective
+        See `nearer.objective`.
+    solver : Solver or sequence of Solver
+        One for all starts, or one for each.
+    starts : sequence of ndarray of float64, shape (n, d)
+    generators : sequence of Generator
+        One for each start, for everything random in its run.
+    n_jobs : int, default 1
+        Starts run side by side.
+    callbacks : sequence of Callback, default ()
+        Of every run.
+    verbose : int, default 0
+        1 shows progress about twice a second, 2 every epoch.
+
+    Returns
+    -------
+    Result
+    """
+    solvers = [solver] * len(starts) if isinstance(solver, Solver) else solver
+
+    def run(number: int) -> Result:
+        watching = list(callbacks)
+        if verbose:
+            prefix = "nearer" if len(starts) == 1 else f"nearer: start {number + 1} of {len(starts)}"
+            watching.append(ProgressLines(objective, every=0.5 if verbose == 1 else 0.0, prefix=prefix))
+        return solvers[number].solve(objective, starts[number], generators[number], watching)
+
+    results = in_threads(run, len(starts), n_jobs)
+    return min(results, key=lambda result: math.inf if math.isnan(result.objective) else result.objective)

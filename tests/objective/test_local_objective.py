@@ -1,0 +1,286 @@
+"""The objective in memory: finite differences, oracles, weights, threads, input."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import threading
+
+import numpy as np
+import pytest
+
+import oracles
+from nearer.data import Comparisons
+from nearer.losses import get_loss
+from nearer.objective import LocalObjective, resolve_jobs
+from nearer.objective.base import in_order
+from nearer.objective.local import block_bounds
+from problems import FORMS, random_problem, random_rows
+
+LOSSES = oracles.LOSSES
+
+# Every way in which objects of (i, j, l, k) may coincide: no two within a pair, and not both pairs the same.
+PATTERNS = {
+    "all differ": (0, 1, 2, 3),
+    "l = i": (0, 1, 0, 2),
+    "l = j": (0, 1, 1, 2),
+    "k = i": (0, 1, 2, 0),
+    "k = j": (0, 1, 2, 1),
+}
+
+
+def _away_from_kinks(loss, X, Q):
+    near, far = oracles.squared_distances(X, Q)
+    margin = 1 + near - far if loss == "hinge" else 1 + np.sqrt(near) - np.sqrt(far)
+    return np.abs(margin).min() > 1e-3 if loss in ("hinge", "soe") else True
+
+
+def _assert_gradient(objective, X):
+    value, gradient = objective.value_and_gradient(X)
+    numeric = oracles.numeric_gradient(objective.value, X, h=1e-4)
+    assert value == objective.value(X)
+    assert np.abs(gradient - numeric).max() <= 1e-6 * np.abs(numeric).max()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradient_by_finite_differences(loss, form):
+    problems = (random_problem(loss, form, seed=seed) for seed in range(20))
+    problem = next(p for p in problems if _away_from_kinks(loss, p.X, p.Q))
+    _assert_gradient(problem.objective, problem.X)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradient_of_one_comparison_for_every_coincidence(loss, pattern):
+    row = PATTERNS[pattern]
+    objective = LocalObjective(Comparisons([row], n_objects=4), loss, 3, n_jobs=1)
+    rng = np.random.default_rng(0)
+    X = rng.normal(scale=0.3, size=(4, 3))
+    X[row[3]] *= 0.3  # keeps far small, so that hinge losses are active
+    assert objective.value(X) > 0
+    assert _away_from_kinks(loss, X, [row])
+    _assert_gradient(objective, X)
+    np.testing.assert_allclose(
+        objective.value_and_gradient(X)[1],
+        oracles.row_gradient(loss, objective.loss.param, row, X),
+        rtol=1e-12,
+        atol=1e-14,
+    )
+
+
+def test_a_triplet_is_a_quadruplet_with_a_common_anchor():
+    rows = random_rows("triplets", 8, 50, np.random.default_rng(0))
+    X = np.random.default_rng(1).normal(size=(8, 2))
+    for loss in LOSSES:
+        three = LocalObjective(Comparisons(rows), loss, 2)
+        four = LocalObjective(Comparisons(oracles.as_quadruplets(rows)), loss, 2)
+        assert three.value(X) == four.value(X)
+        np.testing.assert_array_equal(three.value_and_gradient(X)[1], four.value_and_gradient(X)[1])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_value_gradient_error_match_oracle(loss, form):
+    problem = random_problem(loss, form, seed=2)
+    objective, X = problem.objective, problem.X
+    value, gradient = objective.value_and_gradient(X)
+    assert value == pytest.approx(oracles.value(*problem.oracle, X), rel=1e-12)
+    np.testing.assert_allclose(gradient, oracles.gradient(*problem.oracle, X), rtol=1e-10, atol=1e-14)
+    assert objective.error(X) == pytest.approx(oracles.error(problem.Q, problem.weights, X), abs=1e-14)
+    snapshot = objective.snapshot(X)
+    assert snapshot.value == value
+    np.testing.assert_array_equal(snapshot.gradient, gradient)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", ["hinge", "ckl", "ste"])
+def test_gram_form_matches_oracle_and_points(loss, form):
+    problem = random_problem(loss, form, seed=5)
+    K = problem.X @ problem.X.T
+    value, gradient, slopes = problem.objective.gram_value_and_gradient(K)
+    expected = oracles.gram_value_and_gradient(*problem.oracle, K)
+    assert value == pytest.approx(expected[0], rel=1e-12)
+    assert value == pytest.approx(problem.objective.value(problem.X), rel=1e-12)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(slopes, expected[2], rtol=1e-10)
+    # chain rule: K = X X^T, so dF/dX = 2 G X
+    np.testing.assert_allclose(
+        2 * gradient @ problem.X, problem.objective.value_and_gradient(problem.X)[1], rtol=1e-9, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("loss", ["hinge", "ste"])
+def test_gram_dual_weighs_the_comparisons(loss):
+    problem = random_problem(loss, "weighted triplets")
+    slopes = np.random.default_rng(0).random(len(problem.Q))
+    share = oracles.shares(problem.weights, len(problem.Q))
+    expected = np.mean(share * get_loss(loss).dual(slopes))
+    assert problem.objective.gram_dual(slopes) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_whole_weights_are_repeated_rows(loss):
+    problem = random_problem(loss, "quadruplets")
+    times = np.random.default_rng(0).integers(1, 4, len(problem.Q))
+    weighted = LocalObjective(Comparisons(problem.Q, weights=times.astype(float)), loss, 3)
+    repeated = LocalObjective(Comparisons(np.repeat(problem.Q, times, axis=0)), loss, 3)
+    a, b = weighted.value_and_gradient(problem.X), repeated.value_and_gradient(problem.X)
+    assert a[0] == pytest.approx(b[0], rel=1e-13)
+    np.testing.assert_allclose(a[1], b[1], rtol=1e-11, atol=1e-15)
+    assert weighted.error(problem.X) == pytest.approx(repeated.error(problem.X))
+
+
+@pytest.mark.parametrize("size", [1e-300, 0.1, 1.0, 1e305])
+def test_only_the_ratio_of_weights_counts(size):
+    plain = random_problem("ste", "triplets")
+    weights = np.full(len(plain.Q), size)
+    same = LocalObjective(Comparisons(plain.objective.comparisons.index, weights=weights), "ste", 3, n_jobs=1)
+    assert same.value(plain.X) == plain.objective.value(plain.X)
+    assert same.error(plain.X) == plain.objective.error(plain.X)
+
+
+def test_error_stays_in_range_with_awkward_weights():
+    X = np.arange(5.0)[:, None]
+    right = Comparisons([[0, 1, k] for k in (2, 3, 4)] * 7, weights=np.linspace(0.1, 0.7, 21))
+    assert 0.0 <= LocalObjective(right, "ste", 1).error(X) < 1e-15
+    wrong = right.flipped(np.ones(21, dtype=bool))
+    assert LocalObjective(wrong, "ste", 1).error(X) == 1.0
+
+
+def test_ties_and_nan_count_as_errors():
+    objective = LocalObjective(Comparisons([[0, 1, 2], [0, 2, 1], [0, 1, 3]]), "ste", 1)
+    assert objective.error(np.array([[0.0], [1.0], [-1.0], [np.nan]])) == 1.0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_threads_do_not_change_bits(form):
+    rng = np.random.default_rng(0)
+    index = rng.permuted(np.tile(np.arange(30), (100_000, 1)), axis=1)[:, : 3 if "triplets" in form else 4]
+    weights = rng.random(len(index)) if form.startswith("weighted") else None
+    comparisons = Comparisons(index, weights=weights)
+    X = rng.normal(size=(30, 4))
+    results = []
+    for n_jobs in (1, 2, 3, None):
+        objective = LocalObjective(comparisons, "tste", 4, n_jobs)
+        assert len(objective._blocks()) > 2
+        value, gradient = objective.value_and_gradient(X)
+        snapshot = objective.snapshot(X)
+        results.append(
+            (value, objective.value(X), objective.error(X), gradient.tobytes(), snapshot.slopes[0].tobytes())
+        )
+    assert len(set(results)) == 1
+
+
+def test_blocks_cover_all_comparisons_and_sum_to_the_oracle():
+    rng = np.random.default_rng(0)
+    index = rng.permuted(np.tile(np.arange(20), (70_000, 1)), axis=1)[:, :3]
+    objective = LocalObjective(Comparisons(index), "ste", 2, 2)
+    assert len(objective._blocks()) == 4
+    X = rng.normal(size=(20, 2))
+    D = np.sum((X[:, None] - X[None]) ** 2, axis=2)
+    near, far = D[index[:, 0], index[:, 1]], D[index[:, 0], index[:, 2]]
+    assert objective.value(X) == pytest.approx(np.mean(np.logaddexp(0, near - far)), rel=1e-12)
+    assert objective.error(X) == pytest.approx(np.mean(near >= far))
+
+
+@pytest.mark.parametrize(
+    ("n_comparisons", "n_objects", "n_blocks"),
+    [
+        (1, 3, 1),
+        (16_384, 3, 1),
+        (40_000, 3, 2),
+        (500_000, 1_000, 16),
+        (1_100_000, 1_000, 16),
+        (5_000_000, 1_000, 76),
+        (5_000_000, 100_000, 6),
+        (10**8, 1_000, 128),
+        (10**8, 100_000, 125),
+    ],
+)
+def test_blocks_follow_the_data_and_suffice_for_many_cores(n_comparisons, n_objects, n_blocks):
+    bounds = block_bounds(n_comparisons, n_objects)
+    assert len(bounds) == n_blocks
+    assert bounds[0][0] == 0
+    assert bounds[-1][1] == n_comparisons
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(bounds))
+    assert np.ptp([stop - start for start, stop in bounds]) <= 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_results_come_in_order_and_few_are_kept_waiting(n_jobs):
+    lock, waiting, most = threading.Lock(), 0, 0
+
+    def task(number):
+        nonlocal waiting, most
+        with lock:
+            waiting += 1
+            most = max(most, waiting)
+        return number * number
+
+    for number, result in enumerate(in_order(task, range(200), n_jobs)):
+        assert result == number * number
+        with lock:
+            waiting -= 1
+    assert number == 199
+    assert most <= n_jobs + 2
+
+
+def test_a_failing_block_ends_the_pass():
+    with pytest.raises(ZeroDivisionError):
+        list(in_order(lambda number: 1 / (3 - number), range(100), 2))
+
+
+def _value_in_child(objective, X, queue):
+    queue.put(objective.value(X))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_can_use_threads():
+    rng = np.random.default_rng(0)
+    index = rng.permuted(np.tile(np.arange(20), (70_000, 1)), axis=1)[:, :3]
+    objective = LocalObjective(Comparisons(index), "ste", 2, 2)
+    X = rng.normal(size=(20, 2))
+    here = objective.value(X)  # the pool now exists in this process
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_value_in_child, args=(objective, X, queue))
+    child.start()
+    assert queue.get(timeout=60) == here
+    child.join(timeout=60)
+
+
+def test_points_are_checked_and_never_changed():
+    problem = random_problem("ste")
+    objective, X = problem.objective, problem.X
+    with pytest.raises(ValueError, match=r"points have shape \(9, 2\), expected \(9, 3\)"):
+        objective.value(X[:, :2])
+    before = X.copy()
+    snapshot = objective.snapshot(X)
+    objective.svrg_pass(X, snapshot, 0.1, 50, seed=1)
+    objective.sgd_pass(X, 0.1, 50, seed=1)
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_array_equal(snapshot.X, before)
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    assert objective.value(frozen) == objective.value(X)
+    assert objective.value(np.asfortranarray(X)) == objective.value(X)
+    assert objective.value(X.astype(np.float32)) == pytest.approx(objective.value(X), rel=1e-5)
+
+
+def test_snapshot_keeps_its_own_point():
+    problem = random_problem("ste")
+    X = problem.X.copy()
+    snapshot = problem.objective.snapshot(X)
+    X += 1.0
+    np.testing.assert_array_equal(snapshot.X, problem.X)
+
+
+def test_number_of_threads():
+    assert resolve_jobs(3) == 3
+    assert resolve_jobs(None) == resolve_jobs(-1) >= 1
+    assert resolve_jobs(-1000) == 1
+    for bad in (0, True, 1.5, "2"):
+        with pytest.raises(ValueError, match="n_jobs must be a positive integer"):
+            resolve_jobs(bad)

@@ -1,0 +1,66 @@
+"""The protocols are true: objectives follow them, and solvers ask for nothing else."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from contracts import assert_follows
+from nearer.objective import (
+    GramObjective,
+    GrowingObjective,
+    LocalObjective,
+    Objective,
+    SampledObjective,
+    SmoothableObjective,
+    StreamedObjective,
+    protocols,
+)
+from nearer.solvers import base
+from problems import MemorySource, random_problem
+
+PROTOCOLS = (Objective, SampledObjective, GrowingObjective, SmoothableObjective, GramObjective)
+SOLVERS = sorted(Path(base.__file__).parent.glob("*.py"))
+
+
+def test_signatures_are_those_of_the_protocols():
+    assert_follows(LocalObjective, *PROTOCOLS)
+    assert_follows(StreamedObjective, SampledObjective)
+
+
+def test_who_offers_what():
+    local = random_problem("ste").objective
+    streamed = StreamedObjective(MemorySource(local.comparisons), "ste", 3, 9)
+    assert [isinstance(local, protocol) for protocol in PROTOCOLS] == [True] * 5
+    assert [isinstance(streamed, protocol) for protocol in PROTOCOLS] == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize("path", SOLVERS, ids=lambda path: path.name)
+def test_solvers_use_what_a_protocol_names(path):
+    named = {name for protocol in PROTOCOLS for name in (*dir(protocol), *protocol.__annotations__)}
+    named |= set(Objective.__annotations__)
+    used = {
+        node.attr
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("objective", "self.objective", "batch")
+    }
+    assert used <= named
+
+
+@pytest.mark.parametrize("path", SOLVERS, ids=lambda path: path.name)
+def test_solvers_ask_by_isinstance_only(path):
+    """`Solver.require` alone names what is missing."""
+    calls = [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "hasattr"
+    ]
+    assert calls == (["hasattr(objective, name)"] if path.name == "base.py" else [])
+
+
+def test_every_protocol_is_exported():
+    import nearer.objective
+
+    assert set(protocols.__all__) <= set(nearer.objective.__all__)

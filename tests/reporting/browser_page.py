@@ -1,0 +1,153 @@
+"""A headless Chromium that opens reports, moves the pointer and reads what is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+FLAGS = [
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+    "--force-device-scale-factor=1",
+]  # fmt: skip
+
+
+def start_browser(profile):
+    """A fresh headless Chromium, or a skip (a failure where a browser is required)."""
+    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
+    try:
+        from selenium import webdriver
+        from selenium.webdriver.chrome.service import Service
+    except ImportError:
+        webdriver = None
+    if webdriver is None or chromium is None or chromedriver is None:
+        missing = "selenium" if webdriver is None else "chromium" if chromium is None else "chromedriver"
+        message = f"{missing} is not installed"
+        if os.environ.get("NEARER_REQUIRE_BROWSER") == "1":
+            pytest.fail(f"{message}, and NEARER_REQUIRE_BROWSER is 1")
+        pytest.skip(message)
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(chromedriver))
+
+
+class Page:
+    """One browser; opens reports, moves the pointer, reads what is shown."""
+
+    def __init__(self, driver, folder):
+        self.driver, self.folder = driver, folder
+
+    def open(self, report, width=1280, height=900):
+        path = report.save(self.folder / "report.html", force=True)
+        self.resize(width, height)
+        self.driver.get_log("browser")
+        self.driver.get_log("performance")
+        self.driver.get(path.as_uri())
+        self.wait("document.documentElement.dataset.ready === 'yes'")
+        # Point away from the map: the pointer stays where the last page left it.
+        self.mouse("mouseMoved", 2, 2)
+        self.settle()
+
+    def resize(self, width, height):
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def js(self, code, *args):
+        return self.driver.execute_script(code, *args)
+
+    def wait(self, condition):
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        WebDriverWait(self.driver, 30, 0.05).until(lambda driver: driver.execute_script(f"return {condition}"))
+
+    def settle(self):
+        """Let two frames pass, so that what was asked for is drawn."""
+        self.driver.execute_async_script(
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));"
+        )
+
+    def state(self):
+        return self.js("return document.getElementById('canvas').nearer.state()")
+
+    def position(self, i):
+        """Where object i is, in pixels of the canvas."""
+        return self.js("return document.getElementById('canvas').nearer.position(arguments[0])", i)
+
+    def to_window(self, x, y):
+        return self.js(
+            "const c = document.getElementById('canvas'); c.scrollIntoView({block: 'center', behavior: 'instant'});"
+            "const b = c.getBoundingClientRect(); return [b.left + arguments[0], b.top + arguments[1]]",
+            x,
+            y,
+        )
+
+    def mouse(self, kind, x, y, **more):
+        self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **more})
+
+    def hover(self, i):
+        """Point at object i; return the label in the tooltip."""
+        x, y = self.to_window(*self.position(i))
+        self.mouse("mouseMoved", x, y)
+        self.settle()
+        return self.tip()
+
+    def tip(self):
+        return self.js(
+            "const t = document.getElementById('tip'); return t.hidden ? null : t.querySelector('strong').textContent"
+        )
+
+    def drag(self, dx, dy, start=(200, 150)):
+        x, y = self.to_window(*start)
+        self.mouse("mouseMoved", x, y)
+        self.mouse("mousePressed", x, y, button="left", clickCount=1)
+        for k in range(1, 6):
+            self.mouse("mouseMoved", x + dx * k / 5, y + dy * k / 5, button="left", buttons=1)
+        self.mouse("mouseReleased", x + dx, y + dy, button="left", clickCount=1)
+        self.settle()
+
+    def wheel(self, x, y, delta):
+        wx, wy = self.to_window(x, y)
+        self.mouse("mouseWheel", wx, wy, deltaX=0, deltaY=delta)
+        self.settle()
+
+    def click(self, selector):
+        self.js("document.querySelector(arguments[0]).click()", selector)
+        self.settle()
+
+    def type(self, selector, text):
+        element = self.driver.find_element("css selector", selector)
+        element.send_keys(text)
+        self.settle()
+
+    def assert_clean(self):
+        """No console message, and nothing asked of any network."""
+        assert [entry["message"] for entry in self.driver.get_log("browser")] == []
+        asked = []
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                asked.append(message["params"]["request"]["url"])
+        assert asked, "the page itself must be in the log"
+        assert all(url.startswith(("file://", "data:", "blob:")) for url in asked), asked
+        assert sum(url.startswith("file://") for url in asked) == 1
+
+
+def spread(n, d, seed=0):
+    """Points of a jittered grid, so that none hides another."""
+    rng = np.random.default_rng(seed)
+    side = int(np.ceil(n ** (1 / min(d, 2))))
+    grid = np.stack(np.unravel_index(np.arange(n), (side,) * min(d, 2)), axis=1).astype(float)
+    grid += rng.uniform(-0.2, 0.2, grid.shape)
+    return np.hstack([grid, rng.normal(size=(n, d - grid.shape[1]))]) if d > 2 else grid
+
+
+def history(n=40):
+    k = np.arange(n)
+    return {"epoch": k, "n_gradients": 1000 * k, "objective": 1 + 100 * 0.8**k, "step_size": 0.9**k}

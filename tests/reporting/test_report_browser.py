@@ -1,0 +1,225 @@
+"""The report in a real Chromium: what a reader does with the map."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from browser_page import history, spread
+
+from nearer.reporting import Report, worst_violations
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = [
+    "<script>alert(1)</script>", "<img src=x onerror=alert(2)>", 'a "quote"', "it's", "line\nbreak", "emoji 🦄",
+    "שלום עולם", "مرحبا", "日本語", "=SUM(A1)", "-1+2", "\u202eevil", "&amp;", "{{title}}", "x" * 300, "nul\x00",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_hover_shows_the_right_label(page, d):
+    n = 30
+    covariances = np.tile(np.eye(d) * 0.01, (n, 1, 1))
+    data = Report(
+        f"{d} dimensions", spread(n, d), labels=[f"object {i}" for i in range(n)], covariances=covariances,
+        groups=[f"g{i % 10}" for i in range(n)], history=history(),
+    )  # fmt: skip
+    page.open(data)
+    for i in (0, 7, 29):
+        assert page.hover(i) == f"object {i}"
+    page.mouse("mouseMoved", 2, 2)
+    page.settle()
+    assert page.tip() is None
+    assert page.js("return document.querySelectorAll('#chart-objective path.line, #chart-steps path.line').length") == 2
+    assert page.state()["regions"] == n
+    page.assert_clean()
+
+
+def test_zoom_by_wheel_keys_and_buttons(page):
+    page.open(Report("zoom", spread(25, 2), labels=[f"object {i}" for i in range(25)]))
+    before = page.state()["scale"]
+    x, y = page.position(8)
+    page.wheel(x, y, -200)
+    nearer = page.state()["scale"]
+    assert nearer > 1.2 * before
+    assert page.position(8) == pytest.approx([x, y], abs=0.5)
+    assert page.hover(8) == "object 8"
+    page.wheel(x, y, 200)
+    assert page.state()["scale"] == pytest.approx(before)
+    page.click("#zoom-in")
+    assert page.state()["scale"] == pytest.approx(1.5 * before)
+    page.click("#zoom-reset")
+    assert page.state()["scale"] == pytest.approx(before)
+    page.type("#canvas", "+")
+    assert page.state()["scale"] == pytest.approx(1.4 * before)
+    page.type("#canvas", "-")
+    page.type("#canvas", "-")
+    assert page.state()["scale"] == pytest.approx(before / 1.4)
+    page.type("#canvas", "0")
+    assert page.state()["scale"] == pytest.approx(before)
+    page.assert_clean()
+
+
+def test_drag_and_arrow_keys_move_the_map(page):
+    page.open(Report("pan", spread(25, 2)))
+    x, y = page.position(3)
+    page.drag(60, -40, start=(20, 20))
+    assert page.position(3) == pytest.approx([x + 60, y - 40], abs=1)
+    assert page.hover(3) == "3"
+    x, y = page.position(3)
+    page.type("#canvas", "\ue014")
+    assert page.position(3)[0] == pytest.approx(x - 40)
+    page.assert_clean()
+
+
+def test_three_dimensions_turn(page):
+    page.open(Report("turn", np.random.default_rng(1).normal(size=(20, 3)), labels=[f"o{i}" for i in range(20)]))
+    before, scale = page.state()["turn"], page.state()["scale"]
+    page.drag(120, 45, start=(30, 30))
+    turn = np.array(page.state()["turn"]).reshape(3, 3)
+    assert not np.allclose(turn.ravel(), before)
+    np.testing.assert_allclose(turn @ turn.T, np.eye(3), atol=1e-9)
+    assert page.state()["scale"] == scale
+    hits = [page.hover(i) == f"o{i}" for i in range(20)]
+    assert sum(hits) >= 18  # one may hide another
+    page.js("document.getElementById('drag-moves').checked = true")
+    x, y = page.position(0)
+    page.drag(30, 20, start=(30, 30))
+    assert page.position(0) == pytest.approx([x + 30, y + 20], abs=1)
+    page.assert_clean()
+
+
+def test_five_dimensions_have_a_pair_plot_and_a_choice_of_axes(page):
+    X = spread(30, 5)
+    page.open(Report("five", X))
+    assert page.js("return document.getElementById('pairs').hidden") is False
+    page.js(
+        "const s = document.getElementById('axis-x'); s.value = '3'; s.dispatchEvent(new Event('change'))",
+    )
+    page.settle()
+    assert page.state()["axes"] == [3, 1]
+    positions = np.array([page.position(i) for i in range(30)])
+    assert np.argsort(positions[:, 0]).tolist() == np.argsort(X[:, 3]).tolist()
+    # Choosing the dimension that the other axis shows exchanges the two.
+    page.js("const s = document.getElementById('axis-x'); s.value = '1'; s.dispatchEvent(new Event('change'))")
+    assert page.state()["axes"] == [1, 3]
+    x, y = page.js(
+        "const c = document.getElementById('pairs-canvas'); c.scrollIntoView({block: 'center', behavior: 'instant'});"
+        "const b = c.getBoundingClientRect(); return [b.left + b.width / 8, b.top + b.height * 5 / 8]"
+    )
+    page.mouse("mousePressed", x, y, button="left", clickCount=1)
+    page.mouse("mouseReleased", x, y, button="left", clickCount=1)
+    page.settle()
+    assert page.state()["axes"] == [0, 3]
+    page.assert_clean()
+
+
+def test_hostile_text_is_shown_as_text(page):
+    X = spread(len(HOSTILE), 2)
+    T = np.array([[i, (i + 5) % len(HOSTILE), (i + 1) % len(HOSTILE)] for i in range(len(HOSTILE))])
+    data = Report(
+        "</title><script>alert(3)</script>", X, labels=HOSTILE, groups=["</script><b>", '"onload="alert(4)'] * 8,
+        violations=worst_violations(X, T, labels=HOSTILE), command="nearer fit '<b>.csv'", subtitle="<u>x</u>",
+        facts={"<a href=x>": "<svg onload=alert(5)>"}, check={"problems": ["<b>bad</b>"]},
+    )  # fmt: skip
+    page.open(data)
+    assert page.driver.title == "</title><script>alert(3)</script>"
+    shown = [page.hover(i) for i in range(len(HOSTILE))]
+    assert shown[0] == "<script>alert(1)</script>"
+    assert shown[4] == "line↵break"
+    assert shown[5:9] == ["emoji 🦄", "שלום עולם", "مرحبا", "日本語"]
+    assert shown[11] == "\ufffdevil"
+    assert shown[14] == "x" * 300
+    assert page.js("return document.querySelectorAll('script').length") == 2
+    assert page.js("return document.querySelectorAll('main b, main u, main img, a[href=x]').length") == 0
+    assert page.js("return document.querySelector('#legend span').textContent") == '"onload="alert(4)'
+    text = page.js("return document.querySelector('#violations').textContent")
+    assert "<img src=x onerror=alert(2)>" in text
+    page.assert_clean()
+
+
+def test_download_is_safe_in_a_spreadsheet(page):
+    X = spread(len(HOSTILE), 2)
+    X[3] = np.nan
+    page.open(Report("csv", X, labels=HOSTILE))
+    text = page.driver.execute_async_script(
+        "const done = arguments[0]; const make = URL.createObjectURL;"
+        "URL.createObjectURL = (blob) => { blob.text().then(done); return make.call(URL, blob); };"
+        "HTMLAnchorElement.prototype.click = () => {};"
+        "document.getElementById('download').dispatchEvent(new Event('click'));"
+    )
+    lines = text.split("\r\n")
+    assert lines[0] == "label,x1,x2"
+    assert lines[3].startswith('"a ""quote""",')
+    assert lines[4] == "it's,,"
+    assert lines[10].startswith("'=SUM(A1),")
+    assert lines[11].startswith("'-1+2,")
+    assert len(lines) == len(HOSTILE) + 2
+    page.assert_clean()
+
+
+def test_ten_thousand_objects(page):
+    n = 10_000
+    labels = [f"object {i}" for i in range(n)]
+    covariances = np.tile(np.eye(2) * 0.01, (n, 1, 1))
+    page.open(Report("many", spread(n, 2), labels=labels, covariances=covariances, groups=np.arange(n) % 7))
+    state = page.state()
+    assert state["visible"] == n
+    assert state["regions"] == 0
+    assert "Zoom in to see the regions" in page.js("return document.getElementById('status').textContent")
+    x, y = page.position(4321)
+    for _ in range(8):
+        page.wheel(x, y, -240)
+    assert page.hover(4321) == "object 4321"
+    state = page.state()
+    assert 0 < state["visible"] < 3000
+    assert state["regions"] == state["visible"]
+    assert 0 < state["labels"] <= state["visible"]
+    page.drag(40, 10, start=(15, 15))
+    assert page.hover(4321) == "object 4321"
+    page.assert_clean()
+
+
+def test_search_finds_and_centres(page):
+    labels = [f"object {i}" for i in range(40)] + ["Zebra", "zebra crossing"]
+    page.open(Report("search", spread(42, 2), labels=labels))
+    page.type("#search", "ZEBRA")
+    assert page.js("return document.getElementById('announce').textContent") == "2 objects found"
+    page.type("#search", "\ue007")
+    assert page.tip() == "Zebra"
+    page.type("#search", "\ue007")
+    assert page.tip() == "zebra crossing"
+    page.type("#search", " crossing nowhere")
+    assert page.js("return document.getElementById('announce').textContent") == "0 objects found"
+    assert page.tip() is None
+    page.assert_clean()
+
+
+def test_keys_step_through_the_objects(page):
+    X = spread(9, 2)
+    X[1] = np.nan
+    page.open(Report("keys", X, labels=list("abcdefghi"), groups=list("xyzxyzxyz")))
+    page.type("#canvas", "n")
+    assert page.tip() == "a"
+    page.type("#canvas", "n")
+    assert page.tip() == "c"  # b has no position
+    assert page.js("return document.getElementById('announce').textContent").startswith("c, z, at (")
+    page.type("#canvas", "p")
+    page.type("#canvas", "p")
+    assert page.tip() == "i"
+    page.type("#canvas", "\ue00c")
+    assert page.tip() is None
+    page.assert_clean()
+
+
+def test_legend_and_toggles(page):
+    page.open(Report("legend", spread(20, 2), labels=[f"o{i}" for i in range(20)], groups=["a", "b"] * 10))
+    everything = page.state()["labels"]
+    assert everything == 20
+    page.click("#legend button")
+    assert page.js("return document.querySelector('#legend button').getAttribute('aria-pressed')") == "true"
+    assert page.state()["labels"] == 10
+    page.click("#legend button")
+    page.click("#show-labels")
+    assert page.state()["labels"] == 0
+    page.assert_clean()

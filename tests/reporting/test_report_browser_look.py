@@ -1,0 +1,106 @@
+"""The report in a real Chromium: how it looks, at two widths, dark, and with odd data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from browser_page import history, spread
+
+from nearer.reporting import Report, Scores, worst_violations
+
+pytestmark = pytest.mark.browser
+
+
+def test_pictures_are_shown(page, tmp_path):
+    from PIL import Image
+
+    for name in "abc":
+        Image.new("RGB", (100, 200), (10, 200, 30)).save(tmp_path / f"{name}.png")
+    page.open(Report("pictures", spread(4, 2), labels=list("abcd"), images=tmp_path))
+    assert page.hover(1) == "b"
+    page.wait("document.querySelector('#tip img').naturalWidth === 48")
+    x, y = page.position(0)
+    page.settle()
+    pixel = page.js(
+        "const ctx = document.getElementById('canvas').getContext('2d');"
+        "return [...ctx.getImageData(arguments[0], arguments[1], 1, 1).data]",
+        x,
+        y,
+    )
+    assert pixel == pytest.approx([10, 200, 30, 255], abs=6)
+    assert "Pictures: 3 of 4 objects." in page.js("return document.querySelector('.notes').textContent")
+    page.assert_clean()
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_layout_fits_the_width(page, width):
+    n = 60
+    data = Report(
+        "A title that is rather long for a small screen", spread(n, 2), labels=[f"object number {i}" for i in range(n)],
+        groups=[f"group {i % 9}" for i in range(n)], subtitle="9,090 triplets over 400 objects",
+        scores=Scores(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91), history=history(), command="nearer fit " + "a" * 200,
+        dimensions={"n_components": [1, 2, 3], "accuracy": [0.7, 0.9, 0.91], "standard_error": [0.01] * 3},
+        learning_curve={"n_comparisons": [10, 20, 40], "accuracy": [0.6, 0.7, 0.75], "extrapolated": [0, 0, 1]},
+        chosen_dimension=2, violations=worst_violations(spread(n, 2), np.array([[0, 59, 1], [3, 50, 4]])),
+        facts={"long" * 20: "x" * 300},
+    )  # fmt: skip
+    page.open(data, width=width)
+    assert page.js("return document.documentElement.scrollWidth") <= width
+    canvas = page.js(
+        "const c = document.getElementById('canvas'); return [c.width, c.clientWidth, c.height, c.clientHeight]"
+    )
+    assert canvas[0] == canvas[1]
+    assert canvas[2] == canvas[3]
+    assert all(0 <= page.position(i)[0] <= canvas[1] for i in range(n))
+    charts = page.js("return [...document.querySelectorAll('.chart svg')].map((s) => s.getBoundingClientRect().width)")
+    assert len(charts) == 4
+    assert max(charts) <= width
+    outside = page.js(
+        "return [...document.querySelectorAll('.chart text')].filter((t) => { const b = t.getBoundingClientRect();"
+        "return b.left < 0 || b.right > innerWidth; }).map((t) => t.textContent)"
+    )
+    assert outside == []
+    page.assert_clean()
+
+
+def test_the_map_follows_a_resize_and_survives_being_hidden(page):
+    page.open(Report("resize", spread(30, 2), labels=[f"o{i}" for i in range(30)]))
+    page.resize(500, 800)
+    page.wait("document.getElementById('canvas').width === document.getElementById('canvas').clientWidth")
+    page.js("document.getElementById('map').style.display = 'none'")
+    page.settle()
+    page.js("document.getElementById('map').style.display = ''")
+    page.settle()
+    page.settle()
+    assert page.js("const c = document.getElementById('canvas'); return c.width === c.clientWidth && c.width > 300")
+    assert page.hover(12) == "o12"
+
+
+def test_dark_mode_changes_the_colours(page):
+    page.open(Report("dark", spread(5, 2)))
+
+    def background():
+        return page.js("return getComputedStyle(document.body).backgroundColor")
+
+    light = background()
+    try:
+        dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": dark})
+        page.settle()
+        assert background() != light
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    page.assert_clean()
+
+
+def test_no_position_at_all(page):
+    page.open(Report("none", np.full((3, 2), np.nan)))
+    assert "3 of 3 objects" in page.js("return document.querySelector('.notes').textContent")
+    page.type("#canvas", "n")
+    page.assert_clean()
+
+
+def test_one_object_and_equal_positions(page):
+    page.open(Report("one", np.zeros((3, 2)), labels=["a", "b", "c"]))
+    assert page.hover(0) in ("a", "b", "c")
+    page.assert_clean()

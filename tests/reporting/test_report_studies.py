@@ -1,0 +1,162 @@
+"""`nearer.report` in one call: scores and studies, and what a page makes of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import nearer
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.metrics import calibration, log_loss
+from nearer.reporting import Findings, Report, Scores, default_cv, describe, judge, study
+from nearer.reporting.studies import calibrate, cross_validate
+from nearer.selection import cross_validate_dimensions
+
+LABELS = [f"obj{number:02d}" for number in range(12)]
+
+
+@pytest.fixture(scope="module")
+def answers():
+    points = np.random.default_rng(5).normal(size=(12, 2))
+    return Comparisons.from_points(points, 400, random_state=1, noise=0.1, labels=LABELS)
+
+
+@pytest.fixture(scope="module")
+def model(answers):
+    return OrdinalEmbedding(2, loss="ste", random_state=0).fit(answers)
+
+
+def test_one_call_makes_every_study_and_writes_the_page(model, answers, tmp_path):
+    path = tmp_path / "report.html"
+    made = nearer.report(
+        model, answers, path, title="Twelve", groups=["a", "b"] * 6, cv=2, dims=range(1, 3), learning_curve=True,
+        bootstrap=3, facts={"Note": "by hand"},
+    )  # fmt: skip
+    assert isinstance(made, Report)
+    assert path.read_text(encoding="utf-8") == made.html()
+    for title in ("How many dimensions?", "Would more answers help?", "Answers the map contradicts", "by hand"):
+        assert title in made.html()
+    assert made.covariances.shape == (12, 2, 2)
+    assert made.dimensions["n_components"] == [1, 2]
+    assert made.scores.training == model.score(answers)
+    assert made.facts["Cross-validation"] == "2 folds"
+    with pytest.raises(FileExistsError):
+        nearer.report(model, answers, path, cv=0)
+    assert nearer.report(model, answers, path, cv=0, title="Again", force=True).title == "Again"
+    assert "<title>Again</title>" in path.read_text(encoding="utf-8")
+
+
+def test_the_answers_of_the_map_are_the_default(model, answers):
+    assert nearer.report(model, cv=0).html() == nearer.report(model, answers, cv=0).html()
+
+
+def test_what_fit_takes_is_taken_and_names_are_matched(model, answers):
+    shuffled = Comparisons(answers.index, 12, labels=LABELS).relabelled(LABELS[::-1])
+    assert study(model, shuffled, cv=0).training == model.score(answers)
+    bare = OrdinalEmbedding(2, random_state=0).fit(answers.index)
+    assert study(bare, answers.index, cv=0).training == bare.score(answers.index)
+
+
+def test_objects_that_are_not_on_the_map_are_refused(model):
+    strange = Comparisons.from_labels_table([("obj00", "obj01", "x"), ("obj00", "y", "x")])
+    with pytest.raises(ValueError, match="comparisons: got 2 objects that are not on the map"):
+        nearer.report(model, strange, cv=0)
+
+
+def test_a_map_without_answers_has_what_its_history_says(answers):
+    from nearer.solvers import LBFGS
+
+    model = OrdinalEmbedding(2, solver=LBFGS(record_error=True), random_state=0).fit(answers)
+    expected = model.score(answers)
+    del model.comparisons_
+    found = study(model)
+    assert found == Findings(training=pytest.approx(expected))
+    assert found.check is None
+    assert describe(model, findings=found).violations is None
+
+
+def test_cross_validation_is_that_of_the_library(model, answers):
+    found = cross_validate(model, answers, 3)
+    expected = cross_validate_dimensions(model, answers, [2], n_folds=3, random_state=0)
+    assert found.accuracy == expected.accuracy[0]
+    assert found.fold_accuracy == expected.fold_accuracy[:, 0].tolist()
+    assert found.low < found.accuracy < found.high
+    # Student's t with two degrees of freedom: 4.303 standard errors on each side, unless cut at 1.
+    assert found.accuracy - found.low == pytest.approx(4.30265 * found.standard_error, rel=1e-4)
+    scores = Findings(training=0.9, cross_validation=found).scores
+    assert scores == Scores(0.9, found.accuracy, found.low, found.high, found.level)
+
+
+@pytest.mark.parametrize(("n_comparisons", "folds"), [(49, 0), (50, 5), (200_000, 5), (200_001, 0)])
+def test_cross_validation_is_done_unasked_where_it_tells_and_is_quick(n_comparisons, folds):
+    assert default_cv(n_comparisons) == folds
+
+
+def test_a_study_that_cannot_be_made_is_left_out(model, answers):
+    few = answers[:6]
+    with pytest.warns(UserWarning, match="cross-validation left out: "):
+        found = study(model, few, cv=20)
+    assert found.cross_validation is None
+    assert found.training == model.score(few)
+
+
+def test_a_monitor_sees_each_study_and_may_leave_it_out(model, answers):
+    seen = []
+
+    def monitor(name, details, run):
+        seen.append((name, details))
+        return run() if name == "bootstrap" else None
+
+    found = study(model, answers, dims=(1, 2), learning_curve=True, bootstrap=2, monitor=monitor)
+    assert seen == [
+        ("cross-validation", "5 folds"),
+        ("accuracy by dimension", "1, 2"),
+        ("learning curve", "10 repeats"),
+        ("bootstrap", "2 resamples by comparison"),
+    ]
+    assert found.cross_validation is None
+    assert len(found.bootstrap.samples) == 2
+    assert found.summary()["bootstrap"]["n_resamples"] == 2
+
+
+def test_an_interrupt_is_not_swallowed(model, answers, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nearer.selection.cross_validate_dimensions", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        study(model, answers)
+
+
+def test_resamples_are_by_participant_where_these_are_known(model, answers):
+    people = Comparisons(answers.index, 12, labels=LABELS, participants=["ann", "ben"] * 200)
+    found = study(model, people, cv=0, bootstrap=2)
+    assert found.bootstrap.by == "participant"
+
+
+def test_judgement(model, answers):
+    found = judge(model, answers)
+    assert found.accuracy == model.score(answers)
+    assert found.n_satisfied == model.predict(answers).sum()
+    assert found.log_loss == log_loss(model.embedding_, answers, model.loss_)
+    assert found.calibration_error == calibration(model.embedding_, answers, model.loss_).ece
+    np.testing.assert_array_equal(
+        calibrate(model, answers).count, calibration(model.embedding_, answers, model.loss_).count
+    )
+    without = judge(OrdinalEmbedding(2, loss="soe", random_state=0).fit(answers), answers)
+    assert set(without.to_dict()) == {"accuracy", "n_comparisons", "n_satisfied"}
+
+
+def test_the_function_is_not_hidden_by_a_module():
+    code = (
+        "import nearer, sys\n"
+        "assert 'matplotlib' not in sys.modules and 'numpy' not in sys.modules\n"
+        "import nearer.reporting, nearer.plots, nearer.cli.report\n"
+        "assert callable(nearer.report)\n"
+        "from nearer import report\n"
+        "assert report is nearer.reporting.report\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,55 @@
+"""Pictures of the objects."""
+
+from __future__ import annotations
+
+import base64
+import io
+import unicodedata
+
+import pytest
+from PIL import Image
+
+from nearer.reporting.thumbnails import load_thumbnails
+
+
+def picture(path, size=(300, 150), colour=(200, 30, 40), mode="RGB"):
+    Image.new(mode, size, colour).save(path)
+
+
+def decode(uri):
+    head, body = uri.split(",")
+    return head, Image.open(io.BytesIO(base64.b64decode(body)))
+
+
+def test_pictures_are_found_by_name_and_shrunk(tmp_path):
+    picture(tmp_path / "a cat.png")
+    picture(tmp_path / "dog.JPG")
+    picture(tmp_path / "clear.png", colour=(1, 2, 3, 0), mode="RGBA")
+    picture(tmp_path / f"{unicodedata.normalize('NFD', 'éa')}.png")
+    (tmp_path / "notes.txt").write_text("not a picture")
+    found = load_thumbnails(tmp_path, ["dog", "a cat", "bird", "clear", "éa", "../dog"])
+    assert sorted(found.uris) == [0, 1, 3, 4]
+    head, image = decode(found.uris[1])
+    assert head == "data:image/jpeg;base64"
+    assert image.size == (96, 48)
+    assert decode(found.uris[3])[0] == "data:image/png;base64"
+    assert found.notes == ["Pictures: 4 of 6 objects.", "Without a picture of their name in the folder: 2."]
+
+
+def test_what_is_left_out_is_told(tmp_path):
+    for name in "abcd":
+        picture(tmp_path / f"{name}.png")
+    picture(tmp_path / "a.jpg")
+    (tmp_path / "e.png").write_bytes(b"not a picture")
+    found = load_thumbnails(tmp_path, list("eabcd"), max_count=2)
+    assert sorted(found.uris) == [1, 2]
+    notes = " ".join(found.notes)
+    assert "Left out to keep this file small: 2." in notes
+    assert "first in the alphabet was taken: 1." in notes
+    assert "Could not be read: 1 (e.png (UnidentifiedImageError))." in notes
+    assert len(load_thumbnails(tmp_path, list("abcd"), max_bytes=1).uris) == 1
+
+
+def test_a_missing_folder_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match="expected a folder"):
+        load_thumbnails(tmp_path / "no", ["a"])

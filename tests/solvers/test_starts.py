@@ -1,0 +1,42 @@
+"""Several starts, the best kept; a given start is not scattered."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nearer.solvers import GD, LBFGS, SVRG, Auto
+from nearer.solvers.starts import best_of_starts, in_threads, keeping_start
+from problems import noisy_problem
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_the_lowest_objective_wins_whatever_the_threads(n_jobs):
+    problem = noisy_problem("ste")
+    starts = [problem.X, np.zeros_like(problem.X) + 1e-3, problem.X + 5]
+    generators = [np.random.default_rng(k) for k in range(3)]
+    best = best_of_starts(problem.objective, LBFGS(), starts, generators, n_jobs)
+    alone = [LBFGS().solve(problem.objective, X).objective for X in starts]
+    assert best.objective == min(alone)
+
+
+def test_each_start_may_have_its_own_solver():
+    problem = noisy_problem("ste")
+    generators = [np.random.default_rng(k) for k in range(2)]
+    best = best_of_starts(problem.objective, [GD(max_epochs=0), LBFGS()], [problem.X] * 2, generators)
+    assert best.n_iter > 0
+
+
+def test_results_come_in_order():
+    assert in_threads(lambda k: k * k, 5, 3) == [0, 1, 4, 9, 16]
+    assert in_threads(lambda k: k, 0, 3) == []
+
+
+def test_a_given_start_is_kept_by_the_default_solver():
+    problem = noisy_problem("ste")
+    optimum = LBFGS(tol=1e-12).solve(problem.objective, problem.X).embedding
+    first = []
+    keeping_start(Auto()).solve(problem.objective, optimum, 0, [lambda row, state: first.append(state.X.copy())])
+    np.testing.assert_array_equal(first[0], optimum)
+    assert keeping_start(GD()) == GD()
+    assert keeping_start(SVRG(warm_up=2, first_snapshot=0.1, inner_steps=5)) == SVRG(warm_up=0, inner_steps=5)

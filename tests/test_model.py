@@ -1,0 +1,362 @@
+"""Saved models: round trips, refusals, and files with flipped bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nearer
+from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets
+from nearer import model as model_file
+from nearer.io import FileFormatError
+from nearer.losses import TSTELoss
+from nearer.solvers import LBFGS, SBB, SVRG
+
+SEAL = b"nearer-model sha256:"
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def comparisons(labels=True, **more):
+    P = datasets.make_points(12, 2, random_state=0)
+    names = [f"Ort {k} – ü" for k in range(12)] if labels else None
+    data = Comparisons.from_points(P, 200, random_state=0, labels=names)
+    return Comparisons(data.index, 12, labels=names, **more)
+
+
+def saved(tmp_path, estimator=None, **options):
+    estimator = OrdinalEmbedding(2, random_state=0).fit(comparisons()) if estimator is None else estimator
+    estimator.save(tmp_path / "map.nearer", **options)
+    return estimator, nearer.load(tmp_path / "map.nearer")
+
+
+def resealed(content):
+    body = content[: -len(SEAL) - 64]
+    return body + SEAL + hashlib.sha256(body).hexdigest().encode()
+
+
+def rewritten(path, change):
+    """The file with its members passed through `change` (dict of bytes), all checksums made right again."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    header = json.loads(members["header.json"])
+    for name, about in header.get("arrays", {}).items():
+        if f"{name}.npy" in members:
+            about["sha256"] = hashlib.sha256(members[f"{name}.npy"]).hexdigest()
+    members["header.json"] = json.dumps(header).encode()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = SEAL + b"0" * 64
+        for name, data in members.items():
+            archive.writestr(name, data)
+    path.write_bytes(resealed(buffer.getvalue()))
+
+
+def change_header(**changes):
+    def change(members):
+        header = json.loads(members["header.json"])
+        for dotted, value in changes.items():
+            *way, last = dotted.split("__")
+            place = header
+            for step in way:
+                place = place[step]
+            place[last] = value
+        members["header.json"] = json.dumps(header).encode()
+
+    return change
+
+
+def test_round_trip_gives_the_same_bits(tmp_path):
+    data = comparisons(weights=np.linspace(0.5, 2, 200), participants=[f"p{k % 7}" for k in range(200)])
+    before, after = saved(tmp_path, OrdinalEmbedding(2, loss="ckl", random_state=4).fit(data))
+    for name in ("embedding_", "labels_"):
+        np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
+        assert getattr(after, name).dtype == getattr(before, name).dtype
+    np.testing.assert_array_equal(after.result_.embedding, before.result_.embedding)
+    for name in ("n_objects_", "n_features_in_", "objective_", "n_iter_", "history_", "loss_", "comparisons_"):
+        assert getattr(after, name) == getattr(before, name), name
+    assert after.get_params() == before.get_params()
+    assert (after.result_.message, after.result_.converged) == (before.result_.message, before.result_.converged)
+    np.testing.assert_array_equal(after.predict_proba(data), before.predict_proba(data))
+
+
+def test_a_model_of_version_0_1_0_is_read():
+    golden = np.load(GOLDEN / "cities-0.1.0.npz")
+    model = nearer.load(GOLDEN / "cities-0.1.0.nearer")
+    np.testing.assert_array_equal(model.embedding_, golden["embedding"])
+    np.testing.assert_array_equal(model.labels_, golden["labels"])
+    data = model.comparisons_
+    for name in ("index", "weights", "participants", "labels"):
+        np.testing.assert_array_equal(getattr(data, name), golden[name])
+    assert (model.loss, model.loss_, model.n_features_in_) == ("tste", TSTELoss(1.0), 3)
+
+    anchor, *pair = golden["embedding"][data.index.T]
+    near, far = (np.linalg.norm(anchor - other, axis=1) for other in pair)
+    assert model.score(data) == pytest.approx(np.average(near < far, weights=golden["weights"]))
+    assert model.worst_comparisons(3).to_dict()["participant"][0] in golden["participants"]
+    before = model.objective_
+    model.partial_fit(np.array([["Neustadt", "Paris", "Rome"], ["Paris", "Neustadt", "Athens"]]))
+    assert model.n_objects_ == len(golden["labels"]) + 1
+    assert np.isfinite(model.embedding_).all()
+    assert model.objective_ < 1.5 * before
+
+
+@pytest.mark.parametrize(("name", "wrote", "expected"), [
+    ("TSTE", {"dict": {"alpha": 4.0}}, TSTE(alpha=4.0)), ("TSTE", None, TSTE()),
+    ("CKL", {"dict": {"delta": 0.5}}, CKL(delta=0.5)), ("SOE", None, SOE()),
+])  # fmt: skip
+def test_version_0_1_0_kept_the_parameters_of_a_loss_apart(tmp_path, name, wrote, expected):
+    saved(tmp_path, getattr(nearer, name)().fit(comparisons()))
+
+    def as_before(members):
+        header = json.loads(members["header.json"])
+        parameters = header["estimator"]["parameters"]
+        for own in ("alpha", "delta"):
+            parameters.pop(own, None)
+        parameters["loss_params"] = wrote
+        members["header.json"] = json.dumps(header).encode()
+
+    rewritten(tmp_path / "map.nearer", as_before)
+    assert nearer.load(tmp_path / "map.nearer").get_params() == expected.get_params()
+
+
+def test_a_loaded_model_goes_on_as_the_saved_one_would(tmp_path):
+    before, after = saved(tmp_path)
+    rows = np.array([["neu", "Ort 1 – ü", "Ort 2 – ü"], ["Ort 3 – ü", "neu", "Ort 4 – ü"]])
+    np.testing.assert_array_equal(before.place(rows).embedding, after.place(rows).embedding)
+    np.testing.assert_array_equal(before.partial_fit(rows).embedding_, after.partial_fit(rows).embedding_)
+
+
+def test_the_same_model_gives_the_same_file(tmp_path):
+    _, after = saved(tmp_path)
+    after.save(tmp_path / "again.nearer")
+    assert (tmp_path / "again.nearer").read_bytes() == (tmp_path / "map.nearer").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GNMDS(2, random_state=0),
+        CKL(3, delta=0.1, random_state=0),
+        STE(1, solver="gd", random_state=0),
+        TSTE(2, alpha=3.0, solver=SVRG(step=SBB(epsilon=0.5), max_epochs=3), random_state=0, n_jobs=1),
+        SOE(2, solver=LBFGS(max_epochs=5), random_state=0, max_seconds=10.0),
+        OrdinalEmbedding(2, loss=TSTELoss(alpha=3.0), init=np.ones((12, 2)) + np.arange(24).reshape(12, 2)),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_every_class_and_parameter_comes_back(tmp_path, estimator):
+    before, after = saved(tmp_path, estimator.fit(comparisons(labels=False)))
+    assert type(after) is type(before)
+    assert after.labels_ is None
+    for name, value in before.get_params(deep=False).items():
+        np.testing.assert_equal(getattr(after, name), value)
+    np.testing.assert_array_equal(after.embedding_, before.embedding_)
+
+
+def test_objects_without_a_place_stay_without(tmp_path):
+    with pytest.warns(UserWarning, match="occur in no comparison"):
+        estimator = OrdinalEmbedding(2, n_objects=9, random_state=0).fit([[0, 1, 2], [5, 1, 0]])
+    _, after = saved(tmp_path, estimator)
+    np.testing.assert_array_equal(after.embedding_, estimator.embedding_)
+
+
+def test_a_feature_map_travels_with_the_model(tmp_path):
+    features = datasets.make_points(12, 4, random_state=1)
+    estimator = OrdinalEmbedding(2, random_state=0).fit(comparisons())
+    learnt = FeatureMap(gamma="cv", random_state=0, cv=3).fit(features, estimator)
+    _, after = saved(tmp_path, estimator, feature_map=learnt)
+    np.testing.assert_array_equal(after.feature_map_.predict(features), learnt.predict(features))
+    assert after.feature_map_.get_params() == learnt.get_params()
+    assert after.feature_map_.gamma_ == learnt.gamma_
+    with pytest.raises(ValueError, match="features"):
+        after.feature_map_.predict(features[:, :3])
+    after.save(tmp_path / "again.nearer")
+    assert hasattr(nearer.load(tmp_path / "again.nearer"), "feature_map_")
+
+
+def test_without_comparisons_the_model_scores_but_is_not_fitted_further(tmp_path):
+    before, after = saved(tmp_path, with_comparisons=False)
+    assert after.score(comparisons()) == before.score(comparisons())
+    with pytest.raises(ValueError, match="without its comparisons"):
+        after.partial_fit(comparisons())
+
+
+def test_an_existing_file_is_only_replaced_by_force(tmp_path):
+    before, _ = saved(tmp_path)
+    with pytest.raises(FileExistsError, match=r"map\.nearer"):
+        before.save(tmp_path / "map.nearer")
+    before.save(tmp_path / "map.nearer", force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["map.nearer"]
+
+
+def test_what_cannot_be_saved_is_told(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        OrdinalEmbedding().save(tmp_path / "map.nearer")
+    estimator = OrdinalEmbedding(2, callbacks=[lambda row, state: False], random_state=0).fit(comparisons())
+    with pytest.warns(UserWarning, match="callbacks cannot be written"):
+        estimator.save(tmp_path / "a.nearer")
+    assert nearer.load(tmp_path / "a.nearer").callbacks is None
+    estimator = OrdinalEmbedding(2, random_state=np.random.default_rng(0)).fit(comparisons())
+    with pytest.warns(UserWarning, match="state of random_state is not kept") as told:
+        estimator.save(tmp_path / "b.nearer")
+    assert told[0].filename == __file__
+
+    class Own(OrdinalEmbedding):
+        pass
+
+    with pytest.raises(ValueError, match="Own is not one of"):
+        Own(2, random_state=0).fit(comparisons()).save(tmp_path / "c.nearer")
+    with pytest.raises(ValueError, match="feature map is not fitted"):
+        estimator.save(tmp_path / "d.nearer", feature_map=FeatureMap())
+    assert not (tmp_path / "c.nearer").exists()
+
+
+def test_foreign_files_are_refused_by_name(tmp_path):
+    other = tmp_path / "other.nearer"
+    with pytest.raises(FileNotFoundError):
+        nearer.load(other)
+    for content in (b"", b"anchor,near,far\n1,2,3\n", b"PK\x03\x04", b"\x00" * 500):
+        other.write_bytes(content)
+        with pytest.raises(ValueError, match=r"other\.nearer: is not a model that nearer saved"):
+            nearer.load(other)
+    np.savez(other.open("wb"), a=np.arange(3))
+    with pytest.raises(ValueError, match=r"other\.nearer"):
+        nearer.load(other)
+
+
+def test_a_newer_format_asks_for_a_newer_version(tmp_path):
+    saved(tmp_path)
+    rewritten(tmp_path / "map.nearer", change_header(format=2, written_by="nearer 9.9"))
+    with pytest.raises(FileFormatError, match=r"map\.nearer: was written by nearer 9\.9 in format 2.*newer version"):
+        nearer.load(tmp_path / "map.nearer")
+
+
+def test_every_truncation_is_noticed(tmp_path):
+    saved(tmp_path)
+    path = tmp_path / "map.nearer"
+    content = path.read_bytes()
+    for length in [*range(0, len(content), 97), len(content) - 1]:
+        path.write_bytes(content[:length])
+        with pytest.raises(ValueError, match=r"map\.nearer"):
+            nearer.load(path)
+    path.write_bytes(content + b"x")
+    with pytest.raises(ValueError, match=r"map\.nearer"):
+        nearer.load(path)
+
+
+def test_no_flipped_byte_passes(tmp_path):
+    saved(tmp_path, feature_map=FeatureMap().fit(datasets.make_points(12, 4, random_state=1), np.ones((12, 2))))
+    path = tmp_path / "map.nearer"
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    places = np.unique(
+        np.concatenate([np.arange(60), rng.integers(len(content), size=600), len(content) - 1 - np.arange(120)])
+    )
+    for place in places:
+        damaged = bytearray(content)
+        damaged[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(bytes(damaged))
+        with pytest.raises(FileFormatError, match=r"map\.nearer: "):
+            nearer.load(path)
+
+
+def test_flipped_bytes_under_a_right_seal_never_crash_and_never_change_the_map(tmp_path):
+    """As `test_no_flipped_byte_passes`, but past the first line of defence."""
+    before, _ = saved(tmp_path)
+    path = tmp_path / "map.nearer"
+    content = path.read_bytes()
+    rng = np.random.default_rng(1)
+    refusals = []
+    for place in rng.integers(len(content) - len(SEAL) - 64, size=400):
+        damaged = bytearray(content)
+        damaged[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(resealed(bytes(damaged)))
+        try:
+            after = nearer.load(path)
+        except FileFormatError as error:
+            refusals.append(str(error))
+        else:  # the flip was in a part without meaning, such as a file attribute
+            np.testing.assert_array_equal(after.embedding_, before.embedding_)
+            assert after.comparisons_ == before.comparisons_
+    assert len(refusals) > 300
+    assert all("map.nearer: " in text for text in refusals)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": "1"}, "has format '1'"),
+        ({"estimator__class": "Evil"}, "holds a 'Evil'"),
+        ({"estimator__parameters__solver": {"part": ["os.system", {}]}}, "unknown kind 'part' 'os.system'"),
+        ({"estimator__parameters__solver": {"part": ["SVRG", {"evil": 1}]}}, "does not hold what a model"),
+        ({"estimator__parameters__evil": 1}, "does not hold what a model"),
+        ({"estimator__loss": None}, "the loss is missing"),
+        ({"estimator__comparisons__n_objects": 13}, "map.nearer"),
+        ({"estimator": []}, "does not hold what a model"),
+        ({"arrays": {}}, "other arrays than its header lists"),
+    ],
+)
+def test_a_wrong_header_is_refused(tmp_path, changes, message):
+    saved(tmp_path)
+    rewritten(tmp_path / "map.nearer", change_header(**changes))
+    with pytest.raises(FileFormatError, match=message):
+        nearer.load(tmp_path / "map.nearer")
+
+
+def npy(array, **options):
+    buffer = io.BytesIO()
+    np.save(buffer, array, **options)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("embedding", npy(np.array([{}], dtype=object), allow_pickle=True), "not those that the header says"),
+        ("embedding", npy(np.ones((12, 3))), "not those that the header says"),
+        ("embedding", npy(np.ones((12, 2)))[:-8], "bytes, not those of shape"),
+        ("embedding", npy(np.where(np.eye(12, 2) > 0, np.inf, 1.0)), "rows that are not finite"),
+        ("embedding", b"no array", "does not hold what a model"),
+        ("comparisons_index", npy(np.full((200, 3), 1, dtype=np.int32)), "does not hold what a model"),
+    ],
+)
+def test_a_wrong_array_is_refused(tmp_path, name, data, message):
+    saved(tmp_path)
+    rewritten(tmp_path / "map.nearer", lambda members: members.update({f"{name}.npy": data}))
+    with pytest.raises(FileFormatError, match=message):
+        nearer.load(tmp_path / "map.nearer")
+
+
+def test_a_member_with_a_wrong_checksum_is_named(tmp_path):
+    saved(tmp_path)
+    path = tmp_path / "map.nearer"
+    content = path.read_bytes()
+    start = content.index(b"embedding.npy") + 300
+    damaged = content[:start] + bytes([content[start] ^ 1]) + content[start + 1 :]
+    path.write_bytes(resealed(damaged))
+    with pytest.raises(FileFormatError, match="embedding"):
+        nearer.load(path)
+
+
+def test_any_zip_tool_can_read_the_arrays(tmp_path):
+    before, _ = saved(tmp_path)
+    with zipfile.ZipFile(tmp_path / "map.nearer") as archive:
+        assert archive.testzip() is None
+        assert json.loads(archive.read("header.json"))["format"] == model_file.FORMAT
+        array = np.load(io.BytesIO(archive.read("embedding.npy")), allow_pickle=False)
+    np.testing.assert_array_equal(array, before.embedding_)
+
+
+def test_large_arrays_are_written_in_pieces(tmp_path, monkeypatch):
+    before, _ = saved(tmp_path)
+    monkeypatch.setattr(model_file, "_CHUNK", 100)
+    before.save(tmp_path / "pieces.nearer")
+    assert (tmp_path / "pieces.nearer").read_bytes() == (tmp_path / "map.nearer").read_bytes()
+    np.testing.assert_array_equal(nearer.load(tmp_path / "pieces.nearer").embedding_, before.embedding_)
