@@ -135,7 +135,7 @@ def test_components_do_not_depend_on_chunks(monkeypatch):
     rows = rng.permutation(rows).astype(np.int32)
     seen = Comparisons(rows, n_objects=50).seen
     whole = [group.tolist() for group in components(rows, 50, seen)]
-    monkeypatch.setattr("nearer.data.check.CHUNK", 2)
+    monkeypatch.setattr("nearer.data.quality.CHUNK", 2)
     assert [group.tolist() for group in components(rows, 50, seen)] == whole
     # a slow union of sets
     groups: list[set] = []

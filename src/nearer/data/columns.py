@@ -149,7 +149,15 @@ def _spell(number: Any) -> str:
 
 
 def column_from_arrow(data: Any) -> Column:
-    """Make a column of a pyarrow Array or ChunkedArray; TypeError for a type that holds no cells."""
+    """Make a column of a pyarrow Array or ChunkedArray.
+
+    Raises
+    ------
+    TypeError
+        The type holds no cells.
+    ArrowInvalid
+        Text is not UTF-8.
+    """
     import pyarrow as pa
     import pyarrow.types as types
 
@@ -203,7 +211,9 @@ def _text_column(chunked: Any) -> Column:
         indices = chunk.indices
         codes[start : start + len(chunk)] = (indices.fill_null(-1) if indices.null_count else indices).to_numpy()
         start += len(chunk)
-    return Column(codes=codes, values=chunked.chunk(0).dictionary)
+    values = chunked.chunk(0).dictionary
+    values.validate(full=True)  # that text is UTF-8
+    return Column(codes=codes, values=values)
 
 
 def column_of(cells: Any) -> Column:
@@ -384,7 +394,7 @@ def whole_numbers(column: Column) -> np.ndarray:
         raise ValueError("holds true and false, expected names or whole numbers")
     if numbers.dtype.kind != "f":
         return numbers
-    bad = ~((np.mod(numbers, 1) == 0) & (np.abs(numbers) < 2**53))
+    bad = ~((np.trunc(numbers) == numbers) & (np.abs(numbers) < 2**53))
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(f"row {row + 1} is {numbers[row]}, expected a name or a whole number")
@@ -427,8 +437,6 @@ class Table(ABC):
         All objects, as stored by a file that this package wrote.
     n_objects : int, optional
         Likewise, where objects are numbers.
-    are_positions : bool
-        Whether objects are written as positions among `labels`, which may be numbers themselves.
     notes : list of str
         What the user should know.
     hint : str
@@ -442,7 +450,6 @@ class Table(ABC):
     header_line: int | None = None
     labels: np.ndarray | None = None
     n_objects: int | None = None
-    are_positions: bool = False
     notes: list[str] = field(default_factory=list)
     hint: str = ""
 
@@ -488,7 +495,7 @@ class MemoryTable(Table):
         for position in positions:
             try:
                 found.append(column_of(self.columns[position]))
-            except TypeError as error:
+            except (TypeError, ValueError) as error:
                 raise FileFormatError(f"{self.name}: {self.title(position)}: {error}") from error
         lengths = {len(column) for column in found}
         if len(lengths) > 1:
@@ -502,7 +509,7 @@ class MemoryTable(Table):
             try:
                 cells = column_of(column[:n_rows])
                 shown.append(["" if (cell := cells.cell(row)) is None else str(cell) for row in range(len(cells))])
-            except TypeError:
+            except (TypeError, ValueError):
                 shown.append(["?"] * n_rows)
         return [list(row) for row in zip(*shown)]
 

@@ -168,7 +168,7 @@ class Comparisons:
         if isinstance(columns, (list, tuple)) and len(columns) in (3, 4) and set(columns) <= set(_column_names(table)):
             columns = dict(zip(("anchor", "near", "far") if len(columns) == 3 else ("i", "j", "l", "k"), columns))
         named = {"weight": weights, "participant": participants}
-        told = {role: value for role, value in named.items() if isinstance(value, (str, int))}
+        told: dict[str, Any] = {role: value for role, value in named.items() if isinstance(value, (str, int))}
         parts = parts_of_table(table, Options(columns=columns, labels=labels, **told, **options))
         given = {role: value for role, value in named.items() if value is not None and role not in told}
         return cls._make(_beside(parts, given.get("weight"), given.get("participant")))
@@ -604,7 +604,8 @@ def _beside(parts: Parts, weights: Any, participants: Any) -> Parts:
     rows = slice(None) if parts.keep is None else parts.keep
     if weights is not None:
         checked = take(values.check_weights(weights, n_rows), rows)
-        parts = replace(parts, weights=checked if parts.weights is None else checked * parts.weights)
+        checked = checked if parts.weights is None else checked * parts.weights
+        parts = replace(parts, weights=values.check_weights(checked, None))
     if participants is not None:
         parts = replace(parts, people=take(values.check_people(participants, n_rows), rows))
     return parts
@@ -612,7 +613,10 @@ def _beside(parts: Parts, weights: Any, participants: Any) -> Parts:
 
 def _refuse_answers_among(X: Any) -> None:
     """Refuse an array (N, 4) whose last column holds answers rather than objects."""
-    rows = np.asarray(X) if hasattr(X, "__len__") and not np.ma.is_masked(X) else np.empty(0)
+    try:
+        rows: Any = np.asarray(X)
+    except ValueError:  # ragged; whoever takes it as an index says so
+        return
     if rows.ndim != 2 or rows.shape[1] != 4 or len(rows) < 10 or rows.dtype.kind not in "iuf":
         return
     if set(np.unique(rows[:, 3]).tolist()) <= {0, 1} and rows[:, :3].max() > 3:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data.rules import Parts, exchanged
-from nearer.data.values import check_integer, check_objects, check_people, check_weights, first_of, take
+from nearer.data.values import check_integer, check_objects, check_people, check_weights, first_of, refuse_masked, take
 
 _ANSWERS = "+1/-1, bool, or votes (N, 2)"
 
@@ -158,6 +158,7 @@ def _ranked_rows(rankings: np.ndarray, near: np.ndarray, far: np.ndarray) -> np.
 
 
 def _as_array(values: Any, name: str, expected: str) -> np.ndarray:
+    refuse_masked(values, name, expected)
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -266,7 +267,7 @@ def _width(kind: str) -> int:
 
 
 def _as_square(values: Any, name: str) -> np.ndarray:
-    matrix = np.asarray(values)
+    matrix = _as_array(values, name, "a square matrix of numbers")
     if matrix.dtype.kind not in "biuf" or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         what = f"dtype {matrix.dtype}, shape {matrix.shape}"
         raise ValueError(f"{name}: got {what}, expected a square matrix of numbers")
@@ -332,7 +333,7 @@ def _all_comparisons(distances: np.ndarray, kind: str, labels: Any) -> Parts:
 
 def from_points(X: Any, n_comparisons: Any, kind: str, rng: np.random.Generator, labels: Any) -> Parts:
     """Random comparisons of the distances between points; see `Comparisons.from_points`."""
-    points = np.asarray(X)
+    points = _as_array(X, "points", "numbers of shape (n_objects, d)")
     if points.dtype.kind not in "biuf" or points.ndim != 2 or points.shape[1] < 1:
         what = f"dtype {points.dtype}, shape {points.shape}"
         raise ValueError(f"points: got {what}, expected numbers of shape (n_objects, d)")

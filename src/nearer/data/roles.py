@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data.columns import Table
-from nearer.data.errors import FileFormatError, closest, counted, listed, shown
+from nearer.data.errors import FileFormatError, closest, listed, shown
 
 __all__ = [
     "KINDS",
@@ -176,6 +176,7 @@ _SHOWN_KINDS = (
     "quadruplets (i, j, l, k: i and j are the nearer pair; also with answer or votes); odd-one-out (a, b, c, odd); "
     "most-central (a, b, c, central); rankings (anchor, rank_1, rank_2, ...); beside any of them participant, weight"
 )
+_SHOWN_COLUMNS = 50
 _NAME_SUFFIXES = ("_filename", "_name", "_label", "_html")
 
 
@@ -337,6 +338,8 @@ def _told(table: Table, columns: Mapping[str, str | int] | Sequence[str] | str) 
     if isinstance(columns, Mapping):
         return {_known_role(role): _position(table, name, "columns") for role, name in columns.items()}
     names = table.names
+    if not isinstance(columns, Sequence):
+        raise ValueError(f"columns: got {columns!r}, expected roles with their columns, or roles in order")
     if len(columns) != len(names):
         raise FileFormatError(f"{table.name}: columns names {len(columns)} columns, there are {len(names)}")
     return {_known_role(role): spot for spot, role in enumerate(columns) if role not in ("", "-", "_")}
@@ -400,21 +403,29 @@ def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -
     where = f"{table.name}, line {table.header_line}" if table.header_line else table.name
     lines = [f"{where}: {what}"]
     if table.header:
-        lines.append("  names:      " + " | ".join(shown_cell(name) for name in names))
+        lines.append("  names:      " + _shown_row(names))
     for number, row in enumerate(table.head(3)):
-        lines.append(("  first rows: " if not number else "              ") + " | ".join(map(shown_cell, row)))
+        lines.append(("  first rows: " if not number else "              ") + _shown_row(row))
     understood = [f"{role} = {names[spot] or spot + 1!r}" for role, spot in at.items()]
     lines.append(f"  understood: {listed(understood, 9) or 'nothing'}")
     best = _nearest_layout(at, kind)
     typos = []
-    for spot, name in enumerate(names):
+    for spot, name in enumerate(names[:_SHOWN_COLUMNS]):
         if spot not in at.values() and (word := normalise(name)) and word not in ROLE_OF:
             near = closest(word, [alias for role in best.roles if role not in at for alias in ALIASES.get(role, ())])
             typos += [f"did you mean {near!r} for {name!r}?"] if near else []
     lines += [f"  {text}" for text in (" ".join(typos), table.hint) if text]
     lines.append(f"  a row may be: {_SHOWN_KINDS}")
-    lines.append(f"  say which is which, for example: {_proposal(table, at, best)}")
+    if len(names) < 3:
+        lines.append(f"  a comparison needs at least 3 columns, here {'is 1' if len(names) == 1 else 'are 2'}")
+    else:
+        lines.append(f"  say which is which, for example: {_proposal(table, at, best)}")
     return FileFormatError("\n".join(lines))
+
+
+def _shown_row(cells: Sequence[str]) -> str:
+    more = [f"... ({len(cells):,} columns)"] if len(cells) > _SHOWN_COLUMNS else []
+    return " | ".join([*map(shown_cell, cells[:_SHOWN_COLUMNS]), *more])
 
 
 def shown_cell(cell: str) -> str:
@@ -433,17 +444,18 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> str:
         }
         rest = ",".join(["anchor", "near", "far", *["-"] * max(width - 3, 0)])
         return examples.get(width, f"columns='{rest}' ('-' leaves a column out)")
-    beside = {at[role] for role in _BESIDE if role in at}
-    free = [spot for spot in range(width) if names[spot] and spot not in beside]
-    # A proposal must be complete: three columns are no answers, but may be triplets.
-    layout = best if len(best.roles) <= len(free) else Layout("triplets", _TRIPLET)
-    taken = {role: at[role] for role in layout.roles if role in at}
+    beside = [at[role] for role in _BESIDE if role in at]
+    free = [spot for spot in range(width) if spot not in beside and names[spot]]
+    roles, taken = best.roles, {role: spot for role, spot in at.items() if role in best.roles}
     left = [spot for spot in free if spot not in taken.values()]
-    left.sort(key=lambda spot: spot in at.values())  # columns that mean something else come last
-    for role in layout.roles:
+    left.sort(key=lambda spot: spot in at.values())  # those that mean nothing yet come first
+    if len(taken) + len(left) < len(roles):
+        roles, taken, left = _TRIPLET, {}, free
+    for role in roles:
         if role not in taken and left:
             taken[role] = left.pop(0)
-    pairs = ", ".join(f"{role!r}: {names[taken[role]]!r}" for role in layout.roles if role in taken)
+    told = {role: names[spot] if names.count(names[spot]) == 1 else spot + 1 for role, spot in taken.items()}
+    pairs = ", ".join(f"{role!r}: {told[role]!r}" for role in roles if role in told)
     return f"columns={{{pairs}}}"
 
 
@@ -638,8 +650,7 @@ def _by_numbers(cells: Sequence[str], size: int) -> Answers | None:
     return None
 
 
-def refused_answer(table: Table, position: int, why: str, place: str | None, count: int) -> FileFormatError:
+def refused_answer(table: Table, position: int, why: str, place: str | None = None) -> FileFormatError:
     """Refuse a column of answers, with the first place where known."""
     where = f"{table.name}, {place}" if place else table.name
-    many = f" ({counted(count, 'such row')})" if place and count > 1 else ""
-    return FileFormatError(f"{where}, {table.title(position)}: {why}{many}")
+    return FileFormatError(f"{where}, {table.title(position)}: {why}")

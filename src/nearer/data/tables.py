@@ -64,7 +64,7 @@ class Options:
         for option in ("on_degenerate", "on_missing"):
             if getattr(self, option) not in ("drop", "raise"):
                 raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
-        object.__setattr__(self, "labels", check_objects(None, self.labels)[1])
+        object.__setattr__(self, "labels", check_objects(self.n_objects, self.labels)[1])
 
     def roles(self, table: Table) -> Roles:
         """Decide which column of a table is what."""
@@ -105,7 +105,7 @@ def as_table(X: Any, name: str = "table") -> Table:
     """
     if isinstance(X, Table):
         return X
-    names, columns = _named_columns(X)
+    names, columns = _named_columns(X, name)
     if not names:
         raise FileFormatError(f"{name}: got no columns, expected at least 3")
     unnamed = list(names) == list(range(len(names)))
@@ -113,7 +113,7 @@ def as_table(X: Any, name: str = "table") -> Table:
     return MemoryTable(name, f"{type(X).__name__}", texts, not unnamed, columns=columns)
 
 
-def _named_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
     if isinstance(X, dict):
         return list(X), list(X.values())
     if hasattr(X, "iloc"):  # pandas: by position, since names may occur twice
@@ -127,14 +127,20 @@ def _named_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     if isinstance(X, np.ndarray) and X.dtype.names:
         return list(X.dtype.names), [X[name] for name in X.dtype.names]
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], dict):
+        strange = next((spot for spot, row in enumerate(X) if not isinstance(row, dict)), None)
+        if strange is not None:
+            raise FileFormatError(f"{name}, row {strange + 1} is {shown(X[strange])}, expected a dict like the others")
         names = list(dict.fromkeys(key for row in X for key in row))
         return names, [[row.get(name) for row in X] for name in names]
+    ragged = FileFormatError(f"{name}: the rows differ in length, expected the same number of cells in each")
     try:
         array = np.asarray(X, dtype=object)
     except ValueError:
-        array = np.empty(0)
+        raise ragged from None
+    if array.ndim == 1 and len(array) and isinstance(array[0], (list, tuple, np.ndarray)):
+        raise ragged
     if array.ndim != 2:
-        raise FileFormatError("table: the rows differ in length, expected the same number of cells in each")
+        raise FileFormatError(f"{name}: got shape {array.shape}, expected a table or rows of at least 3 cells")
     return list(range(array.shape[1])), list(array.T)
 
 
@@ -434,17 +440,20 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         Gives the `Rows` of every block again, to find the place of what is refused.
     """
     if not len(facts.objects):
-        what = listed(f"{counted(count, 'row')} left out: {reason}" for reason, (count, _) in facts.dropped.items())
-        raise FileFormatError(
-            f"{table.name}: has column names but no rows" if not what else f"{table.name}: no row is left ({what})"
-        )
+        why = nothing_left(facts.dropped, False) if facts.dropped else "has column names but no rows"
+        raise FileFormatError(f"{table.name}: {why}")
     meaning = _objects(facts.objects, table, roles, options, blocks)
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
     if facts.answers is not None:
         option_names = [table.names[roles.at[role]] for role in roles.layout.options] or ["", ""]
-        cells = facts.answers.names().tolist()
-        read = read_answers(cells, facts.n_elsewhere, option_names, options.answers)
+
+        def meant(cells: list[str]) -> Answers | str:
+            return read_answers(cells, facts.n_elsewhere, option_names, options.answers)
+
+        read = meant(facts.answers.names().tolist())
+        if isinstance(read, str) and options.answers is not None:
+            raise _unread_as_told(table, roles, read, meant, blocks)
         if isinstance(read, str) or (read.codes is None and facts.n_elsewhere):
             raise _unread_answer(table, roles, read, facts, blocks)
         meaning.answers = read
@@ -452,12 +461,23 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     return meaning
 
 
+def _unread_as_told(table: Table, roles: Roles, why: str, meant: Any, blocks: Any) -> FileFormatError:
+    """Refuse answers that cannot be read as the user told, with the first row of them."""
+    role = roles.layout.extra[0]
+    for rows in blocks() if blocks else ():
+        answer = rows.columns[role].spelled().trimmed()
+        strange = np.array([isinstance(meant([text]), str) for text in answer.texts()], dtype=bool)[answer.cells]
+        if strange.any():
+            return refused_answer(rows.table, roles.at[role], why, rows.place(int(np.argmax(strange))))
+    return refused_answer(table, roles.at[role], why)
+
+
 def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts, blocks: Any) -> FileFormatError:
     """Refuse answers: with the first row that names no object shown, where most rows do, else with the ambiguity."""
     position = roles.at[roles.layout.extra[0]]
-    some = facts.n_elsewhere is not None and 0 < facts.n_elsewhere < facts.n_rows
-    if not some and isinstance(why, str):
-        return refused_answer(table, position, why, None, 0)
+    some = facts.n_elsewhere is not None and 0 < 2 * facts.n_elsewhere <= facts.n_rows
+    if isinstance(why, str) and not some:
+        return refused_answer(table, position, why)
     hint = f"; {why.partition('; ')[2]}" if isinstance(why, str) and "; " in why else ""
     for rows in blocks() if blocks else ():
         layout = rows.roles.layout
@@ -467,9 +487,9 @@ def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts,
             row = int(np.argmax(strange))
             text = f"{shown(answer.cell(row))} is none of the objects shown in that row"
             many = f" ({counted(facts.n_elsewhere or 0, 'such row')} of {facts.n_rows:,})"
-            return refused_answer(rows.table, position, text + many + hint, rows.place(row), 0)
+            return refused_answer(rows.table, position, text + many + hint, rows.place(row))
     text = f"{counted(facts.n_elsewhere or 0, 'answer')} of {facts.n_rows:,} name none of the objects shown{hint}"
-    return refused_answer(table, position, text, None, 0)
+    return refused_answer(table, position, text)
 
 
 def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: Any) -> Meaning:
@@ -479,21 +499,26 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
     labels = options.labels if options.labels is not None else table.labels
     n_objects = options.n_objects if options.n_objects is not None or options.labels is not None else table.n_objects
     numbers = _as_numbers(raw, notes)
-    may_be_labels = numbers is not None and labels is not None and not table.are_positions
-    if may_be_labels and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
-        numbers = None  # the labels are numbers themselves
+    if numbers is not None and labels is not None:
+        # Labels may be numbers themselves. Numbers beside stored labels count them; texts are the labels.
+        may_be_names = raw.is_text if options.labels is None else options.index_base is None
+        if may_be_names and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
+            numbers = None
     if numbers is None:
-        if not raw.is_text and (options.index_base is not None or n_objects is not None):
+        names = raw.names()
+        such = next((f" such as {shown(name)}" for name in names.tolist() if not is_whole(name)), "")
+        if not raw.is_text and raw.values[0] < 0 and (options.index_base is not None or n_objects is not None):
             worst = str(raw.values[0])
             raise _out_of_range(table, worst, f"object number {worst} is negative", blocks)
         if options.index_base is not None:
-            raise FileFormatError(f"{table.name}: index_base is for objects that are numbers, here they have names")
+            raise FileFormatError(
+                f"{table.name}: index_base is for objects that are numbers, here they have names{such}"
+            )
         if labels is None and options.n_objects is not None:
             raise FileFormatError(
-                f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names; "
-                "pass labels="
+                f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names"
+                f"{such}; pass labels="
             )
-        names = raw.names()
         folded = _folded(names, options.fold_names, notes, alarms)
         if labels is None:
             labels, places = np.unique(folded, return_inverse=True)
@@ -663,7 +688,7 @@ def rows_to_parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | Non
     """
     layout = rows.roles.layout
     index = _leave_out_degenerate(rows, meaning, options)
-    choice = None
+    choice: Any = None
     if meaning.answers is not None:
         choice = _choices(rows, meaning.answers)
         silent = np.isnan(choice)

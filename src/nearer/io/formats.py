@@ -14,7 +14,7 @@ from nearer.data.columns import Column, MemoryTable, Table, column_from_arrow
 from nearer.data.errors import FileFormatError, listed, shown
 from nearer.data.roles import normalise, role_of
 from nearer.data.tables import as_table
-from nearer.io.text import decode_head, find_header
+from nearer.io.text import decode_head, encoding_problem, find_header
 
 META_KEY = b"nearer"
 
@@ -79,27 +79,28 @@ class _JsonLinesTable(MemoryTable):
 _DEEPEST = 50  # brackets; pyarrow's reader goes down once for each of them
 
 
-def open_jsonl(path: str) -> Table:
+def open_jsonl(path: str, *, encoding: str | None = None) -> Table:
     """Open JSON lines: an object or an array on each line."""
     import pyarrow as pa
 
     with open(path, "rb") as file:
         head = file.read(1 << 16)
-    text, _ = decode_head(path, head, len(head) < 1 << 16, None)
+    text, encoding = decode_head(path, head, len(head) < 1 << 16, encoding)
     start = text.lstrip("\ufeff \t\r\n")
     if not start:
         raise FileFormatError(f"{path}: is empty")
     _refuse_deep(path)
-    if start[0] == "{":
+    if start[0] == "{" and encoding.startswith("utf-8"):
         try:
             table = _read_lines(path)
             dates = [column.name for column in table.schema if pa.types.is_temporal(column.type)]
             if dates:  # texts that pyarrow took for points in time
                 table = _read_lines(path, pa.schema([(name, pa.string()) for name in dates]))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-            return _loose_lines(path, error)
+            table.validate(full=True)  # that text is UTF-8
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+            return _loose_lines(path, encoding)
         return _JsonLinesTable(path, "JSON lines", table.column_names, True, columns=table.columns)
-    return _loose_lines(path, None)
+    return _loose_lines(path, encoding)
 
 
 def _read_lines(path: str, schema: Any = None) -> Any:
@@ -128,7 +129,7 @@ def _refuse_deep(path: str) -> None:
                     )
 
 
-def _loose_lines(path: str, error: Exception | None) -> Table:
+def _loose_lines(path: str, encoding: str) -> Table:
     """Read lines one by one: cells of several kinds, or rows as arrays; the first line that is not JSON is named."""
     rows = []
     first_kind: type | None = None
@@ -137,13 +138,13 @@ def _loose_lines(path: str, error: Exception | None) -> Table:
             if not line.strip():
                 continue
             try:
-                value = json.loads(line.decode("utf-8-sig").rstrip())
+                value = json.loads(line.decode(encoding).removeprefix("\ufeff").rstrip())
             except json.JSONDecodeError as problem:
                 raise FileFormatError(
                     f"{path}, line {number}, column {problem.colno}: not JSON: {problem.msg}"
                 ) from None
-            except UnicodeDecodeError:
-                raise FileFormatError(f"{path}, line {number}: is not UTF-8 text") from None
+            except UnicodeDecodeError as problem:
+                raise FileFormatError(encoding_problem(path, encoding, line, problem.start, number)) from None
             first_kind = first_kind or type(value)
             if type(value) is not first_kind:
                 raise FileFormatError(f"{path}, line {number}: {shown(str(value))}: expected the same as on line 1")
@@ -405,7 +406,6 @@ def open_arrays(
         header=bool(names),
         labels=labels,
         n_objects=n_objects,
-        are_positions=labels is not None and not isinstance(matrix.flat[0], str),
         notes=notes,
         columns=[*matrix.T, *(beside.values() if names else ())],
     )

@@ -186,7 +186,13 @@ def read_comparisons(
     if not isinstance(source, (str, os.PathLike)):
         return _result(as_table(source), "memory", options)
     name = os.fspath(source)
-    how = {"delimiter": delimiter, "header": header, "encoding": encoding, "kind": kind, "variable": variable}
+    how: dict[str, Any] = {
+        "delimiter": delimiter,
+        "header": header,
+        "encoding": encoding,
+        "kind": kind,
+        "variable": variable,
+    }
     if name == "-":
         return _read_standard_input(format, how, options)
     format = _find_format(name, format)
@@ -283,7 +289,7 @@ def open_table(
     if format == "json":
         return formats.open_json(name, kind=kind, variable=variable, encoding=encoding)
     if format == "jsonl":
-        return formats.open_jsonl(name)
+        return formats.open_jsonl(name, encoding=encoding)
     if format == "parquet":
         return formats.open_parquet(name)
     if format == "excel":
