@@ -117,3 +117,39 @@ def test_a_cluster_refuses_in_the_same_words(fault, client, tmp_path):
             assert in_blocks(found.refusal) == in_blocks(meant.refusal), frame
 
     check()
+
+
+@pytest.mark.parametrize("names", [["0", "1", "2"], ["1", "2", "3"]])
+def test_columns_called_by_numbers_have_no_names_in_any_carrier(names, client, tmp_path):
+    rows = [["oboe", "flute", "drum"], ["gong", "drum", "harp"], ["harp", "oboe", "gong"]]
+    for rows_too in (rows, [[*row, "0"] for row in rows]):
+        sheet = Sheet([*names, "3" if names[0] == "0" else "4"][: len(rows_too[0])], rows_too)
+        first = agree(sheet, tmp_path)
+        assert first.said == tuple(map(tuple, rows)) if len(rows_too[0]) == 3 else "4 columns without names" in first.refusal
+        for frame in (True, False):
+            found = on_cluster(sheet, tmp_path, client, frame)
+            assert found.agrees(first) if first.said else in_blocks(found.refusal) == in_blocks(first.refusal)
+
+
+def test_the_further_header_rows_of_qualtrics_are_left_out_by_every_carrier(tmp_path):
+    names = ["reference", "left", "right", "response", "participant"]
+    texts = ["reference", "left", "right", "Which is more like the first?", "participant"]
+    imports = [f'{{"ImportId":"QID{number}"}}' for number in range(5)]
+    rows = [["oboe", "flute", "drum", "left", "p1"], ["gong", "drum", "harp", "right", "p2"]]
+    found = agree(Sheet(names, [texts, imports, *rows]), tmp_path)
+    assert found.said == (("oboe", "flute", "drum"), ("gong", "harp", "drum"))
+    assert found.dropped == (("further header row", 2),)
+
+
+def test_whole_numbers_with_a_decimal_point_are_those_numbers_in_every_carrier(tmp_path):
+    rows = [["3.0", "1", "2", "1.0"], ["12", "2.0", "7", "7.0"], ["7", "3", "12", "3.0"]]
+    found = agree(Sheet(["anchor", "left", "right", "answer"], rows), tmp_path)
+    assert found.said == (("3", "1", "2"), ("12", "7", "2"), ("7", "3", "12"))
+    assert found.objects == ("1", "2", "3", "7", "12")
+
+
+@pytest.mark.parametrize("cell", ["several", 0, 9])
+def test_a_number_of_chosen_candidates_must_be_one(cell, tmp_path):
+    rows = [["oboe", "flute", "drum", "gong", "1"], ["gong", "drum", "harp", "oboe", str(cell)]]
+    found = agree(Sheet(["query", "ref_1", "ref_2", "ref_3", "n_select"], rows), tmp_path)
+    assert "is not a number from 1 to 3" in found.refusal

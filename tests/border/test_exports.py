@@ -68,8 +68,8 @@ READ = {
         png(TRIALS[:6]), people("4810021", "4810077", counts=(4, 2)), {"no objects": 1, "no answer": 8},
     ),
     "psychopy.csv": (TRIALS, ["p02"] * 9, {"no objects": 1, "no answer": 1}),
-    "qualtrics.csv": (TRIALS, PROLIFIC, {"no answer": 1}),
-    "qualtrics_utf16.tsv": (TRIALS, PROLIFIC, {"no answer": 1}),
+    "qualtrics.csv": (TRIALS, PROLIFIC, {"further header row": 2, "no answer": 1}),
+    "qualtrics_utf16.tsv": (TRIALS, PROLIFIC, {"further header row": 2, "no answer": 1}),
     "salmon.csv": (png(TRIALS), [*P[:8], "unknown"], {}),
 }  # fmt: skip
 # file -> a part of the refusal, what to tell, and then as above

@@ -198,19 +198,23 @@ def test_weights_that_were_written_come_back_in_every_way(tmp_path):
     assert read_comparisons(path).comparisons.weights.tolist() == comparisons.weights.tolist()
     reader = open_blocks(path)
     blocks = Comparisons.concat(list(reader.blocks(50)))
-    counting = comparisons[comparisons.weights > 0]
     assert reader.has_weights
     assert reader.total_weight == comparisons.weights.sum()
-    assert blocks.index.tolist() == counting.index.tolist()
-    assert blocks.weights.tolist() == counting.weights.tolist()
+    assert blocks.index.tolist() == comparisons.index.tolist()
+    assert blocks.weights.tolist() == comparisons.weights.tolist()
+
+
+def test_a_block_of_weight_0_is_no_sign_of_change(tmp_path):
+    path = tmp_path / "w.parquet"
+    write_comparisons(path, Comparisons([[0, 1, 2]] * 6, weights=[1, 1, 0, 0, 0, 2]))
+    assert sum(block.weights.sum() for block in open_blocks(path).blocks(2)) == 4
 
 
 def test_fit_from_a_parquet_file_uses_its_weights(tmp_path):
-    """To be tried again by `fit(path)` wherever the streamed objective takes weights."""
-    path = tmp_path / "w.parquet"
-    write_comparisons(path, weighted())
+    path, comparisons = tmp_path / "w.parquet", weighted()
+    write_comparisons(path, comparisons)
     model = OrdinalEmbedding(n_components=1, n_init=4, random_state=0)
-    assert model.fit(read_comparisons(path).comparisons).score(weighted()) == pytest.approx(1.0, abs=0.02)
+    assert model.fit(str(path)).score(comparisons) == pytest.approx(1.0, abs=0.02)
 
 
 def test_numbers_counted_from_1_stay_the_names(tmp_path):
