@@ -372,7 +372,7 @@ def test_row_names_of_r_and_further_header_rows_of_qualtrics(save):
     rows = [("Which is it?", "The nearer", "The farther"), imports, *NAMES[T]]
     result = read_comparisons(save("q.csv", csv_of(rows, ("anchor", "near", "far"))))
     assert result.comparisons == expected
-    assert "2 further header rows left out" in result.understood
+    assert "2 rows dropped: further header row (first at line 2)" in result.understood
 
 
 def test_rankings_in_order_and_first_chosen(save):

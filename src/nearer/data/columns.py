@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -109,11 +110,18 @@ class Column:
         filled[~self.empty()] = codes
         return Column(codes=filled, values=pa.array([_spell(number) for number in numbers.tolist()], pa.string()))
 
-    def trimmed(self) -> Column:
-        """Take the blanks off around the texts."""
+    def plain(self) -> Column:
+        """Take off what does not matter in answers: blanks around texts, the decimal point of whole numbers."""
+        if not self.is_text:
+            return self
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        return self if not self.is_text else Column(codes=self.codes, values=pc.utf8_trim_whitespace(self.values))
+        values = pc.utf8_trim_whitespace(self.values)
+        whole = [whole_number(text) for text in values.to_pylist()]
+        if None not in whole:
+            values = pa.array(list(map(str, whole)), pa.string())
+        return Column(codes=self.codes, values=values)
 
     def as_numbers(self) -> tuple[np.ndarray, np.ndarray]:
         """Read the column as numbers.
@@ -385,6 +393,24 @@ class Coding:
 def is_whole(text: str) -> bool:
     """Tell whether a text is a whole number in plain form: digits, no leading zero, at most 18 of them."""
     return text.isascii() and text.isdigit() and len(text) < 19 and (text == "0" or text[0] != "0")
+
+
+_DECIMAL = re.compile(r"[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?")
+
+
+def whole_number(text: str) -> int | None:
+    """Read a text that is a whole number, perhaps written with a decimal point as in 3.0; None for any other."""
+    if is_whole(text):
+        return int(text)
+    number = float(text) if _DECIMAL.fullmatch(text) else float("nan")
+    return int(number) if number.is_integer() and number < 2**53 else None
+
+
+def are_numbered(names: Sequence[Any]) -> bool:
+    """Tell whether columns are called 0, 1, 2, ... or 1, 2, 3, ..., perhaps after an unnamed one."""
+    texts = list(map(str, names))
+    texts = texts[1:] if texts and not texts[0] else texts
+    return bool(texts) and any(texts == [str(spot + base) for spot in range(len(texts))] for base in (0, 1))
 
 
 def whole_numbers(column: Column) -> np.ndarray:

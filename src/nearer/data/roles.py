@@ -366,6 +366,7 @@ def _by_name(table: Table, kind: str | None) -> dict[str, int]:
     for role, spots in found.items():
         if len(spots) > 1 and needed and role in needed.roles:
             both = listed(repr(names[spot]) for spot in spots)
+            del at[role]
             raise _refusal(table, f"columns {both} could each be the {role}", at, kind)
     return at
 
@@ -379,7 +380,22 @@ def _by_number(table: Table, kind: str | None) -> dict[str, int]:
         roles = ("anchor", *(f"rank_{number}" for number in range(1, width)))
     if roles is None:
         raise _refusal(table, f"{width} columns without names: which is what cannot be told", {}, kind)
+    if kind is None and len(rows) > 1 and (odd := _measured(rows)) is not None:
+        what = f"{width} columns without names, and column {odd + 1} holds numbers that are no objects' names"
+        raise _refusal(table, what, {}, kind)
     return dict(zip(roles, range(width)))
+
+
+def _measured(rows: Sequence[Sequence[str]]) -> int | None:
+    """Find a column of measurements: numbers beside a column of names, or numbers throughout that are not whole."""
+    columns = [[_number(cell) for cell in column if cell.strip()] for column in zip(*rows)]
+    named = any(column and all(number is None for number in column) for column in columns)
+    measured = [spot for spot, column in enumerate(columns) if column and None not in column]
+    if not named and len(measured) == len(columns):
+        measured = [spot for spot in measured if any(number % 1 for number in columns[spot] if number is not None)]
+    elif not named:
+        measured = []
+    return measured[0] if measured else None
 
 
 def _lacking(table: Table, at: Mapping[str, int], kind: str | None) -> str:

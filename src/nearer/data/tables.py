@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import making, rules
-from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, is_whole
+from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, are_numbered, is_whole, whole_number
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import NO_ANSWER, Answers, Roles, find_roles, read_answers, refused_answer
 from nearer.data.rules import Parts
@@ -109,9 +109,9 @@ def as_table(X: Any, name: str = "table") -> Table:
     names, columns = _named_columns(X, name)
     if not names:
         raise FileFormatError(f"{name}: got no columns, expected at least 3")
-    unnamed = list(names) == list(range(len(names)))
-    texts = ["" if unnamed else str(column) for column in names]
-    return MemoryTable(name, f"{type(X).__name__}", texts, not unnamed, columns=columns)
+    return MemoryTable(
+        name, f"{type(X).__name__}", list(map(str, names)), not are_numbered(names), columns=columns,
+    )  # fmt: skip
 
 
 def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -209,16 +209,23 @@ class Rows:
         return rows
 
     def _leave_out_headers(self) -> None:
-        """Leave out a header repeated among the rows, as joining files end to end gives."""
+        """Leave out a header repeated among the rows, as joining files end to end gives, and its further rows."""
         import pyarrow.compute as pc
 
         repeated: Any = True
+        imported: Any = True
         for role in self.roles.layout.objects:
             column, name = self.columns[role], self.table.names[self.roles.at[role]]
             if not column.is_text:
                 return
             found = pc.indices_nonzero(pc.equal(pc.utf8_trim_whitespace(column.values), name)).to_numpy()
             repeated = repeated & np.isin(column.cells, found) if len(found) else False
+            marked = pc.indices_nonzero(pc.match_substring(column.values, '"ImportId"')).to_numpy()
+            imported = imported & np.isin(column.cells, marked) if len(marked) else False
+        if np.any(imported):  # Qualtrics: the texts of the questions, then identifiers
+            further = imported | np.append(imported[1:], False)
+            repeated = np.broadcast_to(repeated, further.shape)[~further]
+            self.leave_out(further, "further header row")
         if np.any(repeated):
             self.leave_out(repeated, "header repeated")
 
@@ -327,7 +334,7 @@ def scan(rows: Rows) -> Facts:
     except ValueError as error:
         raise _bad_number(rows, error) from error
     if layout.kind in ("answers", "odd-one-out", "most-central") and layout.extra:
-        answer = rows.columns[layout.extra[0]].spelled().trimmed()
+        answer = rows.columns[layout.extra[0]].spelled().plain()
         facts.answers = Coding.of([answer])
         if layout.options:
             chosen = _chosen_object(answer, [rows.columns[role] for role in layout.options])
@@ -358,7 +365,7 @@ def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
 
 def _chosen_object(answer: Column, options: Sequence[Column]) -> np.ndarray:
     """Tell which of the objects shown each answer names: position, or -1."""
-    options = [option.spelled().trimmed() for option in options]
+    options = [option.spelled().plain() for option in options]
     coding = Coding.of([answer, *options])
     said = coding.encode(answer)
     chosen = np.full(len(answer), -1)
@@ -466,7 +473,7 @@ def _unread_as_told(table: Table, roles: Roles, why: str, meant: Any, blocks: An
     """Refuse answers that cannot be read as the user told, with the first row of them."""
     role = roles.layout.extra[0]
     for rows in blocks() if blocks else ():
-        answer = rows.columns[role].spelled().trimmed()
+        answer = rows.columns[role].spelled().plain()
         strange = np.array([isinstance(meant([text]), str) for text in answer.texts()], dtype=bool)[answer.cells]
         if strange.any():
             return refused_answer(rows.table, roles.at[role], why, rows.place(int(np.argmax(strange))))
@@ -482,7 +489,7 @@ def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts,
     hint = f"; {why.partition('; ')[2]}" if isinstance(why, str) and "; " in why else ""
     for rows in blocks() if blocks else ():
         layout = rows.roles.layout
-        answer = rows.columns[layout.extra[0]].spelled().trimmed()
+        answer = rows.columns[layout.extra[0]].spelled().plain()
         strange = _chosen_object(answer, [rows.columns[role] for role in layout.options]) < 0
         if strange.any():
             row = int(np.argmax(strange))
@@ -520,6 +527,11 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
                 f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names"
                 f"{such}; pass labels="
             )
+        doubtful = sorted(set(names.tolist()) & _DOUBTFUL)
+        if doubtful and labels is None:
+            alarms.append(
+                f"the name {listed(map(repr, doubtful))} may stand for a missing cell, but is taken as an object"
+            )
         folded = _folded(names, options.fold_names, notes, alarms)
         if labels is None:
             labels, places = np.unique(folded, return_inverse=True)
@@ -535,21 +547,21 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
     return _numbered(raw, numbers, table, roles, options, labels, n_objects, blocks, notes)
 
 
+# Names that may stand for a missing cell; only the user can tell.
+_DOUBTFUL = frozenset((".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "none", "missing", "unknown", "#NV"))
+
+
 def _as_numbers(raw: Coding, notes: list[str]) -> np.ndarray | None:
     """Read names as whole numbers, None if one of them is something else."""
     if not raw.is_text:
         return raw.values if raw.values[0] >= 0 else None
     texts = raw.names().tolist()
-    if all(map(is_whole, texts)):
-        return np.array([int(text) for text in texts])
-    try:
-        decimals = [float(text) for text in texts if "." in text]
-    except ValueError:
+    numbers = list(map(whole_number, texts))
+    if None in numbers:
         return None
-    if len(decimals) == len(texts) and all(number.is_integer() and 0 <= number < 2**53 for number in decimals):
+    if not all(map(is_whole, texts)):
         notes.append("whole numbers written with a decimal point are read as whole numbers")
-        return np.array([int(number) for number in decimals])
-    return None
+    return np.array(numbers)
 
 
 def _fold(name: str) -> str:
@@ -713,16 +725,20 @@ def rows_to_parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | Non
     if layout.kind == "rankings":
         return _ranked(rows, parts)
     if layout.kind == "votes":
-        votes = np.stack([_amounts(rows, role, "a number of votes") for role in layout.extra], axis=1)
-        return making.voted(parts, votes) if votes.any() else None
+        return _voted(parts, np.stack([_amounts(rows, role, "a number of votes") for role in layout.extra], axis=1))
     if layout.kind == "answers":
         if (np.abs(choice) == 1).all():
             return making.answered(parts, choice > 0)
-        votes = np.stack([np.maximum(choice, 0), np.maximum(-choice, 0)], axis=1)
-        return making.voted(parts, votes) if votes.any() else None
+        return _voted(parts, np.stack([np.maximum(choice, 0), np.maximum(-choice, 0)], axis=1))
     picked = parts.index[:, 2] if choice is None else parts.index[np.arange(len(choice)), choice.astype(np.int64)]
     make = making.odd_one_out if layout.kind == "odd-one-out" else making.most_central
     return make(parts, picked)
+
+
+def _voted(parts: Parts, votes: np.ndarray) -> Parts | None:
+    """Turn questions and votes (n, 2) into comparisons, None if no vote counts."""
+    counting = votes if parts.weights is None else votes * parts.weights[:, None]
+    return making.voted(parts, votes) if counting.any() else None
 
 
 def _coded(rows: Rows, meaning: Meaning) -> np.ndarray:
@@ -744,23 +760,23 @@ def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.
     """Leave out rows that compare an object with itself, counted by reason, or refuse them; gives the index left."""
     index = _coded(rows, meaning)
     total = np.zeros(len(index), dtype=bool)
-    counts: dict[str, tuple[int, str]] = {}
+    found: list[tuple[int, int, str]] = []  # first row, number of rows, reason
     for mask, reason in _SHAPES[rows.roles.layout.kind].faults(index):
         bad = mask & ~total
-        if not bad.any():
-            continue
-        count, first = int(np.count_nonzero(bad)), int(np.argmax(bad))
-        if options.on_degenerate == "raise":
-            cells = ", ".join(str(column.cell(first)) for column in rows.objects())
-            more = f" ({counted(count, 'such row')})" if count > 1 else ""
-            raise FileFormatError(
-                f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}; "
-                "say on_degenerate='drop' to leave such rows out"
-            )
-        counts[reason] = count, rows.place(first)
-        total |= bad
-    if not counts:
+        if bad.any():
+            found.append((int(np.argmax(bad)), int(np.count_nonzero(bad)), reason))
+            total |= bad
+    if not found:
         return index
+    if options.on_degenerate == "raise":
+        first, count, reason = min(found)
+        cells = ", ".join(str(column.cell(first)) for column in rows.objects())
+        more = f" ({counted(count, 'such row')})" if count > 1 else ""
+        raise FileFormatError(
+            f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}; "
+            "say on_degenerate='drop' to leave such rows out"
+        )
+    counts = {reason: (count, rows.place(first)) for first, count, reason in found}
     before = joined_counts(rows.dropped, counts)
     rows.leave_out(total, "degenerate")
     rows.dropped = before
@@ -770,7 +786,7 @@ def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.
 def _choices(rows: Rows, answers: Answers) -> np.ndarray:
     """Read what each row answers; see `Answers`."""
     layout = rows.roles.layout
-    answer = rows.columns[layout.extra[0]].spelled().trimmed()
+    answer = rows.columns[layout.extra[0]].spelled().plain()
     if answers.codes is None:
         chosen = _chosen_object(answer, [rows.columns[role] for role in layout.options])
         return 1.0 - 2.0 * chosen if len(layout.options) == 2 else chosen.astype(np.float64)
@@ -784,7 +800,7 @@ def _amounts(rows: Rows, role: str, what: str) -> np.ndarray:
     bad |= ~(numbers >= 0) | np.isinf(numbers)
     if bad.any():
         count, row = int(np.count_nonzero(bad)), int(np.argmax(bad))
-        cell = shown(rows.columns[role].cell(row))
+        cell = shown(rows.columns[role].spelled().cell(row))
         hint = " (write decimals with a point)" if "," in cell else ""
         more = f"; {counted(count, 'such cell')} in this column" if count > 1 else ""
         raise FileFormatError(
@@ -812,21 +828,27 @@ def _people(rows: Rows) -> People | None:
     return people
 
 
+_ORDERED = {"true": 1, "t": 1, "yes": 1, "1": 1, "false": 0, "f": 0, "no": 0, "0": 0}
+
+
 def _ranked(rows: Rows, parts: Parts) -> Parts:
     """Read rankings: all candidates in order, or the first `n_chosen` of them, in order or not."""
-    told: dict[str, Any] = {"n_chosen": None, "ordered": True}
+    n_candidates = parts.index.shape[1] - 1
+    told = {"n_chosen": np.full(len(parts.index), n_candidates - 1), "ordered": np.ones(len(parts.index), np.int64)}
     for role in rows.roles.layout.extra:
-        values = set(rows.columns[role].spelled().trimmed().texts())
-        if len(values) > 1:
+        column = rows.columns[role].spelled().plain()
+        words = [word.casefold() for word in column.texts()]
+        known = _ORDERED if role == "ordered" else {str(count): count for count in range(1, n_candidates + 1)}
+        values = np.array([known.get(word, -1) for word in words])[column.cells]
+        if (values < 0).any():
+            row = int(np.argmax(values < 0))
+            expected = "true or false" if role == "ordered" else f"a number from 1 to {n_candidates}"
             raise FileFormatError(
-                f"{rows.table.name}: {rows.title(role)} holds {listed(sorted(values), 5)}, expected one value for all"
+                f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {shown(column.cell(row))} is not {expected}"
             )
-        value = values.pop().casefold()
-        if role == "n_chosen" and not is_whole(value):
-            raise FileFormatError(f"{rows.table.name}: {rows.title(role)} holds {value!r}, expected a whole number")
-        told[role] = int(value) if role == "n_chosen" else value in ("true", "1", "yes", "t")
+        told[role] = values
     try:
-        return making.ranked_pairs(parts, told["n_chosen"], told["ordered"])
+        return making.ranked_each(parts, told["n_chosen"], told["ordered"])
     except ValueError as error:
         raise FileFormatError(f"{rows.table.name}: {error}") from error
 
@@ -881,7 +903,7 @@ def read_table(table: Table, options: Options) -> TableResult:
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:
     """Say why a table gives no comparison."""
-    what = [f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in dropped.items()]
+    what = [f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in sorted(dropped.items())]
     if what:
         return f"no row is left ({listed([*what, *(['rows of weight 0 do not count'] if weighted else [])])})"
     return f"no row counts: all {'weights, ' if weighted else ''}votes or answers are 0"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons, FileFormatError, as_comparisons, renumbered
-from nearer.data.columns import Column, Table, column_of
+from nearer.data.columns import Column, Table, are_numbered, column_of
 from nearer.data.roles import Layout, Roles
 from nearer.data.tables import Meaning, Options, as_table, joined_counts, nothing_left, warn_of
 from nearer.distributed import tasks
@@ -332,9 +332,6 @@ class Partition(Table):
         """Futures of the data."""
         return [part if part is None else client.compute(part) for part in self.parts]
 
-    def head(self, n_rows: int) -> list[list[str]]:
-        return []
-
     def read(self, positions: Sequence[int]) -> list[Column]:
         import dask
 
@@ -378,11 +375,10 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
         lengths = None if np.isnan(X.chunks[0]).any() else [int(rows) for rows in X.chunks[0]]
         names = ["anchor", "near", "far"] if X.shape[1] == 3 else ["i", "j", "l", "k"]
     else:
-        unnamed = list(X.columns) == list(range(len(X.columns)))
-        names = ["" if unnamed else str(name) for name in X.columns]
+        names = list(map(str, X.columns))
     values = _delayed(X, "X", 0)
     parts = list(zip(values, _delayed(sample_weight, _WEIGHT, len(values)), _delayed(y, _ANSWER, len(values))))
-    header = any(names)
+    header = not are_numbered(names)
     look = Partition("the Dask collection", "Dask", names, header, parts=parts[0])
     roles = options.roles(look)
     if sample_weight is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.columns import Column, MemoryTable, Table, column_from_arrow
+from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow
 from nearer.data.errors import FileFormatError, listed, shown
 from nearer.data.roles import normalise, role_of
 from nearer.data.tables import as_table
@@ -50,7 +50,7 @@ def _open_rows(path: str, form: str, rows: list[Any], word: str = "row") -> Memo
     kinds = set(map(type, rows))
     if kinds == {dict}:
         table = as_table(rows, path)
-        return MemoryTable(path, form, table.names, True, columns=table.columns, row_word=word)  # type: ignore[attr-defined]
+        return MemoryTable(path, form, table.names, table.header, columns=table.columns, row_word=word)  # type: ignore[attr-defined]
     if kinds != {list}:
         row = next((row for row, value in enumerate(rows) if type(value) is not type(rows[0])), 0)
         raise FileFormatError(
@@ -82,7 +82,6 @@ _DEEPEST = 50  # brackets; pyarrow's reader goes down once for each of them
 def open_jsonl(path: str, *, encoding: str | None = None) -> Table:
     """Open JSON lines: an object or an array on each line."""
     import pyarrow as pa
-    import pyarrow.json as pajson
 
     with open(path, "rb") as file:
         head = file.read(1 << 16)
@@ -93,12 +92,27 @@ def open_jsonl(path: str, *, encoding: str | None = None) -> Table:
     _refuse_deep(path)
     if start[0] == "{" and encoding.startswith("utf-8"):
         try:
-            table = pajson.read_json(path, read_options=pajson.ReadOptions(block_size=8 << 20))
+            table = _read_lines(path)
+            dates = [column.name for column in table.schema if pa.types.is_temporal(column.type)]
+            if dates:  # texts that pyarrow took for points in time
+                table = _read_lines(path, pa.schema([(name, pa.string()) for name in dates]))
             table.validate(full=True)  # that text is UTF-8
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
             return _loose_lines(path, encoding)
-        return _JsonLinesTable(path, "JSON lines", table.column_names, True, columns=table.columns)
+        names = table.column_names
+        return _JsonLinesTable(path, "JSON lines", names, not are_numbered(names), columns=table.columns)
     return _loose_lines(path, encoding)
+
+
+def _read_lines(path: str, schema: Any = None) -> Any:
+    """Read objects, one on each line, into an Arrow table; `schema` says the types of some columns."""
+    import pyarrow.json as pajson
+
+    return pajson.read_json(
+        path,
+        read_options=pajson.ReadOptions(block_size=8 << 20),
+        parse_options=pajson.ParseOptions(explicit_schema=schema),
+    )
 
 
 def _refuse_deep(path: str) -> None:
@@ -165,18 +179,25 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
         what = f"sheets {listed(map(repr, filled))}; say variable= for one of them" if filled else "no cells"
         raise FileFormatError(f"{path}: has {what}")
     name, rows = (variable, filled[variable]) if variable is not None else next(iter(filled.items()))
-    first = [str(cell).strip() for cell in rows[0]]
+    first = [_cell_text(cell).strip() for cell in rows[0]]
     hint = ""
     if header is None:
-        header, hint = find_header(first, lambda: [[str(cell) for cell in row] for row in rows[1:]])
+        header, hint = find_header(first, lambda: [list(map(_cell_text, row)) for row in rows[1:]])
+    notes = [hint] if hint and not header else []
     below = rows[1:] if header else rows
     if not below:
         raise FileFormatError(f"{path}: sheet {name!r} has a header but no rows")
     columns = [[_cell(row[spot]) for row in below] for spot in range(len(first))]
     names = first if header else [""] * len(first)
     return MemoryTable(
-        path, f"spreadsheet, sheet {name!r}", names, header, hint=hint, columns=columns, first_row=int(header)
-    )
+        path, f"spreadsheet, sheet {name!r}", names, header and not are_numbered(names), notes=notes, hint=hint,
+        columns=columns, first_row=int(header),
+    )  # fmt: skip
+
+
+def _cell_text(value: Any) -> str:
+    cell = _cell(value)
+    return "" if cell is None else str(cell)
 
 
 def _cell(value: Any) -> Any:
@@ -231,8 +252,7 @@ class ParquetTable(Table):
 
         with pq.ParquetFile(self.files[0], pre_buffer=False) as part:
             batch = next(part.iter_batches(batch_size=n_rows, columns=self.names), None)
-        rows = [] if batch is None else batch.to_pylist()
-        return [["" if row[name] is None else str(row[name]) for name in self.names] for row in rows]
+        return [] if batch is None else MemoryTable("", "", self.names, True, columns=batch.columns).head(n_rows)
 
     def place(self, row: int) -> str:
         if len(self.files) == 1:
@@ -305,7 +325,9 @@ def open_parquet(path: str) -> ParquetTable:
         stored = stored_objects(schema.metadata)
     except FileFormatError as error:
         raise FileFormatError(f"{files[0]}: {error}") from error
-    return ParquetTable(str(path), form, schema.names, True, files=files, lengths=lengths, **stored)
+    return ParquetTable(
+        str(path), form, schema.names, not are_numbered(schema.names), files=files, lengths=lengths, **stored
+    )
 
 
 # ---- named arrays: NumPy, MATLAB, JSON -----------------------------------------------------------------------------

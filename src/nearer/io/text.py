@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from nearer.data.columns import Column, Table, column_from_arrow
+from nearer.data.columns import Column, Table, are_numbered, column_from_arrow
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import LAYOUTS, is_header, role_of
 
@@ -188,21 +188,20 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     first, last, cells = rows[0]
     cells = [cell.strip() for cell in cells]
     notes: list[str] = []
-    if _is_import_row(rows):  # Qualtrics: names, the texts of the questions, identifiers
-        last = rows[2][1]
-        rows[1:3] = []
-        notes.append("2 further header rows left out")
     sample = [row[2] for row in rows[1:]]
     hint = ""
     if header is None:
         header, hint = find_header(cells, lambda: [row[2] for row in _first_rows(path, text, delimiter, None)[1:]])
     if not header:
-        return Look(encoding, delimiter, False, [""] * len(cells), first - 1, [rows[0][2], *sample], only_cr)
+        notes += [hint] if hint else []
+        names, rows_shown = [""] * len(cells), [rows[0][2], *sample]
+        return Look(encoding, delimiter, False, names, first - 1, rows_shown, only_cr, tuple(notes))
     if not sample:
         raise FileFormatError(f"{path}: has a header but no rows")
-    if all(len(row) == len(cells) + 1 for row in sample):  # as R writes row names
+    if all(len(row) == len(cells) + 1 for row in sample) and len({row[0] for row in sample}) == len(sample):
+        notes.append("the header is one name short: the first cell of each row is its name, as R writes it")
         cells = ["", *cells]
-    return Look(encoding, delimiter, True, cells, last, sample, only_cr, tuple(notes), hint)
+    return Look(encoding, delimiter, not are_numbered(cells), cells, last, sample, only_cr, tuple(notes), hint)
 
 
 def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list[tuple[int, int, list[str]]]:
@@ -217,14 +216,10 @@ def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list
     return rows
 
 
-def _is_import_row(rows: list[tuple[int, int, list[str]]]) -> bool:
-    return len(rows) > 2 and any(rows[2][2]) and all(not cell or '"ImportId"' in cell for cell in rows[2][2])
-
-
 def find_header(cells: Sequence[str], other_rows: Any) -> tuple[bool, str]:
     """Tell whether a first row of cells is a header.
 
-    It is if a name is known, or if none of its words occurs in any other row.
+    It is if a name is known, or if none of its words occurs in any other row, or if it numbers columns of words.
 
     Parameters
     ----------
@@ -236,11 +231,18 @@ def find_header(cells: Sequence[str], other_rows: Any) -> tuple[bool, str]:
     -------
     header : bool
     hint : str
-        What to say if that was wrong, "" if it is sure.
+        What to say in case that was wrong, "" if it is sure.
     """
     if is_header(cells):
         return True, ""
     words = {cell for cell in cells if cell}
+    if are_numbered(cells):
+        others = other_rows()
+        if not others:
+            return False, ""
+        if not cells[0] or any(not any(map(_is_number, column)) for column in zip(*others)):
+            return True, ""
+        return False, f"the first row, {', '.join(cells)}, is taken as data; if it numbers the columns, say header=True"
     if not words or any(_is_number(word) for word in words):
         return False, ""
     others = other_rows()
