@@ -17,12 +17,13 @@ from nearer.solvers.lbfgs import descend
 
 __all__ = ["guided_start", "sample_for_guide"]
 
-# Comparisons per coordinate of the map in the guide's sample; the second if the first does not come into memory.
-_PER_COORDINATE = (200, 20)
+# Comparisons per object in the guide's sample, and per coordinate if so many do not come into memory.
+_PER_OBJECT, _PER_COORDINATE = 100, 20
 _PASSES = 2.0
-# Gain in `patience` iterations, as a fraction of the objective of no map, below which a stage of the guide ends.
+# A stage of the guide ends when so many iterations gain less than a fraction of the objective of no map. Few maps of
+# three dimensions get stuck, so their guide has to be cheap.
 _TOL, _LOOSE = 1e-3, 1e-2
-_PATIENCE = 3
+_PATIENCE, _IN_HASTE = 5, 3
 # Views of a flat map from which a line is tried.
 _VIEWS = 8
 _SMOOTHING = 1.0
@@ -31,8 +32,8 @@ _MOST_SCALINGS = 30
 
 def sample_for_guide(objective: Any, rng: np.random.Generator) -> LocalObjective | None:
     """A random part of the comparisons in memory, all of them if they are few; None if none comes into memory."""
-    for per_coordinate in _PER_COORDINATE:
-        size = min(per_coordinate * objective.n_objects * objective.n_components, objective.n_comparisons)
+    for per_object in (_PER_OBJECT, _PER_COORDINATE * objective.n_components):
+        size = min(per_object * objective.n_objects, objective.n_comparisons)
         whole = size == objective.n_comparisons and isinstance(objective, LocalObjective)
         part = objective if whole else objective.subset(size, rng)
         if isinstance(part, LocalObjective):
@@ -59,27 +60,28 @@ def guided_start(part: LocalObjective, X: np.ndarray, rng: np.random.Generator) 
     SolverState : X (n, d) is always a view of the present map; its value is that of the loss at work
     """
     d = part.n_components
+    tol, patience = (_TOL, _PATIENCE) if d < 3 else (_LOOSE, _IN_HASTE)
     wide, narrow = (LocalObjective(part.comparisons, SoftplusLoss(), k, part.n_jobs) for k in (d + 1, d))
     Y = np.column_stack([X, rng.normal(size=len(X))])
     for state in adaptive_start(wide, Y, _PASSES, 1.0, rng):
         Y = state.X
         yield replace(state, X=_main_axes(Y, d))
     work = state.n_gradients
-    for state in descend(wide, Y, _TOL if d < 3 else _LOOSE, wide.value_at_zero(), _PATIENCE):
+    for state in descend(wide, Y, tol, wide.value_at_zero(), patience):
         Y = state.X
         yield _provisional(state, _main_axes(Y, d), work)
     work += state.n_gradients
     if d == 1:
         yield from _best_view(part, _main_axes(Y, 2), work)
         return
-    for state in descend(narrow, _main_axes(Y, d), _TOL if d < 3 else _LOOSE, narrow.value_at_zero(), _PATIENCE):
+    for state in descend(narrow, _main_axes(Y, d), _TOL, narrow.value_at_zero(), patience):
         yield _provisional(state, state.X, work)
     smooth = part.smoothed(_SMOOTHING)
     X, value, tries = _best_scale(smooth, state.X)
     work += state.n_gradients + tries * part.n_comparisons
     yield SolverState(X, value, work, provisional=True)
     if smooth.loss != part.loss:
-        for state in descend(smooth, X, _TOL, smooth.value_at_zero(), _PATIENCE):
+        for state in descend(smooth, X, _TOL, smooth.value_at_zero(), patience):
             yield _provisional(state, state.X, work)
 
 
