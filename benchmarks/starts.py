@@ -7,9 +7,9 @@ answers where `NEARER_DATA` is set, each fitted in one, two and three dimensions
 "aside" and the human answers were not looked at while the settings of the guide were chosen.
 
 A failure is a held-out error more than a point above that of the map with the lowest objective, of all starts of
-nearer, guided or not. The held-out answers are right ones (of people: other answers of theirs). "Strict" counts against the
-lowest held-out error of any start instead, which no rule could choose. Times are processor times, taken in turns, as
-the median over data sets of the ratio to a plain start. The rival fits the sets of up to 80 objects only.
+nearer, guided or not. The held-out answers are right ones (of people: other answers of theirs). "Strict" counts
+against the lowest held-out error of any start instead, which no rule could choose. Times are processor times, taken in
+turns, as the median over data sets of the ratio to a plain start. The rival fits the sets of up to 80 objects only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -228,20 +228,17 @@ def main(arguments: list[str] | None = None) -> None:
     if os.environ.get("NEARER_DATA") and not options.quick:
         chosen += [Case("people", name, seed=seed) for name in ("music", "materials") for seed in (1, 2)]
     started = time.perf_counter()
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    folder = scratch()
+    with ProcessPoolExecutor(os.cpu_count()) as pool, ThreadPoolExecutor(1) as beside:
+        theirs = None if options.no_rival else beside.submit(of_rival, chosen, folder)
         found = dict(zip(chosen, pool.map(outcomes, chosen, [starts] * len(chosen))))
-    rival: dict[Case, Any] = {}
-    if not options.no_rival:
-        folder = scratch()
-        try:
-            rival = of_rival(chosen, folder)
-        finally:
-            shutil.rmtree(folder)
+        rival = {} if theirs is None else theirs.result()
+    shutil.rmtree(folder)
     rows = rows_of(found, rival)
     print(table(rows))
     if not options.quick:
         more = {"data sets": len(chosen), "starts": starts, "minutes": round((time.perf_counter() - started) / 60, 1)}
-        print(f"written to {save('starts', rows, **more, rivals=RIVALS)}")
+        print(f"written to {save('starts', rows, **more, rivals={} if options.no_rival else RIVALS)}")
 
 
 if __name__ == "__main__":

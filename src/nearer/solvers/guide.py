@@ -17,8 +17,9 @@ from nearer.solvers.lbfgs import descend
 
 __all__ = ["guided_start", "sample_for_guide"]
 
-# Comparisons per object in the guide's sample, and per coordinate if so many do not come into memory.
-_PER_OBJECT, _PER_COORDINATE = 100, 20
+# Comparisons per object in the guide's sample (more for a line, whose best order is hardest to tell), and per coordinate
+# if so many do not come into memory.
+_PER_OBJECT, _FOR_A_LINE, _PER_COORDINATE = 100, 150, 20
 _PASSES = 2.0
 # A stage of the guide ends when so many iterations gain less than a fraction of the objective of no map. Few maps of
 # three dimensions get stuck, so their guide has to be cheap.
@@ -32,7 +33,8 @@ _MOST_SCALINGS = 30
 
 def sample_for_guide(objective: Any, rng: np.random.Generator) -> LocalObjective | None:
     """A random part of the comparisons in memory, all of them if they are few; None if none comes into memory."""
-    for per_object in (_PER_OBJECT, _PER_COORDINATE * objective.n_components):
+    d = objective.n_components
+    for per_object in (_PER_OBJECT if d > 1 else _FOR_A_LINE, _PER_COORDINATE * d):
         size = min(per_object * objective.n_objects, objective.n_comparisons)
         whole = size == objective.n_comparisons and isinstance(objective, LocalObjective)
         part = objective if whole else objective.subset(size, rng)
@@ -113,17 +115,17 @@ def _main_axes(Y: np.ndarray, d: int) -> np.ndarray:
 
 
 def _best_scale(objective: LocalObjective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
-    """X halved, or doubled, while that lowers the objective; its value; values asked for.
+    """X halved, or doubled, while that lowers the objective by a share of that of no map; its value; values asked for.
 
-    Each loss has a scale of its own, which may be far from that of the guide.
+    Each loss has a scale of its own, which may be far from that of the guide; some hardly feel that of a large map.
     """
-    value, tries = objective.value(X), 1
+    value, tries, least = objective.value(X), 1, _TOL * objective.value_at_zero()
     for factor in (0.5, 2.0):
         before = value
         while tries < _MOST_SCALINGS:
             tries += 1
             scaled = objective.value(factor * X)
-            if not scaled < value:
+            if not scaled < value - least:
                 break
             X, value = factor * X, scaled
         if value < before:
