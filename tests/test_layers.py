@@ -40,7 +40,7 @@ ALLOWED = {
 }
 # file: (most lines, reason)
 LONGER = {
-    "kernels.py": (625, "Numba notices a change in the file of a kernel only, not in files of kernels it calls"),
+    "kernels.py": (640, "Numba notices a change in the file of a kernel only, not in files of kernels it calls"),
 }
 
 

@@ -19,7 +19,7 @@ class OrdinalEmbedding(BaseOrdinalEmbedding):
     n_components : int, default 2
         Dimension of the map.
     loss : str or Loss, default "tste"
-        "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste" or "soe"; see `nearer.losses`.
+        "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste", "soe" or "softplus"; see `nearer.losses`.
     loss_params : dict or None
         Parameters of the loss, such as ``{"alpha": 1}`` for tste.
     solver : str or Solver, default "auto"

@@ -17,7 +17,7 @@ from nearer.solvers.lbfgs import descend
 
 __all__ = ["guided_start", "sample_for_guide"]
 
-# Comparisons per object in the guide's sample (more for a line, whose best order is hardest to tell), and per coordinate
+# Comparisons per object in the guide's sample, more for a line, whose best order is hardest to tell; and per coordinate
 # if so many do not come into memory.
 _PER_OBJECT, _FOR_A_LINE, _PER_COORDINATE = 100, 150, 20
 _PASSES = 2.0
