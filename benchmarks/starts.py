@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -229,7 +230,9 @@ def main(arguments: list[str] | None = None) -> None:
         chosen += [Case("people", name, seed=seed) for name in ("music", "materials") for seed in (1, 2)]
     started = time.perf_counter()
     folder = scratch()
-    with ProcessPoolExecutor(os.cpu_count()) as pool, ThreadPoolExecutor(1) as beside:
+    # Spawned: a forked process would inherit the pipe to the rival and keep it open.
+    pool = ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"))
+    with pool, ThreadPoolExecutor(1) as beside:
         theirs = None if options.no_rival else beside.submit(of_rival, chosen, folder)
         found = dict(zip(chosen, pool.map(outcomes, chosen, [starts] * len(chosen))))
         rival = {} if theirs is None else theirs.result()

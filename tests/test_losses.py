@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import oracles
-from nearer.losses import CKLLoss, HingeLoss, SoftplusLoss, SOELoss, STELoss, TSTELoss, get_loss, loss_names
+from nearer.losses import CKLLoss, HingeLoss, SOELoss, SoftplusLoss, STELoss, TSTELoss, get_loss, loss_names
 
 LOG2 = math.log(2)
 MODELS = [STELoss(), CKLLoss(), CKLLoss(delta=2.0), TSTELoss(alpha=1.0), TSTELoss(alpha=9.0)]

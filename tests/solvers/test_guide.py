@@ -38,7 +38,7 @@ class Blocks:
 
 @pytest.mark.parametrize(("d", "loss"), list(itertools.product([1, 2], ["ckl", "tste", "soe", "softplus"])))
 def test_one_guided_fit_is_as_good_as_the_best_of_many_plain_starts(d, loss):
-    train, test = hard_case(d)
+    train, _ = hard_case(d)
     objective = LocalObjective(train, loss, d, n_jobs=1)
 
     def value(solver, seed):

@@ -21,19 +21,21 @@ _MOST_HALVINGS = 64
 
 @dataclass
 class Auto(Solver):
-    """An adaptive stochastic start, then L-BFGS on batches that grow to all comparisons.
+    """A guided or an adaptive stochastic start, then L-BFGS on batches that grow to all comparisons.
 
-    1. AdaGrad steps on a first random batch bring random points into rough order at the cost of a few gradients.
+    1. In up to `guide` dimensions: a map by the softplus loss in one dimension more, seen along its main axes, from a
+       sample of the comparisons (see `guided_start`); few maps are then stuck in a poor place. In more dimensions:
+       AdaGrad steps on a first random batch bring random points into rough order at the cost of a few gradients.
     2. L-BFGS on that batch, then on ones `growth` times larger, each only as far as its size can tell. The kink of the
-       hinge loss is smoothed. Where there are too few comparisons for smaller batches, the batch is all of them with
-       the size of the map held down by a small penalty: such answers can often all be satisfied in many ways, and this
-       leads to a map that satisfies them with room to spare, and so held-out ones as well.
+       hinge loss is smoothed. Where there are too few comparisons for smaller batches and no guide, the batch is all of
+       them with the size of the map held down by a small penalty: such answers can often all be satisfied in many ways,
+       and this leads to a map that satisfies them with room to spare, and so held-out ones as well.
     3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective of no map at all
        (all points in one place), which is where further work no longer shows in held-out comparisons.
     4. The map is halved while that costs nothing: some losses hardly feel the scale of a large map.
 
-    In steps 1 and 2 the objective in the history is that of the batch. An objective that offers no random parts
-    (such as a cluster's) gets step 3 alone.
+    In steps 1 and 2 the objective in the history is that of the batch, for a guide that of its loss. An objective that
+    offers no random parts gets steps 3 and 4 alone.
 
     Parameters
     ----------
@@ -46,6 +48,8 @@ class Auto(Solver):
     smoothing : float >= 0, width of the smoothed kink in step 2 (see `Loss.smoothed`).
     batch_tol : as `tol`, for all batches but the last.
     memory : of L-BFGS.
+    guide : int >= 0, the most dimensions for which there is a guide; 0: none.
+    keep_start : the starting point is worth keeping: steps 1 and 2 are left out, and the result is never worse.
     """
 
     max_epochs: int = 1000
