@@ -78,7 +78,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     n_components : int, default 2
         Dimension of the map.
     loss : str or Loss, default "tste"
-        "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste" or "soe"; see `nearer.losses`.
+        "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste", "soe" or "softplus"; see `nearer.losses`.
     loss_params : dict of str to float, optional
         Parameters of the loss, such as ``{"alpha": 1}`` for tste.
     solver : str or Solver, default "auto"
