@@ -16,7 +16,8 @@ from scipy.special import entr
 from nearer import kernels
 
 __all__ = [
-    "CKLLoss", "CustomLoss", "HingeLoss", "Loss", "SOELoss", "STELoss", "SoftplusLoss", "TSTELoss", "get_loss", "loss_names",
+    "CKLLoss", "CustomLoss", "HingeLoss", "Loss", "SOELoss", "STELoss", "SoftplusLoss", "TSTELoss", "get_loss",
+    "loss_names",
 ]  # fmt: skip
 
 
