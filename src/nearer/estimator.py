@@ -662,12 +662,12 @@ class SOE(_NamedLoss):
 class CKL(_NamedLoss):
     """Crowd kernel learning: `OrdinalEmbedding` with the ckl loss.
 
+    Parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`, and one more.
+
     Parameters
     ----------
     delta : float, default 0.05
         Positive; keeps the loss defined where both distances vanish, see `nearer.losses.CKLLoss`.
-
-    The other parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`.
     """
 
     loss = "ckl"
@@ -702,12 +702,12 @@ class CKL(_NamedLoss):
 class TSTE(_NamedLoss):
     """t-distributed stochastic triplet embedding: `OrdinalEmbedding` with the tste loss.
 
+    Parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`, and one more.
+
     Parameters
     ----------
     alpha : float, optional
         Positive, the degrees of freedom; by default ``max(n_components - 1, 1)``, see `nearer.losses.TSTELoss`.
-
-    The other parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`.
     """
 
     loss = "tste"

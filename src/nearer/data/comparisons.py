@@ -161,7 +161,7 @@ class Comparisons:
         labels : sequence of str, optional
             All objects, in order; another name in the table is an error. Default: the names found, sorted.
         weights, participants : array-like of shape (N,), or a column name, optional
-        **options
+        **options : Any
             `kind`, `answers`, `n_objects`, `index_base`, `on_degenerate` ("drop" or "raise"), `on_missing`, `keep_na`
             and `fold_names`, as in `nearer.io.read_comparisons`.
         """

@@ -213,7 +213,7 @@ def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, *
         A .npy file, or Parquet: a file, a folder or a pattern.
     n_objects : int, optional
         Says that whole numbers are object numbers 0..n_objects-1.
-    **options
+    **options : Any
         As in `nearer.io.read_comparisons`.
     """
     name = os.fspath(path)

@@ -606,8 +606,13 @@ def _look_up(chunks: list[Any], known: Any) -> list[Any]:
 
 
 def _piece_end(file: IO[bytes], start: int) -> int | None:
-    """Return where the piece from `start` ends: after the last line end within reach, at the end of the file, or
-    None if it holds a quotation mark or no line end."""
+    """Find where the piece from `start` ends: after the last line end within reach, or at the end of the file.
+
+    Returns
+    -------
+    int or None
+        None if it holds a quotation mark or no line end.
+    """
     file.seek(start)
     block = bytearray(_SCAN_BYTES)
     at, line_end = start, None
