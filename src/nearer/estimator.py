@@ -78,7 +78,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     n_components : int, default 2
         Dimension of the map.
     loss : str or Loss, default "tste"
-        "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste" or "soe"; see `nearer.losses`.
+        "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste", "soe" or "softplus"; see `nearer.losses`.
     loss_params : dict of str to float, optional
         Parameters of the loss, such as ``{"alpha": 1}`` for tste.
     solver : str or Solver, default "auto"
@@ -763,7 +763,7 @@ def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = 
         from nearer.io import read_comparisons
 
         read = read_comparisons(X, n_objects=n_objects)
-        read.warn(stacklevel=5)
+        read.warn()
         X = read.comparisons
     return as_comparisons(X, y, sample_weight, n_objects)
 

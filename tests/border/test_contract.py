@@ -125,7 +125,11 @@ def test_columns_called_by_numbers_have_no_names_in_any_carrier(names, client, t
     for rows_too in (rows, [[*row, "0"] for row in rows]):
         sheet = Sheet([*names, "3" if names[0] == "0" else "4"][: len(rows_too[0])], rows_too)
         first = agree(sheet, tmp_path)
-        assert first.said == tuple(map(tuple, rows)) if len(rows_too[0]) == 3 else "4 columns without names" in first.refusal
+        assert (
+            first.said == tuple(map(tuple, rows))
+            if len(rows_too[0]) == 3
+            else "4 columns without names" in first.refusal
+        )
         for frame in (True, False):
             found = on_cluster(sheet, tmp_path, client, frame)
             assert found.agrees(first) if first.said else in_blocks(found.refusal) == in_blocks(first.refusal)

@@ -60,7 +60,11 @@ class TestLabelsTable:
         assert cmp.index.tolist() == [[2, 0, 1], [0, 1, 3]]
         assert cmp.weights.tolist() == [2, 3]
         assert cmp.participants.tolist() == ["p", "q"]
-        turned = Comparisons.from_labels_table(table, columns=["anchor", "far", "near"])
+        with pytest.raises(
+            ValueError, match="columns lists names in another order than the table has; say what each is"
+        ):
+            Comparisons.from_labels_table(table, columns=["anchor", "far", "near"])
+        turned = Comparisons.from_labels_table(table, columns={"anchor": "anchor", "near": "far", "far": "near"})
         assert turned == Comparisons(cmp.index, labels=cmp.labels).flipped([True, True])
 
     def test_a_fourth_column_beside_known_names_is_no_label(self):
@@ -73,7 +77,8 @@ class TestLabelsTable:
             Comparisons.from_labels_table(table)
         told = Comparisons.from_labels_table(table, columns=["i", "j", "l", "k"])
         assert told.index.tolist() == [[0, 1, 2, 3]]
-        assert Comparisons.from_labels_table(table, columns=list("psrq")).index.tolist() == [[0, 3, 2, 1]]
+        told = Comparisons.from_labels_table(table, columns=dict(zip("ijlk", "psrq")))
+        assert told.index.tolist() == [[0, 3, 2, 1]]
         assert Comparisons.from_labels_table([list("wxyz")], kind="quadruplets").index.tolist() == [[0, 1, 2, 3]]
 
     def test_degenerate_rows_are_dropped_counted_and_warned_of(self):

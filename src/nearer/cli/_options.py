@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 # Known here so that --help and completion need not load the library; a test compares them with it.
-LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "gnmds", "logistic")
+LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "softplus", "gnmds", "logistic")
 SOLVERS = ("auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex")
 FORMATS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "numpy", "matlab", "excel")
 KINDS = ("triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings")

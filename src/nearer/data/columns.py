@@ -100,7 +100,7 @@ class Column:
         return [] if self.values is None else self.values.to_pylist()
 
     def spelled(self) -> Column:
-        """Turn numbers into text: whole numbers without a decimal point, true and false as words."""
+        """Turn numbers into text: whole numbers without a decimal point."""
         if self.is_text:
             return self
         numbers, codes = np.unique(self.cells[~self.empty()], return_inverse=True)
@@ -153,7 +153,7 @@ def _mask(array: Any) -> np.ndarray:
 
 
 def _spell(number: Any) -> str:
-    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(number).lower()
+    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(number)
 
 
 def column_from_arrow(data: Any) -> Column:

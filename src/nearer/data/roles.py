@@ -340,6 +340,11 @@ def _told(table: Table, columns: Mapping[str, str | int] | Sequence[str] | str) 
     names = table.names
     if not isinstance(columns, Sequence):
         raise ValueError(f"columns: got {columns!r}, expected roles with their columns, or roles in order")
+    if len(columns) in (3, 4) and set(columns) <= set(names) and list(columns) != list(names):
+        pairs = dict(zip(_TRIPLET if len(columns) == 3 else _QUAD, columns))
+        raise FileFormatError(
+            f"{table.name}: columns lists names in another order than the table has; say what each is: columns={pairs}"
+        )
     if len(columns) != len(names):
         raise FileFormatError(f"{table.name}: columns names {len(columns)} columns, there are {len(names)}")
     return {_known_role(role): spot for spot, role in enumerate(columns) if role not in ("", "-", "_")}

@@ -9,11 +9,12 @@ what was found, and codes each block whenever it is read.
 from __future__ import annotations
 
 import logging
+import sys
 import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, are
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import NO_ANSWER, Answers, Roles, find_roles, read_answers, refused_answer
 from nearer.data.rules import Parts
-from nearer.data.values import INDEX_LIMIT, People, check_objects, check_weights
+from nearer.data.values import INDEX_LIMIT, People, check_objects, check_people, check_weights
 
 __all__ = [
     "Facts",
@@ -902,14 +903,10 @@ def read_table(table: Table, options: Options) -> TableResult:
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:
     """Say why a table gives no comparison."""
-    what = listed(f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in sorted(dropped.items()))
+    what = [f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in sorted(dropped.items())]
     if what:
-        return f"no row is left ({what})"
-    return (
-        "no row counts: all weights, votes or answers are 0"
-        if weighted
-        else "no row counts: all votes or answers are 0"
-    )
+        return f"no row is left ({listed([*what, *(['rows of weight 0 do not count'] if weighted else [])])})"
+    return f"no row counts: all {'weights, ' if weighted else ''}votes or answers are 0"
 
 
 def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
@@ -930,24 +927,54 @@ def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
     return notes
 
 
-def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, str]], stacklevel: int) -> None:
-    """Warn of what is doubtful about a table, and of rows left out."""
+def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, str]]) -> None:
+    """Warn, at the line outside this package, of what is doubtful about a table, and of rows left out."""
     told = [*alarms]
     for reason, (count, first) in dropped.items():
         told.append(f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})")
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nearer"):
+        frame, level = frame.f_back, level + 1
     for note in told:
-        warnings.warn(f"{name}: {note}", stacklevel=stacklevel)
+        warnings.warn(f"{name}: {note}", stacklevel=level)
 
 
-def parts_of_table(X: Any, options: Options, name: str = "table") -> Parts:
-    """Turn a table in memory into the parts of comparisons; what is left out or doubtful is warned about."""
-    result = read_table(as_table(X, name), options)
-    warn_of(name, result.alarms, result.dropped, stacklevel=6)
+def parts_of_table(X: Any, options: Options, weights: Any = None, participants: Any = None) -> Parts:
+    """Turn a table in memory into the parts of comparisons; what is left out or doubtful is warned about.
+
+    Parameters
+    ----------
+    X : see `as_table`
+    options : Options
+    weights, participants : array-like of shape (N,), optional
+        Beside the table, one for each of its rows; weights multiply those that the table has.
+    """
+    table, options = _with_columns(as_table(X), options, weights, participants)
+    result = read_table(table, options)
+    warn_of(table.name, result.alarms, result.dropped)
     for note in result.notes:
-        logger.info("%s: %s", name, note)
+        logger.info("%s: %s", table.name, note)
     return result.parts
 
 
-def join_facts(facts: Sequence[Facts]) -> Facts:
-    """Put what all blocks say together."""
-    return reduce(Facts.join, facts)
+def _with_columns(table: Table, options: Options, weights: Any, participants: Any) -> tuple[Table, Options]:
+    """Add weights and participants to a table as further columns."""
+    if weights is None and participants is None:
+        return table, options
+    assert isinstance(table, MemoryTable)
+    roles = options.roles(table)
+    names, columns = list(table.names), list(table.columns)
+    n_rows = len(table.read(roles.positions[:1])[0])
+    told: dict[str, Any] = {}
+    if weights is not None:
+        weights = check_weights(weights, n_rows)
+        if "weight" in roles.at:
+            weights = weights * table.read([roles.at["weight"]])[0].as_numbers()[0]
+        names, columns = [*names, "sample_weight"], [*columns, weights]
+        told["weight"] = len(names)
+    if participants is not None:
+        people = check_people(participants, n_rows)
+        names, columns = [*names, "participants"], [*columns, None if people is None else people.each()]
+        told["participant"] = len(names)
+    layout = {role: spot + 1 for role, spot in roles.at.items() if role in roles.layout.roles}
+    return replace(table, names=names, columns=columns), replace(options, columns=layout, **told)

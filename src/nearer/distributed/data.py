@@ -221,7 +221,7 @@ def _scanned(
         counts, dropped = [shard for _, shard, _ in again], reduce(joined_counts, (left for _, _, left in again))
     if not total.n_comparisons:
         raise ValueError(f"{pieces[0].name}: {nothing_left(dropped, 'weight' in roles.at)}")
-    warn_of(pieces[0].name, recipe.meaning.alarms, dropped, stacklevel=6)
+    warn_of(pieces[0].name, recipe.meaning.alarms, dropped)
     seen = seen_objects(recipe.meaning, total.seen, known)
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(

@@ -268,7 +268,7 @@ class BlockReader:
         self.seen = np.zeros(self.n_objects, dtype=bool)
         self.seen[seen_objects(meaning, counts.seen, known)] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
-        warn_of(self.path, self.alarms, dropped, stacklevel=7)
+        warn_of(self.path, self.alarms, dropped)
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
         """Yield the comparisons in order, `size` at a time; the last block may be shorter."""

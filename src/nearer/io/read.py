@@ -86,9 +86,9 @@ class ReadResult:
     alarms: tuple[str, ...] = ()
     places: dict[str, tuple[int, str]] = field(default_factory=dict)
 
-    def warn(self, stacklevel: int = 2) -> None:
+    def warn(self) -> None:
         """Warn of what is doubtful about the data, and of rows left out."""
-        warn_of(self.path, self.alarms, self.places, stacklevel + 1)
+        warn_of(self.path, self.alarms, self.places)
 
     def facts(self) -> dict[str, Any]:
         """Return everything but the comparisons themselves, as plain values."""
