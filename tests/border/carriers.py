@@ -142,16 +142,15 @@ def _write_delimited(delimiter: str) -> Callable[[Sheet, Path], None]:
 
 
 def _write_xlsx(sheet: Sheet, path: Path) -> None:
-    import xlsxwriter
+    import openpyxl
 
-    with xlsxwriter.Workbook(str(path)) as book:
-        page = book.add_worksheet()
-        for line, row in enumerate([sheet.names, *sheet.rows]):
-            for spot, cell in enumerate(row):
-                if isinstance(cell, str):
-                    page.write_string(line, spot, cell)
-                elif cell is not None:
-                    page.write_number(line, spot, cell)
+    book = openpyxl.Workbook()
+    for line, row in enumerate([sheet.names, *sheet.rows], 1):
+        for spot, cell in enumerate(row, 1):
+            if cell is not None:
+                written = book.active.cell(line, spot, cell)
+                written.data_type = "s" if isinstance(cell, str) else written.data_type  # no formula
+    book.save(path)
 
 
 def _records(sheet: Sheet) -> list[dict[str, Any]]:
