@@ -30,8 +30,8 @@ class Auto(Solver):
        hinge loss is smoothed. Where there are too few comparisons for smaller batches and no guide, the batch is all of
        them with the size of the map held down by a small penalty: such answers can often all be satisfied in many ways,
        and this leads to a map that satisfies them with room to spare, and so held-out ones as well.
-    3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective of no map at all
-       (all points in one place), which is where further work no longer shows in held-out comparisons.
+    3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective with
+       all points in one place, which is where further work no longer shows in held-out comparisons.
     4. The map is halved while that costs nothing: some losses hardly feel the scale of a large map.
 
     In steps 1 and 2 the objective in the history is that of the batch, for a guide that of its loss. An objective that
@@ -39,17 +39,27 @@ class Auto(Solver):
 
     Parameters
     ----------
-    warm_up : float >= 0, passes over the first batch in step 1.
-    step : float, length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all.
-    first_batch : least comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one
-        batch of all comparisons.
-    growth : float > 1, ratio of consecutive batches.
-    shrinkage : float >= 0, the penalty of step 2 is so much times the mean squared distance from the origin.
-    smoothing : float >= 0, width of the smoothed kink in step 2 (see `Loss.smoothed`).
-    batch_tol : as `tol`, for all batches but the last.
-    memory : of L-BFGS.
-    guide : int >= 0, the most dimensions for which there is a guide; 0: none.
-    keep_start : the starting point is worth keeping: steps 1 and 2 are left out, and the result is never worse.
+    warm_up : float, default 2
+        Passes over the first batch in step 1.
+    step : float, default 1
+        Length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all.
+    first_batch : float, default 20
+        Least comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one batch of
+        all comparisons.
+    growth : float, default 5
+        Ratio of consecutive batches, above 1.
+    shrinkage : float, default 0.01
+        The penalty of step 2 is so much times the mean squared distance from the origin.
+    smoothing : float, default 1
+        Width of the smoothed kink in step 2, see `Loss.smoothed`.
+    batch_tol : float, default 0.001
+        As `tol`, for all batches but the last.
+    memory : int, default 10
+        Of L-BFGS.
+    guide : int, default 3
+        The most dimensions for which there is a guide; 0: none.
+    keep_start : bool, default False
+        The starting point is worth keeping: steps 1 and 2 are left out, and the result is never worse.
     """
 
     max_epochs: int = 1000
@@ -71,10 +81,12 @@ class Auto(Solver):
             ("warm_up", 0.0), ("batch_tol", 0.0), ("shrinkage", 0.0), ("smoothing", 0.0), ("guide", 0.0)
         ):  # fmt: skip
             if not getattr(self, name) >= least:
-                raise ValueError(f"{self.name}: {name} must be a number >= {least:g}, got {getattr(self, name)!r}")
+                raise ValueError(
+                    f"{self.name}: {name}: got {getattr(self, name)!r}, expected a number of at least {least:g}"
+                )
         for name, least in (("step", 0.0), ("first_batch", 0.0), ("growth", 1.0)):
             if not getattr(self, name) > least:
-                raise ValueError(f"{self.name}: {name} must be a number > {least:g}, got {getattr(self, name)!r}")
+                raise ValueError(f"{self.name}: {name}: got {getattr(self, name)!r}, expected a number above {least:g}")
 
     def settled(self, values: list[float], objective: Any) -> str:
         return ""  # `epochs` sees to it, since the scale is settled last

@@ -21,8 +21,8 @@ __all__ = ["guided_start", "sample_for_guide"]
 # if so many do not come into memory.
 _PER_OBJECT, _FOR_A_LINE, _PER_COORDINATE = 100, 150, 20
 _PASSES = 2.0
-# A stage of the guide ends when so many iterations gain less than a fraction of the objective of no map. Few maps of
-# three dimensions get stuck, so their guide has to be cheap.
+# A stage of the guide ends when so many iterations gain less than this fraction of the objective with all points in one
+# place. Few maps of three dimensions get stuck, so their guide has to be cheap.
 _TOL, _LOOSE = 1e-3, 1e-2
 _PATIENCE, _IN_HASTE = 5, 3
 # Views of a flat map from which a line is tried.
@@ -53,13 +53,17 @@ def guided_start(part: LocalObjective, X: np.ndarray, rng: np.random.Generator) 
 
     Parameters
     ----------
-    part : comparisons in memory
-    X : (n, d) starting point
-    rng : draws the coordinate to spare and the comparisons of stochastic steps
+    part : LocalObjective
+        The loss, and comparisons in memory.
+    X : ndarray of float64, shape (n, d)
+        Starting point.
+    rng : numpy.random.Generator
+        Draws the coordinate to spare and the comparisons of stochastic steps.
 
     Yields
     ------
-    SolverState : X (n, d) is always a view of the present map; its value is that of the loss at work
+    SolverState
+        X (n, d) is always a view of the present map; its value is that of the loss at work.
     """
     d = part.n_components
     tol, patience = (_TOL, _PATIENCE) if d < 3 else (_LOOSE, _IN_HASTE)

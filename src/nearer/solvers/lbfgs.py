@@ -103,18 +103,27 @@ def descend(
 
     Parameters
     ----------
-    objective : see `Objective`
-    X : (n, d) starting point
-    tol : 0: until no step lowers the objective
-    unit : objective of no map at all; None: the value at X
-    patience, memory : see `LBFGS`
+    objective : Objective
+    X : ndarray of float64, shape (n, d)
+        Starting point.
+    tol : float
+        0: until no step lowers the objective.
+    unit : float, optional
+        The objective with all points in one place; by default the value at X.
+    patience, memory : int
+        See `LBFGS`.
+
+    Yields
+    ------
+    SolverState
     """
     values: list[float] = []
     for state in LBFGS(memory=memory).epochs(objective, X, np.random.default_rng(0)):
         values.append(float(state.value))  # type: ignore[arg-type]
         least = tol * (values[0] if unit is None else unit)
         if tol > 0 and len(values) > patience and not min(values[:-patience]) - min(values) > least:
-            reason = f"converged: {patience} iterations gained less than {tol:.3g} of the objective of no map"
+            what = "of the objective with all points in one place"
+            reason = f"converged: {patience} iterations gained less than {tol:.3g} {what}"
             state = replace(state, finished=state.finished or reason)
         yield state
         if state.finished:
