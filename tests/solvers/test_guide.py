@@ -6,34 +6,19 @@ import itertools
 
 import numpy as np
 import pytest
-from nearer.streaming import StreamedObjective
 
 from nearer import OrdinalEmbedding
 from nearer.data import Comparisons
 from nearer.datasets import make_comparisons, make_points
-from nearer.objective import LocalObjective
+from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import Auto
 from nearer.solvers.guide import _best_scale, _main_axes, guided_start, sample_for_guide
-from problems import noisy_problem
+from problems import MemorySource, noisy_problem
 
 
 def hard_case(d, n=40, seed=3, noise=0.1):
     data = make_comparisons(make_points(n, d, random_state=seed), 60 * n, 2000, noise=noise, random_state=seed)
     return data.train, data.test
-
-
-class Blocks:
-    """Comparisons handed out block by block, as from a file."""
-
-    def __init__(self, index):
-        self.index = np.ascontiguousarray(index, dtype=np.int32)
-        self.n_comparisons, self.n_columns = index.shape
-
-    def blocks(self, size):
-        return iter(self.index[start : start + size] for start in range(0, len(self.index), size))
-
-    def shuffled_blocks(self, size, rng):
-        return iter(rng.permutation(list(self.blocks(size)), axis=0)) if len(self.index) > size else self.blocks(size)
 
 
 @pytest.mark.parametrize(("d", "loss"), list(itertools.product([1, 2], ["ckl", "tste", "soe", "softplus"])))
@@ -104,7 +89,7 @@ def test_the_sample_of_many_comparisons_is_a_part_of_them():
 
 def test_streamed_comparisons_are_guided():
     train, test = hard_case(1)
-    objective = StreamedObjective(Blocks(train.index), "tste", 1, train.n_objects, n_jobs=1, block_size=500)
+    objective = StreamedObjective(MemorySource(train), "tste", 1, train.n_objects, n_jobs=1, block_size=500)
     rng = np.random.default_rng(0)
     result = Auto().solve(objective, rng.normal(size=(train.n_objects, 1)), rng)
     assert "guide over 2,400 comparisons" in result.message
