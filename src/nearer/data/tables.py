@@ -12,7 +12,7 @@ import logging
 import sys
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -602,16 +602,23 @@ def _unknown_name(table: Table, roles: Roles, unknown: list[str], n_labels: int,
     """Refuse a name that is not among the labels given, with its first place."""
     more = f" (and {counted(len(unknown) - 1, 'more name')})" if len(unknown) > 1 else ""
     text = f"is not one of the {n_labels:,} known labels{more}"
+    return _refused_cell(table, set(unknown), lambda cell: f"{shown(cell)} {text}", blocks)
+
+
+def _refused_cell(table: Table, names: set[str], why: Callable[[str], str], blocks: Any) -> FileFormatError:
+    """Refuse some names of objects, with the place of the first cell that holds one."""
     for rows in blocks() if blocks else ():
-        for role in rows.roles.layout.objects:
+        found = []
+        for order, role in enumerate(rows.roles.layout.objects):
             column = rows.columns[role].spelled()
-            bad = np.isin(column.cells, [code for code, name in enumerate(column.texts()) if name in set(unknown)])
+            bad = np.isin(column.cells, [code for code, name in enumerate(column.texts()) if name in names])
             if bad.any():
                 row = int(np.argmax(bad))
-                return FileFormatError(
-                    f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {shown(column.cell(row))} {text}"
-                )
-    return FileFormatError(f"{table.name}: {unknown[0]!r} {text}")
+                found.append((row, order, role, str(column.cell(row))))
+        if found:
+            row, _, role, cell = min(found)
+            return FileFormatError(f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {why(cell)}")
+    return FileFormatError(f"{table.name}: {why(sorted(names)[0])}")
 
 
 def _numbered(
@@ -658,16 +665,7 @@ def _refuse_sparse(table: Table, size: int, n_names: int, told: int | None) -> N
 
 
 def _out_of_range(table: Table, text: str, why: str, blocks: Any) -> FileFormatError:
-    for rows in blocks() if blocks else ():
-        for role in rows.roles.layout.objects:
-            column = rows.columns[role].spelled()
-            if text in column.texts():
-                bad = column.cells == column.texts().index(text)
-                if bad.any():
-                    return FileFormatError(
-                        f"{rows.table.name}, {rows.place(int(np.argmax(bad)))}, {rows.title(role)}: {why}"
-                    )
-    return FileFormatError(f"{table.name}: {why}")
+    return _refused_cell(table, {text}, lambda _: why, blocks)
 
 
 def _name_by_columns(meaning: Meaning, names: dict[str, str] | None, titles: list[str]) -> None:

@@ -120,6 +120,8 @@ def descend(
     values: list[float] = []
     for state in LBFGS(memory=memory).epochs(objective, X, np.random.default_rng(0)):
         values.append(float(state.value))  # type: ignore[arg-type]
+        if state.grad_norm == 0:
+            state = replace(state, finished="converged: the gradient vanishes", grad_norm=None)
         least = tol * (values[0] if unit is None else unit)
         if tol > 0 and len(values) > patience and not min(values[:-patience]) - min(values) > least:
             what = "of the objective with all points in one place"
