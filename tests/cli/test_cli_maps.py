@@ -57,8 +57,12 @@ def test_score_by_hand(nearer, tmp_path):
     write_embedding(tmp_path / "m.csv", np.array([[0.0], [1.0], [3.0]]), ["a", "b", "c"])
     (tmp_path / "t.csv").write_text("anchor,near,far,weight\na,b,c,3\na,c,b,1\nb,a,c,4\n")
     called = nearer("score", "m.csv", "t.csv", "--json")
-    assert called.json == {"accuracy": 7 / 8, "n_comparisons": 3, "n_satisfied": 2}
-    assert nearer("score", "m.csv", "t.csv", "-q").out == "87.5 % satisfied, by weight: 2 of 3 comparisons\n"
+    assert called.json == {
+        "accuracy": 7 / 8, "n_comparisons": 3, "n_satisfied": 2, "weight": 8, "weight_satisfied": 7,
+        "weights_are_votes": True,
+    }  # fmt: skip
+    told = nearer("score", "m.csv", "t.csv", "-q").out
+    assert told == "87.5 % satisfied: 7 of 8 answers, as the weights of 3 comparisons count them\n"
 
 
 def test_score_counts_objects_that_are_not_on_the_map(nearer, files):

@@ -17,6 +17,7 @@ from nearer.io.files import atomic_write
 from nearer.reporting.display import group_codes, label_texts
 from nearer.reporting.page import render
 from nearer.reporting.studies import Findings, Monitor, Scores, answers_about, study
+from nearer.reporting.words import data_sentence
 from nearer.reporting.violations import Violations, worst_violations
 
 if TYPE_CHECKING:
@@ -245,6 +246,7 @@ def describe(
         shown |= {"subtitle": repr(answers), "violations": violations}
     if found.check is not None:
         shown["check"] = found.check.to_dict()
+        shown["subtitle"] = data_sentence(shown["check"])
     if found.dimensions is not None:
         shown |= {"dimensions": found.dimensions.to_dict(), "chosen_dimension": found.dimensions.chosen}
     if found.learning_curve is not None:

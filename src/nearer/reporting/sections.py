@@ -40,7 +40,7 @@ def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
         "title": _text(report.title),
         "subtitle": f'<p class="subtitle">{_text(report.subtitle)}</p>' if report.subtitle else "",
         "headline": _sentence(words.headline(report.scores)),
-        "scores": _scores(report.scores),
+        "scores": _scores(report.scores, _tried(report)),
         "map_text": _sentence(words.map_sentence(n_objects, n_components)),
         "notes": "".join(f"<p>{_text(note)}</p>" for note in notes),
         "coordinates": _coordinates(report),
@@ -94,7 +94,19 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "") -
     )
 
 
-def _scores(scores: Scores) -> str:
+def _tried(report: Report) -> words.Tried | None:
+    """How the map's dimension compares with the one chosen; None if it was not among those tried."""
+    if report.dimensions is None or report.chosen_dimension is None:
+        return None
+    accuracy = dict(zip(map(int, report.dimensions["n_components"]), report.dimensions["accuracy"]))
+    shown, chosen = report.embedding.shape[1], report.chosen_dimension
+    found = accuracy.get(shown), accuracy.get(chosen)
+    if any(value is None or not np.isfinite(value) for value in found):
+        return None
+    return words.Tried(shown, chosen, *found)
+
+
+def _scores(scores: Scores, tried: words.Tried | None = None) -> str:
     rows = []
     if scores.held_out is not None:
         told = "answers it has not seen"
@@ -116,7 +128,7 @@ def _scores(scores: Scores) -> str:
         for name, value, told, track in rows
     )
     board = f'<dl class="scores">{body}</dl>' if rows else ""
-    sentences = " ".join(words.fit_sentences(scores)) if rows else "No score was computed for this map."
+    sentences = " ".join(words.fit_sentences(scores, tried)) if rows else "No score was computed for this map."
     scale = '<p class="scale" aria-hidden="true"><span>50 % (guessing)</span><span>100 %</span></p>' if rows else ""
     return f"{board}{scale}<p>{_sentence(sentences)}</p>"
 
@@ -168,7 +180,7 @@ def _dimensions(report: Report) -> str:
     table = report.dimensions
     errors = table.get("standard_error", [None] * len(table["accuracy"]))
     scores = list(zip(table["n_components"], table["accuracy"], errors))
-    told = words.dimensions_sentence(report.chosen_dimension)
+    told = words.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1])
     rows = (
         [
             f"{int(d)}",
@@ -208,7 +220,9 @@ def _convergence(report: Report) -> str:
 def _violations(violations: Violations | None, embedding: np.ndarray) -> str:
     if violations is None:
         return ""
-    told = words.violations_sentence(violations.n_violated, violations.n_comparisons, violations.n_unplaced)
+    told = words.violations_sentence(
+        violations.n_violated, violations.n_answers, violations.n_unplaced, violations.share
+    )
     if not violations.worst:
         return _section("violations", "Answers the map contradicts", f"<p>{_text(told)}</p>")
     told += " The worst, by the difference of the two distances:"
