@@ -6,8 +6,10 @@ from nearer.metrics.alignment import (
     Similarity,
     fit_procrustes,
     neighbourhood_agreement,
+    principal_axes,
     procrustes_align,
     procrustes_distance,
+    spread_shares,
 )
 from nearer.metrics.comparison import (
     Calibration,
@@ -42,9 +44,11 @@ __all__ = [
     "mean_average_precision",
     "neighbourhood_agreement",
     "precision_at_k",
+    "principal_axes",
     "procrustes_align",
     "procrustes_distance",
     "recall_at_k",
     "retrieval_scores",
+    "spread_shares",
     "worst_comparisons",
 ]
