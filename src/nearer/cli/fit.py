@@ -99,7 +99,7 @@ def command(
     )  # fmt: skip
     summary = _summary(model, found, answers, fitting, interrupt.pressed)
     with folder as target:
-        _write(target, model, summary)
+        _write(target, model, summary | {"report": plain(report.to_dict())})
         report.save(target / "report.html")
     told = scores_line(found)
     say.result(summary, None if say.quiet else f"{told}\nwrote {', '.join(folder.files())}".lstrip())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer.metrics import spread_shares
 from nearer.reporting import words
 from nearer.reporting.display import clean_text, label_texts
 from nearer.reporting.violations import Violations
@@ -20,6 +21,8 @@ __all__ = ["make_sections"]
 
 # A table of more rows slows the page down; the download has them all.
 MAX_TABLE = 500
+# A square table of more objects is too much for a spreadsheet.
+MAX_DISTANCES = 1500
 
 
 def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
@@ -41,7 +44,7 @@ def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
         "subtitle": f'<p class="subtitle">{_text(report.subtitle)}</p>' if report.subtitle else "",
         "headline": _sentence(words.headline(report.scores)),
         "scores": _scores(report.scores, _tried(report)),
-        "map_text": _sentence(words.map_sentence(n_objects, n_components)),
+        "map_text": _sentence(words.map_sentence(n_objects, n_components, spread_shares(report.embedding).tolist())),
         "notes": "".join(f"<p>{_text(note)}</p>" for note in notes),
         "coordinates": _coordinates(report),
         "dimensions": _dimensions(report),
@@ -153,7 +156,11 @@ def _track(value: float | None, low: float | None, high: float | None, kind: str
 
 def _coordinates(report: Report) -> str:
     n_objects, n_components = report.embedding.shape
-    button = '<p><button type="button" id="download">Download coordinates (CSV)</button></p>'
+    names = {"download": "coordinates", "download-neighbours": "nearest neighbours"}
+    if n_objects <= MAX_DISTANCES:
+        names["download-distances"] = "distances"
+    buttons = " ".join(f'<button type="button" id="{name}">{what}</button>' for name, what in names.items())
+    button = f'<p class="downloads">Download (CSV): {buttons}</p>'
     if n_objects > MAX_TABLE:
         return (
             button
@@ -210,11 +217,11 @@ def _convergence(report: Report) -> str:
         return ""
     objective = [value for value in report.history["objective"] if value is not None]
     label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
-    charts = _chart("chart-objective", label)
+    body = f"<p>{_sentence(words.convergence_sentence())}</p>{_chart('chart-objective', label)}"
     if "step_size" in report.history:
-        charts += _chart("chart-steps", "Step size by epoch")
-    told = _sentence(words.convergence_sentence())
-    return _section("convergence", "The computation", f'<p>{told}</p><div class="two">{charts}</div>')
+        steps = _chart("chart-steps", "Step size by epoch")
+        body += f"<details><summary>For the curious: the step sizes</summary>{steps}</details>"
+    return _section("convergence", "The computation", body)
 
 
 def _violations(violations: Violations | None, embedding: np.ndarray) -> str:

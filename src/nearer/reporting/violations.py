@@ -119,9 +119,7 @@ def worst_violations(
     if not (own == np.floor(own)).all():
         share = float(own[violated].sum() / max(own[placed].sum(), 1e-300))
         own = np.ones(len(index))
-    return Violations(
-        worst, float(own[violated].sum()), float(own[placed].sum()), float(own[~placed].sum()), share
-    )
+    return Violations(worst, float(own[violated].sum()), float(own[placed].sum()), float(own[~placed].sum()), share)
 
 
 def _distances(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:

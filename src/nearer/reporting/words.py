@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Tried", "answer_sentence", "check_facts", "convergence_sentence", "count", "data_sentence", "dimension_lines",
-    "dimensions_sentence", "distances_sentence", "fit_sentences", "headline", "interval", "judgement_lines",
-    "learning_sentence", "map_sentence", "percent", "points", "scores_line", "violations_sentence",
+    "dimensions_sentence", "distances_sentence", "few_answers_sentence", "fit_sentences", "headline", "interval",
+    "judgement_lines", "learning_sentence", "map_sentence", "percent", "points", "scores_line", "violations_sentence",
 ]  # fmt: skip
 
 # Accuracy points beyond which seen and unseen answers count as clearly different.
 _OVERFIT = 0.05
+# Accuracy points for which another dimension is worth its while.
+_WORTH = 0.01
 
 
 def percent(fraction: float) -> str:
@@ -69,8 +71,8 @@ class Tried(NamedTuple):
 
     @property
     def needs_more(self) -> bool:
-        """Whether a larger dimension is clearly better: the rule never chooses it otherwise."""
-        return self.chosen > self.shown and self.chosen_accuracy > self.shown_accuracy
+        """Whether a larger dimension is better by as much as a reader would see on a map."""
+        return self.chosen > self.shown and self.chosen_accuracy - self.shown_accuracy >= _WORTH
 
 
 def headline(scores: Scores) -> str:
@@ -98,9 +100,7 @@ def fit_sentences(scores: Scores, tried: Tried | None = None) -> list[str]:
 
 def _is_stuck(scores: Scores) -> bool:
     """Whether maps made from a part of the answers do clearly better than this one, which should be the best."""
-    return (
-        scores.held_out is not None and scores.training is not None and scores.held_out - scores.training > _OVERFIT
-    )
+    return scores.held_out is not None and scores.training is not None and scores.held_out - scores.training > _OVERFIT
 
 
 def _is_guessing(scores: Scores) -> bool:
@@ -126,8 +126,8 @@ def _stuck(scores: Scores) -> str:
     if scores.held_out is None or scores.training is None or not _is_stuck(scores):
         return ""
     return (
-        f"Maps made in the same way from a part of the answers satisfy {percent(scores.held_out)} of the rest, more than "
-        f"the {percent(scores.training)} that this map satisfies of its own: its computation ended in a poor place. "
+        f"Maps made in the same way from a part of the answers satisfy {percent(scores.held_out)} of the rest, more "
+        f"than the {percent(scores.training)} that this map satisfies of its own: its computation ended in a poor place. "
         "More starts (n_init) should mend that."
     )
 
@@ -148,7 +148,7 @@ def _gap(scores: Scores, tried: Tried | None) -> str:
     if tried is None:
         return told + (
             "there are too few answers for this dimension, or the dimension is wrong. More dimensions may do better as "
-            "well as fewer; trying some would tell."
+            "well as fewer; trying some (nearer dims) would tell."
         )
     if tried.chosen < tried.shown:
         return told + "a sign of too many dimensions."
@@ -176,7 +176,7 @@ def _dimension(scores: Scores, tried: Tried | None) -> str:
         return f"{other}, {points(tried.chosen_accuracy - tried.shown_accuracy)} more than one of {tried.shown}."
     if tried.chosen < tried.shown:
         return f"{other}, about as many as one of {tried.shown} does: the simpler map is enough."
-    return ""
+    return f"{other}, hardly more than one of {tried.shown}."
 
 
 def _room(scores: Scores, tried: Tried | None) -> str:
@@ -188,9 +188,8 @@ def _room(scores: Scores, tried: Tried | None) -> str:
     if below <= 0 and _is_guessing(scores):
         return "People agree with each other so little that no map can do better."
     if below <= 0:
-        # Better maps are known, or would be with more answers: then this one is good, but not the best.
         if tried is not None and tried.needs_more:
-            return ""
+            return ""  # a better map is known, so this one is good, but not the best
         return "So this map is about as good as the answers allow."
     if most >= least:
         return f"This map is {points(below)} short of that, which chance may explain."
@@ -232,8 +231,8 @@ def judgement_lines(found: Judgement) -> str:
 # The other parts of the report.
 
 
-def map_sentence(n_objects: int, n_components: int) -> str:
-    """How to read the map."""
+def map_sentence(n_objects: int, n_components: int, shares: Sequence[float] = ()) -> str:
+    """How to read the map; `shares` are the parts of its spread along each axis."""
     how = {
         1: "Objects close to each other on the line were judged similar.",
         2: "Objects close to each other were judged similar; directions and absolute size mean nothing.",
@@ -243,7 +242,15 @@ def map_sentence(n_objects: int, n_components: int) -> str:
         n_components,
         f"The map has {n_components} dimensions; two are shown at a time. Choose them here or in the pair plot below.",
     )
+    if n_components > 3 and len(shares) >= 2:
+        text += f" The first two hold {100 * (shares[0] + shares[1]):.0f} % of its spread."
     return f"{count(n_objects, 'object', 'objects')}. {text}"
+
+
+def few_answers_sentence(n_few: int, n_components: int) -> str:
+    """What hollow markers say."""
+    objects = count(n_few, "object that is", "objects that are")
+    return f"Hollow: {objects} in fewer than {n_components + 1} questions, too few for a certain place."
 
 
 def data_sentence(check: Mapping[str, Any]) -> str:
