@@ -76,7 +76,6 @@ def test_files_of_commands_and_table_agree():
 
 def test_choices_are_those_of_the_library():
     from nearer.data import roles
-
     from nearer.io.read import FORMATS as READABLE
     from nearer.losses import get_loss, loss_names
     from nearer.solvers import solver_names

@@ -77,8 +77,9 @@ def plain(value: Any) -> Any:
 
 
 def repeat_command() -> str:
-    """The command line as it was given, fit to be pasted into a shell."""
-    return shlex.join(["nearer", *click.get_current_context().meta.get("nearer.arguments", [])])
+    """The command line as it was given, fit to be pasted into a shell where its result is already there."""
+    given = click.get_current_context().meta.get("nearer.arguments", [])
+    return shlex.join(["nearer", *given, *([] if "--force" in given else ["--force"])])
 
 
 class Say:

@@ -11,7 +11,7 @@ import click
 from nearer.cli._inputs import labels_of, open_map, read_for_map, read_groups, read_summary
 from nearer.cli._options import FORCE, GROUPS, IMAGES, reading_options
 from nearer.cli._output import refuse_existing
-from nearer.cli._say import Say, repeat_command, speaking
+from nearer.cli._say import Say, speaking
 
 __all__ = ["command"]
 
@@ -58,7 +58,7 @@ def command(
         say.note(f"{kept['images']}: no such folder any more, so no pictures; give it with --images")
         del kept["images"]
     changes = {"title": title, "images": images, "groups": read_groups(groups, labels_of(model))}
-    made = describe(model, comparisons, found, command=earlier.get("command") or repeat_command())
+    made = describe(model, comparisons, found, command=earlier.get("command") or "")
     kept |= {name: value for name, value in changes.items() if value is not None}
     replace(made, **kept).save(out, force=force)
     told = scores_line(found)

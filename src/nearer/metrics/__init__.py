@@ -19,6 +19,7 @@ from nearer.metrics.comparison import (
     comparison_error,
     log_loss,
 )
+from nearer.metrics.neighbours import nearest_neighbours
 from nearer.metrics.retrieval import (
     RetrievalScores,
     average_precision_at_k,
@@ -42,6 +43,7 @@ __all__ = [
     "fit_procrustes",
     "log_loss",
     "mean_average_precision",
+    "nearest_neighbours",
     "neighbourhood_agreement",
     "precision_at_k",
     "principal_axes",

@@ -127,8 +127,8 @@ def _stuck(scores: Scores) -> str:
         return ""
     return (
         f"Maps made in the same way from a part of the answers satisfy {percent(scores.held_out)} of the rest, more "
-        f"than the {percent(scores.training)} that this map satisfies of its own: its computation ended in a poor place. "
-        "More starts (n_init) should mend that."
+        f"than the {percent(scores.training)} that this map satisfies of its own: its computation ended in a poor "
+        "place. More starts (n_init) should mend that."
     )
 
 
