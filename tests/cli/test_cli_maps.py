@@ -211,10 +211,18 @@ def test_plot_draws(nearer, files, what):
     assert nearer("plot", "out", "-o", "p.svg", "--what", what).code == 2
 
 
+def test_plot_has_the_size_asked_for(nearer, files):
+    assert nearer("plot", "out", "-o", "p.png", "--size", "5x4", "--dpi", 50).code == 0
+    with Image.open(files / "p.png") as picture:
+        assert picture.size == (250, 200)
+
+
 def test_plot_refuses(nearer, files):
     for options, told in [
         (("--axes", "1,5"), "--axes: got '1,5', expected two different numbers from 1 to 2"),
         (("--axes", "x"), "--axes: got 'x', expected two numbers such as 1,2"),
+        (("--size", "5"), "--size: got '5', expected inches such as 5x4"),
+        (("--size", "0x4"), "--size: got '0x4', expected inches such as 5x4"),
         (("--groups", "known.csv"), "known.csv: "),
     ]:
         called = nearer("plot", "out", "-o", "p.png", *options)

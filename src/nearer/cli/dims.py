@@ -52,11 +52,14 @@ def command(
         estimator, comparisons, dims, n_folds=cv, criterion=criterion, random_state=estimator.random_state,
         n_jobs=estimator.n_jobs,
     )  # fmt: skip
-    ceiling = comparisons.check().noise_ceiling
+    check = comparisons.check()
+    ceiling = check.noise_ceiling
     values = {"table": found.to_dict(), "chosen": found.chosen, "decisive": found.decisive, "verdict": found.verdict}
     if picture is not None:
         from nearer.plots import plot_dimensions, save_figure
 
-        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=ceiling), picture, force=force)
+        low = check.noise_ceiling_low
+        band = None if ceiling is None or low is None else (low, ceiling)
+        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=force)
         say.note(f"wrote {picture}")
     say.result(values | {"noise_ceiling": ceiling}, dimension_lines(found))

@@ -41,7 +41,7 @@ class ShownAxes(Axes):
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="png", dpi=110)
+        self.figure.figure.savefig(buffer, format="png", dpi=110)
         return buffer.getvalue()
 
 

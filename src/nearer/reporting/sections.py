@@ -103,10 +103,10 @@ def _tried(report: Report) -> words.Tried | None:
         return None
     accuracy = dict(zip(map(int, report.dimensions["n_components"]), report.dimensions["accuracy"]))
     shown, chosen = report.embedding.shape[1], report.chosen_dimension
-    found = accuracy.get(shown), accuracy.get(chosen)
-    if any(value is None or not np.isfinite(value) for value in found):
+    known = {d: float(value) for d, value in accuracy.items() if value is not None and np.isfinite(value)}
+    if shown not in known or chosen not in known:
         return None
-    return words.Tried(shown, chosen, *found)
+    return words.Tried(shown, chosen, known[shown], known[chosen])
 
 
 def _scores(scores: Scores, tried: words.Tried | None = None) -> str:
