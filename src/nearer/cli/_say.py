@@ -102,6 +102,10 @@ class Say:
         if not self.quiet:
             click.echo(visible(as_options(text)), err=True)
 
+    def compiling(self) -> None:
+        """Tell why the first computation on a machine takes longer."""
+        self.note("compiling for this machine, once: some seconds")
+
     def result(self, values: Mapping[str, Any], text: str | None = None, is_data: bool = False) -> None:
         """Give the result on standard output: `values` as JSON, else `text` (None: nothing).
 

@@ -152,7 +152,7 @@ def _fit(
             f"fitting: {count(n_components, 'dimension', 'dimensions')}, loss {fitting['loss']}, "
             f"solver {fitting['solver']}, {count(fitting['n_init'], 'start', 'starts')}, seed {fitting['random_state']}"
         )
-        with watch.showing(), while_compiling(lambda: say.note("compiling for this machine, once: some seconds")):
+        with watch.showing(), while_compiling(say.compiling):
             model.fit(answers.to_fit) if client is None else model.fit(answers.to_fit, client=client)
     say.note(model.result_.message)
     return model.set_params(callbacks=None)
