@@ -299,18 +299,12 @@ def blocks(results: Results) -> dict[str, str]:
 
 
 def readme_block(results: Results) -> str:
-    """Plain fits against rivals, in few columns, for the README."""
+    """Plain fits of human answers against rivals, a row for each loss, for the README; the page has all."""
     record = results.get("rivals")
     if record is None:
         return NOT_RUN
-    what = {
-        "table1": "100 objects, d = 10, 10,000 triplets",
-        "medium": "1,000 objects, d = 5, 500,000 triplets",
-        "music": "9,090 human answers, 400 artists, d = 9",
-    }
     rows = [
         {
-            "data": what[row["problem"]],
             "loss": row["loss"],
             "nearer": f"{row['nearer s']:.3f} s",
             row["rival"]: f"{row['rival s']:.2f} s",
@@ -319,8 +313,9 @@ def readme_block(results: Results) -> str:
             f"of {row['rival']}": f"{row['rival test error']:.3f}",
         }
         for row in record["rows"]
+        if row["problem"] == "music" and "starts" not in row["loss"]
     ]
-    head = f"Plain fits, medians of {record['rows'][0]['repeats']} interleaved runs; {about(record)}."
+    head = f"9,090 answers of people about 400 artists, 9 dimensions. Plain fits, medians of {record['rows'][0]['repeats']} interleaved runs; {about(record)}."
     return f"{head}\n\n{table(rows)}\n{readme_large(results)}"
 
 

@@ -18,7 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, joined, renumbered
 from nearer.losses import Loss, get_loss
-from nearer.metrics import WorstComparisons, comparison_accuracy, comparison_distances, worst_comparisons
+from nearer.metrics import (
+    WorstComparisons,
+    comparison_accuracy,
+    comparison_distances,
+    principal_axes,
+    worst_comparisons,
+)
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.solvers import Callback, History, Result, Solver, get_solver
@@ -106,7 +112,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     Attributes
     ----------
     embedding_ : ndarray of float64, shape (n_objects, n_components)
-        The map, centred. Objects that occur in no comparison are NaN.
+        The map, centred and turned to its principal axes: the first has the most spread, and the farthest object on
+        each axis is on its positive side. Objects that occur in no comparison are NaN.
     labels_ : ndarray of str, shape (n_objects,), or None
     objective_ : float
         Mean loss of the comparisons.
@@ -120,7 +127,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     history_ : History
         One row per epoch.
     result_ : Result
-        What the solver returned; its embedding is neither centred nor filled with rows of NaN.
+        What the solver returned; its embedding is neither centred, turned nor filled with rows of NaN.
     loss_ : Loss
         With its parameters resolved.
     """
@@ -561,7 +568,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         )
         result = replace(result, embedding=result.embedding[problem.seen[problem.rows]])
         self.embedding_ = np.full(shape, np.nan)
-        self.embedding_[problem.seen] = result.embedding - result.embedding.mean(axis=0)
+        self.embedding_[problem.seen] = principal_axes(result.embedding)
         self.labels_ = problem.labels
         self.n_objects_ = shape[0]
         self.n_features_in_ = problem.n_columns

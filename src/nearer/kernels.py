@@ -26,14 +26,16 @@ counter-based generator `draw`, so a pass may be cut in two without changing its
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
+from collections.abc import Callable, Iterator
 from types import FunctionType, SimpleNamespace
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
+from numba.core import cgutils, event
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
@@ -782,3 +784,32 @@ def with_formula(formula):
             source = swapped.get(name) or FunctionType(kernel.py_func.__code__, names, name)
             names[name] = njit(**_OPTIONS)(source)
     return SimpleNamespace(**names)
+
+
+class _FirstCompilation(event.Listener):
+    """Calls a function when Numba begins to compile, the first time only."""
+
+    def __init__(self, tell: Callable[[], None]):
+        self.tell: Callable[[], None] | None = tell
+
+    def on_start(self, _event: event.Event) -> None:
+        tell, self.tell = self.tell, None
+        if tell is not None:
+            tell()
+
+    def on_end(self, _event: event.Event) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def while_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Tell, once, if kernels are compiled during a block: the first time on a machine this takes seconds.
+
+    Parameters
+    ----------
+    tell : callable
+        Without arguments. Not called for kernels that come from the disk cache.
+    """
+    listener = _FirstCompilation(tell)
+    with event.install_listener("numba:compile", listener):
+        yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -54,8 +55,9 @@ def test_json_is_the_summary(nearer, answers, tmp_path):
     assert called.code == 0
     assert called.err == ""
     summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert set(summary.pop("report")) > {"title", "scores", "covariances"}  # to draw the report again
     assert called.json == summary
-    assert summary["command"] == "nearer fit answers.csv -o out --cv 3 --n-init 1 --json --quiet"
+    assert summary["command"] == "nearer fit answers.csv -o out --cv 3 --n-init 1 --json --quiet --force"
     assert summary["interrupted"] is False
     assert summary["loss"] == {"name": "tste", "alpha": 1.0}
     assert summary["input"]["n_comparisons"] == 400
@@ -67,9 +69,31 @@ def test_json_is_the_summary(nearer, answers, tmp_path):
     assert summary["training_accuracy"] == model.score(read_comparisons(answers).comparisons)
 
 
-def test_quiet_says_nothing(nearer, answers):
+def test_quiet_says_the_result_alone(nearer, answers):
     called = nearer("fit", "answers.csv", "-o", "out", "-q", *QUICK)
-    assert (called.code, called.out, called.err) == (0, "", "")
+    assert (called.code, called.err) == (0, "")
+    assert " % of the answers satisfied" in called.out
+    assert called.out.count("\n") == 1
+
+
+def test_the_command_in_the_report_repeats_the_map(nearer, answers, tmp_path):
+    assert nearer("fit", "answers.csv", "-o", "an out", "--cv", 0, "--random-state", 3).code == 0
+    summary = json.loads((tmp_path / "an out/summary.json").read_text())
+    assert summary["command"] == "nearer fit answers.csv -o 'an out' --cv 0 --random-state 3 --force"
+    first = {name: (tmp_path / "an out" / name).read_bytes() for name in ("embedding.csv", "model.nearer")}
+    assert nearer(*shlex.split(summary["command"])[1:]).code == 0
+    assert (tmp_path / "an out/embedding.csv").read_bytes() == first["embedding.csv"]
+    assert nearer("report", "an out/embedding.csv", "-o", "r.html", "--file", "answers.csv").code == 0
+    assert "This command gives the same map again" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_fit_tells_what_check_finds(nearer, tmp_path):
+    (tmp_path / "a.csv").write_text("anchor,near,far\n" + "a,b,c\nb,c,a\nc,a,b\nd,a,b\na,c,b\n")
+    called = nearer("fit", "a.csv", "-o", "out", *QUICK)
+    problems = nearer("check", "a.csv", "-d", 2, "--json").json["check"]["problems"]
+    assert len(problems) == 2
+    for problem in problems:
+        assert f"problem: {problem}" in called.err
 
 
 def test_fit_refuses_to_overwrite_before_it_computes(nearer, answers, tmp_path, tree):

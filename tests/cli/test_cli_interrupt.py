@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 from nearer.cli._progress import Interrupt, Watch
 from nearer.cli._say import Say
 from nearer.io import read_embedding
+from nearer.solvers.starts import in_threads
 
 ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
 
@@ -48,6 +52,41 @@ def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts):
     assert summary["cross_validation"] is None
     assert summary["result"]["message"].startswith("stopped by a callback")
     assert read_embedding(tmp_path / "out/embedding.csv")[0].shape == (12, 2)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_stops_a_study_at_once(answers, tmp_path, jobs):
+    """Folds that would run for hours, side by side or one after the other."""
+    command = [sys.executable, "-m", "nearer.cli", "dims", "answers.csv", "--n-jobs", jobs, *ENDLESS]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:  # fmt: skip
+        _until(process, "cross-validating")
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=2)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines() == ["nearer dims: interrupted; nothing more was written"]
+
+
+def test_an_error_stops_the_other_threads():
+    begun, ended = threading.Event(), threading.Event()
+
+    def task(number):
+        if number == 0:
+            begun.wait(30)
+            raise ZeroDivisionError
+        begun.set()
+        try:
+            while True:
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    with pytest.raises(ZeroDivisionError):
+        in_threads(task, 6, 2)
+    assert ended.is_set()
 
 
 def test_ctrl_c_in_a_study_leaves_it_out(nearer, answers, tmp_path, monkeypatch):
@@ -102,11 +141,22 @@ def test_twice_stops_a_fit_at_once(nearer, answers, tmp_path, tree, monkeypatch)
     assert tree(tmp_path) == ["answers.csv"]
 
 
+@pytest.mark.slow
+def test_the_first_fit_on_a_machine_says_that_it_compiles(answers, tmp_path):
+    command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--force", "--cv", "0"]
+    told = []
+    for _ in range(2):
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        )  # fmt: skip
+        told.append(done.stderr.count("compiling for this machine, once"))
+    assert told == [1, 0]
+
+
 def test_progress_on_a_terminal(answers, tmp_path):
     """In a terminal of its own: objective, error and time left are shown, and gone at the end."""
     pty = pytest.importorskip("pty")
-    import os
-
     command = ["fit", "answers.csv", "-o", "out", "--n-init", "1", "--cv", "0", "--max-seconds", "1.5", *ENDLESS]
     controller, terminal = pty.openpty()
     with subprocess.Popen(

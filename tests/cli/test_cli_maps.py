@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 from nearer.cli import cli
 from nearer.data import Comparisons
@@ -57,8 +58,12 @@ def test_score_by_hand(nearer, tmp_path):
     write_embedding(tmp_path / "m.csv", np.array([[0.0], [1.0], [3.0]]), ["a", "b", "c"])
     (tmp_path / "t.csv").write_text("anchor,near,far,weight\na,b,c,3\na,c,b,1\nb,a,c,4\n")
     called = nearer("score", "m.csv", "t.csv", "--json")
-    assert called.json == {"accuracy": 7 / 8, "n_comparisons": 3, "n_satisfied": 2}
-    assert nearer("score", "m.csv", "t.csv", "-q").out == "87.5 % satisfied, by weight: 2 of 3 comparisons\n"
+    assert called.json == {
+        "accuracy": 7 / 8, "n_comparisons": 3, "n_satisfied": 2, "weight": 8, "weight_satisfied": 7,
+        "weights_are_votes": True,
+    }  # fmt: skip
+    told = nearer("score", "m.csv", "t.csv", "-q").out
+    assert told == "87.5 % satisfied: 7 of 8 answers, as the weights of 3 comparisons count them\n"
 
 
 def test_score_counts_objects_that_are_not_on_the_map(nearer, files):
@@ -206,10 +211,18 @@ def test_plot_draws(nearer, files, what):
     assert nearer("plot", "out", "-o", "p.svg", "--what", what).code == 2
 
 
+def test_plot_has_the_size_asked_for(nearer, files):
+    assert nearer("plot", "out", "-o", "p.png", "--size", "5x4", "--dpi", 50).code == 0
+    with Image.open(files / "p.png") as picture:
+        assert picture.size == (250, 200)
+
+
 def test_plot_refuses(nearer, files):
     for options, told in [
         (("--axes", "1,5"), "--axes: got '1,5', expected two different numbers from 1 to 2"),
         (("--axes", "x"), "--axes: got 'x', expected two numbers such as 1,2"),
+        (("--size", "5"), "--size: got '5', expected inches such as 5x4"),
+        (("--size", "0x4"), "--size: got '0x4', expected inches such as 5x4"),
         (("--groups", "known.csv"), "known.csv: "),
     ]:
         called = nearer("plot", "out", "-o", "p.png", *options)
@@ -249,11 +262,54 @@ def test_report_again(nearer, files):
         "check": summary["check"],
     }  # fmt: skip
     assert nearer("report", "out", "-o", "again.html").code == 2
-    (files / "out/summary.json").write_text('{"cross_validation": {"accuracy": 1}}')
-    assert "summary.json: is not a summary of nearer fit" in nearer("report", "out", "-o", "x.html").err
+    # Another map's summary, which happens to lie beside a model, is not taken for its own.
+    assert nearer("fit", "known.csv", "-o", "other", "--cv", 0, "--title", "Other", "--random-state", 5).code == 0
+    shutil.copy(files / "other/model.nearer", files / "out/other.nearer")
+    assert nearer("report", "out/other.nearer", "-o", "other.html").code == 0
+    assert "<title>Map</title>" in (files / "other.html").read_text(encoding="utf-8")
     refused = nearer("report", "out", "-o", "x.html", "--file", "new.csv")
     assert refused.code == 2
     assert "nearer report: comparisons: got 1 object that is not on the map" in refused.err
+    (files / "out/summary.json").write_text('{"cross_validation": {"accuracy": 1}}')
+    assert "summary.json: is not a summary of nearer fit" in nearer("report", "out", "-o", "x.html").err
+
+
+def test_report_again_loses_nothing_and_adds(nearer, files):
+    (files / "g.csv").write_text("label,group\nobj00,first\nobj01,the second\n")
+    (files / "photos").mkdir()
+    for label in LABELS[:11]:
+        Image.new("RGB", (9, 9)).save(files / "photos" / f"{label}.PNG")
+    options = ("--bootstrap", 3, "--dims", "1-2", "--learning-curve", "--title", "Eleven", "--groups", "g.csv")
+    called = nearer("fit", "known.csv", "-o", "rich", "--images", "photos", *options)
+    assert called.code == 0, called.err
+    first = (files / "rich/report.html").read_text(encoding="utf-8")
+    for part in (
+        'id="chart-dimensions"',
+        'id="chart-learning"',
+        '"cov":',
+        '"thumbs":',
+        "<title>Eleven</title>",
+        "the second",
+    ):
+        assert part in first
+    assert nearer("report", "rich/model.nearer", "-o", "again.html").code == 0
+    assert (files / "again.html").read_text(encoding="utf-8") == first
+    assert nearer("report", "rich", "-o", "again.html", "--force").code == 0
+    assert (files / "again.html").read_text(encoding="utf-8") == first
+    shutil.rmtree(files / "photos")
+    (files / "g.csv").write_text("label,group\nobj00,third\n")
+    told = nearer("report", "rich", "-o", "b.html", "--title", "New", "--groups", "g.csv")
+    assert "photos: no such folder any more" in told.err
+    text = (files / "b.html").read_text(encoding="utf-8")
+    for part in ('id="chart-dimensions"', 'id="chart-learning"', '"cov":', "<title>New</title>", "third"):
+        assert part in text
+    assert "the second" not in text
+    # Other answers: what was found out about the old ones is not said of them.
+    assert nearer("report", "rich", "-o", "c.html", "--file", "known.csv").code == 0
+    text = (files / "c.html").read_text(encoding="utf-8")
+    assert '"cov":' in text
+    assert 'id="chart-dimensions"' not in text
+    assert "On new answers" not in text
 
 
 def test_dims_finds_two_dimensions(nearer, tmp_path):

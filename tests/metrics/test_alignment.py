@@ -141,3 +141,41 @@ def test_neighbourhood_agreement_checks_k():
     for k in (0, 4):
         with pytest.raises(ValueError, match=f"k: got {k}, expected 1 to 3"):
             metrics.neighbourhood_agreement(X, X, k)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("size", [1.0, 1e200, 1e-200])
+def test_principal_axes_keep_distances_and_lie_one_way(d, size):
+    rng = np.random.default_rng(d)
+    points = rng.normal(size=(30, d)) * np.arange(1, d + 1) * size
+    turned = metrics.principal_axes(points)
+    apart = np.linalg.norm((points[:, None] - points) / size, axis=2)
+    np.testing.assert_allclose(np.linalg.norm((turned[:, None] - turned) / size, axis=2), apart, atol=1e-12)
+    np.testing.assert_allclose(turned.mean(axis=0) / size, 0, atol=1e-12)
+    covariance = (turned / size).T @ (turned / size)
+    np.testing.assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-10)
+    assert (np.diff(np.diag(covariance)) <= 0).all()
+    assert (turned.max(axis=0) >= -turned.min(axis=0)).all()
+    # However the map was turned, mirrored and moved before, it lies the same way after.
+    rotation, _ = np.linalg.qr(rng.normal(size=(d, d)))
+    again = metrics.principal_axes(points @ rotation + size)
+    np.testing.assert_allclose(again / size, turned / size, atol=1e-11)
+    np.testing.assert_array_equal(metrics.principal_axes(points), turned)
+
+
+def test_principal_axes_leave_out_what_has_no_place():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(9, 2))
+    points[4] = np.nan
+    turned = metrics.principal_axes(points)
+    assert np.isnan(turned[4]).all()
+    np.testing.assert_array_equal(np.delete(turned, 4, axis=0), metrics.principal_axes(np.delete(points, 4, axis=0)))
+    assert np.isnan(metrics.principal_axes(np.full((3, 2), np.nan))).all()
+    np.testing.assert_array_equal(metrics.principal_axes(np.ones((3, 2))), np.zeros((3, 2)))
+
+
+def test_spread_shares():
+    points = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0], [np.nan, np.nan]])
+    np.testing.assert_allclose(metrics.spread_shares(points), [0.9, 0.1])
+    np.testing.assert_array_equal(metrics.spread_shares(np.ones((3, 2))), [0, 0])
+    np.testing.assert_array_equal(metrics.spread_shares(np.full((3, 2), np.nan)), [0, 0])

@@ -158,3 +158,14 @@ def test_learning_curve_continues_the_measured_part():
     np.testing.assert_array_equal(guessed.get_xdata(), [4000, 8000])
     assert legend_texts(ax) == ["measured", "extrapolated", "noise ceiling"]
     ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("ceiling", [0.9, (0.85, 0.9)])
+def test_the_ceiling_is_a_line_or_a_band(ceiling):
+    table = {"n_components": [1, 2], "accuracy": [0.7, 0.8]}
+    ax = plot_dimensions(table, ceiling=ceiling)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["noise ceiling"]
+    drawn = ax.patches[0].get_extents().transformed(ax.transData.inverted()) if ax.patches else None
+    assert (drawn is not None) == isinstance(ceiling, tuple)
+    if drawn is not None:
+        assert (drawn.y0, drawn.y1) == pytest.approx(ceiling)

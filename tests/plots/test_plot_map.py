@@ -189,9 +189,29 @@ def test_errors_say_what_came(points, kwargs, message):
         plot_map(points, **kwargs)
 
 
-def test_too_many_groups_are_refused():
-    with pytest.raises(ValueError, match="got 100 different ones, expected at most 56"):
-        plot_map(np.zeros((100, 2)), groups=[str(i) for i in range(100)])
+def test_groups_beyond_those_that_can_be_told_apart_are_one():
+    ax = plot_map(np.zeros((103, 2)), groups=[str(i) for i in range(100)] + ["7", "98", "99"])
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert len(names) == 56
+    assert names[-1] == "other (45 groups)"
+    assert {"7", "98", "99"} < set(names)
+    assert sum(len(line.get_xydata()) for line in ax.get_lines()) == 103
+
+
+def test_a_notebook_shows_the_picture(points):
+    assert plot_map(points)._repr_png_().startswith(b"\x89PNG")
+
+
+def test_the_frame_follows_the_map_and_the_size_can_be_chosen():
+    points = np.random.default_rng(0).normal(size=(30, 2)) * [10, 2]
+    ax = plot_map(points, size=(4, 3), font_size=6)
+    drawn(ax)
+    assert ax.figure.get_size_inches().tolist() == [4, 3]
+    frame = ax.get_window_extent()
+    wide, tall = np.ptp(points, axis=0) * 1.16
+    assert frame.width / frame.height == pytest.approx(wide / tall, rel=0.01)
+    assert ax.get_xlabel().startswith("axis 1: 9")
+    assert ax.get_xlabel().endswith(" % of the spread")
 
 
 def test_wrong_shape_is_refused():
@@ -217,4 +237,6 @@ def test_save_refuses_to_overwrite_and_unknown_endings(points, tmp_path):
 def test_ten_thousand_labels_are_thinned():
     points = np.random.default_rng(0).normal(size=(10_000, 2))
     layer = drawn(plot_map(points, [f"object {i}" for i in range(10_000)]))
-    assert 10 < len(layer.shown) <= 200
+    assert 10 < len(layer.shown) < 1000
+    layer = drawn(plot_map(points, [f"object {i}" for i in range(10_000)], max_labels=20))
+    assert len(layer.shown) == 20

@@ -30,6 +30,8 @@ def test_hover_shows_the_right_label(page, d):
     page.mouse("mouseMoved", 2, 2)
     page.settle()
     assert page.tip() is None
+    page.click("#convergence summary")
+    page.settle()
     assert page.js("return document.querySelectorAll('#chart-objective path.line, #chart-steps path.line').length") == 2
     assert page.state()["regions"] == n
     page.assert_clean()
@@ -138,16 +140,22 @@ def test_hostile_text_is_shown_as_text(page):
     page.assert_clean()
 
 
+def downloaded(page, button):
+    """The file that a click on a button gives."""
+    return page.driver.execute_async_script(
+        "const done = arguments[1]; const make = URL.createObjectURL;"
+        "URL.createObjectURL = (blob) => { blob.text().then(done); return make.call(URL, blob); };"
+        "HTMLAnchorElement.prototype.click = () => {};"
+        "document.getElementById(arguments[0]).dispatchEvent(new Event('click'));",
+        button,
+    )
+
+
 def test_download_is_safe_in_a_spreadsheet(page):
     X = spread(len(HOSTILE), 2)
     X[3] = np.nan
     page.open(Report("csv", X, labels=HOSTILE))
-    text = page.driver.execute_async_script(
-        "const done = arguments[0]; const make = URL.createObjectURL;"
-        "URL.createObjectURL = (blob) => { blob.text().then(done); return make.call(URL, blob); };"
-        "HTMLAnchorElement.prototype.click = () => {};"
-        "document.getElementById('download').dispatchEvent(new Event('click'));"
-    )
+    text = downloaded(page, "download")
     lines = text.split("\r\n")
     assert lines[0] == "label,x1,x2"
     assert lines[3].startswith('"a ""quote""",')
@@ -203,7 +211,7 @@ def test_keys_step_through_the_objects(page):
     assert page.tip() == "a"
     page.type("#canvas", "n")
     assert page.tip() == "c"  # b has no position
-    assert page.js("return document.getElementById('announce').textContent").startswith("c, z, at (")
+    assert page.js("return document.getElementById('announce').textContent").startswith("c, z, nearest: ")
     page.type("#canvas", "p")
     page.type("#canvas", "p")
     assert page.tip() == "i"
@@ -223,3 +231,69 @@ def test_legend_and_toggles(page):
     page.click("#show-labels")
     assert page.state()["labels"] == 0
     page.assert_clean()
+
+
+def test_the_tooltip_tells_neighbours_and_answers(page):
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 0.0], [0.0, 2.0], [np.nan, np.nan]])
+    check = {"too_few": [{"object": "b", "n_questions": 1}]}
+    page.open(Report("tip", X, labels=list("abcde"), n_answers=[30, 1, 4, 5, 0], check=check))
+    lines = "return [...document.querySelectorAll('#tip span')].map((line) => line.textContent)"
+    assert page.hover(0) == "a"
+    assert page.js(lines) == ["nearest: b, d, c", "in 30 answers"]
+    assert page.hover(1) == "b"
+    assert page.js(lines) == ["nearest: a, d, c", "in 1 answer: too few for a certain place"]
+    assert "Hollow: 1 object" in page.js("return document.querySelector('.notes').textContent")
+    # Hollow: the middle of the marker of b is empty, that of a is not.
+    page.mouse("mouseMoved", 2, 2)
+    page.settle()
+    pixel = "return [...document.getElementById('canvas').getContext('2d').getImageData(...arguments, 1, 1).data]"
+    assert page.js(pixel, *page.position(1)) == [255, 255, 255, 255]
+    assert page.js(pixel, *page.position(0)) == [0, 114, 178, 255]
+
+
+def test_neighbours_and_distances_to_download(page):
+    X = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0], [np.nan, np.nan]])
+    page.open(Report("tables", X, labels=["a", "=b", "c", "d"]))
+    assert downloaded(page, "download-neighbours").split("\r\n")[:4] == [
+        "label,rank,neighbour,distance", "a,1,c,1", "a,2,'=b,5", "'=b,1,c,4.24264",
+    ]  # fmt: skip
+    assert downloaded(page, "download-distances").split("\r\n") == [
+        "label,a,'=b,c,d", "a,0,5,1,", "'=b,5,0,4.24264,", "c,1,4.24264,0,", "d,,,,", "",
+    ]  # fmt: skip
+
+
+def test_a_name_found_is_drawn_once(page):
+    page.open(Report("once", spread(9, 2), labels=[f"object {i}" for i in range(9)]))
+    page.click("#show-labels")
+    page.type("#search", "object 4")
+    assert page.state()["labels"] == 1
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_regions_are_inside_the_map(page, d):
+    covariances = np.tile(np.eye(d) * 0.01, (9, 1, 1))
+    covariances[3] = 4 * np.eye(d)
+    page.open(Report("regions", spread(9, d), covariances=covariances))
+    state = page.state()
+    x, y = page.position(3)
+    reach = 2 * state["scale"] * (1.6449 if d == 1 else np.sqrt(-2 * np.log(0.1)))
+    width, height = page.js("const c = document.getElementById('canvas'); return [c.clientWidth, c.clientHeight]")
+    assert reach <= x <= width - reach
+    assert d == 1 or reach <= y <= height - reach
+
+
+def test_many_groups_have_looks_of_their_own(page):
+    n = 70
+    page.open(Report("groups", spread(n, 2), groups=[f"g{i}" for i in range(n)]))
+    looks = page.js(
+        "return [...document.querySelectorAll('#legend canvas')].map((c) => c.toDataURL())"
+    )  # fmt: skip
+    assert len(looks) == len(set(looks)) == 56
+    assert page.js("return [...document.querySelectorAll('#legend button')].pop().textContent") == "other (15 groups)"
+
+
+def test_long_names_show_where_they_differ(page):
+    labels = ["a very long name that all of the objects of this study share, number " + str(i) for i in range(4)]
+    page.open(Report("long", spread(4, 2), labels=labels))
+    assert page.js("return JSON.parse(document.getElementById('data').textContent).short[2]") == "a very long n…2"
+    assert page.hover(2) == labels[2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import numpy as np
 import pytest
 from browser_page import history, spread
@@ -53,7 +55,7 @@ def test_layout_fits_the_width(page, width):
     assert canvas[2] == canvas[3]
     assert all(0 <= page.position(i)[0] <= canvas[1] for i in range(n))
     charts = page.js("return [...document.querySelectorAll('.chart svg')].map((s) => s.getBoundingClientRect().width)")
-    assert len(charts) == 4
+    assert len(charts) == 3  # that of the step sizes is for the curious
     assert max(charts) <= width
     outside = page.js(
         "return [...document.querySelectorAll('.chart text')].filter((t) => { const b = t.getBoundingClientRect();"
@@ -104,3 +106,35 @@ def test_one_object_and_equal_positions(page):
     page.open(Report("one", np.zeros((3, 2)), labels=["a", "b", "c"]))
     assert page.hover(0) in ("a", "b", "c")
     page.assert_clean()
+
+
+@pytest.mark.parametrize("n", [21, 400])
+def test_print_starts_with_the_map_and_takes_four_pages_at_most(page, n):
+    rng = np.random.default_rng(0)
+    index = np.array([rng.permutation(n)[:3] for _ in range(500)])
+    problems = ["A problem that takes some lines to tell. " * 8] * 3
+    data = Report(
+        "Print", spread(n, 2), labels=[f"object number {i}" for i in range(n)], groups=[f"g{i % 9}" for i in range(n)],
+        scores=Scores(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91), history=history(), command="nearer fit " + "a" * 200,
+        dimensions={"n_components": [1, 2, 3], "accuracy": [0.7, 0.9, 0.91], "standard_error": [0.01] * 3},
+        learning_curve={"n_comparisons": [10, 20, 40], "accuracy": [0.6, 0.7, 0.75], "extrapolated": [0, 0, 1]},
+        chosen_dimension=2, violations=worst_violations(spread(n, 2), index), check={"problems": problems},
+        facts={f"fact {k}": "text " * 12 for k in range(12)},
+    )  # fmt: skip
+    page.open(data)
+    printed = page.driver.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
+    assert base64.b64decode(printed["data"]).count(b"/Type /Page\n") <= 4
+    # What the page looks like while it is printed: the map is drawn for the paper, and fits on the first sheet.
+    page.js("window.dispatchEvent(new Event('beforeprint'))")
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        end, wide, drawn = page.js(
+            "const c = document.getElementById('canvas'), b = c.getBoundingClientRect();"
+            "return [b.bottom + scrollY, b.width, c.width]"
+        )
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        page.js("window.dispatchEvent(new Event('afterprint'))")
+    assert end < (297 - 2 * 14) / 25.4 * 96
+    assert wide == pytest.approx(182 / 25.4 * 96, abs=3)
+    assert drawn == pytest.approx(wide, abs=2)

@@ -207,14 +207,14 @@ def test_problems_of_the_check_are_told(X):
     good = {"problems": [], "n_comparisons": 5, "kind": "triplets", "participants": [{"suspicious": True}, {}]}
     html = Report("t", X, check=good).html()
     assert "No problem was found" in html
-    assert "2, of whom 1 disagree with the rest" in html
+    assert "2, of whom 1 disagrees with the rest" in html
 
 
 def test_violations_are_sentences(X):
     labels = list("abcdefghij")
     found = worst_violations(X, np.array([[0, 1, 2], [0, 2, 1]]), labels=labels)
     text = "".join(read(Report("t", X, violations=found).html()).text)
-    assert "The map contradicts 1 of 2 comparisons." in text
+    assert "The map contradicts 1 of 2 answers." in text
     assert re.search(r"a is nearer to [bc] than to [bc]", text)
     assert re.search(r"[\d.]+ times as far \([\d.]+ against [\d.]+\s% of the map's width\)", text)
     found = worst_violations(X, np.array([[0, 1, 2, 3], [2, 3, 0, 1]]), labels=labels)

@@ -90,6 +90,31 @@ def test_cross_validation_is_that_of_the_library(model, answers):
     assert scores == Scores(0.9, found.accuracy, found.low, found.high, found.level)
 
 
+def test_one_dimension_has_one_figure_on_held_out_answers(model, answers):
+    seen = []
+
+    def monitor(name, details, run):
+        seen.append(name)
+        return run()
+
+    found = study(model, answers, cv=2, dims=(1, 2), monitor=monitor)
+    assert seen == ["accuracy by dimension"]
+    assert found.cross_validation.accuracy == found.dimensions.accuracy[1]
+    assert found.cross_validation.fold_accuracy == found.dimensions.fold_accuracy[:, 1].tolist()
+    assert study(model, answers, cv=0, dims=(1, 2)).cross_validation is None
+
+
+def test_what_is_satisfied_and_what_is_contradicted_make_up_all_answers(model, answers):
+    votes = Comparisons(answers.index, 12, labels=LABELS, weights=np.arange(400) % 7 + 1)
+    found = study(model, votes, cv=0)
+    made = describe(model, votes, found)
+    contradicted = made.violations.n_violated / made.violations.n_answers
+    assert contradicted + found.training == pytest.approx(1)
+    assert made.violations.n_answers == found.check.n_answers == votes.weights.sum()
+    assert judge(model, votes).weight_satisfied == made.violations.n_answers - made.violations.n_violated
+    assert made.subtitle.startswith(f"{votes.weights.sum():,.0f} answers to ")
+
+
 @pytest.mark.parametrize(("n_comparisons", "folds"), [(49, 0), (50, 5), (200_000, 5), (200_001, 0)])
 def test_cross_validation_is_done_unasked_where_it_tells_and_is_quick(n_comparisons, folds):
     assert default_cv(n_comparisons) == folds
@@ -112,8 +137,8 @@ def test_a_monitor_sees_each_study_and_may_leave_it_out(model, answers):
 
     found = study(model, answers, dims=(1, 2), learning_curve=True, bootstrap=2, monitor=monitor)
     assert seen == [
-        ("cross-validation", "5 folds"),
         ("accuracy by dimension", "1, 2"),
+        ("cross-validation", "5 folds"),
         ("learning curve", "10 repeats"),
         ("bootstrap", "2 resamples by comparison"),
     ]

@@ -27,13 +27,27 @@ def test_pictures_are_found_by_name_and_shrunk(tmp_path):
     picture(tmp_path / "clear.png", colour=(1, 2, 3, 0), mode="RGBA")
     picture(tmp_path / f"{unicodedata.normalize('NFD', 'éa')}.png")
     (tmp_path / "notes.txt").write_text("not a picture")
-    found = load_thumbnails(tmp_path, ["dog", "a cat", "bird", "clear", "éa", "../dog"])
+    with pytest.warns(UserWarning, match=r"images: no picture in .* is named bird, \.\./dog$"):
+        found = load_thumbnails(tmp_path, ["dog", "a cat", "bird", "clear", "éa", "../dog"])
     assert sorted(found.uris) == [0, 1, 3, 4]
     head, image = decode(found.uris[1])
     assert head == "data:image/jpeg;base64"
     assert image.size == (96, 48)
     assert decode(found.uris[3])[0] == "data:image/png;base64"
-    assert found.notes == ["Pictures: 4 of 6 objects.", "Without a picture of their name in the folder: 2."]
+    assert found.notes == [
+        "Pictures: 4 of 6 objects.",
+        "Without a picture of their name in the folder: 2 (bird, ../dog).",
+    ]
+
+
+def test_endings_and_cases_do_not_matter_but_an_exact_name_comes_first(tmp_path):
+    picture(tmp_path / "Dog.JPG", colour=(10, 200, 30))
+    picture(tmp_path / "dog.png", colour=(200, 10, 30))
+    picture(tmp_path / "CAT.png")
+    found = load_thumbnails(tmp_path, ["dog", "Dog", "Dog.JPG", "dog.jpg", "cat", "cat.PNG"])
+    assert sorted(found.uris) == [0, 1, 2, 3, 4, 5]
+    assert found.uris[1] == found.uris[2] == found.uris[3] != found.uris[0]
+    assert found.uris[4] == found.uris[5]
 
 
 def test_what_is_left_out_is_told(tmp_path):

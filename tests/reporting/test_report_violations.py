@@ -33,7 +33,8 @@ def test_against_a_plain_loop(width):
         (tuple(map(str, row)), weight) for row, (_, weight) in expected[:15]
     ]
     assert [v.near - v.far for v in found.worst] == pytest.approx([margin for _, (margin, _) in expected[:15]])
-    assert found.n_comparisons == 900
+    assert found.n_answers == weights.sum()
+    assert found.share is None
     assert found.n_unplaced == 0
 
 
@@ -41,10 +42,17 @@ def test_ties_count_and_missing_positions_are_told():
     X = np.array([[0.0], [1.0], [-1.0], [np.nan]])
     found = worst_violations(X, np.array([[0, 1, 2], [0, 1, 3], [1, 2, 0], [1, 0, 2]]), labels=list("abcd"))
     assert found.n_violated == 2
-    assert found.n_comparisons == 3
+    assert found.n_answers == 3
     assert found.n_unplaced == 1
     assert [v.objects for v in found.worst] == [("b", "c", "a"), ("a", "b", "c")]
     assert (found.worst[0].near, found.worst[0].far, found.worst[0].weight) == (2.0, 1.0, 1.0)
+
+
+def test_weights_that_are_no_counts_give_a_share():
+    X = np.array([[0.0], [1.0], [3.0]])
+    found = worst_violations(X, np.array([[0, 1, 2], [0, 2, 1], [2, 0, 1]]), np.array([2.5, 0.5, 1.0]))
+    assert (found.n_violated, found.n_answers) == (2, 3)
+    assert found.share == 1.5 / 4
 
 
 def test_no_comparison():

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nearer.reporting import Scores
-from nearer.reporting.display import clean_text, group_codes, natural_key, shorten
+from nearer.reporting.display import (
+    clean_text,
+    group_codes,
+    merge_small_groups,
+    natural_key,
+    shorten,
+    shorten_apart,
+)
 from nearer.reporting.studies import CrossValidation, Findings, Judgement
 from nearer.reporting.words import (
+    Tried,
     answer_sentence,
     check_facts,
     count,
+    data_sentence,
     dimensions_sentence,
     distances_sentence,
+    few_answers_sentence,
     fit_sentences,
     headline,
     interval,
     judgement_lines,
     map_sentence,
     percent,
+    points,
     scores_line,
     violations_sentence,
 )
@@ -54,22 +69,170 @@ def test_headline_prefers_what_was_not_seen():
     assert "%" not in headline(Scores())
 
 
+UNMEASURED = (
+    "How the map does on new answers was not measured. A score on the answers used to make it is always too hopeful."
+)
+GUESSING = "This cannot be told apart from guessing, which satisfies 50 %."
+GAP = "It fits answers it has seen clearly better than new ones (a gap of 10 points): "
+EITHER = (
+    "there are too few answers for this dimension, or the dimension is wrong. More dimensions may do better as well as "
+    "fewer; trying some (nearer dims) would tell."
+)
+UNKNOWN = "No repeated questions were measured, so how far people agree with each other is unknown."
+BEST = "People are not fully consistent: going by repeated questions, the best possible map satisfies "
+RANGE = BEST + "between 89.0 % and 95.0 %."
+GOOD = "So this map is about as good as the answers allow."
+STUCK = (
+    "Maps made in the same way from a part of the answers satisfy 86.0 % of the rest, more than the 69.4 % that this "
+    "map satisfies of its own: its computation ended in a poor place. More starts (n_init) should mend that."
+)
+
+
 @pytest.mark.parametrize(
-    ("scores", "said"),
+    ("scores", "tried", "said"),
     [
-        (Scores(training=0.9), "was not measured"),
-        (Scores(held_out=0.49), "guessing"),
-        (Scores(held_out=0.53, held_out_low=0.48, held_out_high=0.58), "guessing"),
-        (Scores(training=0.95, held_out=0.85), "a gap of 10 points"),
-        (Scores(held_out=0.9), "unknown"),
-        (Scores(held_out=0.9, ceiling=0.95, ceiling_low=0.89), "as good as the answers allow"),
-        (Scores(held_out=0.88, held_out_low=0.86, held_out_high=0.9, ceiling=0.95, ceiling_low=0.89), "as good as"),
-        (Scores(held_out=0.80, ceiling=0.95, ceiling_low=0.89), "at least 9 points"),
-        (Scores(held_out=0.80, ceiling=0.95), "at most 95.0 %"),
+        (Scores(), None, [UNKNOWN]),
+        (Scores(training=0.9), None, [UNMEASURED, UNKNOWN]),
+        (Scores(held_out=0.9), None, [UNKNOWN]),
+        (Scores(held_out=0.49), None, [GUESSING, UNKNOWN]),
+        (Scores(held_out=0.53, held_out_low=0.48, held_out_high=0.58), None, [GUESSING, UNKNOWN]),
+        (Scores(held_out=0.53, held_out_low=0.51, held_out_high=0.58), None, [UNKNOWN]),
+        # A gap, with the dimension not known, too large, too small, right.
+        (Scores(training=0.95, held_out=0.85), None, [GAP + EITHER, UNKNOWN]),
+        (
+            Scores(training=0.95, held_out=0.85),
+            Tried(3, 1, 0.85, 0.86),
+            [
+                GAP + "a sign of too many dimensions.",
+                UNKNOWN,
+                "A map of 1 dimension satisfies 86.0 % of new answers, about as many as one of 3 does: the simpler map "
+                "is enough.",
+            ],
+        ),
+        (
+            Scores(training=0.95, held_out=0.85),
+            Tried(2, 7, 0.85, 0.93),
+            [
+                GAP + "more answers would narrow it, fewer dimensions would not.",
+                UNKNOWN,
+                "A map of 7 dimensions satisfies 93.0 % of new answers, 8 points more than one of 2.",
+            ],
+        ),
+        (Scores(training=0.95, held_out=0.85), Tried(2, 2, 0.85, 0.85), [GAP + "a sign of too few answers.", UNKNOWN]),
+        (Scores(training=0.95, held_out=0.90), None, [UNKNOWN]),
+        # The ceiling: reached, missed by what chance may explain, missed.
+        (Scores(held_out=0.89, ceiling=0.95, ceiling_low=0.89), None, [RANGE, GOOD]),
+        (Scores(held_out=0.97, ceiling=0.95, ceiling_low=0.89), None, [RANGE, GOOD]),
+        (
+            Scores(held_out=0.694, held_out_low=0.62, held_out_high=0.77, ceiling=0.84, ceiling_low=0.74),
+            None,
+            [
+                BEST + "between 74.0 % and 84.0 %.",
+                "This map is 5 points short of that, which chance may explain.",
+            ],
+        ),
+        (
+            Scores(held_out=0.80, held_out_low=0.78, held_out_high=0.82, ceiling=0.95, ceiling_low=0.89),
+            None,
+            [RANGE, "So this map leaves 9 points to be explained."],
+        ),
+        (
+            Scores(held_out=0.947, ceiling=0.95),
+            None,
+            [BEST + "at most 95.0 %.", "So this map leaves less than 1 point to be explained."],
+        ),
+        (
+            Scores(held_out=0.89, ceiling=0.95, ceiling_low=0.89),
+            Tried(2, 3, 0.89, 0.92),
+            [RANGE, "A map of 3 dimensions satisfies 92.0 % of new answers, 3 points more than one of 2."],
+        ),
+        (
+            Scores(held_out=0.89, ceiling=0.95, ceiling_low=0.89),
+            Tried(2, 4, 0.89, 0.893),
+            [RANGE, "A map of 4 dimensions satisfies 89.3 % of new answers, hardly more than one of 2.", GOOD],
+        ),
+        (Scores(held_out=0.9, ceiling=0.9, ceiling_low=0.9), None, [BEST + "about 90.0 %.", GOOD]),
+        (
+            Scores(held_out=1.0, ceiling=1.0, ceiling_low=1.0),
+            None,
+            ["Wherever a question was repeated, all answers were the same, so a map could satisfy 100 %.", GOOD],
+        ),
+        (
+            Scores(held_out=0.51, held_out_low=0.49, held_out_high=0.53, ceiling=0.75, ceiling_low=0.5),
+            None,
+            [
+                GUESSING,
+                BEST + "between 50.0 % and 75.0 %.",
+                "People agree with each other so little that no map can do better.",
+            ],
+        ),
+        # A computation that ended in a poor place is not judged further.
+        (Scores(training=0.694, held_out=0.86), None, [STUCK, UNKNOWN]),
+        (Scores(training=0.694, held_out=0.86, ceiling=0.95, ceiling_low=0.89), None, [STUCK, RANGE]),
     ],
 )
-def test_sentences_judge_the_scores(scores, said):
-    assert said in " ".join(fit_sentences(scores))
+def test_scores_and_what_is_said_of_them(scores, tried, said):
+    assert fit_sentences(scores, tried) == said
+
+
+def test_the_headline_is_about_this_map():
+    assert (
+        headline(Scores(training=0.694, held_out=0.86)) == "The map satisfies 69.4 % of the answers it was made from."
+    )
+
+
+fraction = st.floats(0, 1)
+
+
+@st.composite
+def some_scores(draw):
+    held_out = draw(st.none() | fraction)
+    low, high = (None, None) if held_out is None or draw(st.booleans()) else (
+        draw(st.floats(0, held_out)), draw(st.floats(held_out, 1))
+    )  # fmt: skip
+    ceiling = draw(st.none() | st.floats(0.5, 1))
+    ceiling_low = None if ceiling is None or draw(st.booleans()) else draw(st.floats(0, ceiling))
+    return Scores(draw(st.none() | fraction), held_out, low, high, 0.95, ceiling, ceiling_low)
+
+
+@st.composite
+def some_dimensions(draw):
+    shown, chosen = draw(st.integers(1, 9)), draw(st.integers(1, 9))
+    accuracy = draw(fraction)
+    return Tried(shown, chosen, accuracy, accuracy if shown == chosen else draw(fraction))
+
+
+@given(some_scores(), st.none() | some_dimensions())
+def test_no_sentence_contradicts_another(scores, tried):
+    sentences = [headline(scores), *fit_sentences(scores, tried)]
+    text = " ".join(sentences)
+    assert len(set(sentences)) == len(sentences)
+    # One verdict at most, and none that the figures deny.
+    verdicts = ("as good as the answers allow", "short of that", "to be explained", "can do better", "poor place")
+    assert sum(verdict in text for verdict in verdicts) <= 1
+    if "as good as the answers allow" in text:
+        assert scores.held_out >= (scores.ceiling if scores.ceiling_low is None else scores.ceiling_low)
+        assert "guessing" not in text
+        assert "points more than" not in text
+    if "too many dimensions" in text:
+        assert "points more than" not in text
+        assert "too few answers" not in text
+    if "simpler map is enough" in text:
+        assert tried.chosen < tried.shown
+    if "poor place" in text:
+        assert "it has not seen" not in text
+        assert "clearly better than new ones" not in text
+    if "not fully consistent" in text:
+        assert scores.ceiling < 1 or scores.ceiling_low < 1
+    assert not re.search(r"\b1 (points|dimensions|answers|objects)\b|\b0 points?\b", text)
+
+
+@given(st.none() | st.integers(1, 12), st.integers(1, 12))
+def test_the_dimension_marked_is_not_taken_for_that_of_the_map(chosen, shown):
+    text = dimensions_sentence(chosen, shown)
+    assert ("as many." in text) == (chosen == shown)
+    assert chosen in (None, shown) or text.endswith(f"; this map has {shown}.")
+    assert " 1 dimensions" not in text
 
 
 def test_a_good_map_is_not_called_overfitted():
@@ -109,6 +272,38 @@ def test_shorten():
     assert shorten("abcdefg", 6) == "abcde…"
 
 
+def test_long_names_are_cut_where_they_differ():
+    common = "the same long beginning of a name, "
+    names = ["short", common + "first of all", common + "second of all", "x" * 30, common + "first of none"]
+    cut = shorten_apart(names, 24)
+    assert cut[0] == "short"
+    assert cut[1] == "the same…all"
+    assert cut[2] == "the same…second of all"
+    assert cut[3] == "x" * 23 + "…"
+    assert cut[4] == "the same…none"
+    assert shorten_apart([], 24) == []
+    # Names that are the same stay the same.
+    assert shorten_apart(["y" * 30, "y" * 30], 24) == ["y" * 23 + "…"] * 2
+
+
+@given(st.lists(st.text("ab ", min_size=0, max_size=40), max_size=12))
+def test_cut_names_are_short_and_tell_apart_what_they_can(names):
+    cut = shorten_apart(names, 12)
+    assert all(len(text) <= 12 for text in cut)
+    assert all(text == name for text, name in zip(cut, names) if len(name) <= 12)
+    heads = [shorten(name, 12) for name in names]
+    assert len(set(cut)) >= len(set(heads))
+
+
+def test_groups_that_cannot_be_told_apart_are_one():
+    codes, names = group_codes([*"aabbcd", None], 7)
+    merged, shown, other = merge_small_groups(codes, names, 3)
+    assert shown == ["a", "b", "other (2 groups)"]
+    assert merged.tolist() == [0, 0, 1, 1, 2, 2, -1]
+    assert other == 2
+    assert merge_small_groups(codes, names, 4)[1:] == (names, None)
+
+
 def test_natural_order():
     assert sorted(["g10", "g2", "G1", "a"], key=natural_key) == ["a", "G1", "g2", "g10"]
     assert sorted(["10", "9", "x"], key=natural_key) == ["9", "10", "x"]
@@ -129,13 +324,44 @@ HELD_OUT = CrossValidation(5, 0.912, 0.01, 0.8842, 0.9398, 0.95, [0.912] * 5)
         (interval(0.881, 0.93), "88.1 to 93.0 %"),
         (map_sentence(1, 1), "1 object. Objects close to each other on the line were judged similar."),
         (map_sentence(1200, 2)[:14], "1,200 objects."),
-        (map_sentence(5, 7)[:32], "5 objects. The map has 7 dimensi"),
-        (dimensions_sentence(None)[-33:], "answers they have not seen. Bars are one standard error."[-33:]),
-        (dimensions_sentence(3)[-34:], " The chosen dimension is marked: 3."[-34:]),
-        (violations_sentence(0, 1, 0), "The map contradicts 0 of 1 comparison."),
         (
-            violations_sentence(1200, 3400, 1),
-            "The map contradicts 1,200 of 3,400 comparisons. 1 more concerns objects without a position.",
+            map_sentence(5, 7, [0.3, 0.2, 0.1]),
+            "5 objects. The map has 7 dimensions; two are shown at a time. Choose them here or in the pair plot below. "
+            "The first two hold 50 % of its spread.",
+        ),
+        (few_answers_sentence(1, 2)[:46], "Hollow: 1 object that is in fewer than 3 quest"),
+        (
+            few_answers_sentence(4, 1),
+            "Hollow: 4 objects that are in fewer than 2 questions, too few for a certain place.",
+        ),
+        (
+            dimensions_sentence(None, 2),
+            "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error.",
+        ),
+        (
+            dimensions_sentence(1, 1)[102:],
+            "The ring marks 1 dimension, the fewest that do as well as any; this map has as many.",
+        ),
+        (
+            dimensions_sentence(4, 2)[102:],
+            "The ring marks 4 dimensions, the fewest that do as well as any; this map has 2.",
+        ),
+        (points(0.001), "less than 1 point"),
+        (points(0.012), "1 point"),
+        (points(0.081), "8 points"),
+        (violations_sentence(0, 1, 0), "The map contradicts 0 of 1 answer."),
+        (
+            violations_sentence(1200.0, 3400.0, 1.0),
+            "The map contradicts 1,200 of 3,400 answers. 1 more concerns objects without a position.",
+        ),
+        (violations_sentence(3, 10, 0, 0.215), "The map contradicts 3 of 10 answers, 21.5 % by weight."),
+        (
+            data_sentence({"n_answers": 1.0, "n_questions": 1, "n_objects": 3, "participants": [{}]}),
+            "1 answer to 1 question about 3 objects, by 1 person",
+        ),
+        (
+            data_sentence({"n_answers": 9300.0, "n_questions": 1200, "n_objects": 40, "participants": None}),
+            "9,300 answers to 1,200 questions about 40 objects",
         ),
         (answer_sentence(["a", "b", "c"]), "a is nearer to b than to c"),
         (answer_sentence(["a", "b", "c", "{}"]), "a and b are nearer to each other than c and {}"),
@@ -149,9 +375,17 @@ HELD_OUT = CrossValidation(5, 0.912, 0.01, 0.8842, 0.9398, 0.95, [0.912] * 5)
             "over 99.9 % of the answers satisfied; 91.2 % of held-out answers (5-fold cross-validation, 95 % interval "
             "88.4 to 94.0 %)",
         ),
-        (judgement_lines(Judgement(0.875, 3, 2, True)), "87.5 % satisfied, by weight: 2 of 3 comparisons"),
+        (judgement_lines(Judgement(1.0, 1, 1)), "100 % satisfied: 1 of 1 comparison"),
         (
-            judgement_lines(Judgement(1.0, 3000, 3000, False, "ste", 0.25, 0.03)),
+            judgement_lines(Judgement(0.875, 3, 2, 1600.0, 1400.0, True)),
+            "87.5 % satisfied: 1,400 of 1,600 answers, as the weights of 3 comparisons count them",
+        ),
+        (
+            judgement_lines(Judgement(0.75, 3, 2, 2.0, 1.5, False)),
+            "75.0 % satisfied: 1.5 of 2.0 by weight, 2 of 3 comparisons without weights",
+        ),
+        (
+            judgement_lines(Judgement(1.0, 3000, 3000, loss="ste", log_loss=0.25, calibration_error=0.03)),
             "100 % satisfied: 3,000 of 3,000 comparisons\nlog-loss 0.2500 (guessing: 0.6931); probabilities are off by "
             "3.0 % on average",
         ),
@@ -170,3 +404,9 @@ def test_facts_of_a_check():
         "Answered both ways": "0",
     }
     assert check_facts({}) == {}
+    votes = {"n_comparisons": 2, "weights_are_votes": True, "n_answers": 1500.0, "participants": [{"suspicious": True}]}
+    assert check_facts(votes) == {
+        "Comparisons": "2",
+        "Answers, counted by weights": "1,500",
+        "Participants": "1, of whom 1 disagrees with the rest",
+    }

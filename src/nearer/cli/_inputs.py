@@ -119,13 +119,15 @@ def read_groups(path: str | None, labels: np.ndarray) -> list[str] | None:
     return groups
 
 
-def read_summary(map_path: str) -> dict[str, Any]:
+def read_summary(map_path: str, model: OrdinalEmbedding) -> dict[str, Any]:
     """Read what `nearer fit` wrote about a map.
 
     Parameters
     ----------
     map_path : str
-        The folder that it wrote, or another map.
+        The folder that it wrote, or a map inside it.
+    model : OrdinalEmbedding
+        The map itself: a summary of another one, which happens to lie beside it, is left alone.
 
     Returns
     -------
@@ -134,11 +136,14 @@ def read_summary(map_path: str) -> dict[str, Any]:
     """
     from nearer.reporting import CrossValidation
 
-    file = Path(map_path) / "summary.json"
-    if not file.is_file():
+    path = Path(map_path)
+    file = (path if path.is_dir() else path.parent) / "summary.json"
+    if path.suffix.lower() == ".csv" or not file.is_file():
         return {}
     try:
         summary = json.loads(file.read_text(encoding="utf-8"))
+        if not path.is_dir() and summary["result"]["objective"] != getattr(model, "objective_", None):
+            return {}
         if summary["cross_validation"] is not None:
             summary["cross_validation"] = CrossValidation(**summary["cross_validation"])
         return summary

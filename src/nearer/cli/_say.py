@@ -77,8 +77,9 @@ def plain(value: Any) -> Any:
 
 
 def repeat_command() -> str:
-    """The command line as it was given, fit to be pasted into a shell."""
-    return shlex.join(["nearer", *click.get_current_context().meta.get("nearer.arguments", [])])
+    """The command line as it was given, fit to be pasted into a shell where its result is already there."""
+    given = click.get_current_context().meta.get("nearer.arguments", [])
+    return shlex.join(["nearer", *given, *([] if "--force" in given else ["--force"])])
 
 
 class Say:
@@ -100,6 +101,10 @@ class Say:
         """Tell what goes on, on standard error."""
         if not self.quiet:
             click.echo(visible(as_options(text)), err=True)
+
+    def compiling(self) -> None:
+        """Tell why the first computation on a machine takes longer."""
+        self.note("compiling for this machine, once: some seconds")
 
     def result(self, values: Mapping[str, Any], text: str | None = None, is_data: bool = False) -> None:
         """Give the result on standard output: `values` as JSON, else `text` (None: nothing).

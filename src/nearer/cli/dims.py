@@ -44,19 +44,24 @@ def command(
         refuse_existing(picture, force)
     estimator = make_estimator(fitting)
     comparisons = read_answers(say, file, reading).comparisons
+    from nearer.kernels import while_compiling
     from nearer.reporting.words import dimension_lines
     from nearer.selection import cross_validate_dimensions
 
     say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {cv} folds")
-    found = cross_validate_dimensions(
-        estimator, comparisons, dims, n_folds=cv, criterion=criterion, random_state=estimator.random_state,
-        n_jobs=estimator.n_jobs,
-    )  # fmt: skip
-    ceiling = comparisons.check().noise_ceiling
+    with while_compiling(say.compiling):
+        found = cross_validate_dimensions(
+            estimator, comparisons, dims, n_folds=cv, criterion=criterion, random_state=estimator.random_state,
+            n_jobs=estimator.n_jobs,
+        )  # fmt: skip
+    check = comparisons.check()
+    ceiling = check.noise_ceiling
     values = {"table": found.to_dict(), "chosen": found.chosen, "decisive": found.decisive, "verdict": found.verdict}
     if picture is not None:
         from nearer.plots import plot_dimensions, save_figure
 
-        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=ceiling), picture, force=force)
+        low = check.noise_ceiling_low
+        band = None if ceiling is None or low is None else (low, ceiling)
+        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=force)
         say.note(f"wrote {picture}")
     say.result(values | {"noise_ceiling": ceiling}, dimension_lines(found))

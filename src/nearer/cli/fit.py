@@ -90,6 +90,8 @@ def command(
         model, answers.comparisons, cv=cv, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
         monitor=interrupt.attempt,
     )  # fmt: skip
+    for problem in [] if found.check is None else found.check.problems:
+        say.note(f"problem: {problem}")
     facts = {"Input": answers.facts.get("understood", answers.facts["path"])}
     if interrupt.pressed:
         facts["Interrupted"] = "yes: the best map so far was kept"
@@ -99,10 +101,10 @@ def command(
     )  # fmt: skip
     summary = _summary(model, found, answers, fitting, interrupt.pressed)
     with folder as target:
-        _write(target, model, summary)
+        _write(target, model, summary | {"report": plain(report.to_dict())})
         report.save(target / "report.html")
     told = scores_line(found)
-    say.result(summary, None if say.quiet else f"{told}\nwrote {', '.join(folder.files())}".lstrip())
+    say.result(summary, told or None if say.quiet else f"{told}\nwrote {', '.join(folder.files())}".lstrip())
     if interrupt.pressed:
         click.echo(f"nearer fit: interrupted; wrote the best map so far to {folder.shown}", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
@@ -135,6 +137,7 @@ def _fit(
 ) -> OrdinalEmbedding:
     from dataclasses import replace
 
+    from nearer.kernels import while_compiling
     from nearer.objective import resolve_jobs
     from nearer.reporting.words import count
     from nearer.solvers import get_solver
@@ -149,7 +152,7 @@ def _fit(
             f"fitting: {count(n_components, 'dimension', 'dimensions')}, loss {fitting['loss']}, "
             f"solver {fitting['solver']}, {count(fitting['n_init'], 'start', 'starts')}, seed {fitting['random_state']}"
         )
-        with watch.showing():
+        with watch.showing(), while_compiling(say.compiling):
             model.fit(answers.to_fit) if client is None else model.fit(answers.to_fit, client=client)
     say.note(model.result_.message)
     return model.set_params(callbacks=None)

@@ -33,6 +33,8 @@ Example:
 @GROUPS
 @click.option("--labels/--no-labels", "with_labels", default=True, show_default=True, help="Write the labels.")
 @click.option("--title", help="Above the picture.")
+@click.option("--size", metavar="WIDTHxHEIGHT", help="Of the map in inches, such as 5x4.  [default: shape of the map]")
+@click.option("--dpi", type=click.FloatRange(10, 2000), default=200, show_default=True, help="Dots per inch of a PNG.")
 @click.option("--file", type=click.Path(), help="Answers for the calibration, preferably new ones.")
 @LOSS_OF_COORDINATES
 @FORCE
@@ -40,7 +42,7 @@ Example:
 @speaking
 def command(
     say: Say, map_path: str, out: str, what: str, axes: str, groups: str | None, with_labels: bool, title: str | None,
-    file: str | None, loss: str | None, force: bool, reading: dict[str, Any],
+    size: str | None, dpi: float, file: str | None, loss: str | None, force: bool, reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Draw the MAP; or how its fit went, or how far to believe its probabilities.
 
@@ -54,8 +56,9 @@ def command(
         labels = labels_of(model)
         shown = labels if with_labels else None
         drawn = plots.plot_map(
-            model.embedding_, shown, read_groups(groups, labels), axes=_axes(axes, model), title=title
-        )
+            model.embedding_, shown, read_groups(groups, labels), axes=_axes(axes, model), title=title,
+            size=_size(size),
+        )  # fmt: skip
     elif what == "calibration":
         drawn = plots.plot_calibration(_calibration(say, model, map_path, file, reading))
     else:
@@ -65,8 +68,20 @@ def command(
         drawn = plots.plot_convergence(history) if what == "convergence" else plots.plot_step_sizes(history)
     if title is not None and what != "map":
         drawn.set_title(title, parse_math=False)
-    plots.save_figure(drawn, out, force=force)
+    plots.save_figure(drawn, out, dpi=dpi, force=force)
     say.result({"output": out, "what": what}, None if say.quiet else f"wrote {out}")
+
+
+def _size(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        width, height = (float(part) for part in text.lower().split("x"))
+    except ValueError:
+        width = height = 0.0
+    if not (0 < width <= 100 and 0 < height <= 100):
+        raise ValueError(f"--size: got {text!r}, expected inches such as 5x4")
+    return width, height
 
 
 def _axes(text: str, model: OrdinalEmbedding) -> tuple[int, int]:

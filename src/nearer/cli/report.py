@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ import click
 from nearer.cli._inputs import labels_of, open_map, read_for_map, read_groups, read_summary
 from nearer.cli._options import FORCE, GROUPS, IMAGES, reading_options
 from nearer.cli._output import refuse_existing
-from nearer.cli._say import Say, repeat_command, speaking
+from nearer.cli._say import Say, speaking
 
 __all__ = ["command"]
 
@@ -26,30 +27,39 @@ Example:
 @click.option("--file", type=click.Path(), help="Answers to judge the map by, if it was saved without its own.")
 @IMAGES
 @GROUPS
-@click.option("--title", default="Map", show_default=True, help="Heading of the report.")
+@click.option("--title", help="Heading of the report.  [default: as before]")
 @FORCE
 @reading_options
 @speaking
 def command(
-    say: Say, map_path: str, out: str, file: str | None, images: str | None, groups: str | None, title: str,
+    say: Say, map_path: str, out: str, file: str | None, images: str | None, groups: str | None, title: str | None,
     force: bool, reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Write the report of a MAP again, with other pictures, groups or answers.
 
-    MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv). Cross-validated accuracy is
-    taken over from the folder's summary.json.
+    MAP is a folder that `nearer fit` wrote, its model file, or coordinates (embedding.csv). All that was found out
+    before (regions, dimensions, learning curve, scores) is taken over from the folder's summary.json; with --file, what
+    the other answers say takes the place of the scores.
     """
-    from nearer.reporting import describe, study
+    from nearer.reporting import Report, describe, study
     from nearer.reporting.words import scores_line
 
     refuse_existing(out, force)
     model = open_map(map_path)
     comparisons = None if file is None else read_for_map(say, file, reading, model)
-    earlier = read_summary(map_path) if file is None else {}
-    found = replace(study(model, comparisons, cv=0), cross_validation=earlier.get("cross_validation"))
-    describe(
-        model, comparisons, found, title=title, command=earlier.get("command") or repeat_command(),
-        groups=read_groups(groups, labels_of(model)), images=images,
-    ).save(out, force=force)  # fmt: skip
+    earlier = read_summary(map_path, model)
+    kept = Report.from_dict(earlier.get("report") or {})
+    found = study(model, comparisons, cv=0)
+    if file is None:
+        found = replace(found, cross_validation=earlier.get("cross_validation"))
+    else:
+        kept = {name: kept[name] for name in ("title", "groups", "images", "covariances", "level") if name in kept}
+    if not Path(kept.get("images") or ".").is_dir():
+        say.note(f"{kept['images']}: no such folder any more, so no pictures; give it with --images")
+        del kept["images"]
+    changes = {"title": title, "images": images, "groups": read_groups(groups, labels_of(model))}
+    made = describe(model, comparisons, found, command=earlier.get("command") or "")
+    kept |= {name: value for name, value in changes.items() if value is not None}
+    replace(made, **kept).save(out, force=force)
     told = scores_line(found)
     say.result({"output": out, **found.summary()}, None if say.quiet else f"{told}\nwrote {out}".lstrip())

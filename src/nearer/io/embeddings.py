@@ -1,4 +1,4 @@
-"""Coordinates written to and read from CSV: label, x1, x2, ..."""
+"""Coordinates written to and read from CSV: label, x1, x2, ...; written for NumPy and MATLAB too."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ def write_embedding(
     *,
     force: bool = False,
 ) -> None:
-    """Write coordinates to a CSV file with the columns label, x1, x2, ...
+    """Write coordinates to a CSV file with the columns label, x1, x2, ..., or the arrays embedding and labels.
 
-    Objects without a position (NaN) get empty cells. A label that a spreadsheet could run as a formula is guarded by
-    an apostrophe, which `read_embedding` takes off. Numbers are written so that reading gives the same bits.
+    The ending of the name gives the format: .npz for NumPy and .mat for MATLAB (labels as a cell array of text), else
+    CSV. There, objects without a position (NaN) get empty cells, and a label that a spreadsheet could run as a formula
+    is guarded by an apostrophe, which `read_embedding` takes off. Numbers are written so that reading gives the same
+    bits.
 
     Parameters
     ----------
@@ -40,11 +42,27 @@ def write_embedding(
         raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
     if labels is not None and len(labels) != len(X):
         raise ValueError(f"labels: got {len(labels):,} for {len(X):,} objects")
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    if suffix in (".npz", ".mat"):
+        names = np.array([str(i) for i in range(len(X))] if labels is None else labels).astype(str)
+        with atomic_write(path, force) as file:
+            _write_arrays(file, suffix, X, names)
+        return
     names = map(str, range(len(X))) if labels is None else text_cells(np.asarray(labels).astype(str).tolist(), "label")
     with atomic_write(path, force, mode="w") as file:
         file.write(",".join(["label", *(f"x{axis + 1}" for axis in range(X.shape[1]))]) + "\n")
         for name, row in zip(names, X.tolist()):
             file.write(",".join([name, *("" if value != value else repr(value) for value in row)]) + "\n")
+
+
+def _write_arrays(file: Any, suffix: str, embedding: np.ndarray, labels: np.ndarray) -> None:
+    if suffix == ".npz":
+        np.savez(file, embedding=embedding, labels=labels)
+        return
+    from scipy.io import savemat
+
+    # A column of objects becomes a cell array; an array of text would be padded with blanks.
+    savemat(file, {"embedding": embedding, "labels": labels.astype(object)[:, None]})
 
 
 def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray | None]:

@@ -6,8 +6,10 @@ from nearer.metrics.alignment import (
     Similarity,
     fit_procrustes,
     neighbourhood_agreement,
+    principal_axes,
     procrustes_align,
     procrustes_distance,
+    spread_shares,
 )
 from nearer.metrics.comparison import (
     Calibration,
@@ -17,6 +19,7 @@ from nearer.metrics.comparison import (
     comparison_error,
     log_loss,
 )
+from nearer.metrics.neighbours import nearest_neighbours
 from nearer.metrics.retrieval import (
     RetrievalScores,
     average_precision_at_k,
@@ -40,11 +43,14 @@ __all__ = [
     "fit_procrustes",
     "log_loss",
     "mean_average_precision",
+    "nearest_neighbours",
     "neighbourhood_agreement",
     "precision_at_k",
+    "principal_axes",
     "procrustes_align",
     "procrustes_distance",
     "recall_at_k",
     "retrieval_scores",
+    "spread_shares",
     "worst_comparisons",
 ]

@@ -74,6 +74,57 @@ def procrustes_align(X: ArrayLike, reference: ArrayLike, scaling: bool = True) -
     return fit_procrustes(X, reference, scaling).apply(X)
 
 
+def principal_axes(X: ArrayLike) -> np.ndarray:
+    """Turn a map to its principal axes: the first has the most spread, and the farthest object on each is positive.
+
+    A map is free to be turned and mirrored; with this rule it always lies the same way.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Rows with NaN are left out of the axes.
+
+    Returns
+    -------
+    array (n, d)
+        Centred; distances are those of X. A row of X with NaN is NaN.
+    """
+    points = _checked(X, "X")
+    known = points[~np.isnan(points).any(axis=1)]
+    if not len(known):
+        return points
+    centred = known - known.mean(axis=0)
+    unit = centred / (np.abs(centred).max() or 1.0)  # squares of very large or small numbers would be lost
+    # Plain sums, not BLAS, whose order of summation may depend on the number of threads.
+    axes = np.linalg.eigh(np.einsum("ni,nj->ij", unit, unit))[1][:, ::-1]
+    turned = np.einsum("ni,ij->nj", centred, axes)
+    farthest = turned[np.abs(turned).argmax(axis=0), np.arange(turned.shape[1])]
+    out = np.full(points.shape, np.nan)
+    out[~np.isnan(points).any(axis=1)] = turned * np.where(farthest < 0, -1.0, 1.0)
+    return out
+
+
+def spread_shares(X: ArrayLike) -> np.ndarray:
+    """Part of a map's spread (sum of squared distances from its centre) that lies along each axis.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Rows with NaN are left out.
+
+    Returns
+    -------
+    array (d,)
+        Sums to 1; zeros if all objects coincide.
+    """
+    points = _checked(X, "X")
+    known = points[~np.isnan(points).any(axis=1)]
+    if not len(known):
+        return np.zeros(points.shape[1])
+    squares = ((known - known.mean(axis=0)) ** 2).sum(axis=0)
+    return squares / squares.sum() if squares.sum() > 0 else np.zeros(points.shape[1])
+
+
 def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
     """Disparity of two maps up to rotation, reflection, translation and scale, in [0, 1].
 

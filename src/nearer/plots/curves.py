@@ -117,7 +117,11 @@ def _draw_lines(ax: Axes, lines: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
 
 
 def plot_dimensions(
-    scores: Any, *, chosen: int | None = None, ceiling: float | None = None, ax: Axes | None = None
+    scores: Any,
+    *,
+    chosen: int | None = None,
+    ceiling: float | tuple[float, float] | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw cross-validated accuracy by number of dimensions.
 
@@ -127,8 +131,8 @@ def plot_dimensions(
         Columns ``n_components``, ``accuracy`` and optionally ``standard_error``, drawn as bars of one standard error.
     chosen : int, optional
         The dimension to mark.
-    ceiling : float, optional
-        The accuracy that the noise of the answers allows, drawn as a line.
+    ceiling : float or (float, float), optional
+        The accuracy that the noise of the answers allows, drawn as a line, or between two bounds as a band.
     ax : Axes, optional
         Where to draw; a new figure when None.
 
@@ -154,7 +158,7 @@ def plot_dimensions(
         handles += ax.plot([chosen], at, "o", markersize=13, mfc="none", mec=PALETTE[1], mew=1.8, zorder=5)
         names.append(f"chosen: {chosen}")
     if ceiling is not None:
-        handles.append(ax.axhline(ceiling, color=GREY, linestyle="--", linewidth=1.2))
+        handles.append(_draw_ceiling(ax, ceiling))
         names.append("noise ceiling")
     _percent_axis(ax)
     ax.set_xticks(dims[order]) if len(dims) <= 15 else ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -266,7 +270,9 @@ def plot_retrieval(
     return ax
 
 
-def plot_learning_curve(curve: Any, *, ceiling: float | None = None, ax: Axes | None = None) -> Axes:
+def plot_learning_curve(
+    curve: Any, *, ceiling: float | tuple[float, float] | None = None, ax: Axes | None = None
+) -> Axes:
     """Draw accuracy against the number of comparisons, measured and extrapolated.
 
     Parameters
@@ -274,8 +280,8 @@ def plot_learning_curve(curve: Any, *, ceiling: float | None = None, ax: Axes | 
     curve : mapping of columns, object with ``to_dict()``, or list of rows
         Columns ``n_comparisons`` and ``accuracy``; optionally ``low`` and ``high`` (an interval, drawn as a band)
         and ``extrapolated`` (bool: drawn as a dashed line).
-    ceiling : float, optional
-        The accuracy that the noise of the answers allows, drawn as a line.
+    ceiling : float or (float, float), optional
+        The accuracy that the noise of the answers allows, drawn as a line, or between two bounds as a band.
     ax : Axes, optional
         Where to draw; a new figure when None.
 
@@ -300,13 +306,21 @@ def plot_learning_curve(curve: Any, *, ceiling: float | None = None, ax: Axes | 
         handles += ax.plot(xs[tail], ys[tail], "--", color=PALETTE[1], linewidth=1.7)
         names.append("extrapolated")
     if ceiling is not None:
-        handles.append(ax.axhline(ceiling, color=GREY, linestyle=":", linewidth=1.5))
+        handles.append(_draw_ceiling(ax, ceiling))
         names.append("noise ceiling")
     ax.xaxis.set_major_formatter(FuncFormatter(_short_count))
     _percent_axis(ax)
     ax.set(xlabel="Comparisons", ylabel="Held-out answers satisfied")
     literal_legend(ax, handles, names)
     return ax
+
+
+def _draw_ceiling(ax: Axes, ceiling: float | tuple[float, float]) -> Any:
+    """The noise ceiling as a line or a band; returns what stands for it in the legend."""
+    low, high = ceiling if isinstance(ceiling, tuple) else (ceiling, ceiling)
+    if high > low:
+        return ax.axhspan(low, high, color=PALETTE[2], alpha=0.16, linewidth=0)
+    return ax.axhline(high, color=GREY, linestyle="--", linewidth=1.2)
 
 
 def _short_count(value: float, _position: int | None = None) -> str:

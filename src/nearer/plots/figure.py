@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -32,7 +33,16 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float] = (6.4, 4.2)) -> Axes
         return ax
     figure = Figure(figsize=figsize, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
     FigureCanvasAgg(figure)
-    return figure.add_subplot()
+    return figure.add_subplot(axes_class=ShownAxes)
+
+
+class ShownAxes(Axes):
+    """Axes that a notebook shows as the picture of their figure, which pyplot knows nothing of."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.figure.figure.savefig(buffer, format="png", dpi=110)
+        return buffer.getvalue()
 
 
 def style_axes(ax: Axes) -> None:

@@ -15,7 +15,7 @@ from matplotlib.transforms import Bbox, IdentityTransform
 from scipy.spatial import cKDTree
 
 from nearer.plots.figure import GREY, literal
-from nearer.reporting.display import shorten
+from nearer.reporting.display import shorten_apart
 
 __all__ = ["LabelBox", "LabelLayer", "arrange_labels"]
 
@@ -181,7 +181,7 @@ class LabelLayer(Artist):
         self._max_labels = max_labels
         self._strip = strip
         self._notes = list(notes)
-        self._labels = [shorten(text, max_length) for text in (texts if texts is not None else ())]
+        self._labels = shorten_apart(texts if texts is not None else (), max_length)
         self._fontsize = fontsize
         self._texts: dict[int, Text] = {}
         self.note = Text(0, 0, "", fontsize=fontsize, va="top", color=GREY, parse_math=False)

@@ -9,14 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection
 from matplotlib.lines import Line2D
 
+from nearer.metrics import spread_shares
 from nearer.plots.figure import GREY, literal, literal_legend, new_axes
 from nearer.plots.labels import LabelLayer
-from nearer.reporting.display import PALETTE, group_codes, label_texts
+from nearer.reporting.display import N_SHAPES, PALETTE, group_codes, label_texts, merge_small_groups
 
 __all__ = ["ellipse_axes", "plot_map"]
 
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_MAX_GROUPS = len(PALETTE) * len(_MARKERS)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")[:N_SHAPES]
 
 
 def plot_map(
@@ -27,8 +27,10 @@ def plot_map(
     *,
     level: float = 0.9,
     axes: tuple[int, int] = (0, 1),
-    max_labels: int = 200,
+    max_labels: int | None = None,
     title: str | None = None,
+    size: tuple[float, float] | None = None,
+    font_size: float = 8.0,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a map: one point per object, nearness as on paper.
@@ -41,7 +43,8 @@ def plot_map(
     labels : sequence (n_objects,), optional
         Shown to the letter beside the points, without collisions; those without room are counted in a note.
     groups : sequence (n_objects,), optional
-        Colours and markers, with a legend; None, NaN and "" mean "no group".
+        Colours and markers, with a legend; None, NaN and "" mean "no group". Beyond 56 groups the smallest are
+        drawn as one, "other".
     covariances : array (n_objects, n_components, n_components) or (n_objects, 2, 2), optional
         Covariance of each position; drawn as the region that holds the object with probability `level` under a
         normal distribution. (n_objects, 2, 2) belongs to the two columns shown. Rows of NaN draw nothing.
@@ -49,17 +52,21 @@ def plot_map(
         Between 0 and 1.
     axes : tuple of two ints
         The columns to show when there are more than two.
-    max_labels : int
-        At most this many labels.
+    max_labels : int, optional
+        At most this many labels; as many as there is room for when None.
     title : str, optional
         Shown to the letter.
+    size : tuple of two floats, optional
+        Width and height of a new figure in inches; by default the shape of the map, 6.8 inches wide.
+    font_size : float
+        Of the labels, in points.
     ax : Axes, optional
         Where to draw; a new figure when None.
 
     Returns
     -------
     Axes
-        With equal aspect and without ticks: only relative distances have a meaning.
+        With equal aspect and without ticks: only relative distances have a meaning. A notebook shows it as a picture.
     """
     X = np.asarray(embedding, dtype=float)
     if X.ndim != 2 or 0 in X.shape:
@@ -75,15 +82,16 @@ def plot_map(
     keep = np.isfinite(X).all(axis=1)
     xy = np.column_stack([X[keep, 0], np.zeros(keep.sum())]) if n_components == 1 else X[keep][:, shown]
 
-    ax = new_axes(ax, _figure_size(xy) if n_components > 1 else (6.8, 3.4))
-    size = float(np.clip(9.0 - 1.6 * np.log10(max(len(xy), 1)), 2.5, 8.0))
+    shape = _figure_size(xy) if n_components > 1 else (6.8, 3.4)
+    ax = new_axes(ax, shape if size is None else size)
+    dot = float(np.clip(9.0 - 1.6 * np.log10(max(len(xy), 1)), 2.5, 8.0))
     if regions is not None:
         _draw_regions(ax, xy, regions[keep], level)
     if groups is None:
-        ax.plot(xy[:, 0], xy[:, 1], "o", color=PALETTE[0], markersize=size, markeredgecolor="white", mew=0.4, zorder=4)
+        ax.plot(xy[:, 0], xy[:, 1], "o", color=PALETTE[0], markersize=dot, markeredgecolor="white", mew=0.4, zorder=4)
     else:
-        codes, names = group_codes(groups, n_objects)
-        _draw_groups(ax, xy, codes[keep], names, size)
+        codes, names, other = merge_small_groups(*group_codes(groups, n_objects))
+        _draw_groups(ax, xy, codes[keep], names, other, dot)
     notes = [f"{(~keep).sum():,} of {n_objects:,} objects not shown: no position"] if not keep.all() else []
     if regions is not None:
         notes.insert(0, f"{'bars' if n_components == 1 else 'ellipses'}: {100 * level:g} % regions")
@@ -94,8 +102,9 @@ def plot_map(
         ax,
         xy,
         kept_texts,
-        marker_radius=size / 2,
-        max_labels=max_labels,
+        marker_radius=dot / 2,
+        fontsize=font_size,
+        max_labels=len(xy) if max_labels is None else max_labels,
         notes=notes,
         strip=n_components == 1,
     )
@@ -105,7 +114,12 @@ def plot_map(
         ax.axhline(0, color="#d1d5db", linewidth=1, zorder=1)
         ax.spines[:].set_visible(False)
     else:
-        ax.set_aspect("equal", adjustable="datalim")
+        shares = spread_shares(X)
+        for name, k in zip(("x", "y"), shown):
+            text = f"{'dimension' if n_components > 2 else 'axis'} {k + 1}: {100 * shares[k]:.0f} % of the spread"
+            ax.set(**{f"{name}label": text})
+            getattr(ax, f"{name}axis").label.set(color=GREY, fontsize=font_size)
+        ax.set_aspect("equal", adjustable="box")
         for spine in ax.spines.values():
             spine.set_color("#d1d5db")
     ax.set(xticks=[], yticks=[])
@@ -179,15 +193,13 @@ def _draw_regions(ax: Axes, xy: np.ndarray, covariances: np.ndarray, level: floa
     ax.update_datalim(np.vstack([xy - reach, xy + reach]))
 
 
-def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], size: float) -> None:
-    if len(names) > _MAX_GROUPS:
-        raise ValueError(f"groups: got {len(names)} different ones, expected at most {_MAX_GROUPS} to tell apart")
+def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], other: int | None, size: float) -> None:
     handles: list[Line2D] = []
     for code in range(-1, len(names)):
         member = codes == code
         if code < 0 and not member.any():
             continue
-        colour = GREY if code < 0 else PALETTE[code % len(PALETTE)]
+        colour = GREY if code < 0 or code == other else PALETTE[code % len(PALETTE)]
         marker = "." if code < 0 else _MARKERS[code // len(PALETTE)]
         handles += ax.plot(
             xy[member, 0], xy[member, 1], marker, color=colour, markersize=size,

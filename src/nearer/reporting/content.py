@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,10 @@ from nearer.reporting.display import group_codes, label_texts
 from nearer.reporting.page import render
 from nearer.reporting.studies import Findings, Monitor, Scores, answers_about, study
 from nearer.reporting.violations import Violations, worst_violations
+from nearer.reporting.words import data_sentence
 
 if TYPE_CHECKING:
+    from nearer.data import Comparisons
     from nearer.estimator import OrdinalEmbedding
 
 __all__ = ["Report", "describe", "report"]
@@ -27,6 +29,10 @@ __all__ = ["Report", "describe", "report"]
 
 # The learning curve is continued to this many times the answers there are.
 _EXTRAPOLATE = 4
+_KEPT = (
+    "title", "command", "groups", "covariances", "level", "scores", "dimensions", "chosen_dimension", "learning_curve",
+    "images", "facts",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,8 @@ class Report:
         From `worst_violations`.
     check : mapping, optional
         What ``comparisons.check(n_components).to_dict()`` gives.
+    n_answers : array (n_objects,), optional
+        Answers that name each object.
     images : path-like, optional
         Folder of pictures whose file names without ending are the labels.
     facts : mapping
@@ -86,6 +94,7 @@ class Report:
     learning_curve: Mapping[str, Any] | None = None
     violations: Violations | None = None
     check: Mapping[str, Any] | None = None
+    n_answers: Sequence | np.ndarray | None = None
     images: str | os.PathLike | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -127,6 +136,46 @@ class Report:
         lengths = {column: len(values) for column, values in table.items()}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"{name}: got columns of unequal length, {lengths}, expected one length")
+
+    @property
+    def has_few_answers(self) -> np.ndarray:
+        """Which objects are in too few questions to have a certain place, bool (n_objects,), as `check` says."""
+        few = {entry["object"] for entry in (self.check or {}).get("too_few") or ()}
+        names = range(len(self.embedding)) if self.labels is None else self.labels
+        return np.array([name in few for name in names])
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a fitted model and its answers do not tell: all that a later page needs to be the same.
+
+        Returns
+        -------
+        dict
+            Plain values and arrays; ``dataclasses.replace(describe(model), **Report.from_dict(values))`` is this page.
+        """
+        values = {name: getattr(self, name) for name in _KEPT}
+        values["scores"] = asdict(self.scores)
+        values["images"] = None if self.images is None else os.path.abspath(self.images)
+        return values
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields that `to_dict` gave, read back from JSON.
+
+        Parameters
+        ----------
+        values : mapping
+            Entries that are not known are left out.
+
+        Returns
+        -------
+        dict
+        """
+        known = {name: values[name] for name in _KEPT if values.get(name) is not None}
+        if "scores" in known:
+            known["scores"] = Scores(**known["scores"])
+        if "covariances" in known:
+            known["covariances"] = np.array(known["covariances"], dtype=float)
+        return known
 
     def html(self) -> str:
         """Return the whole page as text."""
@@ -242,9 +291,10 @@ def describe(
     shown: dict[str, Any] = {}
     if answers is not None:
         violations = worst_violations(model.embedding_, answers.index, answers.weights, model.labels_)
-        shown |= {"subtitle": repr(answers), "violations": violations}
+        shown |= {"subtitle": repr(answers), "violations": violations, "n_answers": _answers_naming(answers)}
     if found.check is not None:
         shown["check"] = found.check.to_dict()
+        shown["subtitle"] = data_sentence(shown["check"])
     if found.dimensions is not None:
         shown |= {"dimensions": found.dimensions.to_dict(), "chosen_dimension": found.dimensions.chosen}
     if found.learning_curve is not None:
@@ -264,6 +314,23 @@ def describe(
         facts=_facts(model, found) | dict(facts or {}),
         **shown,
     )
+
+
+def _answers_naming(answers: Comparisons) -> np.ndarray:
+    """How many answers name each object; whole-number weights count answers."""
+    weights = answers.weights
+    votes = None if weights is None or not (weights == np.floor(weights)).all() else weights
+    columns = range(answers.index.shape[1])
+    index = answers.index
+    total = np.zeros(answers.n_objects)
+    for column in columns:
+        # An object that is both ends of a quadruplet's pairs is still named by one answer.
+        again = np.zeros(len(index), dtype=bool)
+        for earlier in range(column):
+            again |= index[:, earlier] == index[:, column]
+        own = np.where(again, 0.0, 1.0 if votes is None else votes)
+        total += np.bincount(index[:, column], weights=own, minlength=answers.n_objects)
+    return total
 
 
 def _facts(model: OrdinalEmbedding, found: Findings) -> dict[str, Any]:

@@ -7,10 +7,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["PALETTE", "clean_text", "group_codes", "label_texts", "natural_key", "shorten"]
+__all__ = [
+    "MAX_GROUPS", "N_SHAPES", "PALETTE", "clean_text", "group_codes", "label_texts", "merge_small_groups",
+    "natural_key", "shorten", "shorten_apart",
+]  # fmt: skip
 
 # Okabe and Ito's colours, told apart with every common form of colour blindness; yellow last, it is pale on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000", "#F0E442")
+
+# Markers of different shape; with the colours they tell so many groups apart.
+N_SHAPES = 7
+MAX_GROUPS = len(PALETTE) * N_SHAPES
 
 _VISIBLE = {"\n": "↵", "\r": "", "\t": "→"}
 
@@ -47,6 +54,48 @@ def clean_text(value: object) -> str:
 def shorten(text: str, limit: int) -> str:
     """Cut `text` to `limit` characters, the last of them "…" when something was cut."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
+    """Cut texts to `limit` characters each, so that what was different stays different where that is possible.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    limit : int
+        At least 12.
+
+    Returns
+    -------
+    list of str
+        Cut at the end as by `shorten`; texts with the same beginning keep a third of it, and from where they part.
+    """
+    out = [shorten(text, limit) for text in texts]
+    alike: dict[str, list[int]] = {}
+    for position, cut in enumerate(out):
+        if cut != texts[position]:
+            alike.setdefault(cut, []).append(position)
+    for members in alike.values():
+        members = sorted(members, key=lambda i: texts[i])
+        for spot, i in enumerate(members):
+            beside = [texts[j] for j in members[max(spot - 1, 0) : spot + 2] if texts[j] != texts[i]]
+            if beside:
+                out[i] = _cut_at(texts[i], max(_shared(texts[i], other) for other in beside), limit)
+    return out
+
+
+def _cut_at(text: str, parting: int, limit: int) -> str:
+    """The beginning, and what stands around the place where a text parts from others."""
+    head = text[: limit // 3].rstrip()
+    # From the beginning of the word that differs, if it is not a long one.
+    word = text.rfind(" ", 0, parting) + 1
+    start = max(word if parting - word <= limit // 3 else parting - 3, len(head))
+    return f"{head}…{shorten(text[start:], limit - len(head) - 1)}"
+
+
+def _shared(a: str, b: str) -> int:
+    """Length of the beginning that two texts share."""
+    return next((k for k, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
 
 def label_texts(labels: Sequence | np.ndarray | None, n_objects: int) -> list[str]:
@@ -103,3 +152,33 @@ def group_codes(groups: Sequence | np.ndarray, n_objects: int) -> tuple[np.ndarr
     names = sorted({t for t in texts if t is not None}, key=natural_key)
     position = {name: k for k, name in enumerate(names)}
     return np.array([-1 if t is None else position[t] for t in texts], dtype=np.int64), names
+
+
+def merge_small_groups(
+    codes: np.ndarray, names: list[str], most: int = MAX_GROUPS
+) -> tuple[np.ndarray, list[str], int | None]:
+    """Put the smallest groups together where there are more than can be told apart.
+
+    Parameters
+    ----------
+    codes, names
+        As `group_codes` gives them.
+    most : int
+        Groups that can be told apart.
+
+    Returns
+    -------
+    codes : int array (n_objects,)
+    names : list of str
+        At most `most`.
+    other : int or None
+        Code of the small groups together, "other (12 groups)"; None if there was room for all.
+    """
+    if len(names) <= most:
+        return codes, names, None
+    sizes = np.bincount(codes[codes >= 0], minlength=len(names))
+    kept = np.sort(np.argsort(-sizes, kind="stable")[: most - 1])
+    new = np.full(len(names) + 1, most - 1)  # the last entry is that of -1, no group
+    new[kept] = np.arange(most - 1)
+    new[-1] = -1
+    return new[codes], [*(names[k] for k in kept), f"other ({len(names) - most + 1:,} groups)"], most - 1

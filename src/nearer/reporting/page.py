@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.reporting.display import PALETTE, group_codes, label_texts
+from nearer.metrics import spread_shares
+from nearer.reporting.display import PALETTE, group_codes, label_texts, merge_small_groups, shorten_apart
 from nearer.reporting.sections import make_sections
 from nearer.reporting.thumbnails import load_thumbnails
+from nearer.reporting.words import few_answers_sentence
 
 if TYPE_CHECKING:
     from nearer.reporting.content import Report
@@ -25,6 +27,7 @@ _SCRIPTS = ("base.js", "view.js", "draw.js", "map.js", "pairs.js", "charts.js", 
 # Numbers in the covariances beyond which they are left out: the file would grow past what a browser opens with ease.
 MAX_COVARIANCE_NUMBERS = 600_000
 MAX_ROWS = 600
+MAX_NAME = 40
 
 
 def render(report: Report) -> str:
@@ -66,13 +69,21 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         "x": [_numbers(column, 6, _scale(report.embedding)) for column in report.embedding.T],
         "level": report.level,
         "palette": list(PALETTE),
+        "shares": [round(float(share), 3) for share in spread_shares(report.embedding)],
     }
+    cut = shorten_apart(labels, MAX_NAME)
+    values["short"] = {i: short for i, (short, label) in enumerate(zip(cut, labels)) if short != label}
+    if report.n_answers is not None:
+        values["answers"] = [round(float(number), 1) for number in report.n_answers]
+    values["few"] = np.flatnonzero(report.has_few_answers).tolist()
+    if values["few"]:
+        notes.append(few_answers_sentence(len(values["few"]), n_components))
     unplaced = int((~np.isfinite(report.embedding).all(axis=1)).sum())
     if unplaced:
         notes.append(f"Without a position, and so not shown: {unplaced:,} of {n_objects:,} objects.")
     if report.groups is not None:
-        codes, names = group_codes(report.groups, n_objects)
-        values["groups"] = {"codes": codes.tolist(), "names": names}
+        codes, names, other = merge_small_groups(*group_codes(report.groups, n_objects))
+        values["groups"] = {"codes": codes.tolist(), "names": names, "other": other}
     if report.covariances is not None:
         if n_objects * n_components * (n_components + 1) // 2 > MAX_COVARIANCE_NUMBERS:
             notes.append("Regions of uncertainty are not shown: too many objects and dimensions for one file.")
@@ -94,7 +105,8 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
     if report.learning_curve is not None:
         values["learning"] = _numeric(report.learning_curve)
     if report.scores.ceiling is not None:
-        values["ceiling"] = report.scores.ceiling
+        low = report.scores.ceiling_low
+        values["ceiling"] = [report.scores.ceiling if low is None else low, report.scores.ceiling]
     return values, notes
 
 

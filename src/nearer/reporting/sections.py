@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer.metrics import spread_shares
 from nearer.reporting import words
 from nearer.reporting.display import clean_text, label_texts
 from nearer.reporting.violations import Violations
@@ -20,6 +21,8 @@ __all__ = ["make_sections"]
 
 # A table of more rows slows the page down; the download has them all.
 MAX_TABLE = 500
+# A square table of more objects is too much for a spreadsheet.
+MAX_DISTANCES = 1500
 
 
 def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
@@ -40,8 +43,8 @@ def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
         "title": _text(report.title),
         "subtitle": f'<p class="subtitle">{_text(report.subtitle)}</p>' if report.subtitle else "",
         "headline": _sentence(words.headline(report.scores)),
-        "scores": _scores(report.scores),
-        "map_text": _sentence(words.map_sentence(n_objects, n_components)),
+        "scores": _scores(report.scores, _tried(report)),
+        "map_text": _sentence(words.map_sentence(n_objects, n_components, spread_shares(report.embedding).tolist())),
         "notes": "".join(f"<p>{_text(note)}</p>" for note in notes),
         "coordinates": _coordinates(report),
         "dimensions": _dimensions(report),
@@ -94,7 +97,19 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "") -
     )
 
 
-def _scores(scores: Scores) -> str:
+def _tried(report: Report) -> words.Tried | None:
+    """How the map's dimension compares with the one chosen; None if it was not among those tried."""
+    if report.dimensions is None or report.chosen_dimension is None:
+        return None
+    accuracy = dict(zip(map(int, report.dimensions["n_components"]), report.dimensions["accuracy"]))
+    shown, chosen = report.embedding.shape[1], report.chosen_dimension
+    known = {d: float(value) for d, value in accuracy.items() if value is not None and np.isfinite(value)}
+    if shown not in known or chosen not in known:
+        return None
+    return words.Tried(shown, chosen, known[shown], known[chosen])
+
+
+def _scores(scores: Scores, tried: words.Tried | None = None) -> str:
     rows = []
     if scores.held_out is not None:
         told = "answers it has not seen"
@@ -116,7 +131,7 @@ def _scores(scores: Scores) -> str:
         for name, value, told, track in rows
     )
     board = f'<dl class="scores">{body}</dl>' if rows else ""
-    sentences = " ".join(words.fit_sentences(scores)) if rows else "No score was computed for this map."
+    sentences = " ".join(words.fit_sentences(scores, tried)) if rows else "No score was computed for this map."
     scale = '<p class="scale" aria-hidden="true"><span>50 % (guessing)</span><span>100 %</span></p>' if rows else ""
     return f"{board}{scale}<p>{_sentence(sentences)}</p>"
 
@@ -141,7 +156,11 @@ def _track(value: float | None, low: float | None, high: float | None, kind: str
 
 def _coordinates(report: Report) -> str:
     n_objects, n_components = report.embedding.shape
-    button = '<p><button type="button" id="download">Download coordinates (CSV)</button></p>'
+    names = {"download": "coordinates", "download-neighbours": "nearest neighbours"}
+    if n_objects <= MAX_DISTANCES:
+        names["download-distances"] = "distances"
+    buttons = " ".join(f'<button type="button" id="{name}">{what}</button>' for name, what in names.items())
+    button = f'<p class="downloads">Download (CSV): {buttons}</p>'
     if n_objects > MAX_TABLE:
         return (
             button
@@ -168,7 +187,7 @@ def _dimensions(report: Report) -> str:
     table = report.dimensions
     errors = table.get("standard_error", [None] * len(table["accuracy"]))
     scores = list(zip(table["n_components"], table["accuracy"], errors))
-    told = words.dimensions_sentence(report.chosen_dimension)
+    told = words.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1])
     rows = (
         [
             f"{int(d)}",
@@ -198,17 +217,19 @@ def _convergence(report: Report) -> str:
         return ""
     objective = [value for value in report.history["objective"] if value is not None]
     label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
-    charts = _chart("chart-objective", label)
+    body = f"<p>{_sentence(words.convergence_sentence())}</p>{_chart('chart-objective', label)}"
     if "step_size" in report.history:
-        charts += _chart("chart-steps", "Step size by epoch")
-    told = _sentence(words.convergence_sentence())
-    return _section("convergence", "The computation", f'<p>{told}</p><div class="two">{charts}</div>')
+        steps = _chart("chart-steps", "Step size by epoch")
+        body += f"<details><summary>For the curious: the step sizes</summary>{steps}</details>"
+    return _section("convergence", "The computation", body)
 
 
 def _violations(violations: Violations | None, embedding: np.ndarray) -> str:
     if violations is None:
         return ""
-    told = words.violations_sentence(violations.n_violated, violations.n_comparisons, violations.n_unplaced)
+    told = words.violations_sentence(
+        violations.n_violated, violations.n_answers, violations.n_unplaced, violations.share
+    )
     if not violations.worst:
         return _section("violations", "Answers the map contradicts", f"<p>{_text(told)}</p>")
     told += " The worst, by the difference of the two distances:"

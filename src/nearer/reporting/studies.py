@@ -103,8 +103,11 @@ class Judgement:
     accuracy : float
         Fraction satisfied, by weight.
     n_comparisons, n_satisfied : int
-    is_weighted : bool
-        Whether the answers have weights.
+        Rows of the answers, and those that the map satisfies.
+    weight, weight_satisfied : float or None
+        The same by weight; None without weights.
+    weights_are_votes : bool or None
+        Whether the weights are whole numbers, so that they count answers; None without weights.
     loss : str or None
         Name of the loss whose model gives the probabilities; None if there is no such model.
     log_loss, calibration_error : float or None
@@ -114,16 +117,16 @@ class Judgement:
     accuracy: float
     n_comparisons: int
     n_satisfied: int
-    is_weighted: bool
+    weight: float | None = None
+    weight_satisfied: float | None = None
+    weights_are_votes: bool | None = None
     loss: str | None = None
     log_loss: float | None = None
     calibration_error: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The figures that are known, ready for JSON."""
-        values = asdict(self)
-        del values["is_weighted"]
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -234,18 +237,21 @@ def study(
     found: dict[str, Any] = {"training": model.score(answers), "check": answers.check(model.embedding_.shape[1])}
     options: dict[str, Any] = {"random_state": model.random_state, "n_jobs": model.n_jobs}
     folds = default_cv(len(answers)) if cv is None else cv
-    if folds:
-        found["cross_validation"] = attempt(
-            "cross-validation", f"{folds} folds", lambda: cross_validate(model, answers, folds)
-        )
-    if dims is not None:
-        tried = tuple(dims)
+    tried = () if dims is None else tuple(dims)
+    if tried:
         found["dimensions"] = attempt(
             "accuracy by dimension", ", ".join(map(str, tried)),
             lambda: selection.cross_validate_dimensions(
                 model, answers, tried, n_folds=folds or _FOLDS, **options
             ),
         )  # fmt: skip
+    if folds and model.n_components in tried and found.get("dimensions") is not None:
+        # One figure for one dimension: the maps were made and judged already.
+        found["cross_validation"] = _held_out(found["dimensions"], model.n_components)
+    elif folds:
+        found["cross_validation"] = attempt(
+            "cross-validation", f"{folds} folds", lambda: cross_validate(model, answers, folds)
+        )
     if learning_curve:
         found["learning_curve"] = attempt(
             "learning curve", "10 repeats",
@@ -283,10 +289,17 @@ def cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, cv: int = 
     found = selection.cross_validate_dimensions(
         model, comparisons, [model.n_components], n_folds=cv, random_state=model.random_state, n_jobs=model.n_jobs,
     )  # fmt: skip
-    mean, error = float(found.accuracy[0]), float(found.accuracy_se[0])
-    half = float(t.ppf((1 + _LEVEL) / 2, cv - 1)) * error
+    return _held_out(found, model.n_components)
+
+
+def _held_out(found: DimensionSelection, n_components: int) -> CrossValidation:
+    """One dimension's part of a cross-validation."""
+    at = found.dims.tolist().index(n_components)
+    folds = found.fold_accuracy[:, at].tolist()
+    mean, error = float(found.accuracy[at]), float(found.accuracy_se[at])
+    half = float(t.ppf((1 + _LEVEL) / 2, len(folds) - 1)) * error
     low, high = max(mean - half, 0.0), min(mean + half, 1.0)
-    return CrossValidation(cv, mean, error, low, high, _LEVEL, found.fold_accuracy[:, 0].tolist())
+    return CrossValidation(len(folds), mean, error, low, high, _LEVEL, folds)
 
 
 def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
@@ -303,14 +316,17 @@ def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
     Judgement
     """
     data = as_comparisons(comparisons)
-    satisfied = int(model.predict(data).sum())
+    satisfied = model.predict(data)
     known: dict[str, Any] = {}
+    if data.weights is not None:
+        known = {"weight": float(data.weights.sum()), "weight_satisfied": float(data.weights[satisfied].sum())}
+        known["weights_are_votes"] = bool((data.weights == np.floor(data.weights)).all())
     loss = getattr(model, "loss_", None)
     if loss is not None and loss.has_model:
         embedding, placed = model._on_map(data)
-        known = {"loss": loss.name, "log_loss": log_loss(embedding, placed, loss)}
+        known |= {"loss": loss.name, "log_loss": log_loss(embedding, placed, loss)}
         known["calibration_error"] = calibration(embedding, placed, loss).ece
-    return Judgement(model.score(data), len(data), satisfied, data.weights is not None, **known)
+    return Judgement(model.score(data), len(data), int(satisfied.sum()), **known)
 
 
 def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:

@@ -6,6 +6,7 @@ import base64
 import io
 import os
 import unicodedata
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,7 +36,10 @@ def load_thumbnails(
     max_count: int = MAX_COUNT,
     max_bytes: int = MAX_BYTES,
 ) -> Thumbnails:
-    """Read the pictures of a folder whose file names without ending are labels, and shrink them to 96 pixels.
+    """Read the pictures of a folder that are named as the labels, and shrink them to 96 pixels.
+
+    A label may have the ending of the file or not, and either may be in other cases; an exact match comes first.
+    Labels without a picture are named in a warning.
 
     Parameters
     ----------
@@ -56,19 +60,24 @@ def load_thumbnails(
     if not root.is_dir():
         raise FileNotFoundError(f"images: got {str(root)!r}, expected a folder of pictures")
     files: dict[str, Path] = {}
+    folded: dict[str, Path] = {}
     doubled = 0
     for path in sorted(root.iterdir()):
         if path.suffix.lower() in _ENDINGS and path.is_file():
             stem = unicodedata.normalize("NFC", path.stem)
             doubled += stem in files
-            files.setdefault(stem, path)
+            for name in (unicodedata.normalize("NFC", path.name), stem):
+                files.setdefault(name, path)
+                folded.setdefault(name.casefold(), path)
     uris: dict[int, str] = {}
     unreadable: list[str] = []
-    missing = over = size = 0
+    missing: list[str] = []
+    over = size = 0
     for number, label in enumerate(labels):
-        source = files.get(unicodedata.normalize("NFC", str(label)))
+        name = unicodedata.normalize("NFC", str(label))
+        source = files.get(name) or folded.get(name.casefold())
         if source is None:
-            missing += 1
+            missing.append(str(label))
             continue
         if len(uris) >= max_count or size >= max_bytes:
             over += 1
@@ -81,6 +90,8 @@ def load_thumbnails(
             continue
         uris[number] = uri
         size += len(uri)
+    if missing:
+        warnings.warn(f"images: no picture in {str(root)!r} is named {_some(missing)}", stacklevel=2)
     return Thumbnails(uris, _notes(len(uris), len(labels), missing, over, doubled, unreadable))
 
 
@@ -98,15 +109,20 @@ def _data_uri(picture: PIL.Image.Image) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 
-def _notes(found: int, n_objects: int, missing: int, over: int, doubled: int, unreadable: list[str]) -> list[str]:
+def _some(names: list[str], shown: int = 5) -> str:
+    """The first few, and how many more."""
+    more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more
+
+
+def _notes(found: int, n_objects: int, missing: list[str], over: int, doubled: int, unreadable: list[str]) -> list[str]:
     notes = [f"Pictures: {found:,} of {n_objects:,} objects."]
     if missing:
-        notes.append(f"Without a picture of their name in the folder: {missing:,}.")
+        notes.append(f"Without a picture of their name in the folder: {len(missing):,} ({_some(missing)}).")
     if over:
         notes.append(f"Left out to keep this file small: {over:,}.")
     if doubled:
         notes.append(f"Files of the same name as another, of which the first in the alphabet was taken: {doubled:,}.")
     if unreadable:
-        shown = ", ".join(unreadable[:5]) + (f" and {len(unreadable) - 5:,} more" if len(unreadable) > 5 else "")
-        notes.append(f"Could not be read: {len(unreadable):,} ({shown}).")
+        notes.append(f"Could not be read: {len(unreadable):,} ({_some(unreadable)}).")
     return notes

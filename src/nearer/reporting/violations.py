@@ -42,16 +42,20 @@ class Violations:
     ----------
     worst : tuple of Violation
         Largest difference of distances first; equal answers are one entry with their weights summed.
-    n_violated, n_comparisons : int
-        Rows violated (ties included), and rows whose objects all have a position.
-    n_unplaced : int
-        Rows left out because an object has no position.
+    n_violated, n_answers : float
+        Answers violated (ties included), and answers whose objects all have a position. A row with a whole-number
+        weight w counts as w answers; with other weights every row is one.
+    n_unplaced : float
+        Answers left out because an object has no position.
+    share : float, optional
+        Part of the answers violated by weight, where weights are no counts.
     """
 
     worst: tuple[Violation, ...]
-    n_violated: int
-    n_comparisons: int
-    n_unplaced: int
+    n_violated: float
+    n_answers: float
+    n_unplaced: float
+    share: float | None = None
 
 
 def worst_violations(
@@ -110,7 +114,12 @@ def worst_violations(
         Violation(tuple(names[i] for i in key), float(near[first[key]]), float(far[first[key]]), weight)
         for key, weight in found.items()
     )
-    return Violations(worst, len(violated), int(placed.sum()), int((~placed).sum()))
+    own = np.ones(len(index)) if weights is None else np.asarray(weights, dtype=float)
+    share = None
+    if not (own == np.floor(own)).all():
+        share = float(own[violated].sum() / max(own[placed].sum(), 1e-300))
+        own = np.ones(len(index))
+    return Violations(worst, float(own[violated].sum()), float(own[placed].sum()), float(own[~placed].sum()), share)
 
 
 def _distances(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:

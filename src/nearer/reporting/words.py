@@ -6,20 +6,22 @@ Each is a small function of named figures, and gives plain text. "" means that t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from nearer.reporting.studies import Findings, Judgement, Scores
     from nearer.selection import DimensionSelection
 
 __all__ = [
-    "answer_sentence", "check_facts", "convergence_sentence", "count", "dimension_lines", "dimensions_sentence",
-    "distances_sentence", "fit_sentences", "headline", "interval", "judgement_lines", "learning_sentence",
-    "map_sentence", "percent", "scores_line", "violations_sentence",
+    "Tried", "answer_sentence", "check_facts", "convergence_sentence", "count", "data_sentence", "dimension_lines",
+    "dimensions_sentence", "distances_sentence", "few_answers_sentence", "fit_sentences", "headline", "interval",
+    "judgement_lines", "learning_sentence", "map_sentence", "percent", "points", "scores_line", "violations_sentence",
 ]  # fmt: skip
 
 # Accuracy points beyond which seen and unseen answers count as clearly different.
 _OVERFIT = 0.05
+# Accuracy points for which another dimension is worth its while.
+_WORTH = 0.01
 
 
 def percent(fraction: float) -> str:
@@ -37,6 +39,12 @@ def count(number: float, one: str, many: str) -> str:
     return f"{number:,.0f} {one if number == 1 else many}"
 
 
+def points(fraction: float) -> str:
+    """A difference of two fractions: 0.081 as "8 points"."""
+    whole = round(100 * fraction)
+    return "less than 1 point" if whole < 1 else count(whole, "point", "points")
+
+
 def interval(low: float, high: float) -> str:
     """Two fractions as "88.1 to 93.0 %"."""
     return f"{100 * low:.1f} to {100 * high:.1f} %"
@@ -45,9 +53,31 @@ def interval(low: float, high: float) -> str:
 # How well the map fits.
 
 
+class Tried(NamedTuple):
+    """Held-out accuracy of the map's own dimension, and of the one that the answers speak for.
+
+    Attributes
+    ----------
+    shown, chosen : int
+        Dimension of the map, and the one chosen by cross-validation.
+    shown_accuracy, chosen_accuracy : float
+        Fractions of held-out answers satisfied.
+    """
+
+    shown: int
+    chosen: int
+    shown_accuracy: float
+    chosen_accuracy: float
+
+    @property
+    def needs_more(self) -> bool:
+        """Whether a larger dimension is better by as much as a reader would see on a map."""
+        return self.chosen > self.shown and self.chosen_accuracy - self.shown_accuracy >= _WORTH
+
+
 def headline(scores: Scores) -> str:
     """The one sentence to remember."""
-    if scores.held_out is not None:
+    if scores.held_out is not None and not _is_stuck(scores):
         text = f"The map satisfies {percent(scores.held_out)} of answers it has not seen"
         if scores.ceiling is not None:
             return (
@@ -59,10 +89,28 @@ def headline(scores: Scores) -> str:
     return "A map of the objects, made from comparisons."
 
 
-def fit_sentences(scores: Scores) -> list[str]:
+def fit_sentences(scores: Scores, tried: Tried | None = None) -> list[str]:
     """What the scores say together, and what they cannot say."""
-    said = (_unmeasured(scores), _guessing(scores), _gap(scores), _agreement(scores), _room(scores))
+    said = (
+        _unmeasured(scores), _stuck(scores), _guessing(scores), _gap(scores, tried), _agreement(scores),
+        _dimension(scores, tried), _room(scores, tried),
+    )  # fmt: skip
     return [sentence for sentence in said if sentence]
+
+
+def _is_stuck(scores: Scores) -> bool:
+    """Whether maps made from a part of the answers do clearly better than this one, which should be the best."""
+    return scores.held_out is not None and scores.training is not None and scores.held_out - scores.training > _OVERFIT
+
+
+def _is_guessing(scores: Scores) -> bool:
+    least = scores.held_out if scores.held_out_low is None else scores.held_out_low
+    return least is not None and least <= 0.5
+
+
+def _least(scores: Scores) -> float | None:
+    """What the best possible map satisfies at least."""
+    return scores.ceiling if scores.ceiling_low is None else scores.ceiling_low
 
 
 def _unmeasured(scores: Scores) -> str:
@@ -74,40 +122,78 @@ def _unmeasured(scores: Scores) -> str:
     )
 
 
+def _stuck(scores: Scores) -> str:
+    if scores.held_out is None or scores.training is None or not _is_stuck(scores):
+        return ""
+    return (
+        f"Maps made in the same way from a part of the answers satisfy {percent(scores.held_out)} of the rest, more "
+        f"than the {percent(scores.training)} that this map satisfies of its own: its computation ended in a poor "
+        "place. More starts (n_init) should mend that."
+    )
+
+
 def _guessing(scores: Scores) -> str:
-    least = scores.held_out if scores.held_out_low is None else scores.held_out_low
-    if scores.held_out is None or least is None or least > 0.5:
+    if not _is_guessing(scores):
         return ""
     return "This cannot be told apart from guessing, which satisfies 50 %."
 
 
-def _gap(scores: Scores) -> str:
+def _gap(scores: Scores, tried: Tried | None) -> str:
     if scores.held_out is None or scores.training is None or scores.training - scores.held_out <= _OVERFIT:
         return ""
-    points = 100 * (scores.training - scores.held_out)
-    return (
-        f"It fits answers it has seen clearly better than new ones (a gap of {points:.0f} points): a sign of "
-        "too few answers or too many dimensions."
+    told = (
+        "It fits answers it has seen clearly better than new ones "
+        f"(a gap of {points(scores.training - scores.held_out)}): "
     )
+    if tried is None:
+        return told + (
+            "there are too few answers for this dimension, or the dimension is wrong. More dimensions may do better as "
+            "well as fewer; trying some (nearer dims) would tell."
+        )
+    if tried.chosen < tried.shown:
+        return told + "a sign of too many dimensions."
+    if tried.needs_more:
+        return told + "more answers would narrow it, fewer dimensions would not."
+    return told + "a sign of too few answers."
 
 
 def _agreement(scores: Scores) -> str:
     if scores.ceiling is None:
         return "No repeated questions were measured, so how far people agree with each other is unknown."
-    room = f"at most {percent(scores.ceiling)}"
-    if scores.ceiling_low is not None:
-        room = f"between {percent(scores.ceiling_low)} and {percent(scores.ceiling)}"
+    if scores.ceiling == 1 and scores.ceiling_low in (None, 1):
+        return "Wherever a question was repeated, all answers were the same, so a map could satisfy 100 %."
+    high, low = percent(scores.ceiling), None if scores.ceiling_low is None else percent(scores.ceiling_low)
+    room = f"at most {high}" if low is None else f"about {high}" if low == high else f"between {low} and {high}"
     return f"People are not fully consistent: going by repeated questions, the best possible map satisfies {room}."
 
 
-def _room(scores: Scores) -> str:
-    if scores.ceiling is None or scores.held_out is None:
+def _dimension(scores: Scores, tried: Tried | None) -> str:
+    if tried is None or tried.chosen == tried.shown or _is_stuck(scores):
         return ""
-    least = scores.ceiling if scores.ceiling_low is None else scores.ceiling_low
+    dimensions = count(tried.chosen, "dimension satisfies", "dimensions satisfies")
+    other = f"A map of {dimensions} {percent(tried.chosen_accuracy)} of new answers"
+    if tried.needs_more:
+        return f"{other}, {points(tried.chosen_accuracy - tried.shown_accuracy)} more than one of {tried.shown}."
+    if tried.chosen < tried.shown:
+        return f"{other}, about as many as one of {tried.shown} does: the simpler map is enough."
+    return f"{other}, hardly more than one of {tried.shown}."
+
+
+def _room(scores: Scores, tried: Tried | None) -> str:
+    least = _least(scores)
+    if least is None or scores.held_out is None or _is_stuck(scores):
+        return ""
     most = scores.held_out if scores.held_out_high is None else scores.held_out_high
-    if most >= least:
+    below = least - scores.held_out
+    if below <= 0 and _is_guessing(scores):
+        return "People agree with each other so little that no map can do better."
+    if below <= 0:
+        if tried is not None and tried.needs_more:
+            return ""  # a better map is known, so this one is good, but not the best
         return "So this map is about as good as the answers allow."
-    return f"So this map leaves at least {100 * (least - scores.held_out):.0f} points to be explained."
+    if most >= least:
+        return f"This map is {points(below)} short of that, which chance may explain."
+    return f"So this map leaves {points(below)} to be explained."
 
 
 def scores_line(found: Findings) -> str:
@@ -128,10 +214,14 @@ def scores_line(found: Findings) -> str:
 
 def judgement_lines(found: Judgement) -> str:
     """How well a map satisfies some answers, in a line or two."""
-    weighted = ", by weight" if found.is_weighted else ""
-    text = (
-        f"{percent(found.accuracy)} satisfied{weighted}: {found.n_satisfied:,} of {found.n_comparisons:,} comparisons"
-    )
+    rows = count(found.n_comparisons, "comparison", "comparisons")
+    of = f"{found.n_satisfied:,} of {rows}"
+    if found.weights_are_votes:
+        answers = count(found.weight or 0, "answer", "answers")
+        of = f"{found.weight_satisfied:,.0f} of {answers}, as the weights of {rows} count them"
+    elif found.weight is not None:
+        of = f"{found.weight_satisfied:,.1f} of {found.weight:,.1f} by weight, {of} without weights"
+    text = f"{percent(found.accuracy)} satisfied: {of}"
     if found.log_loss is not None and found.calibration_error is not None:
         text += f"\nlog-loss {found.log_loss:.4f} (guessing: 0.6931)"
         text += f"; probabilities are off by {percent(found.calibration_error)} on average"
@@ -141,8 +231,8 @@ def judgement_lines(found: Judgement) -> str:
 # The other parts of the report.
 
 
-def map_sentence(n_objects: int, n_components: int) -> str:
-    """How to read the map."""
+def map_sentence(n_objects: int, n_components: int, shares: Sequence[float] = ()) -> str:
+    """How to read the map; `shares` are the parts of its spread along each axis."""
     how = {
         1: "Objects close to each other on the line were judged similar.",
         2: "Objects close to each other were judged similar; directions and absolute size mean nothing.",
@@ -152,13 +242,33 @@ def map_sentence(n_objects: int, n_components: int) -> str:
         n_components,
         f"The map has {n_components} dimensions; two are shown at a time. Choose them here or in the pair plot below.",
     )
+    if n_components > 3 and len(shares) >= 2:
+        text += f" The first two hold {100 * (shares[0] + shares[1]):.0f} % of its spread."
     return f"{count(n_objects, 'object', 'objects')}. {text}"
 
 
-def dimensions_sentence(chosen: int | None) -> str:
-    """What the chart of dimensions shows."""
+def few_answers_sentence(n_few: int, n_components: int) -> str:
+    """What hollow markers say."""
+    objects = count(n_few, "object that is", "objects that are")
+    return f"Hollow: {objects} in fewer than {n_components + 1} questions, too few for a certain place."
+
+
+def data_sentence(check: Mapping[str, Any]) -> str:
+    """What the map was made from: "1,200 answers to 900 questions about 40 objects, by 12 people"."""
+    answers = count(check["n_answers"], "answer", "answers")
+    questions = count(check["n_questions"], "question", "questions")
+    text = f"{answers} to {questions} about {count(check['n_objects'], 'object', 'objects')}"
+    people = check.get("participants")
+    return text if people is None else f"{text}, by {count(len(people), 'person', 'people')}"
+
+
+def dimensions_sentence(chosen: int | None, shown: int) -> str:
+    """What the chart of dimensions shows; `shown` is the dimension of the map on the page."""
     told = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error."
-    return told if chosen is None else f"{told} The chosen dimension is marked: {chosen}."
+    if chosen is None:
+        return told
+    marked = f"{told} The ring marks {count(chosen, 'dimension', 'dimensions')}, the fewest that do as well as any"
+    return marked + ("; this map has as many." if chosen == shown else f"; this map has {shown}.")
 
 
 def dimension_lines(found: DimensionSelection) -> str:
@@ -180,11 +290,12 @@ def convergence_sentence() -> str:
     return "How the objective came down. A flat end means that the computation had finished."
 
 
-def violations_sentence(n_violated: int, n_comparisons: int, n_unplaced: int) -> str:
-    """How many answers the map contradicts."""
-    told = f"The map contradicts {n_violated:,} of {count(n_comparisons, 'comparison', 'comparisons')}."
+def violations_sentence(n_violated: float, n_answers: float, n_unplaced: float, share: float | None = None) -> str:
+    """How many answers the map contradicts; `share` is their part by weight, where weights are no counts."""
+    weighed = "" if share is None else f", {percent(share)} by weight"
+    told = f"The map contradicts {n_violated:,.0f} of {count(n_answers, 'answer', 'answers')}{weighed}."
     if n_unplaced:
-        told += f" {n_unplaced:,} more {'concerns' if n_unplaced == 1 else 'concern'} objects without a position."
+        told += f" {n_unplaced:,.0f} more {'concerns' if n_unplaced == 1 else 'concern'} objects without a position."
     return told
 
 
@@ -211,6 +322,8 @@ def check_facts(check: Mapping[str, Any]) -> dict[str, str]:
     facts: dict[str, str] = {}
     if "n_comparisons" in check:
         facts["Comparisons"] = f"{check['n_comparisons']:,} {check.get('kind', '')}".strip()
+    if check.get("weights_are_votes"):
+        facts["Answers, counted by weights"] = f"{check['n_answers']:,.0f}"
     for reason, number in (check.get("dropped") or {}).items():
         facts[f"Left out: {reason}"] = f"{number:,}"
     if "n_objects" in check:
@@ -228,5 +341,6 @@ def check_facts(check: Mapping[str, Any]) -> dict[str, str]:
     if check.get("participants") is not None:
         people = check["participants"]
         doubtful = sum(bool(person.get("suspicious")) for person in people)
-        facts["Participants"] = f"{len(people):,}, of whom {doubtful:,} disagree with the rest"
+        disagree = "disagrees" if doubtful == 1 else "disagree"
+        facts["Participants"] = f"{len(people):,}, of whom {doubtful:,} {disagree} with the rest"
     return facts

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -33,12 +35,34 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
     Returns
     -------
     list
-        ``[task(0), ..., task(count - 1)]``.
+        ``[task(0), ..., task(count - 1)]``. An error or ctrl-C stops all of them at once.
     """
     if min(n_jobs, count) <= 1:
         return [task(number) for number in range(count)]
+    busy: set[int] = set()
+
+    def run(number: int) -> Any:
+        busy.add(threading.get_ident())
+        try:
+            return task(number)
+        finally:
+            busy.discard(threading.get_ident())
+
     with ThreadPoolExecutor(min(n_jobs, count)) as pool:
-        return list(pool.map(task, range(count)))
+        running = [pool.submit(run, number) for number in range(count)]
+        try:
+            return [future.result() for future in running]
+        except BaseException:
+            # Whoever presses ctrl-C does not want to wait for fits that nobody will look at.
+            pool.shutdown(wait=False, cancel_futures=True)
+            _break_off(busy)
+            raise
+
+
+def _break_off(threads: set[int]) -> None:
+    """Raise KeyboardInterrupt in threads, by their numbers: seen when the compiled loop at work returns."""
+    for number in list(threads):
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(number), ctypes.py_object(KeyboardInterrupt))
 
 
 def keeping_start(solver: Solver) -> Solver:

@@ -12,16 +12,24 @@ function colours() {
 
 // Black, one of the palette's colours, is invisible on a dark page.
 function groupColour(code, theme) {
-  if (code < 0) return theme.muted;
+  if (code < 0 || code === data.groups.other) return theme.muted;
   const colour = data.palette[code % data.palette.length];
   return colour === "#000000" ? theme.ink : colour;
 }
 
 function groupShape(code) {
-  return code < 0 ? 0 : Math.floor(code / data.palette.length) % 4;
+  return code < 0 ? 0 : Math.floor(code / data.palette.length);
 }
 
-// Adds a marker to the current path: circle, square, triangle, diamond.
+const CORNERS = {
+  2: [[0, -1.2], [1.1, 0.8], [-1.1, 0.8]],
+  3: [[0, -1.25], [1.25, 0], [0, 1.25], [-1.25, 0]],
+  4: [[0, 1.2], [1.1, -0.8], [-1.1, -0.8]],
+  5: [[-0.4, -1.2], [0.4, -1.2], [0.4, -0.4], [1.2, -0.4], [1.2, 0.4], [0.4, 0.4], [0.4, 1.2], [-0.4, 1.2], [-0.4, 0.4], [-1.2, 0.4], [-1.2, -0.4], [-0.4, -0.4]],
+};
+CORNERS[6] = CORNERS[5].map(([x, y]) => [0.75 * (x - y), 0.75 * (x + y)]);
+
+// Adds a marker to the current path: circle, square, triangle, diamond, triangle on its tip, plus, cross.
 function addMarker(ctx, shape, x, y, r) {
   if (shape === 0) {
     ctx.moveTo(x + r, y);
@@ -29,8 +37,7 @@ function addMarker(ctx, shape, x, y, r) {
   } else if (shape === 1) {
     ctx.rect(x - 0.88 * r, y - 0.88 * r, 1.76 * r, 1.76 * r);
   } else {
-    const corners = shape === 2 ? [[0, -1.2], [1.1, 0.8], [-1.1, 0.8]] : [[0, -1.25], [1.25, 0], [0, 1.25], [-1.25, 0]];
-    corners.forEach(([dx, dy], k) => (k ? ctx.lineTo(x + dx * r, y + dy * r) : ctx.moveTo(x + dx * r, y + dy * r)));
+    CORNERS[shape].forEach(([dx, dy], k) => (k ? ctx.lineTo(x + dx * r, y + dy * r) : ctx.moveTo(x + dx * r, y + dy * r)));
     ctx.closePath();
   }
 }
@@ -56,7 +63,18 @@ function shortNumber(value) {
 
 const count = (number) => number.toLocaleString("en");
 
-function shorten(text, limit) {
-  const letters = Array.from(text);
-  return letters.length <= limit ? text : letters.slice(0, limit - 1).join("") + "…";
+// The k objects nearest to object i, in all dimensions of the map, with their distances.
+function neighbours(i, k, placed) {
+  const found = [];
+  for (const j of placed) {
+    if (j === i) continue;
+    let sum = 0;
+    for (const column of data.x) sum += (column[i] - column[j]) ** 2;
+    if (found.length === k && sum >= found[k - 1][1]) continue;
+    let at = found.length;
+    while (at > 0 && found[at - 1][1] > sum) at--;
+    found.splice(at, 0, [j, sum]);
+    if (found.length > k) found.pop();
+  }
+  return found.map(([j, sum]) => [j, Math.sqrt(sum)]);
 }

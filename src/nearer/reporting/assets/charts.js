@@ -27,12 +27,13 @@ class Chart {
   // series: {x, y, kind: "line" | "points" | "dashed" | "none" (band only), errors, low, high}
   constructor(id, options) {
     this.host = byId(id);
-    if (!this.host) return;
     this.options = options;
+    if (!this.host) return;
     new ResizeObserver(() => this.paint()).observe(this.host);
   }
 
   paint() {
+    if (!this.host) return;
     const { series, title, xTitle, percent, integers, limit, chosen } = this.options;
     const width = this.host.clientWidth;
     if (width < 80 || width === this.drawn) return;
@@ -52,7 +53,7 @@ class Chart {
       if (s.errors) s.errors.forEach((e, k) => e !== null && s.y[k] !== null && ys.push(s.y[k] - e, s.y[k] + e));
       if (s.low) ys.push(...s.low.filter((v) => v !== null), ...s.high.filter((v) => v !== null));
     });
-    if (limit !== undefined) ys.push(limit);
+    if (limit !== undefined) ys.push(...limit);
     let x0 = Math.min(...xs), x1 = Math.max(...xs), y0 = Math.min(...ys), y1 = Math.max(...ys);
     const log = !percent && y0 > 0 && y1 / y0 > 30;
     if (log) heading.textContent += ", logarithmic scale";
@@ -78,8 +79,10 @@ class Chart {
     for (const tick of xTicks) svg("text", { x: px(tick), y: box.bottom + 18, "text-anchor": "middle" }, root, shortNumber(tick));
     svg("text", { x: (box.left + box.right) / 2, y: height - 6, "text-anchor": "middle" }, root, xTitle);
     if (limit !== undefined) {
-      svg("line", { class: "limit", x1: box.left, x2: box.right, y1: py(limit), y2: py(limit) }, root);
-      svg("text", { class: "limit-text", x: box.left + 4, y: py(limit) - 6 }, root, "noise ceiling");
+      const [low, high] = limit, tall = py(low) - py(high);
+      if (tall > 2) svg("rect", { class: "limit-band", x: box.left, width: box.right - box.left, y: py(high), height: tall }, root);
+      else svg("line", { class: "limit", x1: box.left, x2: box.right, y1: py(high), y2: py(high) }, root);
+      svg("text", { class: "limit-text", x: box.left + 4, y: tall > 16 ? py(high) + 13 : py(high) - 6 }, root, "noise ceiling");
     }
     const path = (points) => points.map(([x, y], k) => (k ? "L" : "M") + x.toFixed(1) + " " + y.toFixed(1)).join("");
     series.forEach((s, n) => {
@@ -121,19 +124,19 @@ class Chart {
 }
 
 function makeCharts() {
-  const { history, dimensions, learning, ceiling } = data;
+  const { history, dimensions, learning, ceiling } = data, made = [];
   if (history) {
     const shown = history.objective.length, thin = shown < history.rows ? ` (${count(shown)} of ${count(history.rows)} epochs)` : "";
     const epochs = history.epoch || history.objective.map((_, k) => k);
     const work = history.n_gradients && history.n_gradients.some((v) => v) ? ["n_gradients", "gradients of single comparisons"] : null;
-    new Chart("chart-objective", { title: "Objective" + thin, xTitle: work ? work[1] : "epoch", series: [{ x: work ? history[work[0]] : epochs, y: history.objective, kind: "line" }] });
-    if (history.step_size) new Chart("chart-steps", { title: "Step size" + thin, xTitle: "epoch", integers: true, series: [{ x: epochs, y: history.step_size, kind: "line" }] });
+    made.push(new Chart("chart-objective", { title: "Objective" + thin, xTitle: work ? work[1] : "epoch", series: [{ x: work ? history[work[0]] : epochs, y: history.objective, kind: "line" }] }));
+    if (history.step_size) made.push(new Chart("chart-steps", { title: "Step size" + thin, xTitle: "epoch", integers: true, series: [{ x: epochs, y: history.step_size, kind: "line" }] }));
   }
   if (dimensions) {
-    new Chart("chart-dimensions", {
+    made.push(new Chart("chart-dimensions", {
       title: "Held-out answers satisfied", xTitle: "dimensions", percent: true, integers: true, limit: ceiling, chosen: data.chosen === null ? undefined : data.chosen,
       series: [{ x: dimensions.n_components, y: dimensions.accuracy, errors: dimensions.standard_error, kind: "points" }],
-    });
+    }));
   }
   if (learning) {
     const order = learning.n_comparisons.map((_, k) => k).sort((a, b) => learning.n_comparisons[a] - learning.n_comparisons[b]);
@@ -143,6 +146,7 @@ function makeCharts() {
     const part = (keep) => y.map((v, k) => (keep(k) ? v : null));
     const series = [{ x, y: part((k) => !guessed[k]), kind: "points" }, { x, y: part((k) => guessed[k] || k === last), kind: "dashed" }];
     if (learning.low && learning.high) series.unshift({ x, y, kind: "none", low: pick("low"), high: pick("high") });
-    new Chart("chart-learning", { title: "Held-out answers satisfied", xTitle: "comparisons", percent: true, limit: ceiling, series });
+    made.push(new Chart("chart-learning", { title: "Held-out answers satisfied", xTitle: "comparisons", percent: true, limit: ceiling, series }));
   }
+  return made;
 }

@@ -1,5 +1,6 @@
 // Draws the map on its canvas.
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
+const SMALL = FONT.replace("12px", "11px");
 const MAX_LABELS = 300;
 const MAX_REGIONS = 3000;
 const THUMB = 44;
@@ -14,7 +15,8 @@ class Painter {
     this.group = -1;
     this.images = new Map();
     this.widths = new Map();
-    this.labels = data.labels.map((text) => shorten(text, 40));
+    this.labels = data.labels.map((text, i) => data.short[i] || text);
+    this.few = new Set(data.few);
     this.order = null;
     this.counts = { labels: 0, visible: 0, regions: 0 };
   }
@@ -46,6 +48,7 @@ class Painter {
     this.boxes = new Map();
     if (view.d === 1) this.line(view.height / 2 + view.cy * view.scale);
     if (view.d === 3) this.triad();
+    else this.axisNames();
     if (this.show.regions && data.cov) this.regions(visible);
     const pictured = this.show.thumbs && data.thumbs ? this.thumbs(visible) : new Set();
     this.points(visible.filter((i) => !pictured.has(i)));
@@ -60,6 +63,25 @@ class Painter {
     this.ctx.moveTo(0, y);
     this.ctx.lineTo(this.view.width, y);
     this.ctx.stroke();
+  }
+
+  // What the axes shown hold of the spread of the map; with one axis there is nothing to tell.
+  axisNames() {
+    const { ctx, view, theme } = this;
+    if (view.d < 2) return;
+    const [across, up] = view.axes.map((k) => `${view.d > 2 ? "dimension" : "axis"} ${k + 1}: ${Math.round(100 * data.shares[k])} % of the spread`);
+    ctx.font = SMALL;
+    ctx.fillStyle = theme.muted;
+    ctx.textBaseline = "alphabetic";
+    ctx.textAlign = "right";
+    ctx.fillText(across, view.width - 10, view.height - 8);
+    this.claim(view.width - 10 - ctx.measureText(across).width, view.height - 20, ctx.measureText(across).width, 16);
+    ctx.save();
+    ctx.translate(16, 10);
+    ctx.rotate(-Math.PI / 2);
+    ctx.fillText(up, 0, 0);
+    ctx.restore();
+    this.claim(4, 10, 16, ctx.measureText(up).width);
   }
 
   // The three axes, as a small star in the corner.
@@ -84,7 +106,7 @@ class Painter {
   regions(visible) {
     const { ctx, view, theme } = this;
     if (visible.length > MAX_REGIONS) return;
-    const factor = view.d === 1 ? normalQuantile((1 + data.level) / 2) : Math.sqrt(-2 * Math.log(1 - data.level));
+    const factor = regionFactor();
     ctx.lineWidth = 1;
     for (const i of visible) {
       const cov = view.covariance(i);
@@ -119,26 +141,28 @@ class Painter {
         const near = reach ? view.depth[i] / reach : 0;
         this.stamp([i], code, base * (1 + 0.3 * near), (0.7 + 0.3 * near) * (this.faded(i) ? 0.15 : 1));
       } else {
-        const key = code === null ? "all" : code;
-        if (!batches.has(key)) batches.set(key, []);
-        batches.get(key).push(i);
+        const key = `${code} ${this.few.has(i)}`;
+        if (!batches.has(key)) batches.set(key, { code, members: [] });
+        batches.get(key).members.push(i);
       }
     }
-    for (const [key, members] of batches) this.stamp(members, key === "all" ? null : key, base, this.faded(members[0]) ? 0.15 : 1);
+    for (const { code, members } of batches.values()) this.stamp(members, code, base, this.faded(members[0]) ? 0.15 : 1);
     ctx.globalAlpha = 1;
     ctx.fillStyle = theme.ink;
   }
 
   stamp(members, code, radius, alpha) {
     const { ctx, view, theme } = this;
+    // Too few answers for a certain place: hollow. All members are of one kind.
+    const colour = code === null ? theme.accent : groupColour(code, theme), hollow = this.few.has(members[0]);
     ctx.globalAlpha = alpha;
-    ctx.fillStyle = code === null ? theme.accent : groupColour(code, theme);
-    ctx.strokeStyle = theme.card;
-    ctx.lineWidth = 0.8;
+    ctx.fillStyle = hollow ? theme.card : colour;
+    ctx.strokeStyle = hollow ? colour : theme.card;
+    ctx.lineWidth = hollow ? 1.6 : 0.8;
     ctx.beginPath();
     for (const i of members) addMarker(ctx, code === null ? 0 : groupShape(code), view.x[i], view.y[i], radius);
     ctx.fill();
-    if (view.placed.length <= 4000) ctx.stroke();
+    if (hollow || view.placed.length <= 4000) ctx.stroke();
   }
 
   rings() {
@@ -200,7 +224,7 @@ class Painter {
     ctx.lineWidth = 3;
     ctx.strokeStyle = theme.card;
     ctx.fillStyle = theme.ink;
-    const first = [...(this.focus >= 0 ? [this.focus] : []), ...Array.from(this.matches).slice(0, MAX_LABELS)];
+    const first = [...new Set([...(this.focus >= 0 ? [this.focus] : []), ...Array.from(this.matches).slice(0, MAX_LABELS)])];
     let failures = 0;
     for (const i of first) this.name(i, pictured, true);
     if (!this.show.labels) return;
@@ -274,6 +298,11 @@ class Painter {
       this.boxes.get(key).push([left, top, width, height]);
     }
   }
+}
+
+// Half-axes of a region in standard deviations: it holds the object with the probability asked for.
+function regionFactor() {
+  return data.d === 1 ? normalQuantile((1 + data.level) / 2) : Math.sqrt(-2 * Math.log(1 - data.level));
 }
 
 // Quantile of the standard normal distribution by bisection of its integral; exact enough for a picture.

@@ -1,12 +1,14 @@
 // Start, and what concerns the whole page.
 const panel = new MapPanel();
 const pairPlot = data.d > 3 ? new PairPlot(panel) : null;
-makeCharts();
+const charts = makeCharts();
 
 function repaint() {
   panel.paintLegend();
+  panel.measure();
   panel.paint();
   if (pairPlot) pairPlot.paint();
+  for (const chart of charts) chart.paint();
 }
 dark.addEventListener("change", repaint);
 window.addEventListener("beforeprint", () => {
@@ -24,15 +26,37 @@ function csvCell(text) {
   return /[",\r\n]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
 }
 
-byId("download").addEventListener("click", () => {
-  const rows = [["label", ...data.x.map((_, k) => `x${k + 1}`)].join(",")];
-  for (let i = 0; i < data.n; i++) rows.push([csvCell(data.labels[i]), ...data.x.map((column) => (column[i] === null ? "" : column[i]))].join(","));
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([rows.join("\r\n") + "\r\n"], { type: "text/csv;charset=utf-8" }));
-  link.download = "embedding.csv";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-});
+// A button that makes a CSV file of rows of cells, which are text already fit for it.
+function offer(id, name, makeRows) {
+  const button = byId(id);
+  if (!button) return;
+  button.addEventListener("click", () => {
+    const link = document.createElement("a");
+    const text = makeRows().map((row) => row.join(",") + "\r\n").join("");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+}
+
+offer("download", "embedding.csv", () => [
+  ["label", ...data.x.map((_, k) => `x${k + 1}`)],
+  ...data.labels.map((label, i) => [csvCell(label), ...data.x.map((column) => (column[i] === null ? "" : column[i]))]),
+]);
+offer("download-neighbours", "neighbours.csv", () => [
+  ["label", "rank", "neighbour", "distance"],
+  ...panel.view.placed.flatMap((i) =>
+    neighbours(i, 10, panel.view.placed).map(([j, far], rank) => [csvCell(data.labels[i]), rank + 1, csvCell(data.labels[j]), +far.toPrecision(6)])
+  ),
+]);
+offer("download-distances", "distances.csv", () => [
+  ["label", ...data.labels.map(csvCell)],
+  ...data.labels.map((label, i) => [
+    csvCell(label),
+    ...data.labels.map((_, j) => (data.x[0][i] === null || data.x[0][j] === null ? "" : +Math.hypot(...data.x.map((column) => column[i] - column[j])).toPrecision(6))),
+  ]),
+]);
 
 const copy = byId("copy");
 if (copy) {

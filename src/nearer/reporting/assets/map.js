@@ -145,8 +145,9 @@ class MapPanel {
 
   describe(i) {
     const group = data.groups && data.groups.codes[i] >= 0 ? data.groups.names[data.groups.codes[i]] : "";
-    const at = data.x.slice(0, 6).map((column) => column[i].toPrecision(3)).join(", ") + (data.d > 6 ? ", …" : "");
-    return [data.labels[i], group, `at (${at})`];
+    const near = neighbours(i, 5, this.view.placed).map(([j]) => data.short[j] || data.labels[j]);
+    const answers = data.answers ? `in ${count(data.answers[i])} ${data.answers[i] === 1 ? "answer" : "answers"}${this.painter.few.has(i) ? ": too few for a certain place" : ""}` : "";
+    return [data.labels[i], group, near.length ? `nearest: ${near.join(", ")}` : "", answers];
   }
 
   point(i) {
@@ -155,7 +156,7 @@ class MapPanel {
     this.tip.hidden = i < 0;
     this.canvas.dataset.hover = i < 0 ? "" : String(i);
     if (i >= 0) {
-      const [label, group, at] = this.describe(i);
+      const [label, ...more] = this.describe(i);
       this.tip.replaceChildren();
       if (data.thumbs && i in data.thumbs) {
         const image = document.createElement("img");
@@ -163,7 +164,7 @@ class MapPanel {
         image.alt = "";
         this.tip.append(image);
       }
-      for (const [kind, text] of [["strong", label], ["span", group], ["span", at]]) {
+      for (const [kind, text] of [["strong", label], ...more.map((line) => ["span", line])]) {
         if (!text) continue;
         const line = document.createElement(kind);
         line.dir = "auto";
@@ -230,7 +231,7 @@ class MapPanel {
     byId("axes").hidden = false;
     ["axis-x", "axis-y"].forEach((id, which) => {
       const select = byId(id);
-      for (let k = 0; k < data.d; k++) select.add(new Option(`dimension ${k + 1}`, k));
+      for (let k = 0; k < data.d; k++) select.add(new Option(`dimension ${k + 1} (${Math.round(100 * data.shares[k])} %)`, k));
       select.value = this.view.axes[which];
       select.addEventListener("change", () => {
         const axes = this.view.axes.slice();

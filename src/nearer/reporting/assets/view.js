@@ -62,18 +62,21 @@ class View {
 
   fitScale() {
     const margin = Math.min(56, this.width / 8, this.height / 6);
+    const factor = data.cov ? regionFactor() : 0;
     let spanX = 0, spanY = 0;
     this.middle = [0, 0];
     if (this.d === 3) {
       // The radius does not change with rotation, so neither does the scale.
-      for (const i of this.placed) spanX = Math.max(spanX, Math.hypot(this.worldX[i], this.worldY[i], this.depth[i]));
+      for (const i of this.placed) spanX = Math.max(spanX, Math.hypot(this.worldX[i], this.worldY[i], this.depth[i]) + factor * this.widest(i));
       spanX *= 2;
       spanY = spanX;
     } else if (this.placed.length) {
       let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity;
       for (const i of this.placed) {
-        x0 = Math.min(x0, this.worldX[i]); x1 = Math.max(x1, this.worldX[i]);
-        y0 = Math.min(y0, this.worldY[i]); y1 = Math.max(y1, this.worldY[i]);
+        // A region is part of the map: it must not be cut off.
+        const cov = data.cov && this.covariance(i), rx = cov ? factor * Math.sqrt(cov[0]) : 0, ry = cov ? factor * Math.sqrt(cov[2]) : 0;
+        x0 = Math.min(x0, this.worldX[i] - rx); x1 = Math.max(x1, this.worldX[i] + rx);
+        y0 = Math.min(y0, this.worldY[i] - ry); y1 = Math.max(y1, this.worldY[i] + ry);
       }
       spanX = x1 - x0; spanY = y1 - y0;
       this.middle = [(x0 + x1) / 2, (y0 + y1) / 2];
@@ -163,6 +166,12 @@ class View {
       return false;
     });
     return best;
+  }
+
+  // An upper bound for the longest half-axis of the covariance of object i in space, whatever the rotation.
+  widest(i) {
+    if (!data.cov || data.cov[0][i] === null) return 0;
+    return Math.sqrt(data.cov[0][i] + data.cov[3][i] + data.cov[5][i]);
   }
 
   // Covariance of object i as seen on the screen plane: [xx, xy, yy] in world units, or null.

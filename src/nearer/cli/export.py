@@ -1,0 +1,42 @@
+"""`nearer export`: a map for other programs."""
+
+from __future__ import annotations
+
+import click
+
+from nearer.cli._inputs import open_map
+from nearer.cli._options import FORCE
+from nearer.cli._output import refuse_existing
+from nearer.cli._say import Say, speaking
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog="""\b
+Example:
+  nearer export out map.mat
+  nearer export out/model.nearer map.npz"""
+)
+@click.argument("map_path", metavar="MAP", type=click.Path())
+@click.argument("target", type=click.Path())
+@FORCE
+@speaking
+def command(say: Say, map_path: str, target: str, force: bool) -> None:
+    """Write the coordinates and labels of a MAP to TARGET.
+
+    \b
+    .csv  columns label, x1, x2, ...: R, spreadsheets
+    .mat  embedding, labels: MATLAB, Octave
+    .npz  embedding, labels: NumPy
+    """
+    from nearer.io import write_embedding
+    from nearer.reporting.words import count
+
+    refuse_existing(target, force)
+    model = open_map(map_path)
+    write_embedding(target, model.embedding_, model.labels_, force=force)
+    objects = count(model.n_objects_, "object", "objects")
+    dimensions = count(model.embedding_.shape[1], "dimension", "dimensions")
+    values = {"output": target, "n_objects": model.n_objects_, "n_components": model.embedding_.shape[1]}
+    say.result(values, None if say.quiet else f"wrote {target}: {objects}, {dimensions}")

@@ -1,0 +1,65 @@
+"""`nearer neighbours`: who is nearest to whom."""
+
+from __future__ import annotations
+
+import difflib
+
+import click
+
+from nearer.cli._inputs import labels_of, open_map
+from nearer.cli._options import FORCE
+from nearer.cli._output import refuse_existing
+from nearer.cli._say import Say, speaking
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog="""\b
+Example:
+  nearer neighbours out Paris Rome -k 3
+  nearer neighbours out -o neighbours.csv"""
+)
+@click.argument("map_path", metavar="MAP", type=click.Path())
+@click.argument("objects", nargs=-1, metavar="[OBJECT]...")
+@click.option("-k", type=click.IntRange(1), default=5, show_default=True, help="How many for each object.")
+@click.option("-o", "--out", type=click.Path(), help="CSV file to write, instead of printing.")
+@FORCE
+@speaking
+def command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str | None, force: bool) -> None:
+    """Tell which objects are nearest to each OBJECT on the MAP; for all objects if none is named.
+
+    Gives a table: label, rank, neighbour, distance. Distances have no unit; only their ratios mean something.
+    """
+    from nearer.io.files import atomic_write
+    from nearer.io.text import text_cells
+    from nearer.metrics import nearest_neighbours
+
+    if out is not None:
+        refuse_existing(out, force)
+    model = open_map(map_path)
+    labels = labels_of(model).tolist()
+    number = {label: spot for spot, label in enumerate(labels)}
+    for name in objects:
+        if name not in number:
+            near = difflib.get_close_matches(name, labels, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{name!r}: no such object on the map{hint}")
+    found, distances = nearest_neighbours(model.embedding_, k)
+    table: dict[str, list] = {"label": [], "rank": [], "neighbour": [], "distance": []}
+    for spot in [number[name] for name in objects] or range(len(labels)):
+        for rank, (other, far) in enumerate(zip(found[spot].tolist(), distances[spot].tolist())):
+            if other >= 0:
+                for column, value in zip(table.values(), (labels[spot], rank + 1, labels[other], far)):
+                    column.append(value)
+    names, others = text_cells(table["label"], "label"), text_cells(table["neighbour"], "neighbour")
+    rows = (
+        f"{name},{rank},{other},{far:.6g}"
+        for name, rank, other, far in zip(names, table["rank"], others, table["distance"])
+    )
+    text = "\n".join([",".join(table), *rows])
+    if out is not None:
+        with atomic_write(out, force, mode="w") as file:
+            file.write(text + "\n")
+        say.note(f"wrote {out}: {len(table['label']):,} rows")
+    say.result({"neighbours": table}, None if out is not None else text, is_data=True)

@@ -1,0 +1,46 @@
+"""Who is nearest to whom on a map."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def nearest_neighbours(embedding: ArrayLike, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    """Find the k objects nearest to each object.
+
+    Parameters
+    ----------
+    embedding : array (n, d)
+        Rows of NaN, objects without a position, have no neighbours and are nobody's.
+    k : int, default 10
+
+    Returns
+    -------
+    neighbours : int array (n, m)
+        The nearest first, of equals the one of lower number; m is k, or less if there are not so many objects. -1 for
+        objects without a position.
+    distances : float64 array (n, m)
+        NaN for objects without a position.
+    """
+    from scipy.spatial import cKDTree
+
+    points = np.asarray(embedding, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] == 0:
+        raise ValueError(f"embedding: got shape {points.shape}, expected (n_objects, n_components)")
+    if k < 1:
+        raise ValueError(f"k: got {k}, expected at least 1")
+    placed = np.flatnonzero(np.isfinite(points).all(axis=1))
+    m = max(min(k, len(placed) - 1), 0)
+    neighbours, distances = np.full((len(points), m), -1), np.full((len(points), m), np.nan)
+    if not m:
+        return neighbours, distances
+    # One more than asked for: an object is among its own nearest, or as near as any that coincides with it.
+    far, who = cKDTree(points[placed]).query(points[placed], k=m + 1)
+    own = who == np.arange(len(placed))[:, None]
+    own[~own.any(axis=1), -1] = True
+    far, who = far[~own].reshape(-1, m), who[~own].reshape(-1, m)
+    order = np.lexsort((who, far), axis=1)
+    neighbours[placed] = placed[np.take_along_axis(who, order, axis=1)]
+    distances[placed] = np.take_along_axis(far, order, axis=1)
+    return neighbours, distances

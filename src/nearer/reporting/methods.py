@@ -1,0 +1,235 @@
+"""How a map was made, in the words of a methods section; every figure comes from the map and its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nearer import __version__
+from nearer.reporting.words import count, interval, percent
+
+if TYPE_CHECKING:
+    from nearer.estimator import OrdinalEmbedding
+
+__all__ = ["Figures", "bibliography", "methods_paragraph", "references", "told_of"]
+
+_LOSSES = {
+    "hinge": ("generalised non-metric multidimensional scaling", "agarwal2007"),
+    "ckl": ("the crowd kernel", "tamuz2011"),
+    "ste": ("stochastic triplet embedding", "vandermaaten2012"),
+    "tste": ("t-distributed stochastic triplet embedding", "vandermaaten2012"),
+    "soe": ("soft ordinal embedding", "terada2014"),
+}
+_WORKS = {
+    "agarwal2007": (
+        "Agarwal et al., 2007", "Agarwal, S., Wills, J., Cayton, L., Lanckriet, G., Kriegman, D., & Belongie, S.",
+        2007, "Generalized non-metric multidimensional scaling", "AISTATS",
+        "Agarwal, Sameer and Wills, Josh and Cayton, Lawrence and Lanckriet, Gert and Kriegman, David and "
+        "Belongie, Serge",
+    ),
+    "tamuz2011": (
+        "Tamuz et al., 2011", "Tamuz, O., Liu, C., Belongie, S., Shamir, O., & Kalai, A. T.",
+        2011, "Adaptively learning the crowd kernel", "ICML",
+        "Tamuz, Omer and Liu, Ce and Belongie, Serge and Shamir, Ohad and Kalai, Adam Tauman",
+    ),
+    "vandermaaten2012": (
+        "van der Maaten & Weinberger, 2012", "van der Maaten, L., & Weinberger, K.",
+        2012, "Stochastic triplet embedding", "MLSP",
+        "van der Maaten, Laurens and Weinberger, Kilian",
+    ),
+    "terada2014": (
+        "Terada & von Luxburg, 2014", "Terada, Y., & von Luxburg, U.",
+        2014, "Local ordinal embedding", "ICML",
+        "Terada, Yoshikazu and von Luxburg, Ulrike",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the paragraph tells; None for what is not known.
+
+    Attributes
+    ----------
+    n_objects, n_components : int
+    loss : str
+    n_init : int
+    seed : object
+    n_answers : float or None
+    n_questions, n_people : int or None
+    training : float or None
+        Fraction satisfied of the answers the map was made from.
+    held_out, held_out_low, held_out_high, level : float or None
+        The same of held-out answers, with an interval of confidence `level`.
+    n_folds : int or None
+    ceiling, ceiling_low : float or None
+        Noise ceiling.
+    dims_tried : tuple of int
+    chosen : int or None
+        Dimension chosen by cross-validation.
+    n_resamples : int or None
+        Of a bootstrap.
+    resampled_by : str or None
+        "comparison" or "participant".
+    """
+
+    n_objects: int
+    n_components: int
+    loss: str
+    n_init: int
+    seed: Any
+    n_answers: float | None = None
+    n_questions: int | None = None
+    n_people: int | None = None
+    training: float | None = None
+    held_out: float | None = None
+    held_out_low: float | None = None
+    held_out_high: float | None = None
+    level: float = 0.95
+    n_folds: int | None = None
+    ceiling: float | None = None
+    ceiling_low: float | None = None
+    dims_tried: tuple[int, ...] = ()
+    chosen: int | None = None
+    n_resamples: int | None = None
+    resampled_by: str | None = None
+
+
+def told_of(model: OrdinalEmbedding, summary: Mapping[str, Any]) -> Figures:
+    """Gather the figures.
+
+    Parameters
+    ----------
+    model : OrdinalEmbedding
+        Fitted.
+    summary : mapping
+        What `nearer fit` wrote to summary.json, with `cross_validation` as a CrossValidation; may be empty.
+
+    Returns
+    -------
+    Figures
+    """
+    known: dict[str, Any] = {}
+    if hasattr(model, "comparisons_"):
+        check = model.comparisons_.check()
+        known = {"n_answers": check.n_answers, "n_questions": check.n_questions, "ceiling": check.noise_ceiling}
+        known |= {"ceiling_low": check.noise_ceiling_low, "training": model.score(model.comparisons_)}
+        known["n_people"] = None if check.participants is None else len(check.participants)
+    held_out = summary.get("cross_validation")
+    if held_out is not None:
+        known |= {"held_out": held_out.accuracy, "held_out_low": held_out.low, "held_out_high": held_out.high}
+        known |= {"level": held_out.level, "n_folds": held_out.n_folds}
+    if summary.get("dimensions"):
+        known |= {"dims_tried": tuple(summary["dimensions"]["n_components"]), "chosen": summary["dimensions"]["chosen"]}
+    if summary.get("bootstrap"):
+        known |= {"n_resamples": summary["bootstrap"]["n_resamples"], "resampled_by": summary["bootstrap"]["by"]}
+    d = model.embedding_.shape[1]
+    return Figures(model.n_objects_, d, model.loss_.name, int(model.n_init), model.random_state, **known)
+
+
+def methods_paragraph(figures: Figures) -> str:
+    """The paragraph.
+
+    Parameters
+    ----------
+    figures : Figures
+
+    Returns
+    -------
+    str
+        One line; what is not known is not mentioned.
+    """
+    said = (_data(figures), _fit(figures), _dimension(figures), _fitted(figures), _ceiling(figures), _regions(figures))
+    return " ".join(sentence for sentence in said if sentence)
+
+
+def references(figures: Figures) -> list[str]:
+    """The works that the paragraph cites, one line each."""
+    software = f"The nearer developers. nearer: maps from comparisons (version {__version__}) [Computer software]."
+    if figures.loss not in _LOSSES:
+        return [software]
+    _, authors, year, title, venue, _ = _WORKS[_LOSSES[figures.loss][1]]
+    return [f"{authors} ({year}). {title}. {venue}.", software]
+
+
+def bibliography(figures: Figures) -> str:
+    """The same as BibTeX."""
+    entries = [
+        "@software{nearer,\n  author = {{The nearer developers}},\n  title = {nearer: maps from comparisons},\n"
+        f"  version = {{{__version__}}}\n}}"
+    ]
+    if figures.loss in _LOSSES:
+        key = _LOSSES[figures.loss][1]
+        _, _, year, title, venue, authors = _WORKS[key]
+        entries.insert(
+            0,
+            f"@inproceedings{{{key},\n  author = {{{authors}}},\n  title = {{{title}}},\n  booktitle = {{{venue}}},\n"
+            f"  year = {{{year}}}\n}}",
+        )
+    return "\n\n".join(entries)
+
+
+def _data(figures: Figures) -> str:
+    if figures.n_answers is None or figures.n_questions is None:
+        return f"Comparisons of {count(figures.n_objects, 'object', 'objects')} were collected."
+    people = "" if figures.n_people is None else f" from {count(figures.n_people, 'participant', 'participants')}"
+    return (
+        f"We collected {count(figures.n_answers, 'answer', 'answers')}{people} to "
+        f"{count(figures.n_questions, 'question', 'distinct questions')} about "
+        f"{count(figures.n_objects, 'object', 'objects')}."
+    )
+
+
+def _fit(figures: Figures) -> str:
+    method = f"an ordinal embedding with the loss {figures.loss}"
+    if figures.loss in _LOSSES:
+        name, key = _LOSSES[figures.loss]
+        method = f"{name} ({_WORKS[key][0]})"
+    seed = "" if figures.seed is None else f", seed {figures.seed}"
+    starts = count(figures.n_init, "random start", "random starts")
+    dimensions = count(figures.n_components, "dimension", "dimensions")
+    return f"The objects were placed in {dimensions} by {method}, computed with nearer {__version__} ({starts}{seed})."
+
+
+def _dimension(figures: Figures) -> str:
+    if figures.chosen is None:
+        return ""
+    tried = ", ".join(map(str, figures.dims_tried))
+    if figures.chosen == figures.n_components:
+        return (
+            f"Of {tried} dimensions, this is the smallest number whose cross-validated accuracy is within one standard "
+            "error of the best."
+        )
+    return (
+        f"Of {tried} dimensions, {figures.chosen} is the smallest number whose cross-validated accuracy is within one "
+        f"standard error of the best; a map of {figures.n_components} is shown for [give your reason]."
+    )
+
+
+def _fitted(figures: Figures) -> str:
+    parts = []
+    if figures.training is not None:
+        parts.append(f"{percent(figures.training)} of the answers")
+    if figures.held_out is not None and figures.held_out_low is not None and figures.held_out_high is not None:
+        bounds = interval(figures.held_out_low, figures.held_out_high)
+        parts.append(
+            f"{percent(figures.held_out)} ({100 * figures.level:g} % interval {bounds}) of held-out answers in "
+            f"{figures.n_folds}-fold cross-validation, in which all answers to a question were held out together"
+        )
+    return f"The map satisfies {' and '.join(parts)}." if parts else ""
+
+
+def _ceiling(figures: Figures) -> str:
+    if figures.ceiling is None:
+        return ""
+    low = figures.ceiling if figures.ceiling_low is None else figures.ceiling_low
+    best = percent(figures.ceiling) if percent(low) == percent(figures.ceiling) else interval(low, figures.ceiling)
+    return f"By the agreement of answers to repeated questions, the best possible accuracy is {best}."
+
+
+def _regions(figures: Figures) -> str:
+    if figures.n_resamples is None:
+        return ""
+    by = "participants" if figures.resampled_by == "participant" else "answers"
+    return f"Regions of uncertainty (90 %) are from {figures.n_resamples:,} bootstrap resamples of {by}."
