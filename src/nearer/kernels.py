@@ -821,6 +821,22 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
     return total
 
 
+def check_inside(index, n_objects):
+    """Refuse comparisons of objects that a map does not have: compiled loops would read beside it.
+
+    Parameters
+    ----------
+    index : ndarray of int32, shape (N, 3) or (N, 4), C-contiguous
+    n_objects : int
+    """
+    if index.size and index.view(np.uint32).max() >= n_objects:  # read as unsigned, negative numbers are large ones
+        worst = int(index.min()) if index.min() < 0 else int(index.max())
+        raise ValueError(
+            f"comparisons: got object {worst:,}, expected 0 to {n_objects - 1:,}; "
+            "were they changed after they had been checked?"
+        )
+
+
 @functools.cache
 def with_formula(formula):
     """The kernels that take a loss, compiled in this process for a user's own one.

@@ -92,7 +92,7 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     if array.ndim != 1 or (n_rows is not None and len(array) != n_rows):
         expected = "(N,)" if n_rows is None else f"({n_rows},)"
         raise ValueError(f"weights: got shape {array.shape}, expected {expected}, one for each row")
-    array = array.astype(np.float64, copy=False)
+    array = array.astype(np.float64)  # a copy: what happens to the caller's array afterwards does not matter
     if not (array.min() >= 0 and array.max() < np.inf):  # NaN fails
         bad = ~((array >= 0) & (array < np.inf))
         row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
@@ -104,7 +104,7 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
         raise ValueError("weights: all are 0, expected at least one above 0")
     if not np.isfinite(total):
         raise ValueError("weights: their sum is infinite")
-    return frozen(array if array is not weights else array.copy())
+    return frozen(array)
 
 
 @dataclass(frozen=True, eq=False)

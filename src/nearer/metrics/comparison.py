@@ -262,6 +262,7 @@ def _weights(comparisons: Comparisons, sample_weight: ArrayLike | None) -> tuple
 
 def _distance_chunks(points: np.ndarray, index: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Row slices with their squared near and far distances, a bounded number of rows at a time."""
+    kernels.check_inside(index, len(points))
     for start in range(0, len(index), CHUNK_ROWS):
         rows = slice(start, min(start + CHUNK_ROWS, len(index)))
         near, far = np.empty(rows.stop - start), np.empty(rows.stop - start)
