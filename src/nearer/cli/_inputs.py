@@ -249,8 +249,11 @@ def _npy(path: str) -> np.ndarray:
 
 def _csv(path: str) -> tuple[list[str], list[int], list[list[str]]]:
     """Header, line numbers and rows of a CSV file; every row is as wide as the header."""
+    from nearer.io.files import refuse_irregular
+
     if not Path(path).exists():
         raise ValueError(f"{path}: no such file")
+    refuse_irregular(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)

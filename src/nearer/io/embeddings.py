@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data.errors import FileFormatError, counted
-from nearer.io.files import atomic_write
+from nearer.io.files import atomic_write, refuse_irregular
 from nearer.io.text import text_cells, unguard
 
 
@@ -63,6 +63,7 @@ def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray
         None if the labels are just 0, 1, ..., n_objects - 1.
     """
     name = os.fspath(path)
+    refuse_irregular(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)

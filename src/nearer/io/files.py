@@ -9,6 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from nearer.data.errors import FileFormatError
+
+
+def refuse_irregular(path: str | os.PathLike[str]) -> None:
+    """Refuse what is neither a file nor a folder: a pipe could block for ever, a device could be without end."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise FileFormatError(f"{os.fspath(path)}: is not a regular file")
+
 
 @contextlib.contextmanager
 def atomic_write(

@@ -209,7 +209,7 @@ def calibration(
 
 def _model(loss: str | Loss, n_components: int) -> Loss:
     """The loss with its parameters filled in; refused if it says nothing about probabilities."""
-    resolved = (get_loss(loss) if isinstance(loss, str) else loss).resolve(n_components)
+    resolved = get_loss(loss).resolve(n_components)
     if not resolved.has_model:
         raise ValueError(
             f"loss: {resolved.name!r} has no model of the answers, so no probabilities; use ckl, ste or tste"

@@ -12,6 +12,7 @@ from nearer.objective import LocalObjective, SampledObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.lbfgs import LBFGS
+from nearer.solvers.params import is_number
 
 __all__ = ["Auto"]
 
@@ -61,11 +62,13 @@ class Auto(Solver):
 
     def check_objective(self, objective: object) -> None:
         for name, least in (("warm_up", 0.0), ("batch_tol", 0.0), ("shrinkage", 0.0), ("smoothing", 0.0)):
-            if not getattr(self, name) >= least:
-                raise ValueError(f"{self.name}: {name} must be a number >= {least:g}, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if not (is_number(value) and value >= least):
+                raise ValueError(f"{self.name}: {name} must be a number >= {least:g}, got {value!r}")
         for name, least in (("step", 0.0), ("first_batch", 0.0), ("growth", 1.0)):
-            if not getattr(self, name) > least:
-                raise ValueError(f"{self.name}: {name} must be a number > {least:g}, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if not (is_number(value) and value > least):
+                raise ValueError(f"{self.name}: {name} must be a number > {least:g}, got {value!r}")
 
     def settled(self, values: list[float], objective: Any) -> str:
         return ""  # `epochs` sees to it, since the scale is settled last
