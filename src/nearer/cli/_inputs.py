@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli._options import read_answers
+from nearer.cli._output import finish_moving
 from nearer.cli._say import Say
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def open_map(path: str, loss: str | None = None) -> OrdinalEmbedding:
     """
     file = Path(path)
     if file.is_dir():
+        finish_moving(file)
         there = [file / name for name in (MODEL, "embedding.csv") if (file / name).is_file()]
         if not there:
             raise ValueError(
