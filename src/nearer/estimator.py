@@ -15,6 +15,7 @@ from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._memory import check_memory
 from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, joined, renumbered
 from nearer.losses import Loss, get_loss
@@ -544,11 +545,13 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 raise ValueError("fit: y and sample_weight go with comparisons in memory, not with a file")
             source = open_blocks(X, n_objects=self.n_objects)
             n_objects = source.n_objects
+            self._check_memory(n_objects, n_objects, n_starts)
             objective = StreamedObjective(source, self._make_loss(), self.n_components, n_objects, self.n_jobs)
             # One start after the other: side by side they would read the file against each other.
             yield _Problem(objective, np.arange(n_objects), source.seen, source.labels, source.n_columns)
 
     def _in_memory(self, comparisons: Comparisons, n_starts: int) -> _Problem:
+        self._check_memory(comparisons.n_objects, min(comparisons.n_objects, comparisons.index.size), n_starts)
         rows = np.flatnonzero(comparisons.seen)
         compact = comparisons if len(rows) == comparisons.n_objects else renumbered(comparisons, rows)
         n_jobs = resolve_jobs(self.n_jobs)
@@ -556,6 +559,13 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         objective = LocalObjective(compact, self._make_loss(), self.n_components, n_jobs if n_starts == 1 else 1)
         n_columns = comparisons.index.shape[1]
         return _Problem(objective, rows, comparisons.seen, comparisons.labels, n_columns, comparisons, n_jobs)
+
+    def _check_memory(self, n_objects: int, n_placed: int, n_starts: int) -> None:
+        """Refuse a map that cannot fit; a solver holds at least the point, its gradient and a further point."""
+        d = int(self.n_components)
+        needed = 8.0 * d * (n_objects + n_placed * (n_starts + 3)) + n_objects
+        what = f"fit: n_objects = {n_objects:,} with n_components = {d:,} and {n_starts:,} starting points"
+        check_memory(needed, what, "ask for fewer, or number the objects without gaps")
 
     def _solve(self, problem: _Problem, solver: Solver | list[Solver], starts: list[Start]) -> None:
         """Solve from every start and make the best result this estimator's own."""
@@ -566,6 +576,12 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         result = problem.solve(
             problem.objective, solver, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose
         )
+        if result.trouble:
+            warnings.warn(
+                f"the map is not to be trusted: {result.trouble}; try a smaller step, other starting points or "
+                "solver='auto'",
+                stacklevel=3,
+            )
         result = replace(result, embedding=result.embedding[problem.seen[problem.rows]])
         self.embedding_ = np.full(shape, np.nan)
         self.embedding_[problem.seen] = principal_axes(result.embedding)

@@ -28,6 +28,7 @@ from nearer.data.tables import (
     scan,
     warn_of,
 )
+from nearer.io.files import refuse_irregular
 from nearer.io.formats import parquet_files, stored_objects
 
 __all__ = [
@@ -217,6 +218,7 @@ def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, *
         As in `nearer.io.read_comparisons`.
     """
     name = os.fspath(path)
+    refuse_irregular(name)
     if Path(name).is_file() and Path(name).suffix.lower() not in _BLOCK_ENDINGS:
         raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
     files = _NumpyFile(name) if Path(name).suffix.lower() == ".npy" else _ParquetFiles(name)

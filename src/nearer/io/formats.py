@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer._memory import available_memory
 from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow
 from nearer.data.errors import FileFormatError, listed, shown
 from nearer.data.roles import normalise, role_of
@@ -349,9 +350,10 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
         if isinstance(loaded, np.ndarray):
             return _open_matrix(path, "NumPy array", loaded)
         with loaded:
+            _refuse_bomb(loaded.zip)
             arrays = {key: loaded[key] for key in loaded.files}
-    except FileFormatError:
-        raise
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
     except Exception as error:  # NumPy and zip raise many kinds for a damaged file
         pickled = any(word in str(error) for word in ("pickle", "Object arrays", "Python objects"))
         why = "it holds Python objects (pickled), which are not read: loading them could run code" if pickled else error
@@ -360,6 +362,18 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
         # A sparse tensor: entry (i, j, k) counts the answers that j is nearer to i than k, negative for the contrary.
         arrays = {"triplets": arrays["coords"].T, "response": arrays["data"]}
     return open_arrays(path, "NumPy archive", arrays, kind=kind, variable=variable)
+
+
+def _refuse_bomb(archive: Any) -> None:
+    """Refuse an archive whose members lie over each other, or hold more than memory does, before reading any."""
+    members = sorted(archive.infolist(), key=lambda member: member.header_offset)
+    packed = sum(member.compress_size for member in members)
+    size = sum(member.file_size for member in members)
+    if packed > Path(archive.filename or archive.fp.name).stat().st_size:
+        raise FileFormatError("is not a readable NumPy file: its members lie over each other")
+    available = available_memory()
+    if available is not None and size > available:
+        raise FileFormatError(f"holds arrays of {size / 1e9:,.1f} GB, and {available / 1e9:,.1f} GB are free")
 
 
 def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
@@ -531,80 +545,15 @@ def _flat_columns(path: str, form: str, arrays: Mapping[str, np.ndarray]) -> Mem
 
 
 def open_matlab(path: str, *, kind: str | None = None, variable: str | None = None) -> MemoryTable:
-    """Open the variables of a .mat file: the old formats by scipy, version 7.3 (HDF5) by h5py.
+    """Open the variables of a .mat file.
 
     MATLAB counts from 1. Nothing is subtracted: numbers 1..n are the names of the objects, so that every output shows
     the numbers that MATLAB knows.
     """
-    from scipy.io import loadmat
+    from nearer.io.matlab import read_matlab
 
-    try:
-        variables = loadmat(path, mat_dtype=False, chars_as_strings=True)
-    except NotImplementedError:
-        return open_arrays(path, "MATLAB 7.3", _read_hdf5(path), kind=kind, variable=variable)
-    except Exception as error:  # scipy raises many kinds for a damaged file
-        raise FileFormatError(f"{path}: is not a readable MATLAB file: {error}") from error
-    arrays = {key: _plain(value) for key, value in variables.items() if not key.startswith("__")}
-    structs = [key for key, value in arrays.items() if value is None]
-    known = {key: value for key, value in arrays.items() if value is not None}
-    table = open_arrays(path, "MATLAB", known, kind=kind, variable=variable)
+    form, arrays, structs = read_matlab(path)
+    table = open_arrays(path, form, arrays, kind=kind, variable=variable)
     if structs:
         table.notes.append(f"variables of other kinds not used: {listed(structs)}")
     return table
-
-
-def _plain(value: Any) -> np.ndarray | None:
-    """Turn a MATLAB value into an array: vectors 1-D, cell arrays of text into arrays of str; None if it is neither."""
-    value = np.asarray(value)
-    if value.dtype.names or value.dtype.kind not in "biufUO":
-        return None
-    if value.dtype.kind == "O":
-        cells = [np.asarray(cell) for cell in value.reshape(-1)]
-        if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells):
-            return None
-        value = np.array([str(cell.reshape(-1)[0]) if cell.size else "" for cell in cells]).reshape(value.shape)
-    if value.ndim == 2 and 1 in value.shape and value.shape not in ((1, 3), (1, 4)):
-        value = value.reshape(-1)
-    return value
-
-
-def _read_hdf5(path: str) -> dict[str, np.ndarray]:
-    try:
-        import h5py
-    except ImportError as error:
-        raise FileFormatError(
-            f"{path}: is a MATLAB 7.3 file, which needs h5py: pip install 'nearer[mat73]', or save it with -v7"
-        ) from error
-    arrays = {}
-    try:
-        with h5py.File(path, "r") as file:
-            for key, node in file.items():
-                if key.startswith("#") or not isinstance(node, h5py.Dataset):
-                    continue
-                value = _from_hdf5(file, node)
-                if value is not None:
-                    arrays[key] = value
-    except (OSError, RuntimeError, KeyError, ValueError) as error:
-        raise FileFormatError(f"{path}: is not a readable MATLAB file: {error}") from error
-    return arrays
-
-
-def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:
-    """Read one variable; HDF5 holds MATLAB's arrays transposed, text as UTF-16 code units, cells as references."""
-    kind = node.attrs.get("MATLAB_class", b"double")
-    if kind == b"cell":
-        cells = [file[reference] for reference in np.asarray(node).T.reshape(-1)]
-        if not all(cell.attrs.get("MATLAB_class") == b"char" for cell in cells):
-            return None
-        return np.array([_text(cell) for cell in cells])
-    if kind == b"char":
-        return np.array([_text(node)])
-    if node.dtype.kind not in "biuf":
-        return None
-    return _plain(np.asarray(node).T)
-
-
-def _text(node: Any) -> str:
-    if node.attrs.get("MATLAB_empty", 0):
-        return ""
-    return np.asarray(node).T.reshape(-1).astype("<u2").tobytes().decode("utf-16-le")

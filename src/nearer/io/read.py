@@ -17,6 +17,7 @@ from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
 from nearer.data.roles import LAYOUTS
 from nearer.data.tables import Options, TableResult, as_table, read_table, warn_of
+from nearer.io.files import refuse_irregular
 from nearer.io.text import COMPRESSED
 
 FORMATS = {
@@ -248,8 +249,7 @@ def _find_format(name: str, format: str | None) -> str:
     if not path.exists():
         near = closest(path.name, [file.name for file in path.parent.iterdir()]) if path.parent.is_dir() else None
         raise FileFormatError(f"{name}: no such file" + (f"; did you mean {near!r}?" if near else ""))
-    if not path.is_file():
-        raise FileFormatError(f"{name}: is not a regular file")
+    refuse_irregular(path)
     try:
         with path.open("rb") as file:
             head = file.read(4096)

@@ -13,6 +13,7 @@ from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.guide import guided_start, sample_for_guide
 from nearer.solvers.lbfgs import descend
+from nearer.solvers.params import is_number
 
 __all__ = ["Auto"]
 
@@ -77,16 +78,14 @@ class Auto(Solver):
     name = "auto"
 
     def check_objective(self, objective: object) -> None:
-        for name, least in (
-            ("warm_up", 0.0), ("batch_tol", 0.0), ("shrinkage", 0.0), ("smoothing", 0.0), ("guide", 0.0)
-        ):  # fmt: skip
-            if not getattr(self, name) >= least:
-                raise ValueError(
-                    f"{self.name}: {name}: got {getattr(self, name)!r}, expected a number of at least {least:g}"
-                )
-        for name, least in (("step", 0.0), ("first_batch", 0.0), ("growth", 1.0)):
-            if not getattr(self, name) > least:
-                raise ValueError(f"{self.name}: {name}: got {getattr(self, name)!r}, expected a number above {least:g}")
+        for name in ("warm_up", "batch_tol", "shrinkage", "smoothing", "guide"):
+            value = getattr(self, name)
+            if not (is_number(value) and value >= 0):
+                raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number of at least 0")
+        for name, least in (("step", 0), ("first_batch", 0), ("growth", 1)):
+            value = getattr(self, name)
+            if not (is_number(value) and value > least):
+                raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number above {least}")
 
     def settled(self, values: list[float], objective: Any) -> str:
         return ""  # `epochs` sees to it, since the scale is settled last
