@@ -38,7 +38,9 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
-HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE = range(6)
+HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE, SOFTPLUS = range(7)
+# Keeps a distance differentiable where two objects coincide.
+_AT_ZERO = 1e-6
 
 # Enough freedom to vectorise sums; NaN and infinity keep their meaning, so divergence stays visible.
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
@@ -183,6 +185,14 @@ def _smooth_hinge(width, near, far):
     return slope * (margin - 0.5 * width * slope) + 0.0 * (near + far), slope, -slope
 
 
+@_inlined
+def _softplus(margin, near, far):
+    root_near = math.sqrt(near + _AT_ZERO)
+    root_far = math.sqrt(far + _AT_ZERO)
+    value, s = _logistic(margin + root_near - root_far)
+    return value + 0.0 * (near + far), 0.5 * s / root_near, -0.5 * s / root_far
+
+
 @_jit
 def loss_terms(kind, param, near, far):
     """One loss at two squared distances.
@@ -190,9 +200,9 @@ def loss_terms(kind, param, near, far):
     Parameters
     ----------
     kind : int
-        HINGE, CKL, STE, TSTE, SOE or SMOOTH_HINGE.
+        HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE or SOFTPLUS.
     param : float
-        delta (ckl), alpha (tste), the width (smoothed hinge); ignored by the others.
+        delta (ckl), alpha (tste), the width (smoothed hinge), the margin (softplus); ignored by the others.
     near, far : float
 
     Returns
@@ -210,6 +220,8 @@ def loss_terms(kind, param, near, far):
         return _tste(param, near, far)
     if kind == SOE:
         return _soe(near, far)
+    if kind == SOFTPLUS:
+        return _softplus(param, near, far)
     return _smooth_hinge(param, near, far)
 
 
@@ -268,6 +280,9 @@ def _tile_terms(kind, param, a, b, value, n):
     elif kind == SOE:
         for q in range(n):
             value[q], a[q], b[q] = _soe(a[q], b[q])
+    elif kind == SOFTPLUS:
+        for q in range(n):
+            value[q], a[q], b[q] = _softplus(param, a[q], b[q])
     else:
         for q in range(n):
             value[q], a[q], b[q] = _smooth_hinge(param, a[q], b[q])

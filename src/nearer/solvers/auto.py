@@ -11,7 +11,8 @@ import numpy as np
 from nearer.objective import LocalObjective, SampledObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
-from nearer.solvers.lbfgs import LBFGS
+from nearer.solvers.guide import guided_start, sample_for_guide
+from nearer.solvers.lbfgs import descend
 
 __all__ = ["Auto"]
 
@@ -57,10 +58,14 @@ class Auto(Solver):
     smoothing: float = 1.0
     batch_tol: float = 1e-3
     memory: int = 10
+    guide: int = 3
+    keep_start: bool = False
     name = "auto"
 
     def check_objective(self, objective: object) -> None:
-        for name, least in (("warm_up", 0.0), ("batch_tol", 0.0), ("shrinkage", 0.0), ("smoothing", 0.0)):
+        for name, least in (
+            ("warm_up", 0.0), ("batch_tol", 0.0), ("shrinkage", 0.0), ("smoothing", 0.0), ("guide", 0.0)
+        ):  # fmt: skip
             if not getattr(self, name) >= least:
                 raise ValueError(f"{self.name}: {name} must be a number >= {least:g}, got {getattr(self, name)!r}")
         for name, least in (("step", 0.0), ("first_batch", 0.0), ("growth", 1.0)):
@@ -71,35 +76,43 @@ class Auto(Solver):
         return ""  # `epochs` sees to it, since the scale is settled last
 
     def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
-        lbfgs = LBFGS(memory=self.memory)
         X, work, done = X0, 0, ""
-        stages = self._stages(objective)
-        unit = objective.value_at_zero() if isinstance(objective, SampledObjective) else None
+        sampled = isinstance(objective, SampledObjective)
+        unit = objective.value_at_zero() if sampled else None
+        guide = None
+        if sampled and not self.keep_start and objective.n_components <= self.guide:
+            guide = sample_for_guide(objective, rng)
+        if guide is not None:
+            done = f"guide over {guide.n_comparisons:,} comparisons; "
+            for state in guided_start(guide, X, rng):
+                X, work = state.X, state.n_gradients
+                yield replace(state, note=done)
+        stages = self._stages(objective, guide)
         for number, size in enumerate(stages, start=1):
             last = number == len(stages)
             batch: Any = objective if size == objective.n_comparisons else objective.subset(size, rng)
             size = batch.n_comparisons  # an objective on disk may hold fewer in memory
-            if not done and self.warm_up > 0 and isinstance(batch, SampledObjective):
+            if not done and not self.keep_start and self.warm_up > 0 and isinstance(batch, SampledObjective):
                 done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
                 for state in adaptive_start(batch, X, self.warm_up, self.step, rng):
                     X, work = state.X, state.n_gradients
                     yield replace(state, note=done)
+            if not last:
+                batch = self._eased(batch, alone=batch is objective and guide is None)
             done += "L-BFGS, "
             before: int = work
-            values: list[float] = []
-            for state in lbfgs.epochs(batch if last else self._eased(batch, alone=batch is objective), X, rng):
-                values.append(float(state.value))  # type: ignore[arg-type]
+            tol = self.tol if last else self.batch_tol
+            for count, state in enumerate(descend(batch, X, tol, unit, self.patience, self.memory)):
                 X, work = state.X, before + state.n_gradients
-                note = f"{done}{len(values) - 1} iterations on {size:,}{'' if last else ', eased'}"
-                reason = state.finished or self._no_gain(values, unit, self.tol if last else self.batch_tol)
-                if last and reason:
-                    X, value, tries = self._smallest(objective, X, values[-1], unit)
+                note = f"{done}{count} iterations on {size:,}{'' if last else ', eased'}"
+                if count == 0:
+                    start = float(state.value)  # type: ignore[arg-type]
+                if last and state.finished:
+                    X, value, tries = self._smallest(objective, state, unit, start if self.keep_start else np.inf)
                     work += tries * size
-                    yield SolverState(X, value, work, state.step_size, finished=reason, note=note)
+                    yield replace(state, X=X, value=value, n_gradients=work, grad_norm=None, note=note)
                     return
                 yield replace(state, n_gradients=work, provisional=not last, finished=None, note=note)
-                if reason:
-                    break
             done = note + "; "
 
     def _eased(self, batch: Any, alone: bool) -> Any:
@@ -109,13 +122,14 @@ class Auto(Solver):
         return _Held(batch, self.shrinkage) if alone and self.shrinkage > 0 else batch
 
     def _smallest(
-        self, objective: Any, X: np.ndarray, value: float, unit: float | None
+        self, objective: Any, state: SolverState, unit: float | None, most: float
     ) -> tuple[np.ndarray, float, int]:
-        """The smallest of X, X/2, X/4, ... that is as good up to `tol`; its objective; values asked for.
+        """The smallest of X, X/2, X/4, ... as good up to `tol` and not above `most`; its value; values asked for.
 
         Far out, tste and ckl hardly feel the scale, and a map may drift to any size on its way down.
         """
-        limit = value + self.tol * (value if unit is None else unit)
+        X, value = state.X, float(state.value)  # type: ignore[arg-type]
+        limit = min(value + self.tol * (value if unit is None else unit), most)
         tries = 0
         while tries < _MOST_HALVINGS:
             tries += 1
@@ -125,14 +139,15 @@ class Auto(Solver):
             X, value = 0.5 * X, smaller
         return X, value, tries
 
-    def _stages(self, objective: Any) -> list[int]:
+    def _stages(self, objective: Any, guide: LocalObjective | None = None) -> list[int]:
         """Comparisons in each stage of L-BFGS, the last being all of them as they are.
 
+        After a guide only batches larger than its own are of use, and a start to be kept is met with all comparisons.
         A small batch can be satisfied in ways that all comparisons cannot, and is then left at great cost: the first
         of several batches holds at least `first_batch` comparisons per coordinate, a single one about a third of that.
         """
         n = objective.n_comparisons
-        if not isinstance(objective, SampledObjective):
+        if self.keep_start or not isinstance(objective, SampledObjective):
             return [n]
         unknowns = objective.n_objects * objective.n_components
         sizes: list[int] = []
@@ -140,14 +155,9 @@ class Auto(Solver):
         while size >= least:
             sizes.insert(0, int(np.ceil(size)))
             size, least = size / self.growth, self.first_batch * unknowns
+        if guide is not None:
+            return [*(size for size in sizes if size > guide.n_comparisons), n]
         return [*(sizes or [n]), n]
-
-    def _no_gain(self, values: list[float], unit: float | None, tol: float) -> str:
-        if tol == 0 or len(values) <= self.patience:
-            return ""
-        if min(values[: -self.patience]) - min(values) > tol * (values[0] if unit is None else unit):
-            return ""
-        return f"converged: {self.patience} iterations gained less than {tol:.3g} of the objective of no map"
 
 
 class _Held:
