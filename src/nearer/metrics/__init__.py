@@ -9,6 +9,7 @@ from nearer.metrics.alignment import (
     procrustes_align,
     procrustes_distance,
 )
+from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
 from nearer.metrics.comparison import (
     Calibration,
     calibration,
@@ -28,6 +29,7 @@ from nearer.metrics.retrieval import (
 from nearer.metrics.violations import WorstComparisons, worst_comparisons
 
 __all__ = [
+    "AnswerLaw",
     "Calibration",
     "RetrievalScores",
     "Similarity",
@@ -37,8 +39,10 @@ __all__ = [
     "comparison_accuracy",
     "comparison_distances",
     "comparison_error",
+    "fit_answer_law",
     "fit_procrustes",
     "log_loss",
+    "log_ratio",
     "mean_average_precision",
     "neighbourhood_agreement",
     "precision_at_k",

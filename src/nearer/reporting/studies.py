@@ -282,7 +282,7 @@ def cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, cv: int = 
     CrossValidation
     """
     found = selection.cross_validate_dimensions(
-        model, comparisons, [model.n_components], n_folds=cv, random_state=model.random_state, n_jobs=model.n_jobs,
+        model, comparisons, [model.n_components_], n_folds=cv, random_state=model.random_state, n_jobs=model.n_jobs,
     )  # fmt: skip
     mean, error = float(found.accuracy[0]), float(found.accuracy_se[0])
     half = float(t.ppf((1 + _LEVEL) / 2, cv - 1)) * error

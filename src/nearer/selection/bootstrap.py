@@ -11,10 +11,11 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
+from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
-from nearer.metrics import comparison_accuracy, comparison_distances, procrustes_align
+from nearer.metrics import comparison_accuracy, log_ratio, procrustes_align
 from nearer.objective import resolve_jobs
-from nearer.selection.common import fit_best, questions_of, quiet_threads, template
+from nearer.selection.common import fit_best, quiet_threads, template
 
 __all__ = ["Bootstrap", "Interval", "NearerIntervals", "bootstrap"]
 
@@ -155,8 +156,8 @@ class Bootstrap:
             asked = asked.relabelled(self.labels)
         if asked.n_objects > len(self.embedding):
             raise ValueError(f"questions: name an object beyond the {len(self.embedding):,} of the map")
-        estimate = _log_ratio(self.embedding, asked)
-        samples = np.array([_log_ratio(X, asked) for X in self.samples])
+        estimate = log_ratio(self.embedding, asked)
+        samples = np.array([log_ratio(X, asked) for X in self.samples])
         known = np.isfinite(samples)
         count = known.sum(axis=0)
         filled = np.where(known, samples, 0.0)
@@ -276,12 +277,6 @@ def _by_participant(data: Comparisons):
         return times[who] * own, times[who] == 0
 
     return draw
-
-
-def _log_ratio(X: np.ndarray, comparisons: Comparisons) -> np.ndarray:
-    near, far = comparison_distances(X, comparisons)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return 0.5 * (np.log(far) - np.log(near))
 
 
 def _covariances(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

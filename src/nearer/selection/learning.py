@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
+from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy
 from nearer.objective import resolve_jobs
 from nearer.selection.bootstrap import Interval, check_level
-from nearer.selection.common import fit_best, questions_of, quiet_threads, template
+from nearer.selection.common import fit_best, quiet_threads, template
 
 __all__ = ["LearningCurve", "PowerLaw", "fit_power_law", "learning_curve"]
 
