@@ -21,8 +21,8 @@ from nearer.solvers.lbfgs import descend
 
 __all__ = ["Evidence", "choose_components", "falling_maps", "held_out_ratios", "main_axes", "questions_of", "weigh"]
 
-# A larger dimension is taken if it predicts held-out answers better by more than so many standard errors. A dimension
-# too many predicts worse, so this errs to either side equally seldom.
+# A larger dimension is taken if it makes held-out answers likelier by more than so many standard errors, and satisfies
+# more of them. A dimension too many does worse, so little is needed.
 _BETTER = 1.0
 # `choose_components` holds out so many of so many parts, looks first at maps of at most so many dimensions, then of
 # twice as many while the largest wins; answers per coordinate beyond which it takes a sample.
@@ -68,13 +68,7 @@ def main_axes(X: np.ndarray, d: int) -> np.ndarray:
     return centred @ axes[:d].T
 
 
-def falling_maps(
-    comparisons: Comparisons,
-    dims: Iterable[int],
-    rng: np.random.Generator,
-    start: np.ndarray | None = None,
-    tol: float = _TOL,
-) -> dict[int, tuple[np.ndarray, float]]:
+def falling_maps(comparisons: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> dict[int, np.ndarray]:
     """Softplus maps, the largest first, each started from the main axes of the one before.
 
     Parameters
@@ -82,20 +76,16 @@ def falling_maps(
     comparisons : Comparisons
     dims : iterable of int
     rng : Generator
-    start : ndarray of float64, shape (n_objects, largest of dims), optional
-        Of the largest map; default: at random.
-    tol : float
-        A map is done when five iterations gain less than this fraction of the objective of no map.
 
     Returns
     -------
     dict
-        For each dimension d the map (n_objects, d), NaN for objects in no comparison, and its objective.
+        For each dimension d the map (n_objects, d), NaN for objects in no comparison.
     """
     seen = np.flatnonzero(comparisons.seen)
     compact = comparisons if len(seen) == comparisons.n_objects else renumbered(comparisons, seen)
-    found: dict[int, tuple[np.ndarray, float]] = {}
-    X = None if start is None else start[seen]
+    found: dict[int, np.ndarray] = {}
+    X: np.ndarray | None = None
     for d in sorted(set(dims), reverse=True):
         objective = LocalObjective(compact, SoftplusLoss(), d, 1)
         if X is None:
@@ -103,12 +93,10 @@ def falling_maps(
                 X = state.X
         else:
             X = np.ascontiguousarray(main_axes(X, d))
-        for state in descend(objective, X, tol, objective.value_at_zero()):
-            pass
-        X = state.X
-        full = np.full((comparisons.n_objects, d), np.nan)
-        full[seen] = X
-        found[d] = (full, float(state.value))
+        for state in descend(objective, X, _TOL, objective.value_at_zero()):
+            X = state.X
+        found[d] = np.full((comparisons.n_objects, d), np.nan)
+        found[d][seen] = X
     return found
 
 
@@ -128,7 +116,7 @@ def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], 
         The `log_ratio` of the test answers.
     """
     maps = falling_maps(train, dims, rng)
-    return np.array([log_ratio(maps[d][0], test) for d in sorted(maps)])
+    return np.array([log_ratio(maps[d], test) for d in sorted(maps)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +128,8 @@ class Evidence:
     dims : ndarray of int, shape (m,)
         Ascending.
     chosen : int
-        The smallest of them that no larger one beats by more than one standard error.
+        The smallest of them that no larger one beats: makes held-out answers likelier by more than one standard
+        error, and satisfies more of them.
     better : ndarray of float64, shape (m, m)
         By how many standard errors held-out answers are more likely under dimension ``dims[column]`` than under
         ``dims[row]``.
@@ -191,7 +180,9 @@ def weigh(dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.n
     _, unit = np.unique(units, return_inverse=True)
     of_unit = [np.bincount(unit, weights=row) for row in lost]
     better = np.array([[_standard_errors(small - large) for large in of_unit] for small in of_unit])
-    beaten = np.array([(better[k, k + 1 :] > _BETTER).any() for k in range(len(dims))])
+    right = np.array([np.average(ratio > 0, weights=weights) for ratio in ratios])
+    beats = (better > _BETTER) & (right[None, :] > right[:, None])
+    beaten = np.array([beats[k, k + 1 :].any() for k in range(len(dims))])
     return Evidence(np.asarray(dims), int(dims[int(np.argmin(beaten))]), better, laws)
 
 

@@ -34,7 +34,7 @@ def command(
     """Tell how many dimensions the answers in FILE speak for.
 
     Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
-    dimension that no larger one beats by more than one standard error.
+    dimension that no larger one beats.
     """
     if picture is not None:
         refuse_existing(picture, force)
