@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 from nearer.data import Comparisons
 from nearer.metrics.comparison import comparison_distances
@@ -67,7 +68,7 @@ class AnswerLaw:
         float64 array of the same shape
         """
         x = np.clip(np.nan_to_num(ratio, nan=0.0), -_MOST, _MOST)
-        return self.lapse + (1.0 - 2.0 * self.lapse) / (1.0 + np.exp(-self.slope * x))
+        return self.lapse + (1.0 - 2.0 * self.lapse) * expit(self.slope * x)
 
 
 def fit_answer_law(ratio: np.ndarray, weights: np.ndarray | None = None) -> AnswerLaw:
@@ -112,7 +113,7 @@ def fit_answer_law(ratio: np.ndarray, weights: np.ndarray | None = None) -> Answ
 def _law_terms(theta: np.ndarray, x: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray, tuple[float, float, float]]:
     """Mean of -log P, its gradient in theta, and the expected second derivatives (of 11, 12 and 22)."""
     slope, lapse = np.exp(theta[0]), 0.5 / (1.0 + np.exp(-theta[1]))
-    s = 1.0 / (1.0 + np.exp(-slope * x))
+    s = expit(slope * x)
     p = np.clip(lapse + (1.0 - 2.0 * lapse) * s, 1e-12, 1.0 - 1e-12)
     by_slope = (1.0 - 2.0 * lapse) * s * (1.0 - s) * x * slope
     by_lapse = (1.0 - 2.0 * s) * lapse * (1.0 - 2.0 * lapse)
