@@ -20,7 +20,7 @@ ORDER = [
     {"losses", "io"},
     {"objective"},
     {"solvers", "metrics"},
-    {"placement"},
+    {"placement", "dimensions"},
     {"distributed"},
     {"estimator"},
     {"featuremap"},

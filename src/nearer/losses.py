@@ -357,7 +357,7 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
     Parameters
     ----------
     loss : str or Loss
-        hinge (gnmds), ckl, ste (logistic), tste, soe, softplus; or a loss, such as an instance of a `CustomLoss`.
+        hinge (gnmds), ckl, ste (logistic), tste, soe, softplus; or a loss, such as your own `CustomLoss`.
     **params : float or None
         Parameters of the loss, such as ``delta=0.05`` (ckl), ``alpha=3`` (tste) or ``margin=1`` (softplus).
 

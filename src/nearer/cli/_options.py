@@ -48,6 +48,18 @@ class _Dimensions(click.ParamType):
         return tuple(sorted(found))
 
 
+class NumberOrAuto(click.IntRange):
+    """A whole number from 1 on, or the word auto."""
+
+    name = "number or auto"
+
+    def __init__(self) -> None:
+        super().__init__(min=1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        return "auto" if value == "auto" else int(super().convert(value, param, ctx))
+
+
 DIMENSIONS = _Dimensions()
 FORCE = click.option("--force", is_flag=True, help="Replace files that exist.")
 GROUPS = click.option("--groups", type=click.Path(), help="CSV file with the columns label, group; colours the map.")
@@ -149,14 +161,14 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
     return result
 
 
-def make_estimator(fitting: dict[str, Any], n_components: int = 2, callbacks: Any = None) -> OrdinalEmbedding:
+def make_estimator(fitting: dict[str, Any], n_components: int | str = 2, callbacks: Any = None) -> OrdinalEmbedding:
     """Make the estimator that the options describe.
 
     Parameters
     ----------
     fitting : dict
         What `fitting_options` gathered.
-    n_components : int
+    n_components : int or "auto"
     callbacks : sequence of callables, optional
 
     Returns
