@@ -1,4 +1,4 @@
-"""Writes the golden files of this version: `python tests/golden/make.py`, after a change that is meant to change maps."""
+"""Writes the golden files of this version; for a change that is meant to change maps: `python tests/golden/make.py`."""
 
 from __future__ import annotations
 
