@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench docs clean
+.PHONY: help demo test bounds lint types bench docs clean
 
 help:
 	@echo "make demo   embed 21 European cities from comparisons of road distances alone (writes demo/)"
 	@echo "make test   run the test suite"
+	@echo "make bounds kernels with every index checked: compiled with checks, and as plain Python"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  race rival software, measure growth, fill docs/benchmarks.md (takes a while);"
 	@echo "            also: python -m benchmarks.large | growth | ablation | sensitivity | regression [--quick]"
@@ -26,6 +27,15 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+# Two tests tell bits or NaN apart, which compiled code without checks alone gets right. The first run compiles anew:
+# its code must not end up among that of every day.
+KERNEL_TESTS := tests/test_bounds.py tests/test_kernels.py tests/objective
+bounds: $(STAMP)
+	cache=$$(mktemp -d) && NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$cache $(BIN)/python -m pytest -q -n 2 $(KERNEL_TESTS) \
+	  -k "not common_anchor" && rm -r $$cache
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 -W ignore::RuntimeWarning $(KERNEL_TESTS) \
+	  -k "bounds or oracle or coincidence or satisfied or scalar_and_array or depends_on_seed"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

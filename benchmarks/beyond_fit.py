@@ -1,4 +1,4 @@
-"""What comes after a fit, measured: retrieval, placement, further fits, dimension, intervals, extrapolation.
+"""What comes after a fit, measured: retrieval, placement, further fits.
 
 ``python -m benchmarks.beyond_fit`` runs all parts; name some to run those alone. Every part prints its table and saves
 it under ``benchmarks/results``.
@@ -7,7 +7,6 @@ it under ``benchmarks/results``.
 from __future__ import annotations
 
 import argparse
-import math
 import time
 from typing import Any
 
@@ -16,9 +15,7 @@ import numpy as np
 from benchmarks import common
 from nearer import FeatureMap, OrdinalEmbedding
 from nearer.datasets import load_letters, make_comparisons, make_points, retrieval_problem
-from nearer.losses import get_loss
 from nearer.metrics import comparison_accuracy, comparison_distances, retrieval_scores
-from nearer.selection import bootstrap, cross_validate_dimensions, learning_curve
 
 Rows = list[dict[str, Any]]
 
@@ -108,83 +105,7 @@ def further_fits() -> Rows:
     return rows
 
 
-def dimension() -> Rows:
-    """Ten data sets for each true dimension, 60 objects, a tenth of the answers flipped; dimensions 1 to 7 tried."""
-    rows = []
-    for d in (2, 3, 5):
-        for per_dimension in (100, 1000, 2000):
-            started = time.perf_counter()
-            results = []
-            for seed in range(10):
-                P = make_points(60, d, random_state=seed)
-                data = make_comparisons(P, per_dimension * d, 10, 0.1, random_state=seed).train
-                results.append(
-                    cross_validate_dimensions(OrdinalEmbedding(n_init=2), data, range(1, 8), random_state=seed)
-                )
-            right = [found.chosen == d for found in results]
-            sure = [found.decisive for found in results]
-            rows.append({
-                "true d": d, "answers": per_dimension * d, "right": sum(right), "of": 10,
-                "said the data can tell": sum(sure), "right where it said so": sum(np.array(right)[sure]),
-                "seconds": time.perf_counter() - started,
-            })  # fmt: skip
-    return rows
-
-
-def intervals() -> Rows:
-    """90 % intervals for "i nearer to j than to k": how often they cover the truth; 1,000 questions, 5 data sets."""
-    rows = []
-    for d, loss, model_of_answers in (
-        (2, "tste", "flips"), (3, "tste", "flips"), (2, "ste", "flips"), (2, "ste", "ste"), (2, "tste", "tste"),
-        (2, "soe", "flips"),
-    ):  # fmt: skip
-        covered, settled, wrong = [], [], []
-        for seed in range(5):
-            rng = np.random.default_rng(seed)
-            P = make_points(40, d, random_state=seed)
-            noise = 0.1 if model_of_answers == "flips" else 0.0
-            data = make_comparisons(P, 2000 * d, 1000, noise, random_state=seed)
-            train, asked = data.train, data.test.index.copy()
-            if model_of_answers != "flips":
-                law = get_loss(model_of_answers).resolve(d)
-                train = train.flipped(rng.random(len(train)) > law.probability(*comparison_distances(P, train)))
-            swap = rng.random(len(asked)) < 0.5
-            asked[swap] = asked[swap][:, [0, 2, 1]]
-            near, far = comparison_distances(P, asked)
-            truth = 0.5 * np.log(far / near)
-            model = OrdinalEmbedding(d, loss=loss, n_init=4, random_state=seed).fit(train)
-            found = bootstrap(model, train, n_resamples=100, random_state=seed).nearer(asked, 0.9)
-            covered.append(np.mean((found.low <= truth) & (truth <= found.high)))
-            settled.append(np.mean(found.settled != 0))
-            wrong.append(np.mean((found.settled != 0) & (found.settled != np.sign(truth))))
-        rows.append({
-            "d": d, "loss": loss, "answers": model_of_answers, "covered": np.mean(covered), "least": min(covered),
-            "most": max(covered), "settled": np.mean(settled), "settled wrongly": np.mean(wrong),
-        })  # fmt: skip
-    return rows
-
-
-def extrapolation() -> Rows:
-    """Accuracy at 2 and 4 times the answers against the 90 % interval from the learning curve; a tenth flipped."""
-    rows = []
-    for d, n, times in ((2, 60, 1.2), (2, 60, 3), (3, 60, 3), (3, 80, 3), (5, 60, 1.2), (5, 60, 3)):
-        size = int(times * n * d * math.log2(n))
-        data = make_comparisons(make_points(n, d, random_state=n + d), 5 * size, 10, 0.1, random_state=n + d).train
-        estimator = OrdinalEmbedding(d, loss="ste")
-        curve = learning_curve(estimator, data[:size], random_state=0)
-        last = int(curve.n_comparisons[-1])
-        later = learning_curve(estimator, data, sizes=[last, 2 * last, 4 * last], n_repeats=3, random_state=1)
-        for factor, measured in zip((2, 4), later.accuracy[1:]):
-            ahead = curve.predict(factor * last)
-            rows.append({
-                "d": d, "n": n, "answers": last, "early": curve.early, "factor": factor, "foretold": ahead.estimate,
-                "low": ahead.low, "high": ahead.high, "measured": measured,
-                "inside": bool(ahead.low <= measured <= ahead.high),
-            })  # fmt: skip
-    return rows
-
-
-PARTS = {part.__name__: part for part in (retrieval, placement, further_fits, dimension, intervals, extrapolation)}
+PARTS = {part.__name__: part for part in (retrieval, placement, further_fits)}
 
 
 def main() -> None:

@@ -6,11 +6,14 @@ import functools
 import hashlib
 import json
 import multiprocessing
+import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +111,8 @@ class Lab:
     def _run_parallel(self, title: str, jobs: Sequence[tuple], done: int, total: int) -> None:
         if self._pool is None and jobs:
             # not forked: threads (the progress bar, Numba) do not survive a fork
-            self._pool = ProcessPoolExecutor(self.jobs, mp_context=multiprocessing.get_context("spawn"))
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=end_with_parent)
         pending = {self._pool.submit(_run, *job) for job in jobs} if self._pool else set()
         try:
             while pending:
@@ -124,6 +128,18 @@ class Lab:
     def _tell(self, title: str, done: int, total: int) -> None:
         if self.progress is not None:
             self.progress(title, done, total)
+
+
+def end_with_parent() -> None:
+    """End this worker process as soon as the process that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def watch() -> None:
+            connection.wait([parent.sentinel])
+            os._exit(1)
+
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def _key(function: TrialFunction, params: Params) -> str:

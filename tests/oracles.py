@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-LOSSES = ("hinge", "ckl", "ste", "tste", "soe")
+LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "softplus")
 
 
 def as_quadruplets(index):
@@ -37,6 +37,8 @@ def loss(name, near, far, param):
     if name == "soe":
         margin = 1 + np.sqrt(near) - np.sqrt(far)
         return np.where(margin.real > 0, margin, 0) ** 2
+    if name == "softplus":
+        return _softplus(param + np.sqrt(near + np.longdouble(1e-6)) - np.sqrt(far + np.longdouble(1e-6)))
     raise KeyError(name)
 
 

@@ -15,12 +15,12 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # A module may import those of earlier rows, and of its own package.
 ORDER = [
-    {"_tables"},
+    {"_memory", "_tables"},
     {"kernels", "data"},
     {"losses", "io"},
     {"objective"},
     {"solvers", "metrics"},
-    {"placement"},
+    {"placement", "dimensions"},
     {"distributed"},
     {"estimator"},
     {"featuremap"},

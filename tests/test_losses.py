@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import oracles
-from nearer.losses import CKLLoss, HingeLoss, SOELoss, STELoss, TSTELoss, get_loss, loss_names
+from nearer.losses import CKLLoss, HingeLoss, SOELoss, SoftplusLoss, STELoss, TSTELoss, get_loss, loss_names
 
 LOG2 = math.log(2)
 MODELS = [STELoss(), CKLLoss(), CKLLoss(delta=2.0), TSTELoss(alpha=1.0), TSTELoss(alpha=9.0)]
@@ -43,6 +43,8 @@ def _name(loss):
         (SOELoss(), 0.25, 4.0, (0.0, 0.0, 0.0)),
         (SOELoss(), 0.0, 0.25, (0.25, 0.0, -1.0)),
         (SOELoss(), 0.0, 0.0, (1.0, 0.0, 0.0)),
+        (SoftplusLoss(), 4 - 1e-6, 9 - 1e-6, (LOG2, 0.125, -1 / 12)),
+        (SoftplusLoss(math.log(3)), 1 - 1e-6, 1 - 1e-6, (math.log(4), 0.375, -0.375)),
         (HingeLoss().smoothed(0.5), 0.25, 1.0, (0.0625, 0.5, -0.5)),
         (HingeLoss().smoothed(0.5), 1.0, 1.0, (0.75, 1.0, -1.0)),
         (HingeLoss().smoothed(0.5), 0.0, 2.0, (0.0, 0.0, 0.0)),
@@ -103,7 +105,7 @@ def test_probability_by_hand():
     assert float(TSTELoss(alpha=1.0).probability(1.0, 3.0)) == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("name", ["hinge", "soe"])
+@pytest.mark.parametrize("name", ["hinge", "soe", "softplus"])
 def test_no_probability_without_a_model(name):
     with pytest.raises(ValueError, match=f"loss '{name}' is not a probability model; use one of: ckl, ste, tste"):
         get_loss(name).probability(1.0, 2.0)
@@ -114,6 +116,7 @@ def test_names_aliases_and_parameters():
     assert get_loss("gnmds") == HingeLoss()
     assert get_loss("logistic") == STELoss()
     assert get_loss("ckl", delta=0.2) == CKLLoss(delta=0.2)
+    assert get_loss("softplus", margin=2) == SoftplusLoss(margin=2)
     ready = TSTELoss(alpha=2)
     assert get_loss(ready) is ready
 
@@ -138,6 +141,7 @@ def test_alpha_follows_the_dimension(n_components, alpha):
         (lambda: TSTELoss(alpha="1"), "got '1'"),
         (lambda: CKLLoss(delta=-1.0), "ckl: delta must be a positive number, got -1.0"),
         (lambda: CKLLoss(delta=np.nan), "ckl: delta must be a positive number, got nan"),
+        (lambda: SoftplusLoss(margin=0.0), "softplus: margin must be a positive number, got 0.0"),
         (lambda: TSTELoss().param, "alpha is not set"),
         (lambda: TSTELoss(alpha=1.0).dual(np.zeros(1)), "'tste' is not a convex function"),
     ],

@@ -15,8 +15,10 @@ from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._memory import check_memory
 from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, joined, renumbered
+from nearer.dimensions import choose_components
 from nearer.losses import Loss, get_loss
 from nearer.metrics import (
     WorstComparisons,
@@ -81,10 +83,11 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     Parameters
     ----------
-    n_components : int, default 2
-        Dimension of the map.
+    n_components : int or "auto", default 2
+        Dimension of the map. "auto": the one that held-out answers speak for, see `nearer.dimensions`; it takes a
+        few times as long and needs the answers in memory.
     loss : str or Loss, default "tste"
-        "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste" or "soe"; see `nearer.losses`.
+        "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste", "soe" or "softplus"; see `nearer.losses`.
     loss_params : dict of str to float, optional
         Parameters of the loss, such as ``{"alpha": 1}`` for tste.
     solver : str or Solver, default "auto"
@@ -117,8 +120,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     labels_ : ndarray of str, shape (n_objects,), or None
     objective_ : float
         Mean loss of the comparisons.
-    n_objects_, n_iter_, n_features_in_ : int
-        Objects, epochs done, and columns of the comparisons (3 or 4).
+    n_components_, n_objects_, n_iter_, n_features_in_ : int
+        Dimensions, objects, epochs done, and columns of the comparisons (3 or 4).
     comparisons_ : Comparisons
         All that the map was fitted to; after `partial_fit` merged and without who answered. Not there if the
         comparisons stayed in a file or on a cluster.
@@ -147,7 +150,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         loss: str | Loss = "tste",
         loss_params: dict[str, float] | None = None,
@@ -258,9 +261,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             return self.fit(X, y, sample_weight)
         solver = self._checked_solver()
         self._require_comparisons("partial_fit", "it cannot be fitted further")
-        if self.embedding_.shape[1] != self.n_components:
+        if self.n_components not in ("auto", self.n_components_):
             raise ValueError(
-                f"partial_fit: got n_components = {self.n_components}, expected {self.embedding_.shape[1]}, "
+                f"partial_fit: got n_components = {self.n_components}, expected {self.n_components_}, "
                 "the dimension of the map"
             )
         _, further = self._on_map(X, y, sample_weight)
@@ -277,7 +280,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             starts += [lambda rng, shape: rng.normal(size=shape)] * int(self.n_init)
             self.n_comparisons_at_start_ = len(comparisons)
         solvers = [keeping_start(solver), *[solver] * (len(starts) - 1)]
-        self._solve(self._in_memory(comparisons, len(starts)), solvers, starts)
+        self._solve(self._in_memory(comparisons, self.n_components_, len(starts)), solvers, starts)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -319,6 +322,17 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         from nearer.model import save_model
 
         save_model(self, path, force=force, feature_map=feature_map, with_comparisons=with_comparisons)
+
+    @property
+    def n_components_(self) -> int:
+        """Dimension of the fitted map.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self, "embedding_")
+        return int(self.embedding_.shape[1])
 
     # ---- the fitted map --------------------------------------------------------------------------------------------
 
@@ -505,7 +519,13 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _checked_solver(self) -> Solver:
         """The solver that the parameters describe; wrong parameters are refused before any data are read."""
         self._make_loss()
-        check_integer(self.n_components, "n_components", 1)
+        if isinstance(self.n_components, str):
+            if self.n_components != "auto":
+                raise ValueError(f"n_components: got {self.n_components!r}, expected a number >= 1 or 'auto'")
+            if not isinstance(self.init, str):
+                raise ValueError("n_components: got 'auto' and a starting point in init, which has a dimension already")
+        else:
+            check_integer(self.n_components, "n_components", 1)
         check_integer(self.n_init, "n_init", 1)
         if isinstance(self.init, str) and self.init != "random":
             raise ValueError(f"init: got {self.init!r}, expected 'random' or an array (n_objects, n_components)")
@@ -524,19 +544,20 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         held = None
         if not is_dask and not (in_file and _in_blocks(X)):
             held = _as_comparisons(X, y, sample_weight, self.n_objects)
+        d = self._dimension(held)
         if on_cluster:
             from nearer.distributed.fit import cluster_objective, solver_with_checkpoints
 
             solve = solver_with_checkpoints(n_starts, checkpoint, resume)
             given = (X, y, sample_weight) if held is None else (held, None, None)
-            loss, d = self._make_loss(), int(self.n_components)
+            loss = self._make_loss()
             with cluster_objective(*given, client=client, loss=loss, n_components=d, n_objects=self.n_objects) as found:
                 data = found.data
                 seen = np.zeros(data.n_all, dtype=bool)
                 seen[data.seen] = True
                 yield _Problem(found, data.seen, seen, data.labels, data.n_columns, held, solve=solve)
         elif held is not None:
-            yield self._in_memory(held, n_starts)
+            yield self._in_memory(held, d, n_starts)
         else:
             from nearer.io import open_blocks
 
@@ -544,28 +565,53 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 raise ValueError("fit: y and sample_weight go with comparisons in memory, not with a file")
             source = open_blocks(X, n_objects=self.n_objects)
             n_objects = source.n_objects
-            objective = StreamedObjective(source, self._make_loss(), self.n_components, n_objects, self.n_jobs)
+            self._check_memory(n_objects, n_objects, n_starts, d)
+            objective = StreamedObjective(source, self._make_loss(), d, n_objects, self.n_jobs)
             # One start after the other: side by side they would read the file against each other.
             yield _Problem(objective, np.arange(n_objects), source.seen, source.labels, source.n_columns)
 
-    def _in_memory(self, comparisons: Comparisons, n_starts: int) -> _Problem:
+    def _dimension(self, held: Comparisons | None) -> int:
+        """The dimension of the map to be: as given, or as the comparisons in memory say."""
+        if not isinstance(self.n_components, str):
+            return int(self.n_components)
+        if held is None:
+            raise ValueError(
+                "n_components: got 'auto', which needs the comparisons in memory; give a number, such as a fit to a "
+                "part of them finds"
+            )
+        return choose_components(held, as_generator(self.random_state))
+
+    def _in_memory(self, comparisons: Comparisons, d: int, n_starts: int) -> _Problem:
+        self._check_memory(comparisons.n_objects, min(comparisons.n_objects, comparisons.index.size), n_starts, d)
         rows = np.flatnonzero(comparisons.seen)
         compact = comparisons if len(rows) == comparisons.n_objects else renumbered(comparisons, rows)
         n_jobs = resolve_jobs(self.n_jobs)
         # Starts side by side use one thread each; a single start uses them all.
-        objective = LocalObjective(compact, self._make_loss(), self.n_components, n_jobs if n_starts == 1 else 1)
+        objective = LocalObjective(compact, self._make_loss(), d, n_jobs if n_starts == 1 else 1)
         n_columns = comparisons.index.shape[1]
         return _Problem(objective, rows, comparisons.seen, comparisons.labels, n_columns, comparisons, n_jobs)
+
+    def _check_memory(self, n_objects: int, n_placed: int, n_starts: int, d: int) -> None:
+        """Refuse a map that cannot fit; a solver holds at least the point, its gradient and a further point."""
+        needed = 8.0 * d * (n_objects + n_placed * (n_starts + 3)) + n_objects
+        what = f"fit: n_objects = {n_objects:,} with n_components = {d:,} and {n_starts:,} starting points"
+        check_memory(needed, what, "ask for fewer, or number the objects without gaps")
 
     def _solve(self, problem: _Problem, solver: Solver | list[Solver], starts: list[Start]) -> None:
         """Solve from every start and make the best result this estimator's own."""
         _warn_unseen(problem.seen, problem.labels)
-        shape = (len(problem.seen), int(self.n_components))
+        shape = (len(problem.seen), problem.objective.n_components)
         generators = as_generator(self.random_state).spawn(len(starts))
         points = [start(rng, shape)[problem.rows] for start, rng in zip(starts, generators)]
         result = problem.solve(
             problem.objective, solver, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose
         )
+        if result.trouble:
+            warnings.warn(
+                f"the map is not to be trusted: {result.trouble}; try a smaller step, other starting points or "
+                "solver='auto'",
+                stacklevel=3,
+            )
         result = replace(result, embedding=result.embedding[problem.seen[problem.rows]])
         self.embedding_ = np.full(shape, np.nan)
         self.embedding_[problem.seen] = principal_axes(result.embedding)
@@ -628,7 +674,7 @@ class _NamedLoss(OrdinalEmbedding):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         solver: str | Solver = "auto",
         n_init: int = 1,
@@ -669,19 +715,19 @@ class SOE(_NamedLoss):
 class CKL(_NamedLoss):
     """Crowd kernel learning: `OrdinalEmbedding` with the ckl loss.
 
+    Parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`, and one more.
+
     Parameters
     ----------
     delta : float, default 0.05
         Positive; keeps the loss defined where both distances vanish, see `nearer.losses.CKLLoss`.
-
-    The other parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`.
     """
 
     loss = "ckl"
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         delta: float = 0.05,
         solver: str | Solver = "auto",
@@ -709,19 +755,19 @@ class CKL(_NamedLoss):
 class TSTE(_NamedLoss):
     """t-distributed stochastic triplet embedding: `OrdinalEmbedding` with the tste loss.
 
+    Parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`, and one more.
+
     Parameters
     ----------
     alpha : float, optional
         Positive, the degrees of freedom; by default ``max(n_components - 1, 1)``, see `nearer.losses.TSTELoss`.
-
-    The other parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`.
     """
 
     loss = "tste"
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         alpha: float | None = None,
         solver: str | Solver = "auto",
@@ -770,7 +816,7 @@ def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = 
         from nearer.io import read_comparisons
 
         read = read_comparisons(X, n_objects=n_objects)
-        read.warn(stacklevel=5)
+        read.warn()
         X = read.comparisons
     return as_comparisons(X, y, sample_weight, n_objects)
 

@@ -28,23 +28,30 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
+import logging
 import math
+import pickle
 from collections.abc import Callable, Iterator
 from types import FunctionType, SimpleNamespace
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils, event
+from numba.core import cgutils, config, event
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
-HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE = range(6)
+logger = logging.getLogger(__name__)
+
+HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE, SOFTPLUS = range(7)
+# Keeps a distance differentiable where two objects coincide.
+_AT_ZERO = 1e-6
 
 # Enough freedom to vectorise sums; NaN and infinity keep their meaning, so divergence stays visible.
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
-_jit = njit(cache=True, **_OPTIONS)
 # A call that returns several numbers would keep a loop from becoming vector code.
 _inlined = njit(inline="always", **_OPTIONS)
 
@@ -59,6 +66,80 @@ _NEXT_IN_FULL = 8
 _LARGE = 1 << 18
 _LOG2E = 1.4426950408889634
 _LN2 = 0.6931471805599453
+
+
+# ---- compiled once for all processes, where the disk allows it ----
+
+
+_told = []
+_sources = {}
+
+
+class _CheckedFile(IndexDataCacheFile):
+    """Compiled code on disk with a digest and its key: damaged code, or that of another signature, never runs."""
+
+    def save(self, key, data):
+        content = self._dump((key, data))
+        super().save(key, hashlib.sha256(content).digest() + content)
+
+    def load(self, key):
+        found = super().load(key)
+        if found is None:
+            return None
+        digest, content = found[:32], found[32:]
+        if hashlib.sha256(content).digest() != digest:
+            raise ValueError("damaged")
+        owner, data = pickle.loads(content)
+        return data if owner == key else None
+
+
+class _Cache(FunctionCache):
+    """Numba's cache on disk, of which nothing that fails is an error: a kernel is compiled again instead."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        locator = self._impl.locator
+        self._cache_file = _CheckedFile(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
+
+    def load_overload(self, sig, target_context):
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # pickle and LLVM raise anything for damaged bytes
+            logger.info("%s: cached code cannot be used (%r); compiling it again", self._name, error)
+        try:
+            self.flush()
+        except OSError as error:
+            _tell_uncached(error)
+        return None
+
+    def save_overload(self, sig, data):
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _tell_uncached(error)
+
+
+def _tell_uncached(error):
+    """Say once in a process that compiled code cannot be kept, and what would help."""
+    if not _told:
+        _told.append(error)
+        logger.warning(
+            "compiled code cannot be kept on this machine (%s), so every process spends some seconds compiling; "
+            "set NUMBA_CACHE_DIR to a folder that can be written to",
+            error,
+        )
+
+
+def _jit(function):
+    """Compile a kernel on its first call, or load it from the cache."""
+    kernel = njit(**_OPTIONS)(function)
+    _sources[function.__name__] = function
+    if isinstance(kernel, Dispatcher):  # not with NUMBA_DISABLE_JIT
+        try:
+            kernel._cache = _Cache(function)
+        except (RuntimeError, OSError) as error:  # no folder that can be written to
+            _tell_uncached(error)
+    return kernel
 
 
 # ---- exponential and logarithm as plain arithmetic, so that loops over them become vector instructions ----
@@ -93,6 +174,18 @@ def _prefetch(typing_context, array, offset):
         return context.get_dummy_value()
 
     return types.void(array, offset), codegen
+
+
+if config.DISABLE_JIT:  # kernels as plain Python, to step through them or to have every index checked
+
+    def _bits_of(x):
+        return np.float64(x).view(np.int64)
+
+    def _float_of(bits):
+        return np.int64(bits).view(np.float64)
+
+    def _prefetch(array, offset):
+        pass
 
 
 @_jit
@@ -185,6 +278,14 @@ def _smooth_hinge(width, near, far):
     return slope * (margin - 0.5 * width * slope) + 0.0 * (near + far), slope, -slope
 
 
+@_inlined
+def _softplus(margin, near, far):
+    root_near = math.sqrt(near + _AT_ZERO)
+    root_far = math.sqrt(far + _AT_ZERO)
+    value, s = _logistic(margin + root_near - root_far)
+    return value + 0.0 * (near + far), 0.5 * s / root_near, -0.5 * s / root_far
+
+
 @_jit
 def loss_terms(kind, param, near, far):
     """One loss at two squared distances.
@@ -192,9 +293,9 @@ def loss_terms(kind, param, near, far):
     Parameters
     ----------
     kind : int
-        HINGE, CKL, STE, TSTE, SOE or SMOOTH_HINGE.
+        HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE or SOFTPLUS.
     param : float
-        delta (ckl), alpha (tste), the width (smoothed hinge); ignored by the others.
+        delta (ckl), alpha (tste), the width (smoothed hinge), the margin (softplus); ignored by the others.
     near, far : float
 
     Returns
@@ -212,6 +313,8 @@ def loss_terms(kind, param, near, far):
         return _tste(param, near, far)
     if kind == SOE:
         return _soe(near, far)
+    if kind == SOFTPLUS:
+        return _softplus(param, near, far)
     return _smooth_hinge(param, near, far)
 
 
@@ -270,6 +373,9 @@ def _tile_terms(kind, param, a, b, value, n):
     elif kind == SOE:
         for q in range(n):
             value[q], a[q], b[q] = _soe(a[q], b[q])
+    elif kind == SOFTPLUS:
+        for q in range(n):
+            value[q], a[q], b[q] = _softplus(param, a[q], b[q])
     else:
         for q in range(n):
             value[q], a[q], b[q] = _smooth_hinge(param, a[q], b[q])
@@ -732,6 +838,22 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
     return total
 
 
+def check_inside(index, n_objects):
+    """Refuse comparisons of objects that a map does not have: compiled loops would read beside it.
+
+    Parameters
+    ----------
+    index : ndarray of int32, shape (N, 3) or (N, 4), C-contiguous
+    n_objects : int
+    """
+    if index.size and index.view(np.uint32).max() >= n_objects:  # read as unsigned, negative numbers are large ones
+        worst = int(index.min()) if index.min() < 0 else int(index.max())
+        raise ValueError(
+            f"comparisons: got object {worst:,}, expected 0 to {n_objects - 1:,}; "
+            "were they changed after they had been checked?"
+        )
+
+
 @functools.cache
 def with_formula(formula):
     """The kernels that take a loss, compiled in this process for a user's own one.
@@ -763,11 +885,10 @@ def with_formula(formula):
 
     names = dict(globals())
     swapped = {function.__name__: function for function in (loss_terms, _tile_terms)}
-    for name, kernel in globals().items():
-        if isinstance(kernel, Dispatcher) and "kind" in kernel.py_func.__code__.co_varnames:
+    for name, source in _sources.items():
+        if "kind" in source.__code__.co_varnames:
             # The same source; the names in it are looked up here instead of in the module.
-            source = swapped.get(name) or FunctionType(kernel.py_func.__code__, names, name)
-            names[name] = njit(**_OPTIONS)(source)
+            names[name] = njit(**_OPTIONS)(swapped.get(name) or FunctionType(source.__code__, names, name))
     return SimpleNamespace(**names)
 
 

@@ -15,7 +15,10 @@ from scipy.special import entr
 
 from nearer import kernels
 
-__all__ = ["CKLLoss", "CustomLoss", "HingeLoss", "Loss", "SOELoss", "STELoss", "TSTELoss", "get_loss", "loss_names"]
+__all__ = [
+    "CKLLoss", "CustomLoss", "HingeLoss", "Loss", "SOELoss", "STELoss", "SoftplusLoss", "TSTELoss", "get_loss",
+    "loss_names",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -305,7 +308,36 @@ class SOELoss(Loss):
     kind: ClassVar[int] = kernels.SOE
 
 
-_LOSSES: dict[str, type[Loss]] = {cls.name: cls for cls in (HingeLoss, CKLLoss, STELoss, TSTELoss, SOELoss)}
+@dataclass(frozen=True)
+class SoftplusLoss(Loss):
+    """Softened hinge of the distances themselves: it pulls with a steady force however far an object has strayed.
+
+    ``f = log(1 + exp(margin + r(near) - r(far)))`` with ``r(s) = sqrt(s + 1e-6)``, a distance that is smooth at zero.
+    It is soe with a linear tail in place of a squared one. Its pull neither fades with the distance, as that of ckl
+    and tste, nor grows with it, as that of hinge, ste and soe, so few maps are stuck in poor places and single wrong
+    answers weigh little.
+
+    Parameters
+    ----------
+    margin : float, default 1
+        Positive: by how much far should exceed near; it sets the scale of the map.
+    """
+
+    margin: float = 1.0
+    name: ClassVar[str] = "softplus"
+    kind: ClassVar[int] = kernels.SOFTPLUS
+
+    def __post_init__(self) -> None:
+        _check_positive("softplus", "margin", self.margin)
+
+    @property
+    def param(self) -> float:
+        return float(self.margin)
+
+
+_LOSSES: dict[str, type[Loss]] = {
+    cls.name: cls for cls in (HingeLoss, CKLLoss, STELoss, TSTELoss, SOELoss, SoftplusLoss)
+}
 _ALIASES = {"gnmds": "hinge", "logistic": "ste"}
 
 
@@ -325,9 +357,9 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
     Parameters
     ----------
     loss : str or Loss
-        hinge (gnmds), ckl, ste (logistic), tste, soe; or a loss, such as an instance of your own `CustomLoss`.
+        hinge (gnmds), ckl, ste (logistic), tste, soe, softplus; or a loss, such as your own `CustomLoss`.
     **params : float or None
-        Parameters of the loss, such as ``delta=0.05`` (ckl) or ``alpha=3`` (tste).
+        Parameters of the loss, such as ``delta=0.05`` (ckl), ``alpha=3`` (tste) or ``margin=1`` (softplus).
 
     Returns
     -------

@@ -37,6 +37,7 @@ from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.featuremap import FeatureMap
 from nearer.io import FileFormatError, atomic_write
+from nearer.io.files import refuse_irregular
 from nearer.losses import Loss, get_loss, loss_names
 from nearer.solvers import History, HistoryRow, Result, Solver
 from nearer.solvers.params import Parameters
@@ -114,6 +115,7 @@ def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
         The file is not such a file, is from a newer version, or is damaged; the message names the file.
     """
     path = Path(path)
+    refuse_irregular(path)
     try:
         with path.open("rb") as file:
             header, arrays = _unpacked(file)
@@ -195,6 +197,8 @@ def _unpacked(file: IO[bytes]) -> tuple[dict[str, Any], Arrays]:
         raise FileFormatError("is damaged: its bytes do not match the checksum at its end")
     try:
         with zipfile.ZipFile(file) as archive:
+            if sum(info.file_size for info in archive.infolist()) > size:
+                raise FileFormatError("is not a readable archive (its members lie over each other)")
             return _members(archive)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise FileFormatError(f"is not a readable archive ({error})") from error

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
-from nearer.cli._output import OutputFolder, refuse_existing
+from nearer.cli._output import OutputFolder, finish_moving, refuse_existing
+from nearer.io.files import atomic_write, part_name, remove_leftovers
 
 
 def _fill(folder, text, names=("a.txt", "b.txt")):
@@ -89,3 +94,87 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(tmp_path,
     with pytest.raises(OSError, match=r"out: cannot be written to: Permission denied"):
         OutputFolder(tmp_path / "out", ("a.txt",), force=False)
     assert tree(tmp_path) == []
+
+
+def test_a_folder_of_its_own_files_is_exchanged_at_once(tmp_path, tree, monkeypatch):
+    _fill(OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=False), "old")
+    (tmp_path / "out").chmod(0o750)
+    if not sys.platform.startswith("linux"):
+        pytest.skip("only Linux exchanges folders")
+    monkeypatch.setattr("os.replace", None)  # no file is moved by itself
+    _fill(OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=True), "new")
+    assert tree(tmp_path) == ["out", "out/a.txt", "out/b.txt"]
+    assert [(tmp_path / "out" / name).read_text() for name in ("a.txt", "b.txt")] == ["new", "new"]
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_a_move_cut_short_is_finished_by_the_next_command(tmp_path, tree, monkeypatch, others):
+    names = ("a.txt", "b.txt", "c.txt")
+    _fill(OutputFolder(tmp_path / "out", names, force=False), "old", names)
+    if others:
+        (tmp_path / "out/notes.txt").write_text("mine")
+    else:
+        monkeypatch.setattr("nearer.cli._output._exchange", lambda one, other: False)
+    moves = []
+    real = os.replace
+
+    def killed(source, target):
+        if len(moves) == 1:
+            raise SystemExit
+        moves.append(target)
+        real(source, target)
+
+    with monkeypatch.context() as patched, pytest.raises(SystemExit):
+        patched.setattr("os.replace", killed)
+        _fill(OutputFolder(tmp_path / "out", names, force=True), "new", names)
+    assert {(tmp_path / "out" / name).read_text() for name in names} == {"old", "new"}
+    finish_moving(tmp_path / "out")
+    assert {(tmp_path / "out" / name).read_text() for name in names} == {"new"}
+    assert tree(tmp_path) == ["out", *(f"out/{name}" for name in names), *(["out/notes.txt"] if others else [])]
+
+
+def test_a_folder_that_somebody_stands_in_is_kept(tmp_path, monkeypatch):
+    _fill(OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=False), "old")
+    monkeypatch.chdir(tmp_path / "out")
+    before = os.stat(".").st_ino
+    _fill(OutputFolder(".", ("a.txt", "b.txt"), force=True), "new")
+    assert os.stat(tmp_path / "out").st_ino == before
+    assert (tmp_path / "out/a.txt").read_text() == "new"
+
+
+def test_a_link_to_nowhere_is_refused_at_once(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match=r"is a link to .*nowhere, which does not exist"):
+        OutputFolder(tmp_path / "link", ("a.txt",), force=True)
+    with pytest.raises(FileNotFoundError, match="is a link to"):
+        refuse_existing(tmp_path / "link", force=True)
+    with pytest.raises(FileNotFoundError, match="is a link to"), atomic_write(tmp_path / "link", force=True):
+        pass
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path):
+    _fill(OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=False), "old")
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    _fill(OutputFolder(tmp_path / "link", ("a.txt", "b.txt"), force=True), "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "out/a.txt").read_text() == "new"
+
+
+def test_leftovers_of_dead_processes_are_removed_and_others_kept(tmp_path):
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    mine, dead = (
+        part_name(tmp_path / "a"),
+        part_name(tmp_path / "b").replace(f"-{os.getpid()}-", f"-{int(ended.stdout)}-"),
+    )
+    machine = mine.split(".")[2].split("-")[0]
+    elsewhere = dead.replace(machine, "0" * 8)
+    for name in (mine, dead, elsewhere, ".other.part"):
+        (tmp_path / name).write_text("")
+    folder = tmp_path / dead.replace(".b.", ".c.")
+    folder.mkdir()
+    (folder / "x").write_text("")
+    remove_leftovers.cache_clear()
+    with atomic_write(tmp_path / "z.txt", mode="w") as file:
+        file.write("done")
+    assert {path.name for path in tmp_path.iterdir()} == {mine, elsewhere, ".other.part", "z.txt"}

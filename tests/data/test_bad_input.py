@@ -9,6 +9,11 @@ import pytest
 from nearer.data import Comparisons, as_comparisons
 
 GOOD = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+KINDS_OF_ROWS = (
+    "triplets (anchor, near, far); answers (anchor, a, b, answer); votes (anchor, a, b, votes_a, votes_b); "
+    "quadruplets (i, j, l, k: i and j are the nearer pair; also with answer or votes); odd-one-out (a, b, c, odd); "
+    "most-central (a, b, c, central); rankings (anchor, rank_1, rank_2, ...); beside any of them participant, weight"
+)
 triplets, quadruplets = Comparisons.from_triplets, Comparisons.from_quadruplets
 table, answers = Comparisons.from_labels_table, Comparisons.from_answers
 nan, inf = float("nan"), float("inf")
@@ -76,7 +81,34 @@ BAD = {
         lambda: triplets([[0, 0, 1], [0, 1, -1]], on_degenerate="drop"),
         "comparisons: row 1 is (0, 1, -1): an index cannot be negative",
     ),
+    "far beyond the number of rows": (
+        lambda: triplets([[0, 1, 20_000]]),
+        "comparisons: the highest object number is 20,000 in 1 row; a map would have a row for every number below it. "
+        "Give n_objects= if that is meant, or the numbers as names: from_labels_table",
+    ),
+    "last column of answers": (
+        lambda: as_comparisons([[2 * row + 2, 2 * row + 3, 2 * row + 4, row % 2] for row in range(10)]),
+        "comparisons: got shape (N, 4) with a last column of 0 and 1 only: are those answers? Then give "
+        "fit(X[:, :3], y) with y True where the first option is nearer; if they are objects, give "
+        "Comparisons.from_quadruplets(X)",
+    ),
     # shapes and types
+    "masked": (
+        lambda: triplets(np.ma.array(GOOD, mask=np.eye(3))),
+        "comparisons: got a masked array with masked entries, expected a number in each",
+    ),
+    "masked weights": (
+        lambda: triplets(GOOD, weights=np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])),
+        "weights: got a masked array with masked entries, expected a number for each row",
+    ),
+    "masked answers": (
+        lambda: answers(GOOD, np.ma.array([1, -1, 1], mask=[0, 1, 0])),
+        "answers: got a masked array with masked entries, expected +1/-1, bool, or votes (N, 2)",
+    ),
+    "masked participants": (
+        lambda: triplets(GOOD, participants=np.ma.array([1, 2, 3], mask=[0, 1, 0])),
+        "participants: row 1 has no participant",
+    ),
     "empty": (lambda: triplets([]), "comparisons: no rows, expected at least one"),
     "empty array": (lambda: triplets(np.empty((0, 3), int)), "comparisons: no rows, expected at least one"),
     "one row": (lambda: triplets([0, 1, 2]), "comparisons: got shape (3,), expected (N, 3)"),
@@ -165,43 +197,97 @@ BAD = {
     # tables of labels
     "unknown label": (
         lambda: table([["a", "b", "c"], ["a", "x", "y"]], labels=["a", "b", "c"]),
-        "table: column 1: row 1 is 'x': not one of the 3 labels (first of 2 unknown labels)",
+        "table, row 2, column 2: 'x' is not one of the 3 known labels (and 1 more name)",
     ),
     "missing label": (
         lambda: table({"anchor": ["a", "b"], "near": ["b", None], "far": ["c", "c"]}),
-        "table: column 'near': row 1 has no label",
+        "table, row 2, column 'near': empty cell; say on_missing='drop' to leave such rows out",
     ),
     "blank label": (
         lambda: table({"anchor": ["a", "b"], "near": ["b", ""], "far": ["c", "c"]}),
-        "table: column 'near': row 1 has no label",
+        "table, row 2, column 'near': empty cell; say on_missing='drop' to leave such rows out",
+    ),
+    "word for a missing label": (
+        lambda: table({"anchor": ["a", "b", "NA"], "near": ["b", "null", "a"], "far": ["c", "c", "b"]}),
+        "table, row 2, column 'near': 'null' means missing; 2 rows in all: row 2, row 3; "
+        "say on_missing='drop' to leave such rows out, or keep_na=True to take such words as names",
     ),
     "fractional label": (
         lambda: table({"anchor": [1, 2], "near": [2.5, 1], "far": [3, 3]}),
-        "table: column 'near': row 0 is 2.5: a label must be text or an integer",
+        "table, row 1, column 'near': 2.5 is not a whole number",
     ),
     "degenerate label row": (
-        lambda: table([["a", "b", "c"], ["b", "b", "c"]]),
-        "comparisons: row 1 is (1, 1, 2): an object cannot be compared with itself",
+        lambda: table([["a", "b", "c"], ["b", "b", "c"]], on_degenerate="raise"),
+        "table, row 2 is (b, b, c): an object cannot be compared with itself; "
+        "say on_degenerate='drop' to leave such rows out",
     ),
     "column unknown": (
-        lambda: table({"a": ["x"], "b": ["y"]}, columns=["a", "b", "c"]),
-        "table: no column 'c', the columns are ['a', 'b']",
+        lambda: table({"a": ["x"], "b": ["y"]}, columns={"anchor": "a", "near": "b", "far": "c"}),
+        "table: columns asks for column 'c', there are 'a', 'b'",
+    ),
+    "fewer columns than roles": (
+        lambda: table({"a": ["x"], "b": ["y"]}, columns=["anchor", "near", "far"]),
+        "table: columns names 3 columns, there are 2",
     ),
     "columns unclear": (
-        lambda: table({name: ["x"] for name in "abcde"}),
-        "table: got columns ['a', 'b', 'c', 'd', 'e'], expected 3 or 4 label columns; name them with columns=",
+        lambda: table({name: [name * 2] for name in "pqrst"}),
+        f"table: columns 'p', 'q', 'r', 's', 't': none of these names is known\n"
+        "  names:      p | q | r | s | t\n"
+        "  first rows: pp | qq | rr | ss | tt\n"
+        "  understood: nothing\n"
+        f"  a row may be: {KINDS_OF_ROWS}\n"
+        "  say which is which, for example: columns={'anchor': 'p', 'near': 'q', 'far': 'r'}",
+    ),
+    "a role missing": (
+        lambda: table({"a": ["x"], "b": ["y"], "c": ["z"], "choice": ["x"]}),
+        "table: columns 'a', 'b', 'c', 'choice': no column for anchor of answers\n"
+        "  names:      a | b | c | choice\n"
+        "  first rows: x | y | z | x\n"
+        "  understood: a = 'a', b = 'b', c = 'c', answer = 'choice'\n"
+        f"  a row may be: {KINDS_OF_ROWS}\n"
+        "  say which is which, for example: columns={'anchor': 'c', 'a': 'a', 'b': 'b', 'answer': 'choice'}",
+    ),
+    "nothing left for a role": (
+        lambda: table({"A": ["x"], "B": ["y"], "C": ["z"]}),
+        "table: columns 'A', 'B', 'C': no column for odd of odd-one-out\n"
+        "  names:      A | B | C\n"
+        "  first rows: x | y | z\n"
+        "  understood: a = 'A', b = 'B', c = 'C'\n"
+        f"  a row may be: {KINDS_OF_ROWS}\n"
+        "  say which is which, for example: columns={'anchor': 'A', 'near': 'B', 'far': 'C'}",
+    ),
+    "four columns without names": (
+        lambda: table([["w", "x", "y", "z"]]),
+        "table: 4 columns without names: which is what cannot be told\n"
+        "  first rows: w | x | y | z\n"
+        "  understood: nothing\n"
+        f"  a row may be: {KINDS_OF_ROWS}\n"
+        "  say which is which, for example: columns='anchor,a,b,answer' or columns='participant,anchor,near,far' "
+        "or kind='quadruplets'",
     ),
     "columns of different length": (
-        lambda: table({"a": ["x", "y"], "b": ["y"], "c": ["z"]}),
-        "table: the columns differ in length: [2, 1, 1]",
+        lambda: table({"anchor": ["x", "y"], "near": ["y"], "far": ["z"]}),
+        "table: the columns differ in length: column 'anchor' 2, column 'near' 1, column 'far' 1",
     ),
     "column of truth values": (
-        lambda: table(pa.table({"a": [True], "b": ["x"], "c": ["y"]})),
-        "table: column 'a': got type bool, expected text or integers",
+        lambda: table(pa.table({"anchor": [True], "near": [1], "far": [2]})),
+        "table: column 'anchor' holds true and false, expected names or whole numbers",
+    ),
+    "column of dates": (
+        lambda: table(pa.table({"anchor": pa.array([0], pa.date32()), "near": ["x"], "far": ["y"]})),
+        "table: column 'anchor': a column of type date32[day] holds neither text nor numbers",
     ),
     "table of one dimension": (
         lambda: table(["a", "b", "c"]),
-        "table: got shape (3,), expected a table or an array of shape (N, 3 or 4)",
+        "table: got shape (3,), expected a table or rows of at least 3 cells",
+    ),
+    "record among others": (
+        lambda: table([{"anchor": "a", "near": "b", "far": "c"}, 5]),
+        "table, row 2 is 5, expected a dict like the others",
+    ),
+    "ragged table": (
+        lambda: table([["a", "b", "c"], ["a", "b"]]),
+        "table: the rows differ in length, expected the same number of cells in each",
     ),
     # answers
     "answer zero": (

@@ -22,8 +22,11 @@ def test_relabelled_with_the_same_labels_changes_nothing():
     assert given.relabelled(["c", "a", "b"]) == given
 
 
-def test_relabelled_without_labels_is_refused():
-    with pytest.raises(ValueError, match="no labels"):
+def test_relabelled_without_labels_takes_numbers_and_refuses_names():
+    new = Comparisons([[0, 1, 2]]).relabelled(["2", "7"])
+    assert new.labels.tolist() == ["2", "7", "0", "1"]
+    assert new.index.tolist() == [[2, 3, 0]]
+    with pytest.raises(ValueError, match=r"^relabelled: got names, but these comparisons have none$"):
         Comparisons([[0, 1, 2]]).relabelled(["a"])
 
 

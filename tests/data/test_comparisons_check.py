@@ -6,9 +6,10 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from nearer.data import CheckResult, Comparisons
-from nearer.data.quality import components, noise_ceiling
+from nearer.data.quality import _sum_of_binomials_tail, components, noise_ceiling
 
 
 def test_clean_data_is_ok():
@@ -135,7 +136,7 @@ def test_components_do_not_depend_on_chunks(monkeypatch):
     rows = rng.permutation(rows).astype(np.int32)
     seen = Comparisons(rows, n_objects=50).seen
     whole = [group.tolist() for group in components(rows, 50, seen)]
-    monkeypatch.setattr("nearer.data.check.CHUNK", 2)
+    monkeypatch.setattr("nearer.data.quality.CHUNK", 2)
     assert [group.tolist() for group in components(rows, 50, seen)] == whole
     # a slow union of sets
     groups: list[set] = []
@@ -187,17 +188,55 @@ class TestParticipants:
         cmp = cmp[np.random.default_rng(0).random(len(cmp)) < 0.7]
         rows, people = cmp.index.tolist(), cmp.participants.tolist()
         for person in cmp.check().participants:
-            shared = agree = 0
+            shared = agree = expected = in_minority = 0
+            chances = []
             for (a, near, far), who in zip(rows, people):
                 if who != person.participant:
                     continue
                 others = [row for row, other in zip(rows, people) if other != who]
-                lead = others.count([a, near, far]) - others.count([a, far, near])
-                shared += lead != 0
-                agree += lead > 0
+                same, opposite = others.count([a, near, far]), others.count([a, far, near])
+                if same + opposite == 0:
+                    continue
+                shared += 1
+                agree += 1.0 if same > opposite else 0.5 if same == opposite else 0.0
+                # every answer to the question might be this person's
+                every = [1] * (same + 1) + [-1] * opposite
+                leads = [own * (sum(every) - own) for own in every]
+                expected += np.mean([1.0 if lead > 0 else 0.5 if lead == 0 else 0.0 for lead in leads])
+                if opposite and same + 1 != opposite:
+                    chances.append(min(same + 1, opposite) / len(every))
+                    in_minority += same + 1 < opposite
+            draws = np.random.default_rng(0).random((20_000, len(chances))) < chances
             assert person.n_answers == people.count(person.participant)
             assert person.n_shared == shared
             assert person.agreement == pytest.approx(agree / shared)
+            assert person.expected == pytest.approx(expected / shared)
+            if person.p_value is not None:
+                assert person.p_value == pytest.approx(np.mean(draws.sum(axis=1) >= in_minority), abs=0.015)
+
+    def test_harder_questions_make_nobody_suspicious(self):
+        # Five of twenty get the hardest quarter of the questions, where answers are close to coin tosses.
+        accused = 0
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            easy = Comparisons.from_points(rng.normal(size=(30, 2)), 800, random_state=seed).index
+            wrong = np.concatenate([rng.uniform(0.35, 0.5, 200), rng.uniform(0.0, 0.2, 600)])
+            people = np.repeat(np.arange(20), 150)
+            asked = rng.integers(np.where(people < 5, 200, 800))
+            answers = Comparisons(easy[asked], participants=people).flipped(rng.random(len(people)) < wrong[asked])
+            report = answers.check().participants
+            accused += sum(person.suspicious for person in report)
+            hard = [person for person in report if int(person.participant) < 5]
+            assert all(person.expected < 0.75 for person in hard)
+        assert accused <= 1
+
+    def test_many_answers_and_large_votes_take_the_normal_law(self):
+        n, p = np.array([4000.0, 300.0]), np.array([0.4, 0.25])
+        exact = [_sum_of_binomials_tail(n / 4, p, least) for least in (419, 440, 460)]
+        close = [norm.sf((least - 0.5 - n @ p / 4) / np.sqrt(n @ (p * (1 - p)) / 4)) for least in (419, 440, 460)]
+        np.testing.assert_allclose(exact, close, atol=0.01)
+        assert _sum_of_binomials_tail(n, p, round(n @ p)) == pytest.approx(0.5, abs=0.02)
+        assert _sum_of_binomials_tail(np.array([10.0]), np.array([0.5]), 10) == pytest.approx(0.5**10)
 
     def test_without_shared_questions_nothing_is_said(self):
         report = Comparisons([[0, 1, 2], [1, 2, 0]], participants=[1, 2]).check()

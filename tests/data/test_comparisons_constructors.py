@@ -60,16 +60,33 @@ class TestLabelsTable:
         assert cmp.index.tolist() == [[2, 0, 1], [0, 1, 3]]
         assert cmp.weights.tolist() == [2, 3]
         assert cmp.participants.tolist() == ["p", "q"]
-        turned = Comparisons.from_labels_table(table, columns=["anchor", "far", "near"])
+        with pytest.raises(
+            ValueError, match="columns lists names in another order than the table has; say what each is"
+        ):
+            Comparisons.from_labels_table(table, columns=["anchor", "far", "near"])
+        turned = Comparisons.from_labels_table(table, columns={"anchor": "anchor", "near": "far", "far": "near"})
         assert turned == Comparisons(cmp.index, labels=cmp.labels).flipped([True, True])
 
     def test_a_fourth_column_beside_known_names_is_no_label(self):
         table = {"anchor": ["c"], "near": ["a"], "far": ["b"], "who": ["p"]}
         assert Comparisons.from_labels_table(table).kind == "triplets"
-        assert Comparisons.from_labels_table({k: [k] for k in "pqrs"}).index.tolist() == [[0, 1, 2, 3]]
 
-    def test_degenerate_rows_are_dropped_on_request(self):
-        cmp = Comparisons.from_labels_table([*self.ROWS, ("z", "z", "a")], on_degenerate="drop")
+    def test_columns_without_known_names_must_be_told(self):
+        table = {name: [name * 2] for name in "pqrs"}
+        with pytest.raises(ValueError, match=r"^table: columns 'p', 'q', 'r', 's': none of these names is"):
+            Comparisons.from_labels_table(table)
+        told = Comparisons.from_labels_table(table, columns=["i", "j", "l", "k"])
+        assert told.index.tolist() == [[0, 1, 2, 3]]
+        told = Comparisons.from_labels_table(table, columns=dict(zip("ijlk", "psrq")))
+        assert told.index.tolist() == [[0, 3, 2, 1]]
+        assert Comparisons.from_labels_table([list("wxyz")], kind="quadruplets").index.tolist() == [[0, 1, 2, 3]]
+
+    def test_degenerate_rows_are_dropped_counted_and_warned_of(self):
+        with pytest.warns(UserWarning, match="dropped") as told:
+            cmp = Comparisons.from_labels_table([*self.ROWS, ("z", "z", "a")])
+        assert [str(warning.message) for warning in told] == [
+            "table: 1 row dropped: an object cannot be compared with itself (at row 3)"
+        ]
         assert cmp.dropped == {"degenerate": 1}
         assert cmp.labels.tolist() == ["a", "b", "c", "d", "z"]
 
@@ -288,9 +305,10 @@ class TestRealData:
 
     def test_music_has_17_degenerate_rows(self):
         table = self._read("music.csv")
-        with pytest.raises(ValueError, match="first of 17 bad rows"):
-            Comparisons.from_labels_table(table)
-        cmp = Comparisons.from_labels_table(table, on_degenerate="drop")
+        with pytest.raises(ValueError, match=r"an object cannot be compared with itself \(17 such rows\)"):
+            Comparisons.from_labels_table(table, on_degenerate="raise")
+        with pytest.warns(UserWarning, match="^table: 17 rows dropped: an object cannot be compared with itself"):
+            cmp = Comparisons.from_labels_table(table)
         assert repr(cmp) == "9,090 triplets over 400 objects"
         report = cmp.check()
         assert report.n_degenerate == 17

@@ -34,12 +34,29 @@ def test_what_it_holds(cmp):
     assert Comparisons([[0, 1, 2, 3]]).kind == "quadruplets"
 
 
-def test_int32_is_taken_without_a_copy_and_stays_writable_for_its_owner():
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
+def test_writing_to_the_array_given_changes_nothing(dtype):
+    rows, weights = T.astype(dtype), np.array([1.0, 2, 3, 4])
+    labels, people = np.array(["a", "b", "c"]), np.array([5, 6, 5, 6])
+    codes = np.array(["p", "q", "p", "q"], object)
+    cmp = Comparisons.from_triplets(rows, weights=weights, labels=labels, participants=people)
+    named = Comparisons.from_triplets(rows, participants=codes)
+    before = pickle.loads(pickle.dumps((cmp, named)))
+    for array in (rows, weights, people):
+        assert array.flags.writeable
+        array[:] = array[::-1].copy()
+    labels[0], codes[0] = "z", "z"
+    assert (cmp, named) == before
+    assert cmp.seen.all()
+
+
+def test_an_array_that_nobody_can_write_to_is_not_copied():
     rows = T.astype(np.int32)
-    cmp = Comparisons.from_triplets(rows)
-    assert np.shares_memory(cmp.index, rows)
-    assert rows.flags.writeable
-    assert not cmp.index.flags.writeable
+    rows.flags.writeable = False
+    assert np.shares_memory(Comparisons.from_triplets(rows).index, rows)
+    view = T.astype(np.int32)[:]
+    view.flags.writeable = False  # its owner may still write
+    assert not np.shares_memory(Comparisons.from_triplets(view).index, view)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float32, np.float64])
@@ -156,7 +173,7 @@ def test_aggregate_matches_a_dictionary(width, top):
     for row, weight in zip(rows.tolist(), weights.tolist()):
         key = tuple(row) if width == 3 else (*sorted(row[:2]), *sorted(row[2:]))
         expected[key] = expected.get(key, 0) + weight
-    merged = Comparisons(rows, weights=weights).aggregate()
+    merged = Comparisons(rows, n_objects=top, weights=weights).aggregate()
     keys = [tuple(r) if width == 3 else (*sorted(r[:2]), *sorted(r[2:])) for r in merged.index.tolist()]
     assert keys == sorted(expected)
     assert dict(zip(keys, merged.weights.tolist())) == expected

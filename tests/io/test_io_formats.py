@@ -12,13 +12,25 @@ import pytest
 import scipy.io
 
 from nearer.data import Comparisons
-from nearer.io import FileFormatError, read_comparisons
+from nearer.io import FileFormatError, open_blocks, read_comparisons
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
 T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0]])
 Q = np.array([[0, 1, 2, 3], [3, 1, 0, 2], [1, 2, 0, 3]])
 BY_NAME = Comparisons.from_triplets(T, labels=NAMES)
 RECORDS = [dict(zip(("head", "winner", "loser"), row.tolist())) for row in NAMES[T]]
+
+
+DAMAGED = [
+    ("[]", ""),
+    ("null", ""),
+    ('{"labels": 5}', "labels)"),
+    ('{"labels": [1, 2, 3, 4]}', "labels)"),
+    ('{"n_objects": "many"}', "n_objects)"),
+    ('{"n_objects": -4}', "n_objects)"),
+    ("{oops", "Expecting property name"),
+    ("[" * 20_000, ""),
+]
 
 
 def dump(path, data):
@@ -36,14 +48,19 @@ def test_json_objects_arrays_and_columns(tmp_path):
     numbers = dump(tmp_path / "n.json", T.tolist())
     assert read_comparisons(numbers).comparisons == Comparisons.from_triplets(T)
     text_numbers = dump(tmp_path / "t.json", T.astype(str).tolist())
-    assert read_comparisons(text_numbers).comparisons.labels.tolist() == ["0", "1", "2", "3"]
+    assert read_comparisons(text_numbers).comparisons == Comparisons.from_triplets(T)
+    mixed = dump(tmp_path / "m.json", [["a", 1, 2.0], [2, "a", 1.5]])
+    assert read_comparisons(mixed).comparisons.labels.tolist() == ["1", "1.5", "2", "a"]
 
 
 def test_json_with_a_bom_and_an_answer_in_the_row(tmp_path):
     rows = [[*row, answer] for row, answer in zip(NAMES[T].tolist(), [1, -1, 1, -1])]
     path = tmp_path / "a.json"
     path.write_text(json.dumps(rows), encoding="utf-8-sig")
-    assert read_comparisons(path).comparisons == Comparisons.from_answers(T, [1, -1, 1, -1], labels=NAMES)
+    with pytest.raises(FileFormatError, match="4 columns without names"):
+        read_comparisons(path)
+    told = read_comparisons(path, kind="answers", answers="sign").comparisons
+    assert told == Comparisons.from_answers(T, [1, -1, 1, -1], labels=NAMES)
 
 
 def test_json_votes_beside_the_questions(tmp_path):
@@ -59,6 +76,10 @@ def test_json_lines(tmp_path):
     arrays.write_text("\n".join(map(json.dumps, NAMES[T].tolist())))
     for path in (records, arrays):
         assert read_comparisons(path).comparisons == BY_NAME
+    for path, (encoding, told) in zip((records, arrays), (("utf-8-sig", None), ("latin-1", "latin-1"))):
+        text = path.read_text().replace("ant", "änt")
+        path.with_stem("coded").write_text(text, encoding=encoding)
+        assert "änt" in read_comparisons(path.with_stem("coded"), encoding=told).comparisons.labels
     degenerate = tmp_path / "d.jsonl"
     degenerate.write_text(records.read_text() + json.dumps({"head": "ant", "winner": "ant", "loser": "bee"}))
     assert "(at line 8)" in read_comparisons(degenerate).understood
@@ -124,6 +145,59 @@ def test_npz_with_everything_beside(tmp_path):
     assert "arrays not used: seed" in result.understood
 
 
+@pytest.mark.parametrize(("stored", "reason"), DAMAGED)
+@pytest.mark.parametrize("read", [read_comparisons, open_blocks], ids=["whole", "blocks"])
+def test_damaged_list_of_objects_in_parquet(tmp_path, read, stored, reason):
+    table = pa.table(dict(zip(("anchor", "near", "far"), T.T))).replace_schema_metadata({"nearer": stored})
+    path = tmp_path / "d.parquet"
+    pq.write_table(table, path)
+    with pytest.raises(FileFormatError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: the stored list of objects is damaged ({reason}")
+    assert "\n" not in str(caught.value)
+
+
+def test_spreadsheets(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+
+    def save(name, sheets):
+        book = openpyxl.Workbook()
+        book.remove(book.active)
+        for title, rows in sheets.items():
+            sheet = book.create_sheet(title)
+            for row in rows:
+                sheet.append(list(row))
+        book.save(tmp_path / name)
+        return tmp_path / name
+
+    head = ("head", "winner", "loser", "weight", "subject")
+    rows = [(*row, 0.5 + spot, f"p{spot % 2}") for spot, row in enumerate(NAMES[T].tolist())]
+    result = read_comparisons(save("t.xlsx", {"answers": [head, *rows], "empty": []}))
+    people = ["p0", "p1", "p0", "p1"]
+    expected = Comparisons.from_triplets(T, labels=NAMES, weights=[0.5, 1.5, 2.5, 3.5], participants=people)
+    assert result.comparisons == expected
+    assert "spreadsheet, sheet 'answers'" in result.understood
+    two = save("two.xlsx", {"first": [head, *rows], "second": (T + 1).tolist()})
+    with pytest.raises(FileFormatError, match="has sheets 'first', 'second'; say variable= for one of them"):
+        read_comparisons(two)
+    numbers = read_comparisons(two, variable="second").comparisons
+    assert numbers == Comparisons.from_triplets(T, labels=["1", "2", "3", "4"])
+    with pytest.raises(FileFormatError, match="no sheet 'third' with cells; there are 'first', 'second'"):
+        read_comparisons(two, variable="third")
+    gap = save("g.xlsx", {"s": [head[:3], NAMES[T[0]].tolist(), ("ant", None, "bee")]})
+    with pytest.raises(FileFormatError, match=r"g\.xlsx, row 3, column 'winner': empty cell"):
+        read_comparisons(gap)
+    unknown = save("u.xlsx", {"s": [("stim", "foil", "pick"), *NAMES[T].tolist()]})
+    with pytest.raises(FileFormatError, match="columns 'stim', 'foil', 'pick': no column for anchor, a, b of answers"):
+        read_comparisons(unknown)
+    only = save("o.xlsx", {"s": [head[:3]]})
+    with pytest.raises(FileFormatError, match=r"o\.xlsx: sheet 's' has a header but no rows"):
+        read_comparisons(only)
+    with pytest.raises(FileFormatError, match=r"e\.xlsx: has no cells"):
+        read_comparisons(save("e.xlsx", {"s": []}))
+
+
 def test_npz_by_position_and_told(tmp_path):
     np.savez(tmp_path / "p.npz", T, np.array([1, -1, 1, -1]))
     expected = Comparisons.from_answers(T, [1, -1, 1, -1])
@@ -148,7 +222,9 @@ def test_matlab_5_counts_from_1(tmp_path):
     named = read_comparisons(path)
     assert named.comparisons == Comparisons.from_triplets(T, labels=["1", "2", "3", "4"])
     assert "the numbers 1 to 4 are names of objects" in named.understood
-    assert read_comparisons(path, index_base=1).comparisons == Comparisons.from_triplets(T)
+    named = read_comparisons(path, index_base=1)
+    assert named.comparisons == Comparisons.from_triplets(T, labels=["1", "2", "3", "4"])
+    assert "names of objects" not in named.understood
 
 
 def test_matlab_5_with_names_answers_and_a_struct(tmp_path):
@@ -253,7 +329,7 @@ def test_cblearn_lists(tmp_path, response, expected):
     table = T if response is None else np.column_stack([T, response.astype(int)])
     if response is None or response.dtype != bool:
         np.savetxt(tmp_path / "t.csv", table, fmt="%d", delimiter=",")
-        options = {"kind": "answers"} if response is not None else {}
+        options = {"kind": "answers", "answers": "sign"} if response is not None else {}
         assert read_comparisons(tmp_path / "t.csv", **options).comparisons == expected
     np.savetxt(tmp_path / "plain.txt", T)
     assert read_comparisons(tmp_path / "plain.txt").comparisons == Comparisons.from_triplets(T)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import json
 
 import numpy as np
 import pytest
 
 from nearer.data import Comparisons
-from nearer.io import read_comparisons
+from nearer.io import FileFormatError, read_comparisons
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
 T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0]])
@@ -67,21 +68,23 @@ def test_quoted_cells_with_everything_inside(save):
     assert (result.comparisons.labels[result.comparisons.index] == names[T]).all()
 
 
-def test_quadruplets_by_name_and_by_number_of_columns(save):
+def test_quadruplets_by_name_and_told(save):
     expected = Comparisons.from_quadruplets(Q, labels=NAMES)
     assert read_comparisons(save("q.csv", csv_of(NAMES[Q], ("i", "j", "l", "k")))).comparisons == expected
     shuffled = read_comparisons(save("s.csv", csv_of(NAMES[Q][:, [3, 0, 2, 1]], ("k", "i", "l", "j"))))
     assert shuffled.comparisons == expected
-    bare = read_comparisons(save("b.csv", csv_of(NAMES[Q])))
+    with pytest.raises(FileFormatError, match="4 columns without names: which is what cannot be told"):
+        read_comparisons(save("b.csv", csv_of(NAMES[Q])))
+    bare = read_comparisons(save("b.csv", csv_of(NAMES[Q])), kind="quadruplets")
     assert bare.comparisons == expected
     assert "no header: columns taken as i, j, l, k" in bare.understood
 
 
 ANSWERED = [
-    ("sign", [1, -1, 1, -1]),
     ("words", ["a", "b", "a", "b"]),
     ("sides", ["left", "right", "Left", "RIGHT"]),
-    ("bool", ["True", "False", "true", "false"]),
+    ("ranks", ["first", "second", "First", "second"]),
+    ("keys", ["ArrowLeft", "ArrowRight", "arrowleft", "arrowright"]),
     ("position", [1, 2, 1, 2]),
     ("columns", ["option_a", "option_b", "option_a", "option_b"]),
 ]
@@ -92,7 +95,45 @@ def test_question_and_response(save, name, answers):
     rows = [(*row, answer) for row, answer in zip(NAMES[T], answers)]
     path = save("a.csv", csv_of(rows, ("anchor", "option_a", "option_b", "response")))
     expected = Comparisons.from_answers(T, [1, -1, 1, -1], labels=NAMES)
-    assert read_comparisons(path).comparisons == expected
+    result = read_comparisons(path)
+    assert result.comparisons == expected
+    assert ("read as positions: 1 = first, 2 = second option" in result.understood) == (name == "position")
+
+
+ASKED = [
+    ("sign", [1, -1, 1, -1], "holds '-1', '1'"),
+    ("bool", ["True", "False", "true", "false"], "holds 'False', 'True', 'false', 'true'"),
+    ("bool", ["yes", "no", "yes", "no"], "holds 'no', 'yes'"),
+    ("bool", [1, 0, 1, 0], "holds '0', '1'"),
+    ("index0", [0, 1, 0, 1], "holds '0', '1'"),
+    ("f=left,j=right", ["f", "j", "f", "j"], "holds 'f', 'j'"),
+]
+
+
+@pytest.mark.parametrize(("told", "answers", "holds"), ASKED)
+def test_responses_that_must_be_told(save, told, answers, holds):
+    rows = [(*row, answer) for row, answer in zip(NAMES[T], answers)]
+    path = save("a.csv", csv_of(rows, ("anchor", "option_a", "option_b", "response")))
+    with pytest.raises(FileFormatError, match=f"column 'response': {holds}: cannot tell which option that is; say"):
+        read_comparisons(path)
+    assert read_comparisons(path, answers=told).comparisons == Comparisons.from_answers(T, [1, -1, 1, -1], labels=NAMES)
+
+
+def test_one_value_alone_must_be_told(save):
+    rows = [(*row, 1) for row in NAMES[T]]
+    path = save("a.csv", csv_of(rows, ("anchor", "option_a", "option_b", "response")))
+    with pytest.raises(FileFormatError, match="column 'response': holds '1': cannot tell"):
+        read_comparisons(path)
+    assert read_comparisons(path, answers="index1").comparisons == Comparisons.from_triplets(T, labels=NAMES)
+
+
+def test_answers_skipped_as_told_and_answers_that_are_missing(save):
+    rows = [(*row, answer) for row, answer in zip(NAMES[[*T, *T]], ["f", "j", "=", "f", "", "timeout", "NA", "j"])]
+    path = save("a.csv", csv_of(rows, ("anchor", "option_a", "option_b", "response")))
+    result = read_comparisons(path, answers={"f": "a", "j": "b", "=": "skip"})
+    assert result.comparisons == Comparisons.from_answers(T[[0, 1, 3, 3]], [1, -1, 1, -1], labels=NAMES)
+    assert result.dropped == {"no answer": 3, "answer to be skipped": 1}
+    assert "3 rows dropped: no answer (first at line 6)" in result.understood
 
 
 def test_response_names_the_object_chosen(save):
@@ -103,16 +144,21 @@ def test_response_names_the_object_chosen(save):
         assert read_comparisons(save("a.csv", csv_of(rows, header))).comparisons == expected
 
 
-def test_headless_fourth_column_of_signs_is_an_answer(save):
+def test_a_fourth_column_without_a_name_is_never_guessed(save):
     rows = [(*row, answer) for row, answer in zip(NAMES[T], [1, -1, 1, -1])]
-    result = read_comparisons(save("a.csv", csv_of(rows)))
-    assert result.comparisons == Comparisons.from_answers(T, [1, -1, 1, -1], labels=NAMES)
-    assert "anchor, a, b, answer" in result.understood
+    path = save("a.csv", csv_of(rows))
+    with pytest.raises(FileFormatError, match=r"a\.csv: 4 columns without names: which is what cannot"):
+        read_comparisons(path)
+    expected = Comparisons.from_answers(T, [1, -1, 1, -1], labels=NAMES)
+    for told in ({"kind": "answers"}, {"columns": "anchor,a,b,answer"}):
+        result = read_comparisons(path, answers="sign", **told)
+        assert result.comparisons == expected
+        assert ("no header: columns taken as anchor, a, b, answer" in result.understood) == ("kind" in told)
 
 
 def test_signed_counts_become_weights_and_zero_gives_nothing(save):
     rows = [(*row, answer) for row, answer in zip(NAMES[T], [3, -2, 0, 1])]
-    result = read_comparisons(save("a.csv", csv_of(rows, ("i", "j", "k", "response"))))
+    result = read_comparisons(save("a.csv", csv_of(rows, ("i", "j", "k", "response"))), answers="sign")
     expected = Comparisons.from_answers(T, [[3, 0], [0, 2], [0, 0], [1, 0]], labels=NAMES)
     assert result.comparisons == expected
     assert result.comparisons.weights.tolist() == [3, 2, 1]
@@ -133,7 +179,7 @@ def test_votes_per_option(save):
 def test_quadruplet_answers_and_votes(save):
     header = ("i", "j", "l", "k")
     rows = [(*row, answer) for row, answer in zip(NAMES[Q], [1, -1, 1])]
-    answered = read_comparisons(save("a.csv", csv_of(rows, (*header, "answer")))).comparisons
+    answered = read_comparisons(save("a.csv", csv_of(rows, (*header, "answer"))), answers="sign").comparisons
     assert answered == Comparisons.from_answers(Q, [1, -1, 1], labels=NAMES)
     rows = [(*row, 2, 1) for row in NAMES[Q]]
     voted = read_comparisons(save("v.csv", csv_of(rows, (*header, "votes_a", "votes_b")))).comparisons
@@ -223,8 +269,12 @@ def test_numbers_from_1_are_names_unless_told(save):
     assert result.comparisons == Comparisons.from_triplets(T, labels=["1", "2", "3", "4"])
     assert "the numbers 1 to 4 are names of objects" in result.understood
     told = read_comparisons(path, index_base=1)
-    assert told.comparisons == Comparisons.from_triplets(T)
-    assert "object numbers counted from 1" in told.understood
+    assert told.comparisons == Comparisons.from_triplets(T, labels=["1", "2", "3", "4"])
+    assert "names of objects" not in told.understood
+    rest = read_comparisons(path, index_base=1, n_objects=6).comparisons
+    assert rest == Comparisons.from_triplets(T, labels=["1", "2", "3", "4", "5", "6"])
+    gap = read_comparisons(save("g.csv", csv_of([[1, 2, 5], [5, 1, 2]])), index_base=1).comparisons
+    assert gap == Comparisons.from_triplets([[0, 1, 4], [4, 0, 1]], labels=["1", "2", "3", "4", "5"])
 
 
 def test_sparse_numbers_are_names_in_numeric_order(save):
@@ -259,24 +309,112 @@ def test_labels_told_fix_order_and_objects(save):
     assert result.comparisons == expected
     numbers = read_comparisons(save("n.csv", csv_of(T)), labels=NAMES).comparisons
     assert numbers == Comparisons.from_triplets(T, labels=NAMES)
+    # labels that are numbers are names, in any carrier, unless told that numbers count them
+    turned = read_comparisons(save("n.csv", csv_of(T)), labels=["3", "2", "1", "0"]).comparisons
+    assert turned == Comparisons.from_triplets(3 - T, labels=["3", "2", "1", "0"])
+    frame = dict(zip(("anchor", "near", "far"), T.T))
+    assert read_comparisons(frame, labels=["3", "2", "1", "0"], n_objects=4).comparisons == turned
+    counted = read_comparisons(save("n.csv", csv_of(T)), labels=["3", "2", "1", "0"], index_base=0).comparisons
+    assert counted == Comparisons.from_triplets(T, labels=["3", "2", "1", "0"])
 
 
-def test_spaces_that_set_labels_apart_are_removed_and_told(save):
+def test_blanks_after_each_delimiter_are_left_out_and_told(save):
     text = "anchor, near, far\n" + "\n".join(", ".join(row) for row in NAMES[T])
     result = read_comparisons(save("t.csv", text))
     assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
-    assert "spaces around" in result.understood
-    assert len(read_comparisons(save("t.csv", text), strip=False).comparisons.labels) == 8
+    assert "blanks after the delimiter left out in 2 columns" in result.understood
+
+
+def test_names_that_differ_by_case_blanks_or_unicode_form_are_told_and_joined_on_request(save):
+    rows = [("oboe", "café", "drum"), ("Oboe", "drum ", "cafe\u0301"), ("drum", "oboe", "café")]
+    path = save("t.csv", csv_of(rows, ("anchor", "near", "far")))
+    apart = read_comparisons(path)
+    assert apart.comparisons.n_objects == 6
+    assert apart.alarms == (
+        "3 names written in more than one way, by case, blanks or Unicode form: 'Oboe'/'oboe', 'cafe\u0301'/'café', "
+        "'drum'/'drum '; they are taken as different objects, say fold_names=True to join them",
+    )
+    joined = read_comparisons(path, fold_names=True)
+    assert joined.alarms == ()
+    assert joined.comparisons.n_objects == 3
+    # oboe café drum / oboe drum café / drum oboe café
+    spelled = joined.comparisons.labels[joined.comparisons.index]
+    assert (spelled[0, 0], spelled[0, 1], spelled[0, 2]) == (spelled[1, 0], spelled[1, 2], spelled[1, 1])
+    assert (spelled[2, 0], spelled[2, 1], spelled[2, 2]) == (spelled[0, 2], spelled[0, 0], spelled[0, 1])
+
+
+def test_a_header_repeated_among_the_rows_is_dropped(save):
+    text = csv_of(NAMES[T], ("anchor", "near", "far"))
+    result = read_comparisons(save("t.csv", text + text))
+    assert result.comparisons == Comparisons.from_triplets([*T, *T], labels=NAMES)
+    assert result.dropped == {"header repeated": 1}
+    assert "1 row dropped: header repeated (at line 6)" in result.understood
+
+
+def test_missing_words_are_exact(save):
+    rows = [("Na", "na", "none"), ("NONE", "Null", "Na"), ("NA", "N/A", "nan")]
+    result = read_comparisons(save("t.csv", csv_of(rows, ("anchor", "near", "far"))))
+    assert len(result.comparisons) == 2
+    assert result.dropped == {"no objects": 1}
+    kept = read_comparisons(save("t.csv", csv_of(rows, ("anchor", "near", "far"))), keep_na=True)
+    assert len(kept.comparisons) == 3
+    assert {"NA", "N/A", "nan"} <= set(kept.comparisons.labels)
+    known = ["Na", "na", "none", "NONE", "Null", "NA", "N/A", "nan"]
+    assert len(read_comparisons(save("t.csv", csv_of(rows, ("anchor", "near", "far"))), labels=known).comparisons) == 3
+
+
+def test_row_names_of_r_and_further_header_rows_of_qualtrics(save):
+    expected = Comparisons.from_triplets(T, labels=NAMES)
+    numbered = [(f'"{spot + 1}"', *row) for spot, row in enumerate(NAMES[T])]
+    text = csv_of([('"anchor"', '"near"', '"far"'), *numbered])
+    assert read_comparisons(save("r.csv", text)).comparisons == expected
+    imports = [f'"{{""ImportId"":""QID{spot}""}}"' for spot in range(3)]
+    rows = [("Which is it?", "The nearer", "The farther"), imports, *NAMES[T]]
+    result = read_comparisons(save("q.csv", csv_of(rows, ("anchor", "near", "far"))))
+    assert result.comparisons == expected
+    assert "2 rows dropped: further header row (first at line 2)" in result.understood
+
+
+def test_rankings_in_order_and_first_chosen(save):
+    ranked = np.array([[0, 1, 2, 3], [3, 2, 0, 1]])
+    header = ("query", "rank_1", "rank_2", "rank_3")
+    full = read_comparisons(save("r.csv", csv_of(NAMES[ranked], header)))
+    assert full.comparisons == Comparisons.from_rankings(ranked[:, 0], ranked[:, 1:], labels=NAMES)
+    assert full.kind == "rankings"
+    rows = [(*row, 2, "False") for row in NAMES[ranked]]
+    header = ("query", "reference_1", "reference_2", "reference_3", "n_select", "is_ranked")
+    some = read_comparisons(save("s.csv", csv_of(rows, header))).comparisons
+    assert some == Comparisons.from_rankings(ranked[:, 0], ranked[:, 1:], k=2, ordered=False, labels=NAMES)
+
+
+def test_the_best_name_for_participants_wins_and_is_told(save):
+    rows = [(*row, f"u{spot}", f"p{spot % 2}") for spot, row in enumerate(NAMES[T])]
+    result = read_comparisons(save("p.csv", csv_of(rows, ("anchor", "near", "far", "user", "PROLIFIC_PID"))))
+    assert result.comparisons.participants.tolist() == ["p0", "p1", "p0", "p1"]
+    assert "participant read from 'PROLIFIC_PID', not from 'user'" in result.understood
+
+
+def test_standard_input(monkeypatch):
+    text = csv_of(NAMES[T], ("anchor", "near", "far")) + "ant,ant,bee\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    result = read_comparisons("-")
+    assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
+    assert result.path == "-"
+    assert result.understood.startswith("standard input: comma-separated, header anchor/near/far: 4 triplets")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\nc,d\n")))
+    with pytest.raises(FileFormatError, match=r"^standard input, line 1: cannot split 'a,b'"):
+        read_comparisons("-")
 
 
 def test_degenerate_rows_are_dropped_counted_and_placed(save):
     rows = [*NAMES[T], ("ant", "ant", "bee"), ("ant", "bee", "ant"), ("ant", "bee", "bee")]
     result = read_comparisons(save("music.csv", csv_of(rows, ("anchor", "near", "far"))))
     assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
-    assert result.dropped == {"anchor repeated": 2, "both options the same": 1}
+    assert result.dropped == {"an object cannot be compared with itself": 2, "near and far are the same object": 1}
     assert result.understood == (
         "music.csv: comma-separated, header anchor/near/far: 4 triplets over 4 objects; "
-        "2 rows dropped: anchor repeated (first at line 6); 1 row dropped: both options the same (at line 8)"
+        "2 rows dropped: an object cannot be compared with itself (first at line 6); "
+        "1 row dropped: near and far are the same object (at line 8)"
     )
 
 
@@ -289,14 +427,14 @@ def test_empty_rows_are_skipped_and_told(save):
     text = csv_of(NAMES[T], ("anchor", "near", "far")) + ",,\n,,\n"
     result = read_comparisons(save("t.csv", text))
     assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
-    assert result.dropped == {"empty row": 2}
+    assert result.dropped == {"no objects": 2}
 
 
 def test_empty_cells_dropped_on_request_take_their_labels_along(save):
     text = csv_of([*NAMES[T], ("zebra", "", "ant")], ("anchor", "near", "far"))
     result = read_comparisons(save("t.csv", text), on_missing="drop")
     assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
-    assert result.dropped == {"empty cell": 1}
+    assert result.dropped == {"missing cell": 1}
 
 
 def test_trailing_delimiter(save):
@@ -325,16 +463,14 @@ def test_facts_are_plain_values(save):
 
 
 def test_pieces_join_across_boundaries(save, monkeypatch):
-    from nearer.io import csvblocks
-
     rng = np.random.default_rng(0)
     names = np.array([f"name{number}" for number in range(50)])
     index = np.array([rng.permutation(50)[:3] for _ in range(3000)])
     expected = Comparisons.from_labels_table(names[index])
     text = csv_of(names[index], ("anchor", "near", "far"))
-    monkeypatch.setattr(csvblocks, "SCAN_BYTES", 1000)
-    monkeypatch.setattr(csvblocks, "PIECE_BYTES", 4096)
-    monkeypatch.setattr(csvblocks, "BLOCK_BYTES", 1024)
+    monkeypatch.setattr("nearer.io.text._SCAN_BYTES", 1000)
+    monkeypatch.setattr("nearer.io.text._PIECE_BYTES", 4096)
+    monkeypatch.setattr("nearer.io.text._BLOCK_BYTES", 1024)
     assert read_comparisons(save("t.csv", text)).comparisons == expected
     assert read_comparisons(save("b.csv", text + "\n" * 9000)).comparisons == expected
     # From the first quotation mark on the file is read as a stream.
@@ -351,9 +487,7 @@ def test_header_of_numpy_savetxt(tmp_path):
 
 
 def test_labels_that_first_occur_late_and_columns_of_many_texts(save, monkeypatch):
-    from nearer.io import csvblocks
-
-    monkeypatch.setattr(csvblocks, "BLOCK_BYTES", 512)
+    monkeypatch.setattr("nearer.io.text._BLOCK_BYTES", 512)
     names = np.array(["a", "b", "c", "d", "e"])
     index = np.array([[0, 1, 2]] * 500 + [[3, 0, 4], [4, 3, 1]] + [[2, 1, 0]] * 500)
     rows = [(*row, f"person{spot}") for spot, row in enumerate(names[index])]

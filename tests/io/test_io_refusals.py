@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import sys
+
 import numpy as np
 import pytest
 
@@ -21,7 +25,8 @@ def refused(tmp_path):
             read_comparisons(path, **options)
         message = str(caught.value)
         assert str(path) in message
-        assert "\n" not in message
+        # Only what asks which column is which takes more than a line.
+        assert ("\n" in message) == ("\n  a row may be: triplets (anchor, near, far); answers" in message)
         return message.replace(str(tmp_path) + "/", "")
 
     return run
@@ -58,7 +63,7 @@ def test_directory(tmp_path):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"PK\x03\x04\x14\x00", "a zip archive or a spreadsheet (.xlsx): save it as CSV first"),
+        (b"PK\x03\x04\x14\x00", "a zip archive or a spreadsheet: give it the ending .xlsx or .npz"),
         (b"\x89PNG\r\n\x1a\n", "an image"),
         (b"PAR1\x15\x04", "a Parquet file: give it the ending .parquet or say format='parquet'"),
     ],
@@ -75,9 +80,11 @@ def test_binary_file_unknown(refused):
     assert "is not a readable MATLAB file" in refused("b.mat", b"\0\1\2\3" * 100)
 
 
-def test_spreadsheet(refused):
+def test_spreadsheet(refused, monkeypatch):
+    assert refused("b.xlsx", b"PK\x03\x04").startswith("b.xlsx: is not a readable spreadsheet: ")
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
     assert refused("b.xlsx", b"PK\x03\x04") == (
-        "b.xlsx: is a spreadsheet: save it as CSV (comma-separated, UTF-8) and read that"
+        "b.xlsx: is a spreadsheet, which needs python-calamine: pip install 'nearer[excel]', or save it as CSV"
     )
 
 
@@ -90,43 +97,109 @@ def test_wrong_encoding_early_and_late(refused):
     late = GOOD.encode() + b"ant,bee,cat\n" * 200_000 + "ant,bée,cat\n".encode("latin-1") + b"ant,bee,cat\n"
     assert refused("l.csv", late).startswith("l.csv, line 200004: byte 0xe9 is not UTF-8 text")
     assert "line 2:" in refused("u.csv", "anchor,near,far\n,\ud800,x".encode("utf-8", "surrogatepass"))
+    assert refused("l.csv", GOOD, encoding="utf-16").startswith("l.csv, line 1: byte 0x61 is not utf-16 text")
 
 
 def test_header_typo(refused):
     message = refused("t.csv", GOOD.replace("anchor", "ancor"))
-    assert message.startswith("t.csv, line 1: columns 'ancor', 'near', 'far': no column for anchor for triplets; ")
-    assert "did you mean 'anchor' for 'ancor'?" in message
-    assert "columns={'anchor'" in message
+    lines = message.split("\n")
+    assert lines[:6] == [
+        "t.csv, line 1: columns 'ancor', 'near', 'far': no column for anchor of triplets",
+        "  names:      ancor | near | far",
+        "  first rows: ant | bee | cat",
+        "              dog | cat | bee",
+        "  understood: near = 'near', far = 'far'",
+        "  did you mean 'anchor' for 'ancor'?",
+    ]
+    assert lines[6].startswith("  a row may be: triplets (anchor, near, far); answers (anchor, a, b, answer); votes")
+    assert lines[7:] == ["  say which is which, for example: columns={'anchor': 'ancor', 'near': 'near', 'far': 'far'}"]
     two = refused("t.csv", GOOD.replace("anchor,near", "ancor,neaer"))
-    assert "did you mean 'anchor' for 'ancor'?" in two
+    assert "\n  did you mean 'anchor' for 'ancor'? did you mean 'nearer' for 'neaer'?\n" in two
 
 
 def test_unknown_columns(refused):
     message = refused("u.csv", "foo,bar,baz\n1,2,3\n3,2,1\n")
-    assert message.startswith("u.csv, line 1: columns 'foo', 'bar', 'baz': no column name is known; say which is which")
-    assert "asks for column 'haed'; the file has 'head', 'x', 'y'; did you mean 'head'?" in refused(
-        "u.csv", "head,x,y\na,b,c\n", columns={"anchor": "haed", "near": "x", "far": "y"}
+    assert message.startswith("u.csv, line 1: columns 'foo', 'bar', 'baz': none of these names is known\n")
+    assert "\n  understood: nothing\n" in message
+    hint = "the first row is taken as names, since its words occur nowhere else; if it is data, say header=False"
+    assert f"\n  {hint}\n" in message
+    assert message.endswith("for example: columns={'anchor': 'foo', 'near': 'bar', 'far': 'baz'}")
+    assert refused("u.csv", "head,x,y\na,b,c\n", columns={"anchor": "haed", "near": "x", "far": "y"}) == (
+        "u.csv: columns asks for column 'haed', there are 'head', 'x', 'y'; did you mean 'head'?"
     )
-    assert "asks for column 9, the file has columns 1 to 3" in refused(
-        "u.csv", GOOD, columns={"anchor": 9, "near": 1, "far": 2}
+    assert refused("u.csv", GOOD, columns={"anchor": 9, "near": 1, "far": 2}) == (
+        "u.csv: columns asks for column 9, there are columns 1 to 3"
     )
-    assert "columns names 2 columns, the file has 3" in refused("u.csv", GOOD, columns="anchor,near")
-    assert "cannot be both" in refused("u.csv", GOOD, columns={"anchor": 1, "near": 1, "far": 2})
+    assert refused("u.csv", GOOD, columns="anchor,near") == "u.csv: columns names 2 columns, there are 3"
+    assert refused("u.csv", GOOD, columns={"anchor": 1, "near": 1, "far": 2}) == (
+        "u.csv: column 'anchor' cannot be both anchor and near"
+    )
+
+
+@pytest.mark.parametrize(
+    "header", ["stim,foil,pick", "Referenz,näher,ferner", "cue,c1,c2", "A,B,C", "a,b,c,choice", "head,loser,loser2"]
+)
+def test_what_a_refusal_proposes_can_be_pasted(tmp_path, header):
+    path = tmp_path / "p.csv"
+    width = header.count(",") + 1
+    path.write_text(f"{header}\n" + ",".join("xyzx"[:width]) + "\n" + ",".join("yzxz"[:width]) + "\n")
+    with pytest.raises(FileFormatError) as caught:
+        read_comparisons(path)
+    proposal = str(caught.value).rpartition("for example: columns=")[2]
+    assert read_comparisons(path, columns=ast.literal_eval(proposal)).n_rows == 2
+
+
+def test_wide_tables_are_refused_briefly(refused):
+    names = [f"c{number}" for number in range(100_000)]
+    row = ",".join(["x"] * len(names))
+    assert refused("w.csv", ",".join(names) + f"\n{row}\n") == (
+        "w.csv, line 1: 100,000 columns, expected at most 10,000"
+    )
+    for name, content in (
+        ("w.csv", ",".join(names[:10_000]) + "\n" + row[: 2 * 10_000 - 1]),
+        ("w.jsonl", json.dumps(dict.fromkeys(names, "x"))),
+        ("w.json", json.dumps([dict.fromkeys(names, "x")])),
+    ):
+        message = refused(name, content)
+        assert "'c7' and 9" in message
+        assert "none of these names is known" in message
+        assert len(message) < 2000
+
+
+@pytest.mark.parametrize("content", ["#", "#\n", "# \n\n"])
+def test_a_mark_of_comments_alone_is_empty(refused, content):
+    assert refused("c.csv", content) == "c.csv: is empty"
 
 
 def test_too_many_or_too_few_columns_without_names(refused):
-    assert "5 columns without names: cannot tell which is which" in refused("w.csv", "a,b,c,d,e\nb,c,d,e,a\n")
+    wide = refused("w.csv", "a,b,c,d,e\nb,c,d,e,a\n")
+    assert wide.startswith(
+        "w.csv: 5 columns without names: which is what cannot be told\n  first rows: a | b | c | d | e\n"
+    )
+    assert wide.endswith("columns='anchor,a,b,votes_a,votes_b' or columns='participant,anchor,a,b,answer'")
     assert "line 1: cannot split 'a,b' into the 3 or more columns" in refused("n.csv", "a,b\nc,d\n")
     assert "cannot split 'Some prose,'" in refused("n.csv", "Some prose,\n\nin lines, without order; really\n")
-    assert "odd-one-out with 3 columns" in refused("o.csv", "a,b,c\nb,c,a\n", kind="odd-one-out")
+    assert "o.csv: 5 columns without names" in refused("o.csv", "a,b,c,d,e\nb,c,a,e,d\n", kind="odd-one-out")
+    one = refused("o.json", '{"foo": [1, 2]}')
+    assert one.endswith("\n  a comparison needs at least 3 columns, here is 1")
 
 
 def test_two_meanings(refused):
     text = "anchor,near,far,response\nant,bee,cat,1\ndog,cat,bee,-1\n"
     message = refused("m.csv", text)
-    assert "line 1: columns 'anchor', 'near', 'far' say what is nearer, and so may 'response'" in message
-    assert "two columns are called 'near'" in refused("m.csv", "anchor,near,near,far\na,b,c,d\n")
-    assert "columns 'head', 'query' could each be the anchor" in refused("m.csv", "query,head,near,far\na,b,c,d\n")
+    assert message.startswith(
+        "m.csv, line 1: columns 'anchor', 'near', 'far' say what is nearer, and so may 'response'; "
+        "say kind='triplets' to leave 'response' out\n"
+    )
+    twice = refused("m.csv", "anchor,near,near,far\na,b,c,d\n")
+    assert twice.startswith("m.csv, line 1: columns 'near', 'near' could each be the near\n")
+    assert twice.endswith("columns={'anchor': 'anchor', 'near': 2, 'far': 'far'}")
+    either = refused("m.csv", "query,head,near,far\na,b,c,d\n")
+    assert either.startswith("m.csv, line 1: columns 'query', 'head' could each be the anchor\n")
+    assert either.endswith("columns={'anchor': 'query', 'near': 'near', 'far': 'far'}")
+    assert "m.csv, line 1: two columns are called 'worker'\n" in refused(
+        "m.csv", "anchor,near,far,worker,worker\na,b,c,d,e\n"
+    )
 
 
 def test_mixed_delimiters(refused):
@@ -153,7 +226,7 @@ def test_a_million_bad_rows(refused):
         "e.csv, line 4, column 'near': empty cell; 1,000,000 rows in all: line 4, line 5, line 6, ..."
     )
     message = refused("d.csv", "anchor,near,far\n" + "x,x,y\n" * 1_000_000)
-    assert message == "d.csv: no row is left (1,000,000 anchor repeated)"
+    assert message == "d.csv: no row is left (1,000,000 rows dropped: an object cannot be compared with itself)"
 
 
 def test_open_quotation_mark(refused):
@@ -165,17 +238,31 @@ def test_open_quotation_mark(refused):
 def test_empty_cell(refused):
     message = refused("e.csv", GOOD + "ant,,cat\n")
     assert message == "e.csv, line 4, column 'near': empty cell; say on_missing='drop' to leave such rows out"
-    assert "every row has an empty cell" in refused("e.csv", "anchor,near,far\na,,c\n", on_missing="drop")
+    assert refused("e.csv", "anchor,near,far\na,,c\n", on_missing="drop") == (
+        "e.csv: no row is left (1 row dropped: missing cell)"
+    )
+    assert refused("e.csv", GOOD + "ant,NA,cat\n") == (
+        "e.csv, line 4, column 'near': 'NA' means missing; say on_missing='drop' to leave such rows out, "
+        "or keep_na=True to take such words as names"
+    )
+    weightless = "anchor,near,far,weight\na,b,c,1\na,b,c,\n"
+    assert "e.csv, line 3, column 'weight': empty cell" in refused("e.csv", weightless)
 
 
 def test_degenerate_refused_on_request(refused):
     message = refused("d.csv", GOOD + "ant,ant,cat\nbee,cat,bee\n", on_degenerate="raise")
-    assert message == "d.csv, line 4: anchor repeated (2 such rows); say on_degenerate='drop' to leave it out"
+    assert message == (
+        "d.csv, line 4 is (ant, ant, cat): an object cannot be compared with itself (2 such rows); "
+        "say on_degenerate='drop' to leave such rows out"
+    )
     quads = "i,j,l,k\na,b,c,d\na,a,c,d\na,b,b,a\n"
-    assert "line 3: object paired with itself" in refused("q.csv", quads, on_degenerate="raise")
-    assert "line 3: both pairs the same" in refused("q.csv", quads.replace("a,a,c,d\n", ""), on_degenerate="raise")
+    assert "line 3 is (a, a, c, d): an object cannot be" in refused("q.csv", quads, on_degenerate="raise")
+    same = refused("q.csv", quads.replace("a,a,c,d\n", ""), on_degenerate="raise")
+    assert "line 3 is (a, b, b, a): both pairs are the same" in same
     sets = "a,b,c,odd\nx,y,z,z\nx,x,y,y\n"
-    assert "line 3: object repeated" in refused("s.csv", sets, on_degenerate="raise")
+    assert "line 3 is (x, x, y): the three objects of a set must" in refused("s.csv", sets, on_degenerate="raise")
+    ranked = "anchor,rank_1,rank_2\nx,y,z\nx,y,y\n"
+    assert "line 3 is (x, y, y): a candidate occurs twice" in refused("r.csv", ranked, on_degenerate="raise")
 
 
 VOTES = "anchor,option_a,option_b,votes_a,votes_b\nant,bee,cat,1,2\n"
@@ -193,7 +280,9 @@ def test_weights_that_are_no_numbers(refused):
     text = "anchor,near,far,weight\na,b,c,1\na,b,c,heavy\nb,c,a,x\n"
     message = refused("w.csv", text)
     assert message == "w.csv, line 3, column 'weight': 'heavy' is not a weight, 0 or more; 2 such cells in this column"
-    assert "all are 0" in refused("w.csv", "anchor,near,far,weight\na,b,c,0\n")
+    assert refused("w.csv", "anchor,near,far,weight\na,b,c,0\n") == (
+        "w.csv: no row counts: all weights, votes or answers are 0"
+    )
 
 
 ASKED = "anchor,a,b,answer\n"
@@ -201,13 +290,20 @@ ASKED = "anchor,a,b,answer\n"
 
 def test_answers_that_cannot_be_read(refused):
     zero_one = refused("a.csv", ASKED + "x,y,z,0\nz,x,y,1\n")
-    assert "column 'answer' holds '0', '1': cannot tell which option that is; say which with answers=" in zero_one
+    assert (
+        "a.csv, column 'answer': holds '0', '1': cannot tell which option that is; say which with answers=" in zero_one
+    )
     stray = refused("a.csv", ASKED + "x,y,z,y\nz,x,y,w\n")
     assert "a.csv, line 3, column 'answer': 'w' is none of the objects shown in that row (1 such row of 2)" in stray
     both = refused("a.csv", ASKED + "x,b,a,a\nz,b,a,b\n")
     assert "can be read in two ways" in both
     told = refused("a.csv", ASKED + "x,y,z,1\nz,x,y,7\n", answers="bool")
-    assert "line 3, column 'answer': '7' is no answer when read as 'bool'" in told
+    assert told == "a.csv, line 3, column 'answer': holds '7', which is no answer when read as 'bool'"
+    # also where some answers happen to name an object shown
+    told = refused("a.csv", ASKED + "3,1,2,1\n1,2,3,2\n2,1,3,0\n", answers="bool")
+    assert told == "a.csv, line 3, column 'answer': holds '2', which is no answer when read as 'bool'"
+    mostly_signs = refused("a.csv", ASKED + "0,1,2,1\n2,3,0,-1\n1,3,2,-1\n")
+    assert "column 'answer': holds '-1', '1': cannot tell which option that is" in mostly_signs
 
 
 def test_answers_told(tmp_path):
@@ -231,16 +327,23 @@ def test_answers_told(tmp_path):
 def test_object_numbers_out_of_range(refused):
     message = refused("n.csv", "0,1,2\n1,2,3\n", n_objects=3)
     assert message == (
-        "n.csv, line 2, column 3: object number 3 is outside 0..2; are they counted from 1? then say index_base=1 "
-        "(1 such cell in this column)"
+        "n.csv, line 2, column 3: object number 3 is outside 0..2; are they counted from 1? then say index_base=1"
     )
-    assert "object number 0 is outside 1.." in refused("n.csv", "0,1,2\n", index_base=1)
-    assert "index_base is for object numbers" in refused("n.csv", "a,b,c\n", index_base=1)
-    assert "n_objects=4 is for object numbers" in refused("n.csv", "a,b,c\n", n_objects=4)
+    assert "n.csv, line 1, column 1: object number 0 is outside 1.." in refused("n.csv", "0,1,2\n", index_base=1)
+    assert refused("n.csv", "1,2,b\n", index_base=1) == (
+        "n.csv: index_base is for objects that are numbers, here they have names such as 'b'"
+    )
+    assert refused("n.csv", "1,2,-3\n", n_objects=4) == (
+        "n.csv: n_objects=4 is for objects that are numbers, here they have names such as '-3'; pass labels="
+    )
+    assert refused("n.csv", "0,1,1000000\n", index_base=0) == (
+        "n.csv: object numbers go up to 1,000,000, but only 3 of them occur; "
+        "leave index_base out to take them as names, or say n_objects= to ask for all of them"
+    )
     unknown = refused("n.csv", GOOD + "ant,emu,emu\nant,emu,bee\n", labels=["ant", "bee", "cat", "dog"])
-    assert unknown == (
-        "n.csv, line 4, column 'near': 'emu' is not one of the 4 known labels (and 1 more cell in this column)"
-    )
+    assert unknown == "n.csv, line 4, column 'near': 'emu' is not one of the 4 known labels"
+    two = refused("n.csv", GOOD + "fox,emu,bee\n", labels=["ant", "bee", "cat", "dog"])
+    assert two == "n.csv, line 4, column 'anchor': 'fox' is not one of the 4 known labels (and 1 more name)"
 
 
 def test_json_refusals(refused):
@@ -250,22 +353,31 @@ def test_json_refusals(refused):
     assert refused("j.json", "3") == "j.json: holds '3', expected an array of rows or an object of columns"
     assert "row 2: 2 cells where row 1 has 3" in refused("j.json", "[[1,2,3],[1,2]]")
     assert "row 2: '7': expected an object or an array" in refused("j.json", "[[1,2,3],7]")
-    assert "no array of shape (n, 3)" in refused("j.json", '{"foo": [1, 2]}')
+    assert "no array of shape (n, 3)" in refused("j.json", '{"foo": 1}')
     assert refused("j.json", '[{"ancor": 1, "near": 2, "far": 3}]').startswith(
         "j.json: columns 'ancor', 'near', 'far': "
     )
-    assert "nested too deeply" in refused("j.json", "[" * 100_000)
-    mixed = refused("j.json", '[{"anchor": "a", "near": "b", "far": "c"}, {"anchor": 1, "near": "b", "far": "c"}]')
-    assert "column 'anchor': mixes kinds of cells: row 2 is 1, others are str" in mixed
+    for deep in ("[" * 100_000, "[" * 20_000 + "]" * 20_000, '{"anchor": ' * 20_000 + "1" + "}" * 20_000):
+        assert refused("j.json", deep) == "j.json: is not a table: brackets nested too deeply"
+    strange = refused("j.json", '[{"anchor": "a", "near": "b", "far": "c"}, {"anchor": [1], "near": "b", "far": "c"}]')
+    assert strange == "j.json: column 'anchor': row 2 is [1] (list), expected text or a number"
 
 
 def test_json_lines_refusals(refused):
     row = '{"anchor": "a", "near": "b", "far": "c"}\n'
     assert "line 2, column 2: not JSON" in refused("j.jsonl", row + "{oops}\n")
-    assert "line 2, column 'near': '3' is int, on line 1 it is str" in refused("j.jsonl", row + row.replace('"b"', "3"))
     assert "line 2: '[1, 2, 3]': expected the same as on line 1" in refused("j.jsonl", row + "[1, 2, 3]\n")
     assert "line 2, column 6: not JSON" in refused("j.jsonl", "[1, 2, 3]\n[1, 2\n")
     assert "line 2: 2 cells where line 1 has 3" in refused("j.jsonl", "[1, 2, 3]\n[1, 2]\n")
+    late = row * 4000 + row.replace("b", "é")
+    assert refused("j.jsonl", late.encode("latin-1")) == (
+        "j.jsonl, line 4001: byte 0xe9 is not UTF-8 text; if an older program saved the file, "
+        "try encoding='latin-1' or encoding='cp1252'"
+    )
+    deep = "[" * 20_000 + "]" * 20_000
+    for line in (deep, f'{{"anchor": {deep}}}'):
+        depth = line.count("[") + line.count("{")
+        assert refused("j.jsonl", row + line) == f"j.jsonl, line 2: brackets nested {depth:,} deep, expected a flat row"
 
 
 def test_array_refusals(tmp_path, refused):
@@ -274,9 +386,10 @@ def test_array_refusals(tmp_path, refused):
     np.save(tmp_path / "a.npy", np.zeros((0, 3), int))
     assert "has no rows" in refused("a.npy", None)
     np.save(tmp_path / "a.npy", np.array([[0, 1, 2], [0, 1.5, 2]]))
-    assert "row 2, column 2: 1.5 is not a whole number" in refused("a.npy", None)
+    assert refused("a.npy", None) == "a.npy, row 2, column 'near': 1.5 is not a whole number"
     np.save(tmp_path / "a.npy", np.array([[0, 1, -2]]))
-    assert "object number -2 is outside 0.." in refused("a.npy", None, index_base=0)
+    for told in ({"index_base": 0}, {"n_objects": 3}):
+        assert refused("a.npy", None, **told) == "a.npy, row 1, column 'far': object number -2 is negative"
     np.savez(tmp_path / "a.npz", triplets=[[0, 1, 2]], response=[1, 1])
     assert "array 'response' has 2 entries for 1 rows of 'triplets'" in refused("a.npz", None)
 
@@ -291,8 +404,17 @@ def test_wrong_options_are_plain_value_errors(tmp_path):
         ({"on_degenerate": "ignore"}, "on_degenerate: got 'ignore'"),
         ({"on_missing": "ignore"}, "on_missing: got 'ignore'"),
         ({"delimiter": "::"}, "delimiter: got '::'"),
-        ({"columns": {"ancor": "anchor"}}, "unknown role 'ancor'; did you mean 'anchor'?"),
-        ({"columns": "anchor=,near=x"}, "expected role=name"),
+        ({"columns": {"ancor": "anchor"}}, "columns: got the role 'ancor', expected one of anchor, near, far, i, j"),
+        ({"columns": {"ancor": "anchor"}}, "; did you mean 'anchor'?"),
+        ({"columns": "anchor=,near=x"}, "columns: got 'anchor=', expected pairs such as anchor=head"),
+        ({"columns": 5}, "columns: got 5, expected roles with their columns, or roles in order"),
+        ({"n_objects": 0}, "n_objects: got 0, expected at least 1"),
+        ({"n_objects": "x"}, "n_objects: got 'x', expected an integer"),
+        ({"n_objects": 3, "labels": ["a", "b"]}, "labels: got 2 labels for 3 objects"),
+        *(
+            ({"encoding": name}, f"encoding: got {name!r}, expected a name such as 'utf-8' or 'latin-1'")
+            for name in ("bogus", "", "hex", "rot13", "undefined", "utf-8\0")
+        ),
     ):
         with pytest.raises(ValueError) as caught:
             read_comparisons(path, **options)

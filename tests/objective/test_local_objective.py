@@ -12,6 +12,7 @@ import pytest
 import oracles
 from nearer.data import Comparisons
 from nearer.losses import get_loss
+from nearer.metrics import comparison_accuracy
 from nearer.objective import LocalObjective, resolve_jobs
 from nearer.objective.base import in_order
 from nearer.objective.local import block_bounds
@@ -284,3 +285,25 @@ def test_number_of_threads():
     for bad in (0, True, 1.5, "2"):
         with pytest.raises(ValueError, match="n_jobs must be a positive integer"):
             resolve_jobs(bad)
+
+
+def test_comparisons_changed_by_force_never_reach_a_kernel():
+    comparisons = Comparisons([[0, 1, 2], [1, 2, 0]], n_objects=3)
+    owner = comparisons.index
+    while owner.base is not None:
+        owner = owner.base
+    owner.flags.writeable = True
+    for wrong in (3, 10**8, -1):
+        owner[1, 2] = wrong
+        with pytest.raises(ValueError, match=f"got object {wrong:,}, expected 0 to 2"):
+            LocalObjective(comparisons, "ste", 2)
+        with pytest.raises(ValueError, match="expected 0 to 2"):
+            comparison_accuracy(np.zeros((3, 2)), comparisons)
+
+
+def test_what_kernels_write_to_has_the_shape_of_the_problem():
+    problem, other = random_problem("ste", "triplets", size=40), random_problem("ste", "triplets", size=30)
+    with pytest.raises(ValueError, match="snapshot: got one of 30 comparisons, expected 40"):
+        problem.objective.svrg_pass(problem.X, other.objective.snapshot(other.X), 0.1, 10, 0)
+    with pytest.raises(ValueError, match="Gram matrix: got shape"):
+        problem.objective.gram_value_and_gradient(np.eye(2))

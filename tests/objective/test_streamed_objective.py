@@ -198,3 +198,14 @@ class _Endless:
     n_columns = 3
     has_weights = False
     total_weight = 1e9
+
+
+def test_a_source_that_names_other_objects_never_reaches_a_kernel():
+    source = MemorySource(Comparisons([[0, 1, 2], [1, 2, 300]], n_objects=301))
+    objective = StreamedObjective(source, "ste", 2, 3, block_size=1)
+    X = np.zeros((3, 2))
+    for call in (objective.value, objective.value_and_gradient, objective.error, objective.snapshot):
+        with pytest.raises(ValueError, match="got object 300, expected 0 to 2"):
+            call(X)
+    with pytest.raises(ValueError, match="got object 300, expected 0 to 2"):
+        objective.sgd_pass(X, 0.1, 10, 0)

@@ -6,6 +6,7 @@ import base64
 import io
 import unicodedata
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -60,10 +61,50 @@ def test_what_is_left_out_is_told(tmp_path):
     notes = " ".join(found.notes)
     assert "Left out to keep this file small: 2." in notes
     assert "first in the alphabet was taken: 1." in notes
-    assert "Could not be read: 1 (e.png (UnidentifiedImageError))." in notes
+    assert "Could not be read: 1 (e.png: not PNG, JPEG, GIF or WebP)." in notes
     assert len(load_thumbnails(tmp_path, list("abcd"), max_bytes=1).uris) == 1
 
 
 def test_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="expected a folder"):
         load_thumbnails(tmp_path / "no", ["a"])
+
+
+def test_the_content_decides_and_no_program_is_started(tmp_path, monkeypatch):
+    def started(*args, **kwargs):
+        raise AssertionError("a program was started for a picture")
+
+    monkeypatch.setattr("subprocess.Popen", started)
+    monkeypatch.setattr("subprocess.check_call", started)
+    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\nshowpage\n")
+    picture(tmp_path / "b.tiff")
+    picture(tmp_path / "c.bmp")
+    Image.new("RGB", (20, 20)).save(tmp_path / "d.png", "GIF")  # named wrongly, but good
+    found = load_thumbnails(tmp_path, list("abcd"))
+    assert list(found.uris) == [3]
+    assert "Could not be read: 3 (a.png: not PNG, JPEG, GIF or WebP" in " ".join(found.notes)
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])
+def test_damaged_pictures_are_left_out_and_told(tmp_path, form):
+    buffer = io.BytesIO()
+    rng = np.random.default_rng(0)
+    Image.fromarray(rng.integers(0, 255, (40, 40, 3), dtype=np.uint8)).save(buffer, form)
+    whole = buffer.getvalue()
+    for number in range(60):
+        data = bytearray(whole)
+        for place in rng.integers(0, len(data), 1 + number % 4):
+            data[place] = rng.integers(256)
+        (tmp_path / f"{number}.png").write_bytes(data[: rng.integers(1, len(data) + 1)] if number % 3 else data)
+    found = load_thumbnails(tmp_path, [str(number) for number in range(60)])
+    assert len(found.uris) < 60
+    assert f"Pictures: {len(found.uris)} of 60 objects." in found.notes
+    assert f"Could not be read: {60 - len(found.uris)} (" in found.notes[-1]
+
+
+def test_a_picture_too_large_to_open_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("nearer.reporting.thumbnails._MAX_PIXELS", 100)
+    picture(tmp_path / "a.png")
+    found = load_thumbnails(tmp_path, ["a"])
+    assert found.uris == {}
+    assert "a.png: 300 x 150 pixels" in found.notes[-1]

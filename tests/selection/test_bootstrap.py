@@ -10,7 +10,7 @@ from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import comparison_distances
 from nearer.plots import plot_map
 from nearer.selection import Bootstrap, bootstrap
-from nearer.selection.bootstrap import _by_comparison, _by_participant, _covariances
+from nearer.selection.bootstrap import _by_comparison, _by_participant, _chance_of_answers, _covariances, _widened
 
 
 def problem(n=20, d=2, size=1200, seed=0, noise=0.1):
@@ -157,3 +157,42 @@ def test_bad_arguments_are_refused():
         bootstrap(OrdinalEmbedding(2, random_state=0).fit(data), [[0, 1, 8]])
     with pytest.raises(ValueError, match="level"):
         made_by_hand(np.zeros((2, 3, 1)), np.zeros((3, 1))).nearer([0, 1, 2], level=1)
+
+
+def test_bounds_are_widened_by_what_simulated_fits_ask_for():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    asked = Comparisons.from_points(X, 400, random_state=0)
+    found = made_by_hand(X + 0.01 * rng.normal(size=(200, 12, 2)), X)
+    as_far = _widened(found, X + 0.01 * rng.normal(size=(30, 12, 2)), asked)
+    assert as_far.widening == pytest.approx(1.0, abs=0.1)
+    thrice = _widened(found, X + 0.03 * rng.normal(size=(30, 12, 2)), asked)
+    assert thrice.widening == pytest.approx(3.0, rel=0.15)
+    np.testing.assert_allclose(thrice.covariance / found.covariance, 9.0, rtol=0.4)
+    plain, wide = (b.nearer([[0, 1, 2]]) for b in (found, thrice))
+    assert (wide.high - wide.low) == pytest.approx(thrice.widening * (plain.high - plain.low))
+
+
+def test_simulated_answers_are_as_sure_as_left_out_ones():
+    data = problem(n=40, size=4000).train
+    model = OrdinalEmbedding(2, loss="ste", random_state=0).fit(data)
+    judges = [(model.embedding_, np.arange(4000) % 4 == 0, 0.0)]
+    chance = _chance_of_answers(model, data, judges)
+    satisfied = model.predict(data)
+    assert chance.shape == (4000,)
+    assert ((chance > 0.5) == satisfied).all()
+    assert np.maximum(chance, 1 - chance).mean() == pytest.approx(satisfied.mean(), abs=0.02)
+
+
+@pytest.mark.parametrize("loss", ["ste", "soe"])
+def test_intervals_hold_the_truth_though_answers_are_flipped(loss):
+    covered = []
+    for seed in range(3):
+        P = make_points(20, 2, random_state=seed)
+        data = make_comparisons(P, 1500, 500, 0.1, random_state=seed)
+        model = OrdinalEmbedding(2, loss=loss, random_state=seed).fit(data.train)
+        found = bootstrap(model, data.train, n_resamples=25, random_state=seed).nearer(data.test)
+        near, far = comparison_distances(P, data.test)
+        truth = 0.5 * np.log(far / near)
+        covered.append(np.mean((found.low <= truth) & (truth <= found.high)))
+    assert np.mean(covered) > 0.83

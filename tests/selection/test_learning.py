@@ -7,18 +7,21 @@ import math
 import numpy as np
 import pytest
 
-from nearer import OrdinalEmbedding
+from nearer import Comparisons, OrdinalEmbedding
 from nearer.datasets import make_comparisons, make_points
+from nearer.dimensions import questions_of
+from nearer.metrics import AnswerLaw
 from nearer.plots import plot_learning_curve
 from nearer.selection import LearningCurve, PowerLaw, fit_power_law, learning_curve
-from nearer.selection.learning import _plausible_laws, _sizes, _split
+from nearer.selection.common import template
+from nearer.selection.learning import _Questions, _simulated_laws, _sizes, _split
 
 
 def curve_of(law, noise=0.0, early=False, n=None):
     n = np.array([250, 500, 1000, 2000, 4000]) if n is None else n
     rng = np.random.default_rng(0)
     repeats = law.accuracy(n) + noise * rng.normal(size=(10, len(n)))
-    laws = _plausible_laws(n, repeats, 10**9, rng)
+    laws = [fit_power_law(n, law.accuracy(n) + noise * rng.normal(size=len(n))) for _ in range(200)]
     mean = repeats.mean(axis=0)
     return LearningCurve(n, mean, repeats.std(axis=0), repeats, fit_power_law(n, mean), tuple(laws), early)
 
@@ -61,12 +64,40 @@ def test_before_the_rise_the_upper_bound_is_open():
     assert "too few to say" in repr(early)
 
 
-def test_the_error_of_a_level_measured_on_few_answers_is_in_the_interval():
-    n = np.array([100, 200, 400])
-    repeats = np.tile([0.7, 0.75, 0.8], (5, 1))
-    laws = _plausible_laws(n, repeats, 400, np.random.default_rng(0))
-    spread = np.std([law.accuracy(400) for law in laws])
-    assert spread == pytest.approx(math.sqrt(0.8 * 0.2 / 400), rel=0.2)
+def simulated(accuracy, size=600, factor=1):
+    X = make_points(15, 2, random_state=0)
+    data = make_comparisons(X, size, 10, 0.1, random_state=0).train
+    base = template(OrdinalEmbedding(2, loss="ste"))
+    law = AnswerLaw(4.0, 0.1)
+    laws = _simulated_laws(base, data, X, law, round(factor * size), accuracy, size, np.random.default_rng(0), 1)
+    return np.array([[float(law.accuracy(k * factor * size)) for k in (1, 2, 4)] for law in laws])
+
+
+def test_simulated_laws_pass_through_the_accuracy_measured_and_rise():
+    found = simulated(0.84)
+    now, twice, fourfold = np.median(found, axis=0)
+    assert now == pytest.approx(0.84, abs=0.005)
+    assert now < twice < fourfold < 0.9  # a tenth of the answers are slips
+    assert np.std(found[:, 0]) == pytest.approx(math.sqrt(0.84 * 0.16 / 600), rel=0.4)
+
+
+def test_the_more_answers_there_are_the_less_is_left_to_gain():
+    few, many = (np.median(simulated(0.84, 1000, factor), axis=0) for factor in (0.2, 3))
+    assert few[1] - few[0] > 2 * (many[1] - many[0]) > 0
+
+
+def test_questions_are_drawn_like_those_asked():
+    rng = np.random.default_rng(0)
+    data = make_comparisons(make_points(12, 2, random_state=0), 60, 10, random_state=0).train
+    new = _Questions(data).draw(3000, rng)
+    assert len(np.unique(questions_of(new))) > 500  # of 660
+    assert all(len(set(row)) == 3 for row in new.index.tolist())
+    repeated = _Questions(data.concat([data] * 9)).draw(3000, rng)
+    known = {(a, *sorted((b, c))) for a, b, c in data.index.tolist()}
+    share = np.mean([(a, *sorted((b, c))) in known for a, b, c in repeated.index.tolist()])
+    assert share == pytest.approx(0.9 + 0.1 * 60 / 660, abs=0.03)
+    pairs = Comparisons.from_quadruplets([[0, 1, 2, 0], [0, 1, 0, 2]])
+    assert (_Questions(pairs).draw(50, rng).index.max(axis=1) <= 2).all()
 
 
 def test_the_curve_rises_and_foretells_what_more_answers_give():

@@ -65,12 +65,13 @@ def test_bad_step_of_gd_is_refused():
             GD(step=bad).solve(problem.objective, problem.X)
 
 
-def test_a_stationary_start_is_left_alone():
+def test_a_stationary_start_is_left_alone_and_told():
     problem = random_problem("hinge")
     X0 = np.zeros_like(problem.X)  # every distance is 0: the gradient vanishes
     for solver in (GD(), LBFGS()):
         result = solver.solve(problem.objective, X0)
-        assert result.converged
+        assert not result.converged
+        assert result.trouble in result.message
         assert (result.embedding == 0).all()
 
 

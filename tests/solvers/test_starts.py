@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nearer.solvers import GD, LBFGS, SVRG, Auto
+from nearer.solvers import GD, LBFGS, SVRG, Auto, get_solver
 from nearer.solvers.starts import best_of_starts, in_threads, keeping_start
 from problems import noisy_problem
 
@@ -38,5 +38,18 @@ def test_a_given_start_is_kept_by_the_default_solver():
     first = []
     keeping_start(Auto()).solve(problem.objective, optimum, 0, [lambda row, state: first.append(state.X.copy())])
     np.testing.assert_array_equal(first[0], optimum)
-    assert keeping_start(GD()) == GD()
-    assert keeping_start(SVRG(warm_up=2, first_snapshot=0.1, inner_steps=5)) == SVRG(warm_up=0, inner_steps=5)
+    assert keeping_start(GD()) == GD(output="best")
+    assert keeping_start(GD(output="uniform")) == GD(output="uniform")
+    kept = SVRG(warm_up=0, inner_steps=5, output="best")
+    assert keeping_start(SVRG(warm_up=2, first_snapshot=0.1, inner_steps=5)) == kept
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs", "gd", "sgd", "svrg-sbb"])
+@pytest.mark.parametrize("loss", ["hinge", "tste", "ckl", "softplus"])
+def test_a_given_start_is_not_made_worse(loss, solver):
+    problem = noisy_problem(loss, size=400)
+    optimum = LBFGS(tol=1e-12).solve(problem.objective, problem.X).embedding
+    for start in (optimum, problem.X, 8.0 * optimum):
+        result = keeping_start(get_solver(solver)).solve(problem.objective, start, 0)
+        assert result.objective <= problem.objective.value(start)
+        assert result.objective == pytest.approx(problem.objective.value(result.embedding), rel=1e-12)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli._options import read_answers
+from nearer.cli._output import finish_moving
 from nearer.cli._say import Say
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def open_map(path: str, loss: str | None = None) -> OrdinalEmbedding:
     """
     file = Path(path)
     if file.is_dir():
+        finish_moving(file)
         there = [file / name for name in (MODEL, "embedding.csv") if (file / name).is_file()]
         if not there:
             raise ValueError(
@@ -254,8 +256,11 @@ def _npy(path: str) -> np.ndarray:
 
 def _csv(path: str) -> tuple[list[str], list[int], list[list[str]]]:
     """Header, line numbers and rows of a CSV file; every row is as wide as the header."""
+    from nearer.io.files import refuse_irregular
+
     if not Path(path).exists():
         raise ValueError(f"{path}: no such file")
+    refuse_irregular(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)

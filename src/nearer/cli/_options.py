@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 # Known here so that --help and completion need not load the library; a test compares them with it.
-LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "gnmds", "logistic")
+LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "softplus", "gnmds", "logistic")
 SOLVERS = ("auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex")
 FORMATS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "numpy", "matlab", "excel")
 KINDS = ("triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings")
@@ -46,6 +46,18 @@ class _Dimensions(click.ParamType):
                 self.fail(f"got {value!r}, expected dimensions such as 1-6 or 2,3,5", param, ctx)
             found.update(range(int(first), int(last or first) + 1))
         return tuple(sorted(found))
+
+
+class NumberOrAuto(click.IntRange):
+    """A whole number from 1 on, or the word auto."""
+
+    name = "number or auto"
+
+    def __init__(self) -> None:
+        super().__init__(min=1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        return "auto" if value == "auto" else int(super().convert(value, param, ctx))
 
 
 DIMENSIONS = _Dimensions()
@@ -144,14 +156,14 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
     return result
 
 
-def make_estimator(fitting: dict[str, Any], n_components: int = 2, callbacks: Any = None) -> OrdinalEmbedding:
+def make_estimator(fitting: dict[str, Any], n_components: int | str = 2, callbacks: Any = None) -> OrdinalEmbedding:
     """Make the estimator that the options describe.
 
     Parameters
     ----------
     fitting : dict
         What `fitting_options` gathered.
-    n_components : int
+    n_components : int or "auto"
     callbacks : sequence of callables, optional
 
     Returns

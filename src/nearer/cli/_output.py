@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
-import secrets
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +16,9 @@ from nearer.cli._say import Say
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["OutputFolder", "give_positions", "refuse_existing"]
+__all__ = ["OutputFolder", "finish_moving", "give_positions", "refuse_existing"]
+
+_COMPLETE = ".nearer-complete"
 
 
 def refuse_existing(path: str | os.PathLike[str], force: bool) -> Path:
@@ -39,11 +42,18 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> Path:
         raise FileExistsError(f"{target}: exists already; use --force to replace it")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist")
+    from nearer.io.files import refuse_dangling
+
+    refuse_dangling(target)
     return target
 
 
 class OutputFolder:
-    """A folder of results. Everything is prepared in a hidden folder, and moved in place at the end.
+    """A folder of results. Everything is prepared in a hidden folder, and put in place at the end.
+
+    A folder that holds nothing else is exchanged as a whole where the system can do that (Linux). Otherwise the new
+    files are moved one by one from a hidden folder that says that they are complete: if this is cut short, the next
+    command that writes or reads the folder does the rest.
 
     Parameters
     ----------
@@ -56,15 +66,19 @@ class OutputFolder:
     """
 
     def __init__(self, path: str | os.PathLike[str], names: Sequence[str], force: bool):
-        self.path = Path(os.path.abspath(path))
+        self.path = Path(os.path.realpath(path))
         self.shown = Path(path)
         self.names = tuple(names)
         self.force = force
         self._temporary: Path | None = None
+        finish_moving(self.path)
         self._refuse()
         self._make_temporary().rmdir()  # a folder that cannot be written to is refused before any work
 
     def _refuse(self) -> None:
+        from nearer.io.files import refuse_dangling
+
+        refuse_dangling(self.shown)
         if self.path.exists() and not self.path.is_dir():
             raise NotADirectoryError(f"{self.shown}: is a file, expected a folder to write to")
         there = [name for name in self.names if (self.path / name).exists()]
@@ -82,14 +96,27 @@ class OutputFolder:
         return self._temporary
 
     def _make_temporary(self) -> Path:
-        # Inside a folder that exists, which may be a file system of its own; else beside it.
-        home = self.path if self.path.is_dir() else self.path.parent
-        temporary = home / f".{self.path.name[:40]}.{secrets.token_hex(6)}.part"
+        from nearer.io.files import part_name, remove_leftovers
+
+        # Beside the folder, to exchange the two; else inside it, as it may be a file system of its own.
+        home = self.path.parent if self._is_exchangeable() or not self.path.is_dir() else self.path
+        for folder in {self.path, self.path.parent}:
+            remove_leftovers(folder)
+        temporary = home / part_name(self.path)
         try:
             temporary.mkdir()
         except OSError as error:
             raise OSError(f"{self.shown}: cannot be written to: {error.strerror}") from error
         return temporary
+
+    def _is_exchangeable(self) -> bool:
+        """Whether the folder is there, holds files of these names only, and nobody would miss the folder itself."""
+        if not sys.platform.startswith("linux") or not self.path.is_dir() or self.path.is_mount():
+            return False
+        here = Path(os.path.realpath(os.curdir))
+        with os.scandir(self.path) as entries:
+            own = all(entry.name in self.names and entry.is_file(follow_symlinks=False) for entry in entries)
+        return own and not here.is_relative_to(self.path) and os.access(self.path.parent, os.W_OK)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         assert self._temporary is not None
@@ -104,12 +131,41 @@ class OutputFolder:
         if not self.path.exists():
             temporary.rename(self.path)  # all files at once
             return
-        for name in self.names:
-            os.replace(temporary / name, self.path / name)
+        if temporary.parent == self.path.parent and self._is_exchangeable():
+            shutil.copymode(self.path, temporary)
+            if _exchange(temporary, self.path):  # what was there goes with the hidden folder
+                return
+        os.rename(temporary, self.path / _COMPLETE)
+        finish_moving(self.path)
 
     def files(self) -> list[str]:
         """The files as the user would name them."""
         return [str(self.shown / name) for name in self.names]
+
+
+def finish_moving(folder: Path) -> None:
+    """Move what stands complete in the hidden folder of an `OutputFolder` to its place.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        May not exist.
+    """
+    complete = folder / _COMPLETE
+    if complete.is_dir():
+        for file in sorted(complete.iterdir()):
+            os.replace(file, folder / file.name)
+        complete.rmdir()
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two names in one step (Linux); False if that cannot be done here."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
 
 
 def give_positions(

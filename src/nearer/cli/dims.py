@@ -22,23 +22,19 @@ Example:
 @click.argument("file", type=click.Path())
 @click.option("--dims", type=DIMENSIONS, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
-@click.option(
-    "--criterion", type=click.Choice(["accuracy", "log_loss"]), default="accuracy", show_default=True,
-    help="What decides.",
-)  # fmt: skip
 @click.option("--plot", "picture", type=click.Path(), help="Also draw the result: .png, .svg or .pdf.")
 @FORCE
 @fitting_options
 @reading_options
 @speaking
 def command(
-    say: Say, file: str, dims: tuple[int, ...], cv: int, criterion: str, picture: str | None, force: bool,
+    say: Say, file: str, dims: tuple[int, ...], cv: int, picture: str | None, force: bool,
     fitting: dict[str, Any], reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Tell how many dimensions the answers in FILE speak for.
 
     Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
-    dimension that is within one standard error of the best.
+    dimension that no larger one beats.
     """
     if picture is not None:
         refuse_existing(picture, force)
@@ -51,12 +47,17 @@ def command(
     say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {cv} folds")
     with while_compiling(say.compiling):
         found = cross_validate_dimensions(
-            estimator, comparisons, dims, n_folds=cv, criterion=criterion, random_state=estimator.random_state,
-            n_jobs=estimator.n_jobs,
-        )  # fmt: skip
+            estimator, comparisons, dims, n_folds=cv, random_state=estimator.random_state, n_jobs=estimator.n_jobs
+        )
     check = comparisons.check()
     ceiling = check.noise_ceiling
-    values = {"table": found.to_dict(), "chosen": found.chosen, "decisive": found.decisive, "verdict": found.verdict}
+    values = {
+        "table": found.to_dict(),
+        "chosen": found.chosen,
+        "candidates": list(found.candidates),
+        "decisive": found.decisive,
+        "verdict": found.verdict,
+    }
     if picture is not None:
         from nearer.plots import plot_dimensions, save_figure
 

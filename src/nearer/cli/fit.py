@@ -17,6 +17,7 @@ from nearer.cli._options import (
     FORCE,
     GROUPS,
     IMAGES,
+    NumberOrAuto,
     fitting_options,
     make_estimator,
     read_answers,
@@ -46,7 +47,12 @@ Example:
 @click.argument("file", type=click.Path())
 @click.option("-o", "--out", required=True, type=click.Path(), help="Folder for the results.")
 @click.option(
-    "-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Dimensions of the map."
+    "-d",
+    "--n-components",
+    type=NumberOrAuto(),
+    default=2,
+    show_default=True,
+    help="Dimensions of the map; auto: as many as the answers speak for.",
 )
 @click.option("--cv", type=click.IntRange(0), help="Folds of cross-validation; 0: none.  [default: 5, unless large]")
 @click.option("--dims", type=DIMENSIONS, help="Also tell how maps of these dimensions do, such as 1-5.")
@@ -61,7 +67,7 @@ Example:
 @reading_options
 @speaking
 def command(
-    say: Say, file: str, out: str, n_components: int, cv: int | None, dims: tuple[int, ...] | None,
+    say: Say, file: str, out: str, n_components: int | str, cv: int | None, dims: tuple[int, ...] | None,
     learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
     cluster: str | None, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
 ) -> None:  # fmt: skip
@@ -133,7 +139,12 @@ def _is_parquet(file: str) -> bool:
 
 
 def _fit(
-    say: Say, answers: _Answers, fitting: dict[str, Any], n_components: int, cluster: str | None, interrupt: Interrupt
+    say: Say,
+    answers: _Answers,
+    fitting: dict[str, Any],
+    n_components: int | str,
+    cluster: str | None,
+    interrupt: Interrupt,
 ) -> OrdinalEmbedding:
     from dataclasses import replace
 
@@ -149,13 +160,23 @@ def _fit(
         model.set_params(solver=replace(get_solver(model.solver), record_error=True))
     with _connected(cluster) as client, interrupt.deferred():
         say.note(
-            f"fitting: {count(n_components, 'dimension', 'dimensions')}, loss {fitting['loss']}, "
+            f"fitting: {_as_many(n_components)}, loss {fitting['loss']}, "
             f"solver {fitting['solver']}, {count(fitting['n_init'], 'start', 'starts')}, seed {fitting['random_state']}"
         )
         with watch.showing(), while_compiling(say.compiling):
             model.fit(answers.to_fit) if client is None else model.fit(answers.to_fit, client=client)
     say.note(model.result_.message)
+    if n_components == "auto":
+        say.note(f"the answers speak for {count(model.n_components_, 'dimension', 'dimensions')}")
     return model.set_params(callbacks=None)
+
+
+def _as_many(n_components: int | str) -> str:
+    from nearer.reporting.words import count
+
+    if isinstance(n_components, str):
+        return "as many dimensions as the answers speak for"
+    return count(n_components, "dimension", "dimensions")
 
 
 @contextlib.contextmanager
@@ -186,7 +207,7 @@ def _summary(
             "interrupted": interrupted,
             "input": answers.facts,
             "n_objects": model.n_objects_,
-            "n_components": model.n_components,
+            "n_components": model.n_components_,
             "loss": {"name": model.loss_.name} | vars(model.loss_),
             "options": fitting,
             "result": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -99,7 +100,7 @@ class Column:
         return [] if self.values is None else self.values.to_pylist()
 
     def spelled(self) -> Column:
-        """Turn numbers into text: whole numbers without a decimal point, true and false as words."""
+        """Turn numbers into text: whole numbers without a decimal point."""
         if self.is_text:
             return self
         numbers, codes = np.unique(self.cells[~self.empty()], return_inverse=True)
@@ -109,11 +110,18 @@ class Column:
         filled[~self.empty()] = codes
         return Column(codes=filled, values=pa.array([_spell(number) for number in numbers.tolist()], pa.string()))
 
-    def trimmed(self) -> Column:
-        """Take the blanks off around the texts."""
+    def plain(self) -> Column:
+        """Take off what does not matter in answers: blanks around texts, the decimal point of whole numbers."""
+        if not self.is_text:
+            return self
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        return self if not self.is_text else Column(codes=self.codes, values=pc.utf8_trim_whitespace(self.values))
+        values = pc.utf8_trim_whitespace(self.values)
+        whole = [whole_number(text) for text in values.to_pylist()]
+        if None not in whole:
+            values = pa.array(list(map(str, whole)), pa.string())
+        return Column(codes=self.codes, values=values)
 
     def as_numbers(self) -> tuple[np.ndarray, np.ndarray]:
         """Read the column as numbers.
@@ -145,11 +153,19 @@ def _mask(array: Any) -> np.ndarray:
 
 
 def _spell(number: Any) -> str:
-    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(number).lower()
+    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(number)
 
 
 def column_from_arrow(data: Any) -> Column:
-    """Make a column of a pyarrow Array or ChunkedArray; TypeError for a type that holds no cells."""
+    """Make a column of a pyarrow Array or ChunkedArray.
+
+    Raises
+    ------
+    TypeError
+        The type holds no cells.
+    ArrowInvalid
+        Text is not UTF-8.
+    """
     import pyarrow as pa
     import pyarrow.types as types
 
@@ -203,7 +219,9 @@ def _text_column(chunked: Any) -> Column:
         indices = chunk.indices
         codes[start : start + len(chunk)] = (indices.fill_null(-1) if indices.null_count else indices).to_numpy()
         start += len(chunk)
-    return Column(codes=codes, values=chunked.chunk(0).dictionary)
+    values = chunked.chunk(0).dictionary
+    values.validate(full=True)  # that text is UTF-8
+    return Column(codes=codes, values=values)
 
 
 def column_of(cells: Any) -> Column:
@@ -377,6 +395,24 @@ def is_whole(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 19 and (text == "0" or text[0] != "0")
 
 
+_DECIMAL = re.compile(r"[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?")
+
+
+def whole_number(text: str) -> int | None:
+    """Read a text that is a whole number, perhaps written with a decimal point as in 3.0; None for any other."""
+    if is_whole(text):
+        return int(text)
+    number = float(text) if _DECIMAL.fullmatch(text) else float("nan")
+    return int(number) if number.is_integer() and number < 2**53 else None
+
+
+def are_numbered(names: Sequence[Any]) -> bool:
+    """Tell whether columns are called 0, 1, 2, ... or 1, 2, 3, ..., perhaps after an unnamed one."""
+    texts = list(map(str, names))
+    texts = texts[1:] if texts and not texts[0] else texts
+    return bool(texts) and any(texts == [str(spot + base) for spot in range(len(texts))] for base in (0, 1))
+
+
 def whole_numbers(column: Column) -> np.ndarray:
     """Read a column of numbers as integers; ValueError names the first that is not whole."""
     numbers = column.cells
@@ -384,7 +420,7 @@ def whole_numbers(column: Column) -> np.ndarray:
         raise ValueError("holds true and false, expected names or whole numbers")
     if numbers.dtype.kind != "f":
         return numbers
-    bad = ~((np.mod(numbers, 1) == 0) & (np.abs(numbers) < 2**53))
+    bad = ~((np.trunc(numbers) == numbers) & (np.abs(numbers) < 2**53))
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(f"row {row + 1} is {numbers[row]}, expected a name or a whole number")
@@ -485,7 +521,7 @@ class MemoryTable(Table):
         for position in positions:
             try:
                 found.append(column_of(self.columns[position]))
-            except TypeError as error:
+            except (TypeError, ValueError) as error:
                 raise FileFormatError(f"{self.name}: {self.title(position)}: {error}") from error
         lengths = {len(column) for column in found}
         if len(lengths) > 1:
@@ -499,7 +535,7 @@ class MemoryTable(Table):
             try:
                 cells = column_of(column[:n_rows])
                 shown.append(["" if (cell := cells.cell(row)) is None else str(cell) for row in range(len(cells))])
-            except TypeError:
+            except (TypeError, ValueError):
                 shown.append(["?"] * n_rows)
         return [list(row) for row in zip(*shown)]
 

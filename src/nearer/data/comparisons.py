@@ -161,17 +161,14 @@ class Comparisons:
         labels : sequence of str, optional
             All objects, in order; another name in the table is an error. Default: the names found, sorted.
         weights, participants : array-like of shape (N,), or a column name, optional
-        **options
+        **options : Any
             `kind`, `answers`, `n_objects`, `index_base`, `on_degenerate` ("drop" or "raise"), `on_missing`, `keep_na`
             and `fold_names`, as in `nearer.io.read_comparisons`.
         """
-        if isinstance(columns, (list, tuple)) and len(columns) in (3, 4) and set(columns) <= set(_column_names(table)):
-            columns = dict(zip(("anchor", "near", "far") if len(columns) == 3 else ("i", "j", "l", "k"), columns))
         named = {"weight": weights, "participant": participants}
-        told = {role: value for role, value in named.items() if isinstance(value, (str, int))}
-        parts = parts_of_table(table, Options(columns=columns, labels=labels, **told, **options))
-        given = {role: value for role, value in named.items() if value is not None and role not in told}
-        return cls._make(_beside(parts, given.get("weight"), given.get("participant")))
+        told: dict[str, Any] = {role: value for role, value in named.items() if isinstance(value, (str, int))}
+        given = [None if role in told else value for role, value in named.items()]
+        return cls._make(parts_of_table(table, Options(columns=columns, labels=labels, **told, **options), *given))
 
     @classmethod
     def from_answers(
@@ -202,7 +199,7 @@ class Comparisons:
             return questions._answered(answers)
         if is_table(questions):
             told = Options(labels=labels, n_objects=n_objects, on_degenerate=on_degenerate)
-            parts = _beside(parts_of_table(questions, told), weights, participants)
+            parts = parts_of_table(questions, told, weights, participants)
         else:
             parts = check_rows(questions, rules.QUESTIONS, n_objects, weights, labels, participants, on_degenerate)
         return cls._make(making.answered(parts, answers))
@@ -576,12 +573,12 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
     """
     if not isinstance(X, Comparisons):
         if y is not None:
-            return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight)
+            degenerate = "drop" if is_table(X) else "raise"
+            return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight, on_degenerate=degenerate)
         if not is_table(X):
             _refuse_answers_among(X)
             return Comparisons(X, n_objects=n_objects, weights=sample_weight)
-        parts = parts_of_table(X, Options())
-        return as_comparisons(Comparisons._make(_beside(parts, sample_weight, None)), n_objects=n_objects)
+        return Comparisons._make(parts_of_table(X, Options(n_objects=n_objects), sample_weight))
     if n_objects is not None and n_objects != X.n_objects:
         n_objects = values.check_integer(n_objects, "n_objects", 1, values.INDEX_LIMIT)
         if n_objects < X.n_objects or X.labels is not None:
@@ -593,26 +590,12 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
     return X if y is None else Comparisons.from_answers(X, y)
 
 
-def _column_names(table: Any) -> list[Any]:
-    names = table if isinstance(table, dict) else getattr(table, "column_names", getattr(table, "columns", ()))
-    return list(names)
-
-
-def _beside(parts: Parts, weights: Any, participants: Any) -> Parts:
-    """Add weights and participants given beside a table, one for each of its rows."""
-    n_rows = len(parts.index) if parts.keep is None else len(parts.keep)
-    rows = slice(None) if parts.keep is None else parts.keep
-    if weights is not None:
-        checked = take(values.check_weights(weights, n_rows), rows)
-        parts = replace(parts, weights=checked if parts.weights is None else checked * parts.weights)
-    if participants is not None:
-        parts = replace(parts, people=take(values.check_people(participants, n_rows), rows))
-    return parts
-
-
 def _refuse_answers_among(X: Any) -> None:
     """Refuse an array (N, 4) whose last column holds answers rather than objects."""
-    rows = np.asarray(X) if hasattr(X, "__len__") and not np.ma.is_masked(X) else np.empty(0)
+    try:
+        rows: Any = np.asarray(X)
+    except ValueError:  # ragged; whoever takes it as an index says so
+        return
     if rows.ndim != 2 or rows.shape[1] != 4 or len(rows) < 10 or rows.dtype.kind not in "iuf":
         return
     if set(np.unique(rows[:, 3]).tolist()) <= {0, 1} and rows[:, :3].max() > 3:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data.rules import Parts, exchanged
-from nearer.data.values import check_integer, check_objects, check_people, check_weights, first_of, take
+from nearer.data.values import check_integer, check_objects, check_people, check_weights, first_of, refuse_masked, take
 
 _ANSWERS = "+1/-1, bool, or votes (N, 2)"
 
@@ -117,7 +117,28 @@ def stack_rankings(queries: Any, ranked: Any) -> np.ndarray:
 
 def ranked_pairs(rankings: Parts, k: int | None, ordered: bool) -> Parts:
     """Triplets (query, earlier, later) from rankings (N, 1 + m); see `Comparisons.from_rankings`."""
-    n_candidates = rankings.index.shape[1] - 1
+    near, far = _ranked_columns(rankings.index.shape[1] - 1, k, ordered)
+    return _repeated(rankings, _ranked_rows(rankings.index, near, far), len(near))
+
+
+def ranked_each(rankings: Parts, k: np.ndarray, ordered: np.ndarray) -> Parts:
+    """Likewise with `k` and `ordered` of each ranking, shape (N,)."""
+    told, group = np.unique(np.stack([k, ordered], axis=1), axis=0, return_inverse=True)
+    pieces, origins = [], []
+    for number, (count, in_order) in enumerate(told.tolist()):
+        members = np.flatnonzero(group.reshape(-1) == number)
+        near, far = _ranked_columns(rankings.index.shape[1] - 1, count, bool(in_order))
+        pieces.append(_ranked_rows(rankings.index[members], near, far))
+        origins.append(np.repeat(members, len(near)))
+    origin = np.concatenate(origins)
+    order = np.argsort(origin, kind="stable")
+    origin, index = origin[order], np.concatenate(pieces)[order]
+    weights, people = take(rankings.weights, origin), take(rankings.people, origin)
+    return replace(rankings, index=index, weights=weights, people=people, keep=None)
+
+
+def _ranked_columns(n_candidates: int, k: int | None, ordered: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Give the nearer and the farther candidate of every pair that a ranking tells apart."""
     if k is None:
         if not ordered:
             raise ValueError("k: got None with ordered=False, expected the number of chosen candidates")
@@ -125,15 +146,19 @@ def ranked_pairs(rankings: Parts, k: int | None, ordered: bool) -> Parts:
     k = check_integer(k, "k", 1, n_candidates if ordered else n_candidates - 1)
     near, far = np.triu_indices(n_candidates, 1)
     said = (near < k) if ordered else (near < k) & (far >= k)
-    near, far = near[said], far[said]
-    index = np.empty((len(rankings.index), len(near), 3), dtype=np.int32)
-    index[..., 0] = rankings.index[:, :1]
-    index[..., 1] = rankings.index[:, 1 + near]
-    index[..., 2] = rankings.index[:, 1 + far]
-    return _repeated(rankings, index.reshape(-1, 3), len(near))
+    return near[said], far[said]
+
+
+def _ranked_rows(rankings: np.ndarray, near: np.ndarray, far: np.ndarray) -> np.ndarray:
+    index = np.empty((len(rankings), len(near), 3), dtype=np.int32)
+    index[..., 0] = rankings[:, :1]
+    index[..., 1] = rankings[:, 1 + near]
+    index[..., 2] = rankings[:, 1 + far]
+    return index.reshape(-1, 3)
 
 
 def _as_array(values: Any, name: str, expected: str) -> np.ndarray:
+    refuse_masked(values, name, expected)
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -242,7 +267,7 @@ def _width(kind: str) -> int:
 
 
 def _as_square(values: Any, name: str) -> np.ndarray:
-    matrix = np.asarray(values)
+    matrix = _as_array(values, name, "a square matrix of numbers")
     if matrix.dtype.kind not in "biuf" or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         what = f"dtype {matrix.dtype}, shape {matrix.shape}"
         raise ValueError(f"{name}: got {what}, expected a square matrix of numbers")
@@ -308,7 +333,7 @@ def _all_comparisons(distances: np.ndarray, kind: str, labels: Any) -> Parts:
 
 def from_points(X: Any, n_comparisons: Any, kind: str, rng: np.random.Generator, labels: Any) -> Parts:
     """Random comparisons of the distances between points; see `Comparisons.from_points`."""
-    points = np.asarray(X)
+    points = _as_array(X, "points", "numbers of shape (n_objects, d)")
     if points.dtype.kind not in "biuf" or points.ndim != 2 or points.shape[1] < 1:
         what = f"dtype {points.dtype}, shape {points.shape}"
         raise ValueError(f"points: got {what}, expected numbers of shape (n_objects, d)")

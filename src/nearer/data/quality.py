@@ -27,7 +27,23 @@ class Contradiction:
 
 @dataclass(frozen=True)
 class ParticipantCheck:
-    """How often a participant agrees with the majority of the others on the questions they share."""
+    """How often a participant agrees with the others on the questions they share.
+
+    Attributes
+    ----------
+    participant : str or int
+    n_answers, n_shared : int
+        Answers, and those to questions that somebody else answered too.
+    agreement : float or None
+        Fraction of the shared answers that agree with the majority of the others; a tie counts one half.
+    expected : float or None
+        The same for somebody who answers these questions like the others who answered them.
+    p_value : float or None
+        Probability that somebody who answers like the others is in the minority as often; None for fewer than 10
+        shared answers.
+    suspicious : bool
+        Whether the p-value is below 0.01 divided by the number of participants judged.
+    """
 
     participant: str | int
     n_answers: int
@@ -133,7 +149,11 @@ class CheckResult:
         doubtful = [person for person in self.participants or [] if person.suspicious]
         if doubtful:
             many = _count(len(doubtful), "participant disagrees", "participants disagree")
-            examples = [f"{p.participant} (agrees {_percent(p.agreement)}, {p.n_shared:,} answers)" for p in doubtful]
+            examples = [
+                f"{p.participant} (agrees {_percent(p.agreement)}, expected {_percent(p.expected)}, "
+                f"{p.n_shared:,} answers)"
+                for p in doubtful
+            ]
             found.append(f"{many} with the rest: {_some(examples)}.")
         return found
 
@@ -207,6 +227,8 @@ def _percent(fraction: float | None) -> str:
 # this probability, shared out over all participants judged.
 MIN_SHARED = 10
 SIGNIFICANCE = 0.01
+# With a variance beyond this, a sum of binomials is as good as normal.
+_LARGE = 1000.0
 
 
 def check(comparisons: Any, n_components: int | None = None) -> CheckResult:
@@ -355,31 +377,39 @@ def _too_few(
 def _participants(
     everyone: People | None, member: np.ndarray, answer: np.ndarray, votes: np.ndarray, counts: np.ndarray
 ) -> list[ParticipantCheck] | None:
-    """Agreement of each participant with the majority of the others, the most doubtful first.
+    """Agreement of each participant with the others, the most doubtful first.
 
-    An answer counts where the others have a majority on its question. The expected agreement is that of all other
-    participants together (with one agreeing and one disagreeing answer added, so that it is never 0 or 1); the p-value
-    is the binomial probability of so few agreeing answers.
+    Questions differ in difficulty, and participants in the questions they get, so nobody is held to the agreement of
+    the rest on other questions. If somebody answers like the others who answered a question, each of its answers is as
+    likely as any other to be theirs: with a answers one way and b < a the other, theirs is among the b with
+    probability b / (a + b). The p-value is the probability of so many answers in the minority, summed over the
+    questions. It holds whatever the questions are; unanimous and evenly divided ones say nothing.
     """
     if everyone is None:
         return None
-    from scipy.stats import binom
-
     people, person = everyone.names, everyone.codes
     # The participant's own answers to the question do not count among the others'.
     _, cell = rules.group([member, person], max(int(member.max()), len(people)) + 1)
     own = np.stack([np.bincount(cell, weights=votes * side) for side in (~answer, answer)])
     others = counts[:, member] - own[:, cell]
     same, opposite = np.where(answer, others[::-1], others)
-    n_answers = np.bincount(person, weights=votes)
-    n_shared = np.bincount(person, weights=votes * (same != opposite))
-    n_agree = np.bincount(person, weights=votes * (same > opposite))
-    expected = (n_agree.sum() - n_agree + 1) / (n_shared.sum() - n_shared + 2)
-    p_value = binom.cdf(n_agree, n_shared, expected)
+    total = same + opposite + 1
+    most, least = np.maximum(same + 1, opposite), np.minimum(same + 1, opposite)
+    told = (least > 0) & (least < most)
+
+    def of_each(values: np.ndarray) -> np.ndarray:
+        return np.bincount(person, weights=votes * values, minlength=len(people))
+
+    n_answers, n_shared = of_each(np.ones(len(person))), of_each(total > 1)
+    n_agree = of_each((total > 1) * np.where(same == opposite, 0.5, same > opposite))
+    # In the majority, one meets a majority of the others, or a tie if it was by one answer; else never.
+    n_expected = of_each((total > 1) * (least < most) * most / total * np.where(most - 1 > least, 1.0, 0.5))
+    n_minority = of_each(told & (same + 1 < opposite))
+    p_value = _minority_p_values(person[told], (least / total)[told], votes[told], n_minority)
     judged = n_shared >= MIN_SHARED
     suspicious = judged & (p_value < SIGNIFICANCE / max(int(judged.sum()), 1))
     with np.errstate(invalid="ignore"):
-        agreement = n_agree / n_shared
+        agreement, expected = n_agree / n_shared, n_expected / n_shared
     order = np.lexsort((np.where(judged, p_value, 2.0), ~suspicious))
     return [
         ParticipantCheck(
@@ -393,3 +423,36 @@ def _participants(
         )
         for i in order.tolist()
     ]
+
+
+def _minority_p_values(person: np.ndarray, chance: np.ndarray, votes: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Probability that each person (m,) is in the minority at least as often as `observed` (m,).
+
+    Row by row: who answered, the chance of being in the minority (at most one half), and how many answers it stands
+    for. The number is a sum of binomials, one for each person and chance.
+    """
+    chances, level = np.unique(chance, return_inverse=True)
+    pairs, at = np.unique(np.column_stack([person, level]), axis=0, return_inverse=True)
+    n = np.bincount(at.ravel(), weights=votes, minlength=len(pairs))
+    who, p = pairs[:, 0], chances[pairs[:, 1]] if len(pairs) else chance
+    found = np.ones(len(observed))
+    starts = np.searchsorted(who, np.arange(len(observed) + 1))
+    for i in np.flatnonzero(observed).tolist():
+        rows = slice(starts[i], starts[i + 1])
+        found[i] = _sum_of_binomials_tail(n[rows], p[rows], int(observed[i]))
+    return found
+
+
+def _sum_of_binomials_tail(n: np.ndarray, p: np.ndarray, least: int) -> float:
+    """P[sum of independent Binomial(n_k, p_k) >= least], with p_k <= 1/2."""
+    from scipy.stats import binom, norm
+
+    mean, variance = float(n @ p), float(n @ (p * (1 - p)))
+    if variance > _LARGE or least > mean + 40 * (1 + variance**0.5):
+        return float(norm.sf((least - 0.5 - mean) / variance**0.5))
+    below = np.arange(least)
+    law = np.zeros(least)
+    law[0] = 1.0
+    for count, chance in zip(n, p):
+        law = np.convolve(law, binom.pmf(below, count, chance))[:least]
+    return float(np.clip(1.0 - law.sum(), 0.0, 1.0))

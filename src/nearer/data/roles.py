@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data.columns import Table
-from nearer.data.errors import FileFormatError, closest, counted, listed, shown
+from nearer.data.errors import FileFormatError, closest, listed, shown
 
 __all__ = [
     "KINDS",
@@ -176,6 +176,7 @@ _SHOWN_KINDS = (
     "quadruplets (i, j, l, k: i and j are the nearer pair; also with answer or votes); odd-one-out (a, b, c, odd); "
     "most-central (a, b, c, central); rankings (anchor, rank_1, rank_2, ...); beside any of them participant, weight"
 )
+_SHOWN_COLUMNS = 50
 _NAME_SUFFIXES = ("_filename", "_name", "_label", "_html")
 
 
@@ -337,6 +338,13 @@ def _told(table: Table, columns: Mapping[str, str | int] | Sequence[str] | str) 
     if isinstance(columns, Mapping):
         return {_known_role(role): _position(table, name, "columns") for role, name in columns.items()}
     names = table.names
+    if not isinstance(columns, Sequence):
+        raise ValueError(f"columns: got {columns!r}, expected roles with their columns, or roles in order")
+    if len(columns) in (3, 4) and set(columns) <= set(names) and list(columns) != list(names):
+        pairs = dict(zip(_TRIPLET if len(columns) == 3 else _QUAD, columns))
+        raise FileFormatError(
+            f"{table.name}: columns lists names in another order than the table has; say what each is: columns={pairs}"
+        )
     if len(columns) != len(names):
         raise FileFormatError(f"{table.name}: columns names {len(columns)} columns, there are {len(names)}")
     return {_known_role(role): spot for spot, role in enumerate(columns) if role not in ("", "-", "_")}
@@ -354,12 +362,12 @@ def _by_name(table: Table, kind: str | None) -> dict[str, int]:
     needed = _complete(set(found), kind) or _complete({*found, *ranked}, kind)
     if needed is not None and needed.kind == "rankings":
         found |= {role: [spot] for role, spot in ranked.items()}
-    at = {}
+    at = {role: spots[0] for role, spots in found.items()}
     for role, spots in found.items():
         if len(spots) > 1 and needed and role in needed.roles:
             both = listed(repr(names[spot]) for spot in spots)
+            del at[role]
             raise _refusal(table, f"columns {both} could each be the {role}", at, kind)
-        at[role] = spots[0]
     return at
 
 
@@ -372,7 +380,22 @@ def _by_number(table: Table, kind: str | None) -> dict[str, int]:
         roles = ("anchor", *(f"rank_{number}" for number in range(1, width)))
     if roles is None:
         raise _refusal(table, f"{width} columns without names: which is what cannot be told", {}, kind)
+    if kind is None and len(rows) > 1 and (odd := _measured(rows)) is not None:
+        what = f"{width} columns without names, and column {odd + 1} holds numbers that are no objects' names"
+        raise _refusal(table, what, {}, kind)
     return dict(zip(roles, range(width)))
+
+
+def _measured(rows: Sequence[Sequence[str]]) -> int | None:
+    """Find a column of measurements: numbers beside a column of names, or numbers throughout that are not whole."""
+    columns = [[_number(cell) for cell in column if cell.strip()] for column in zip(*rows)]
+    named = any(column and all(number is None for number in column) for column in columns)
+    measured = [spot for spot, column in enumerate(columns) if column and None not in column]
+    if not named and len(measured) == len(columns):
+        measured = [spot for spot in measured if any(number % 1 for number in columns[spot] if number is not None)]
+    elif not named:
+        measured = []
+    return measured[0] if measured else None
 
 
 def _lacking(table: Table, at: Mapping[str, int], kind: str | None) -> str:
@@ -400,21 +423,29 @@ def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -
     where = f"{table.name}, line {table.header_line}" if table.header_line else table.name
     lines = [f"{where}: {what}"]
     if table.header:
-        lines.append("  names:      " + " | ".join(shown_cell(name) for name in names))
+        lines.append("  names:      " + _shown_row(names))
     for number, row in enumerate(table.head(3)):
-        lines.append(("  first rows: " if not number else "              ") + " | ".join(map(shown_cell, row)))
+        lines.append(("  first rows: " if not number else "              ") + _shown_row(row))
     understood = [f"{role} = {names[spot] or spot + 1!r}" for role, spot in at.items()]
     lines.append(f"  understood: {listed(understood, 9) or 'nothing'}")
     best = _nearest_layout(at, kind)
     typos = []
-    for spot, name in enumerate(names):
+    for spot, name in enumerate(names[:_SHOWN_COLUMNS]):
         if spot not in at.values() and (word := normalise(name)) and word not in ROLE_OF:
             near = closest(word, [alias for role in best.roles if role not in at for alias in ALIASES.get(role, ())])
             typos += [f"did you mean {near!r} for {name!r}?"] if near else []
     lines += [f"  {text}" for text in (" ".join(typos), table.hint) if text]
     lines.append(f"  a row may be: {_SHOWN_KINDS}")
-    lines.append(f"  say which is which, for example: {_proposal(table, at, best)}")
+    if len(names) < 3:
+        lines.append(f"  a comparison needs at least 3 columns, here {'is 1' if len(names) == 1 else 'are 2'}")
+    else:
+        lines.append(f"  say which is which, for example: {_proposal(table, at, best)}")
     return FileFormatError("\n".join(lines))
+
+
+def _shown_row(cells: Sequence[str]) -> str:
+    more = [f"... ({len(cells):,} columns)"] if len(cells) > _SHOWN_COLUMNS else []
+    return " | ".join([*map(shown_cell, cells[:_SHOWN_COLUMNS]), *more])
 
 
 def shown_cell(cell: str) -> str:
@@ -433,12 +464,18 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> str:
         }
         rest = ",".join(["anchor", "near", "far", *["-"] * max(width - 3, 0)])
         return examples.get(width, f"columns='{rest}' ('-' leaves a column out)")
-    taken = {role: spot for role, spot in at.items() if role in best.roles}
-    left = [spot for spot in range(width) if spot not in at.values() and names[spot]]
-    for role in best.roles:
+    beside = [at[role] for role in _BESIDE if role in at]
+    free = [spot for spot in range(width) if spot not in beside and names[spot]]
+    roles, taken = best.roles, {role: spot for role, spot in at.items() if role in best.roles}
+    left = [spot for spot in free if spot not in taken.values()]
+    left.sort(key=lambda spot: spot in at.values())  # those that mean nothing yet come first
+    if len(taken) + len(left) < len(roles):
+        roles, taken, left = _TRIPLET, {}, free
+    for role in roles:
         if role not in taken and left:
             taken[role] = left.pop(0)
-    pairs = ", ".join(f"{role!r}: {names[taken[role]]!r}" for role in best.roles if role in taken)
+    told = {role: names[spot] if names.count(names[spot]) == 1 else spot + 1 for role, spot in taken.items()}
+    pairs = ", ".join(f"{role!r}: {told[role]!r}" for role in roles if role in told)
     return f"columns={{{pairs}}}"
 
 
@@ -633,8 +670,7 @@ def _by_numbers(cells: Sequence[str], size: int) -> Answers | None:
     return None
 
 
-def refused_answer(table: Table, position: int, why: str, place: str | None, count: int) -> FileFormatError:
+def refused_answer(table: Table, position: int, why: str, place: str | None = None) -> FileFormatError:
     """Refuse a column of answers, with the first place where known."""
     where = f"{table.name}, {place}" if place else table.name
-    many = f" ({counted(count, 'such row')})" if place and count > 1 else ""
-    return FileFormatError(f"{where}, {table.title(position)}: {why}{many}")
+    return FileFormatError(f"{where}, {table.title(position)}: {why}")

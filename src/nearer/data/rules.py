@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.data.values import INDEX_LIMIT, People, check_objects, check_people, check_weights, first_of, take
+from nearer.data.errors import counted
+from nearer.data.values import (
+    INDEX_LIMIT,
+    People,
+    check_objects,
+    check_people,
+    check_weights,
+    first_of,
+    refuse_masked,
+    take,
+)
 
 # Rows looked at in one go: temporary arrays stay at a few megabytes, however long the data.
 CHUNK = 1 << 18
@@ -134,8 +144,7 @@ def _as_matrix(values: Any, shape: Shape) -> np.ndarray:
         raise ValueError(
             f"{shape.name}: the rows differ in length, expected an array of shape (N, {_width(shape)})"
         ) from error
-    if np.ma.is_masked(values):
-        raise ValueError(f"{shape.name}: got a masked array with masked entries, expected a number in each")
+    refuse_masked(values, shape.name, "a number in each")
     if rows.size == 0 and rows.ndim in (1, 2):
         raise ValueError(f"{shape.name}: no rows, expected at least one")
     if rows.dtype.kind in "UST":
@@ -191,8 +200,9 @@ def _check_index(
         raise ValueError(first + first_of(n_bad, "bad rows"))
     if n_objects is None and highest > 100 * rows.size + 10_000:
         raise ValueError(
-            f"{shape.name}: the highest object number is {highest:,} in {len(rows):,} rows; a map would have a row for "
-            "every number below it. Give n_objects= if that is meant, or the numbers as names: from_labels_table"
+            f"{shape.name}: the highest object number is {highest:,} in {counted(len(rows), 'row')}; a map would have "
+            "a row for every number below it. Give n_objects= if that is meant, or the numbers as names: "
+            "from_labels_table"
         )
     index.flags.writeable = False
     return index, highest, keep
@@ -200,10 +210,11 @@ def _check_index(
 
 def _is_constant(rows: np.ndarray) -> bool:
     """Tell whether nobody can write to an array; comparisons own their data, so any other is copied."""
-    while isinstance(rows, np.ndarray):
-        if rows.flags.writeable:
+    array: Any = rows
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
             return False
-        rows = rows.base
+        array = array.base
     return True
 
 

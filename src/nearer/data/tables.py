@@ -9,21 +9,22 @@ what was found, and codes each block whenever it is read.
 from __future__ import annotations
 
 import logging
+import sys
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from nearer.data import making, rules
-from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, is_whole
+from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, are_numbered, is_whole, whole_number
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import NO_ANSWER, Answers, Roles, find_roles, read_answers, refused_answer
 from nearer.data.rules import Parts
-from nearer.data.values import INDEX_LIMIT, People, check_objects, check_weights
+from nearer.data.values import INDEX_LIMIT, People, check_objects, check_people, check_weights
 
 __all__ = [
     "Facts",
@@ -64,7 +65,7 @@ class Options:
         for option in ("on_degenerate", "on_missing"):
             if getattr(self, option) not in ("drop", "raise"):
                 raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
-        object.__setattr__(self, "labels", check_objects(None, self.labels)[1])
+        object.__setattr__(self, "labels", check_objects(self.n_objects, self.labels)[1])
 
     def roles(self, table: Table) -> Roles:
         """Decide which column of a table is what."""
@@ -105,15 +106,15 @@ def as_table(X: Any, name: str = "table") -> Table:
     """
     if isinstance(X, Table):
         return X
-    names, columns = _named_columns(X)
+    names, columns = _named_columns(X, name)
     if not names:
         raise FileFormatError(f"{name}: got no columns, expected at least 3")
-    unnamed = list(names) == list(range(len(names)))
-    texts = ["" if unnamed else str(column) for column in names]
-    return MemoryTable(name, f"{type(X).__name__}", texts, not unnamed, columns=columns)
+    return MemoryTable(
+        name, f"{type(X).__name__}", list(map(str, names)), not are_numbered(names), columns=columns,
+    )  # fmt: skip
 
 
-def _named_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
     if isinstance(X, dict):
         return list(X), list(X.values())
     if hasattr(X, "iloc"):  # pandas: by position, since names may occur twice
@@ -127,14 +128,20 @@ def _named_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     if isinstance(X, np.ndarray) and X.dtype.names:
         return list(X.dtype.names), [X[name] for name in X.dtype.names]
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], dict):
+        strange = next((spot for spot, row in enumerate(X) if not isinstance(row, dict)), None)
+        if strange is not None:
+            raise FileFormatError(f"{name}, row {strange + 1} is {shown(X[strange])}, expected a dict like the others")
         names = list(dict.fromkeys(key for row in X for key in row))
         return names, [[row.get(name) for row in X] for name in names]
+    ragged = FileFormatError(f"{name}: the rows differ in length, expected the same number of cells in each")
     try:
         array = np.asarray(X, dtype=object)
     except ValueError:
-        array = np.empty(0)
+        raise ragged from None
+    if array.ndim == 1 and len(array) and isinstance(array[0], (list, tuple, np.ndarray)):
+        raise ragged
     if array.ndim != 2:
-        raise FileFormatError("table: the rows differ in length, expected the same number of cells in each")
+        raise FileFormatError(f"{name}: got shape {array.shape}, expected a table or rows of at least 3 cells")
     return list(range(array.shape[1])), list(array.T)
 
 
@@ -202,16 +209,23 @@ class Rows:
         return rows
 
     def _leave_out_headers(self) -> None:
-        """Leave out a header repeated among the rows, as joining files end to end gives."""
+        """Leave out a header repeated among the rows, as joining files end to end gives, and its further rows."""
         import pyarrow.compute as pc
 
         repeated: Any = True
+        imported: Any = True
         for role in self.roles.layout.objects:
             column, name = self.columns[role], self.table.names[self.roles.at[role]]
             if not column.is_text:
                 return
             found = pc.indices_nonzero(pc.equal(pc.utf8_trim_whitespace(column.values), name)).to_numpy()
             repeated = repeated & np.isin(column.cells, found) if len(found) else False
+            marked = pc.indices_nonzero(pc.match_substring(column.values, '"ImportId"')).to_numpy()
+            imported = imported & np.isin(column.cells, marked) if len(marked) else False
+        if np.any(imported):  # Qualtrics: the texts of the questions, then identifiers
+            further = imported | np.append(imported[1:], False)
+            repeated = np.broadcast_to(repeated, further.shape)[~further]
+            self.leave_out(further, "further header row")
         if np.any(repeated):
             self.leave_out(repeated, "header repeated")
 
@@ -320,7 +334,7 @@ def scan(rows: Rows) -> Facts:
     except ValueError as error:
         raise _bad_number(rows, error) from error
     if layout.kind in ("answers", "odd-one-out", "most-central") and layout.extra:
-        answer = rows.columns[layout.extra[0]].spelled().trimmed()
+        answer = rows.columns[layout.extra[0]].spelled().plain()
         facts.answers = Coding.of([answer])
         if layout.options:
             chosen = _chosen_object(answer, [rows.columns[role] for role in layout.options])
@@ -351,7 +365,7 @@ def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
 
 def _chosen_object(answer: Column, options: Sequence[Column]) -> np.ndarray:
     """Tell which of the objects shown each answer names: position, or -1."""
-    options = [option.spelled().trimmed() for option in options]
+    options = [option.spelled().plain() for option in options]
     coding = Coding.of([answer, *options])
     said = coding.encode(answer)
     chosen = np.full(len(answer), -1)
@@ -434,17 +448,20 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         Gives the `Rows` of every block again, to find the place of what is refused.
     """
     if not len(facts.objects):
-        what = listed(f"{counted(count, 'row')} left out: {reason}" for reason, (count, _) in facts.dropped.items())
-        raise FileFormatError(
-            f"{table.name}: has column names but no rows" if not what else f"{table.name}: no row is left ({what})"
-        )
+        why = nothing_left(facts.dropped, False) if facts.dropped else "has column names but no rows"
+        raise FileFormatError(f"{table.name}: {why}")
     meaning = _objects(facts.objects, table, roles, options, blocks)
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
     if facts.answers is not None:
         option_names = [table.names[roles.at[role]] for role in roles.layout.options] or ["", ""]
-        cells = facts.answers.names().tolist()
-        read = read_answers(cells, facts.n_elsewhere, option_names, options.answers)
+
+        def meant(cells: list[str]) -> Answers | str:
+            return read_answers(cells, facts.n_elsewhere, option_names, options.answers)
+
+        read = meant(facts.answers.names().tolist())
+        if isinstance(read, str) and options.answers is not None:
+            raise _unread_as_told(table, roles, read, meant, blocks)
         if isinstance(read, str) or (read.codes is None and facts.n_elsewhere):
             raise _unread_answer(table, roles, read, facts, blocks)
         meaning.answers = read
@@ -452,24 +469,35 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     return meaning
 
 
+def _unread_as_told(table: Table, roles: Roles, why: str, meant: Any, blocks: Any) -> FileFormatError:
+    """Refuse answers that cannot be read as the user told, with the first row of them."""
+    role = roles.layout.extra[0]
+    for rows in blocks() if blocks else ():
+        answer = rows.columns[role].spelled().plain()
+        strange = np.array([isinstance(meant([text]), str) for text in answer.texts()], dtype=bool)[answer.cells]
+        if strange.any():
+            return refused_answer(rows.table, roles.at[role], why, rows.place(int(np.argmax(strange))))
+    return refused_answer(table, roles.at[role], why)
+
+
 def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts, blocks: Any) -> FileFormatError:
     """Refuse answers: with the first row that names no object shown, where most rows do, else with the ambiguity."""
     position = roles.at[roles.layout.extra[0]]
-    some = facts.n_elsewhere is not None and 0 < facts.n_elsewhere < facts.n_rows
-    if not some and isinstance(why, str):
-        return refused_answer(table, position, why, None, 0)
+    some = facts.n_elsewhere is not None and 0 < 2 * facts.n_elsewhere <= facts.n_rows
+    if isinstance(why, str) and not some:
+        return refused_answer(table, position, why)
     hint = f"; {why.partition('; ')[2]}" if isinstance(why, str) and "; " in why else ""
     for rows in blocks() if blocks else ():
         layout = rows.roles.layout
-        answer = rows.columns[layout.extra[0]].spelled().trimmed()
+        answer = rows.columns[layout.extra[0]].spelled().plain()
         strange = _chosen_object(answer, [rows.columns[role] for role in layout.options]) < 0
         if strange.any():
             row = int(np.argmax(strange))
             text = f"{shown(answer.cell(row))} is none of the objects shown in that row"
             many = f" ({counted(facts.n_elsewhere or 0, 'such row')} of {facts.n_rows:,})"
-            return refused_answer(rows.table, position, text + many + hint, rows.place(row), 0)
+            return refused_answer(rows.table, position, text + many + hint, rows.place(row))
     text = f"{counted(facts.n_elsewhere or 0, 'answer')} of {facts.n_rows:,} name none of the objects shown{hint}"
-    return refused_answer(table, position, text, None, 0)
+    return refused_answer(table, position, text)
 
 
 def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: Any) -> Meaning:
@@ -479,20 +507,31 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
     labels = options.labels if options.labels is not None else table.labels
     n_objects = options.n_objects if options.n_objects is not None or options.labels is not None else table.n_objects
     numbers = _as_numbers(raw, notes)
-    if numbers is not None and labels is not None and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
-        numbers = None  # the labels are numbers themselves
+    if numbers is not None and labels is not None:
+        # Labels may be numbers themselves. Numbers beside stored labels count them; texts are the labels.
+        may_be_names = raw.is_text if options.labels is None else options.index_base is None
+        if may_be_names and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
+            numbers = None
     if numbers is None:
-        if not raw.is_text and (options.index_base is not None or n_objects is not None):
+        names = raw.names()
+        such = next((f" such as {shown(name)}" for name in names.tolist() if not is_whole(name)), "")
+        if not raw.is_text and raw.values[0] < 0 and (options.index_base is not None or n_objects is not None):
             worst = str(raw.values[0])
             raise _out_of_range(table, worst, f"object number {worst} is negative", blocks)
         if options.index_base is not None:
-            raise FileFormatError(f"{table.name}: index_base is for objects that are numbers, here they have names")
+            raise FileFormatError(
+                f"{table.name}: index_base is for objects that are numbers, here they have names{such}"
+            )
         if labels is None and options.n_objects is not None:
             raise FileFormatError(
-                f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names; "
-                "pass labels="
+                f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names"
+                f"{such}; pass labels="
             )
-        names = raw.names()
+        doubtful = sorted(set(names.tolist()) & _DOUBTFUL)
+        if doubtful and labels is None:
+            alarms.append(
+                f"the name {listed(map(repr, doubtful))} may stand for a missing cell, but is taken as an object"
+            )
         folded = _folded(names, options.fold_names, notes, alarms)
         if labels is None:
             labels, places = np.unique(folded, return_inverse=True)
@@ -508,21 +547,21 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
     return _numbered(raw, numbers, table, roles, options, labels, n_objects, blocks, notes)
 
 
+# Names that may stand for a missing cell; only the user can tell.
+_DOUBTFUL = frozenset((".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "none", "missing", "unknown", "#NV"))
+
+
 def _as_numbers(raw: Coding, notes: list[str]) -> np.ndarray | None:
     """Read names as whole numbers, None if one of them is something else."""
     if not raw.is_text:
         return raw.values if raw.values[0] >= 0 else None
     texts = raw.names().tolist()
-    if all(map(is_whole, texts)):
-        return np.array([int(text) for text in texts])
-    try:
-        decimals = [float(text) for text in texts if "." in text]
-    except ValueError:
+    numbers = list(map(whole_number, texts))
+    if None in numbers:
         return None
-    if len(decimals) == len(texts) and all(number.is_integer() and 0 <= number < 2**53 for number in decimals):
+    if not all(map(is_whole, texts)):
         notes.append("whole numbers written with a decimal point are read as whole numbers")
-        return np.array([int(number) for number in decimals])
-    return None
+    return np.array(numbers)
 
 
 def _fold(name: str) -> str:
@@ -563,16 +602,23 @@ def _unknown_name(table: Table, roles: Roles, unknown: list[str], n_labels: int,
     """Refuse a name that is not among the labels given, with its first place."""
     more = f" (and {counted(len(unknown) - 1, 'more name')})" if len(unknown) > 1 else ""
     text = f"is not one of the {n_labels:,} known labels{more}"
+    return _refused_cell(table, set(unknown), lambda cell: f"{shown(cell)} {text}", blocks)
+
+
+def _refused_cell(table: Table, names: set[str], why: Callable[[str], str], blocks: Any) -> FileFormatError:
+    """Refuse some names of objects, with the place of the first cell that holds one."""
     for rows in blocks() if blocks else ():
-        for role in rows.roles.layout.objects:
+        found = []
+        for order, role in enumerate(rows.roles.layout.objects):
             column = rows.columns[role].spelled()
-            bad = np.isin(column.cells, [code for code, name in enumerate(column.texts()) if name in set(unknown)])
+            bad = np.isin(column.cells, [code for code, name in enumerate(column.texts()) if name in names])
             if bad.any():
                 row = int(np.argmax(bad))
-                return FileFormatError(
-                    f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {shown(column.cell(row))} {text}"
-                )
-    return FileFormatError(f"{table.name}: {unknown[0]!r} {text}")
+                found.append((row, order, role, str(column.cell(row))))
+        if found:
+            row, _, role, cell = min(found)
+            return FileFormatError(f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {why(cell)}")
+    return FileFormatError(f"{table.name}: {why(sorted(names)[0])}")
 
 
 def _numbered(
@@ -619,16 +665,7 @@ def _refuse_sparse(table: Table, size: int, n_names: int, told: int | None) -> N
 
 
 def _out_of_range(table: Table, text: str, why: str, blocks: Any) -> FileFormatError:
-    for rows in blocks() if blocks else ():
-        for role in rows.roles.layout.objects:
-            column = rows.columns[role].spelled()
-            if text in column.texts():
-                bad = column.cells == column.texts().index(text)
-                if bad.any():
-                    return FileFormatError(
-                        f"{rows.table.name}, {rows.place(int(np.argmax(bad)))}, {rows.title(role)}: {why}"
-                    )
-    return FileFormatError(f"{table.name}: {why}")
+    return _refused_cell(table, {text}, lambda _: why, blocks)
 
 
 def _name_by_columns(meaning: Meaning, names: dict[str, str] | None, titles: list[str]) -> None:
@@ -662,7 +699,7 @@ def rows_to_parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | Non
     """
     layout = rows.roles.layout
     index = _leave_out_degenerate(rows, meaning, options)
-    choice = None
+    choice: Any = None
     if meaning.answers is not None:
         choice = _choices(rows, meaning.answers)
         silent = np.isnan(choice)
@@ -686,16 +723,20 @@ def rows_to_parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | Non
     if layout.kind == "rankings":
         return _ranked(rows, parts)
     if layout.kind == "votes":
-        votes = np.stack([_amounts(rows, role, "a number of votes") for role in layout.extra], axis=1)
-        return making.voted(parts, votes) if votes.any() else None
+        return _voted(parts, np.stack([_amounts(rows, role, "a number of votes") for role in layout.extra], axis=1))
     if layout.kind == "answers":
         if (np.abs(choice) == 1).all():
             return making.answered(parts, choice > 0)
-        votes = np.stack([np.maximum(choice, 0), np.maximum(-choice, 0)], axis=1)
-        return making.voted(parts, votes) if votes.any() else None
+        return _voted(parts, np.stack([np.maximum(choice, 0), np.maximum(-choice, 0)], axis=1))
     picked = parts.index[:, 2] if choice is None else parts.index[np.arange(len(choice)), choice.astype(np.int64)]
     make = making.odd_one_out if layout.kind == "odd-one-out" else making.most_central
     return make(parts, picked)
+
+
+def _voted(parts: Parts, votes: np.ndarray) -> Parts | None:
+    """Turn questions and votes (n, 2) into comparisons, None if no vote counts."""
+    counting = votes if parts.weights is None else votes * parts.weights[:, None]
+    return making.voted(parts, votes) if counting.any() else None
 
 
 def _coded(rows: Rows, meaning: Meaning) -> np.ndarray:
@@ -717,23 +758,23 @@ def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.
     """Leave out rows that compare an object with itself, counted by reason, or refuse them; gives the index left."""
     index = _coded(rows, meaning)
     total = np.zeros(len(index), dtype=bool)
-    counts: dict[str, tuple[int, str]] = {}
+    found: list[tuple[int, int, str]] = []  # first row, number of rows, reason
     for mask, reason in _SHAPES[rows.roles.layout.kind].faults(index):
         bad = mask & ~total
-        if not bad.any():
-            continue
-        count, first = int(np.count_nonzero(bad)), int(np.argmax(bad))
-        if options.on_degenerate == "raise":
-            cells = ", ".join(str(column.cell(first)) for column in rows.objects())
-            more = f" ({counted(count, 'such row')})" if count > 1 else ""
-            raise FileFormatError(
-                f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}; "
-                "say on_degenerate='drop' to leave such rows out"
-            )
-        counts[reason] = count, rows.place(first)
-        total |= bad
-    if not counts:
+        if bad.any():
+            found.append((int(np.argmax(bad)), int(np.count_nonzero(bad)), reason))
+            total |= bad
+    if not found:
         return index
+    if options.on_degenerate == "raise":
+        first, count, reason = min(found)
+        cells = ", ".join(str(column.cell(first)) for column in rows.objects())
+        more = f" ({counted(count, 'such row')})" if count > 1 else ""
+        raise FileFormatError(
+            f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}; "
+            "say on_degenerate='drop' to leave such rows out"
+        )
+    counts = {reason: (count, rows.place(first)) for first, count, reason in found}
     before = joined_counts(rows.dropped, counts)
     rows.leave_out(total, "degenerate")
     rows.dropped = before
@@ -743,7 +784,7 @@ def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.
 def _choices(rows: Rows, answers: Answers) -> np.ndarray:
     """Read what each row answers; see `Answers`."""
     layout = rows.roles.layout
-    answer = rows.columns[layout.extra[0]].spelled().trimmed()
+    answer = rows.columns[layout.extra[0]].spelled().plain()
     if answers.codes is None:
         chosen = _chosen_object(answer, [rows.columns[role] for role in layout.options])
         return 1.0 - 2.0 * chosen if len(layout.options) == 2 else chosen.astype(np.float64)
@@ -757,7 +798,7 @@ def _amounts(rows: Rows, role: str, what: str) -> np.ndarray:
     bad |= ~(numbers >= 0) | np.isinf(numbers)
     if bad.any():
         count, row = int(np.count_nonzero(bad)), int(np.argmax(bad))
-        cell = shown(rows.columns[role].cell(row))
+        cell = shown(rows.columns[role].spelled().cell(row))
         hint = " (write decimals with a point)" if "," in cell else ""
         more = f"; {counted(count, 'such cell')} in this column" if count > 1 else ""
         raise FileFormatError(
@@ -785,21 +826,27 @@ def _people(rows: Rows) -> People | None:
     return people
 
 
+_ORDERED = {"true": 1, "t": 1, "yes": 1, "1": 1, "false": 0, "f": 0, "no": 0, "0": 0}
+
+
 def _ranked(rows: Rows, parts: Parts) -> Parts:
     """Read rankings: all candidates in order, or the first `n_chosen` of them, in order or not."""
-    told: dict[str, Any] = {"n_chosen": None, "ordered": True}
+    n_candidates = parts.index.shape[1] - 1
+    told = {"n_chosen": np.full(len(parts.index), n_candidates - 1), "ordered": np.ones(len(parts.index), np.int64)}
     for role in rows.roles.layout.extra:
-        values = set(rows.columns[role].spelled().trimmed().texts())
-        if len(values) > 1:
+        column = rows.columns[role].spelled().plain()
+        words = [word.casefold() for word in column.texts()]
+        known = _ORDERED if role == "ordered" else {str(count): count for count in range(1, n_candidates + 1)}
+        values = np.array([known.get(word, -1) for word in words])[column.cells]
+        if (values < 0).any():
+            row = int(np.argmax(values < 0))
+            expected = "true or false" if role == "ordered" else f"a number from 1 to {n_candidates}"
             raise FileFormatError(
-                f"{rows.table.name}: {rows.title(role)} holds {listed(sorted(values), 5)}, expected one value for all"
+                f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {shown(column.cell(row))} is not {expected}"
             )
-        value = values.pop().casefold()
-        if role == "n_chosen" and not is_whole(value):
-            raise FileFormatError(f"{rows.table.name}: {rows.title(role)} holds {value!r}, expected a whole number")
-        told[role] = int(value) if role == "n_chosen" else value in ("true", "1", "yes", "t")
+        told[role] = values
     try:
-        return making.ranked_pairs(parts, told["n_chosen"], told["ordered"])
+        return making.ranked_each(parts, told["n_chosen"], told["ordered"])
     except ValueError as error:
         raise FileFormatError(f"{rows.table.name}: {error}") from error
 
@@ -854,14 +901,10 @@ def read_table(table: Table, options: Options) -> TableResult:
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:
     """Say why a table gives no comparison."""
-    what = listed(f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in dropped.items())
+    what = [f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in sorted(dropped.items())]
     if what:
-        return f"no row is left ({what})"
-    return (
-        "no row counts: all weights, votes or answers are 0"
-        if weighted
-        else "no row counts: all votes or answers are 0"
-    )
+        return f"no row is left ({listed([*what, *(['rows of weight 0 do not count'] if weighted else [])])})"
+    return f"no row counts: all {'weights, ' if weighted else ''}votes or answers are 0"
 
 
 def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
@@ -882,24 +925,54 @@ def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
     return notes
 
 
-def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, str]], stacklevel: int) -> None:
-    """Warn of what is doubtful about a table, and of rows left out."""
+def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, str]]) -> None:
+    """Warn, at the line outside this package, of what is doubtful about a table, and of rows left out."""
     told = [*alarms]
     for reason, (count, first) in dropped.items():
         told.append(f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})")
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nearer"):
+        frame, level = frame.f_back, level + 1
     for note in told:
-        warnings.warn(f"{name}: {note}", stacklevel=stacklevel)
+        warnings.warn(f"{name}: {note}", stacklevel=level)
 
 
-def parts_of_table(X: Any, options: Options, name: str = "table") -> Parts:
-    """Turn a table in memory into the parts of comparisons; what is left out or doubtful is warned about."""
-    result = read_table(as_table(X, name), options)
-    warn_of(name, result.alarms, result.dropped, stacklevel=6)
+def parts_of_table(X: Any, options: Options, weights: Any = None, participants: Any = None) -> Parts:
+    """Turn a table in memory into the parts of comparisons; what is left out or doubtful is warned about.
+
+    Parameters
+    ----------
+    X : see `as_table`
+    options : Options
+    weights, participants : array-like of shape (N,), optional
+        Beside the table, one for each of its rows; weights multiply those that the table has.
+    """
+    table, options = _with_columns(as_table(X), options, weights, participants)
+    result = read_table(table, options)
+    warn_of(table.name, result.alarms, result.dropped)
     for note in result.notes:
-        logger.info("%s: %s", name, note)
+        logger.info("%s: %s", table.name, note)
     return result.parts
 
 
-def join_facts(facts: Sequence[Facts]) -> Facts:
-    """Put what all blocks say together."""
-    return reduce(Facts.join, facts)
+def _with_columns(table: Table, options: Options, weights: Any, participants: Any) -> tuple[Table, Options]:
+    """Add weights and participants to a table as further columns."""
+    if weights is None and participants is None:
+        return table, options
+    assert isinstance(table, MemoryTable)
+    roles = options.roles(table)
+    names, columns = list(table.names), list(table.columns)
+    n_rows = len(table.read(roles.positions[:1])[0])
+    told: dict[str, Any] = {}
+    if weights is not None:
+        weights = check_weights(weights, n_rows)
+        if "weight" in roles.at:
+            weights = weights * table.read([roles.at["weight"]])[0].as_numbers()[0]
+        names, columns = [*names, "sample_weight"], [*columns, weights]
+        told["weight"] = len(names)
+    if participants is not None:
+        people = check_people(participants, n_rows)
+        names, columns = [*names, "participants"], [*columns, None if people is None else people.each()]
+        told["participant"] = len(names)
+    layout = {role: spot + 1 for role, spot in roles.at.items() if role in roles.layout.roles}
+    return replace(table, names=names, columns=columns), replace(options, columns=layout, **told)

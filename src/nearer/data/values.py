@@ -24,6 +24,12 @@ def take(values: Any, rows: Any) -> Any:
     return None if values is None else values[rows]
 
 
+def refuse_masked(values: Any, name: str, expected: str) -> None:
+    """Refuse a masked array with masked entries, which NumPy would otherwise take as if they were not masked."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name}: got a masked array with masked entries, expected {expected}")
+
+
 def check_integer(value: Any, name: str, low: int, high: int | None = None) -> int:
     """An integer between two bounds (inclusive)."""
     try:
@@ -81,8 +87,7 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     """Weights as float64 (N,): finite, not negative, not all zero; None stays None."""
     if weights is None:
         return None
-    if np.ma.is_masked(weights):
-        raise ValueError("weights: got a masked array with masked entries, expected a number for each row")
+    refuse_masked(weights, "weights", "a number for each row")
     try:
         array = np.asarray(weights)
     except ValueError:
@@ -92,7 +97,7 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     if array.ndim != 1 or (n_rows is not None and len(array) != n_rows):
         expected = "(N,)" if n_rows is None else f"({n_rows},)"
         raise ValueError(f"weights: got shape {array.shape}, expected {expected}, one for each row")
-    array = array.astype(np.float64, copy=False)
+    array = array.astype(np.float64)  # a copy, whoever holds the memory
     if not (array.min() >= 0 and array.max() < np.inf):  # NaN fails
         bad = ~((array >= 0) & (array < np.inf))
         row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
@@ -104,7 +109,7 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
         raise ValueError("weights: all are 0, expected at least one above 0")
     if not np.isfinite(total):
         raise ValueError("weights: their sum is infinite")
-    return frozen(array if array is not weights else array.copy())
+    return frozen(array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,19 +125,25 @@ class People:
     codes: np.ndarray
     names: np.ndarray
 
+    def __post_init__(self) -> None:
+        for name in ("codes", "names"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
     def __len__(self) -> int:
         return len(self.codes)
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, People) and np.array_equal(self.names, other.names)
-        return same and np.array_equal(self.codes, other.codes)  # type: ignore[union-attr]
+        if not isinstance(other, People):
+            return NotImplemented
+        return np.array_equal(self.names, other.names) and np.array_equal(self.codes, other.codes)
 
     @staticmethod
     def of(column: Any) -> People:
         """Code a column without empty cells."""
         coding = Coding.of([column])
         names = coding.names().astype(object) if coding.is_text else coding.values
-        return People(coding.encode(column), names)
+        codes = coding.encode(column)
+        return People(codes.copy() if np.may_share_memory(codes, column.cells) else codes, names)
 
     def each(self) -> np.ndarray:
         """The name for every row, shape (N,)."""

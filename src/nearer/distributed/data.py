@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons, FileFormatError, as_comparisons, renumbered
-from nearer.data.columns import Column, Table, column_of
+from nearer.data.columns import Column, Table, are_numbered, column_of
 from nearer.data.roles import Layout, Roles
 from nearer.data.tables import Meaning, Options, as_table, joined_counts, nothing_left, warn_of
 from nearer.distributed import tasks
@@ -221,7 +221,7 @@ def _scanned(
         counts, dropped = [shard for _, shard, _ in again], reduce(joined_counts, (left for _, _, left in again))
     if not total.n_comparisons:
         raise ValueError(f"{pieces[0].name}: {nothing_left(dropped, 'weight' in roles.at)}")
-    warn_of(pieces[0].name, recipe.meaning.alarms, dropped, stacklevel=6)
+    warn_of(pieces[0].name, recipe.meaning.alarms, dropped)
     seen = seen_objects(recipe.meaning, total.seen, known)
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(
@@ -332,9 +332,6 @@ class Partition(Table):
         """Futures of the data."""
         return [part if part is None else client.compute(part) for part in self.parts]
 
-    def head(self, n_rows: int) -> list[list[str]]:
-        return []
-
     def read(self, positions: Sequence[int]) -> list[Column]:
         import dask
 
@@ -378,11 +375,10 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
         lengths = None if np.isnan(X.chunks[0]).any() else [int(rows) for rows in X.chunks[0]]
         names = ["anchor", "near", "far"] if X.shape[1] == 3 else ["i", "j", "l", "k"]
     else:
-        unnamed = list(X.columns) == list(range(len(X.columns)))
-        names = ["" if unnamed else str(name) for name in X.columns]
+        names = list(map(str, X.columns))
     values = _delayed(X, "X", 0)
     parts = list(zip(values, _delayed(sample_weight, _WEIGHT, len(values)), _delayed(y, _ANSWER, len(values))))
-    header = any(names)
+    header = not are_numbered(names)
     look = Partition("the Dask collection", "Dask", names, header, parts=parts[0])
     roles = options.roles(look)
     if sample_weight is not None:

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from nearer.data import Comparisons, FileFormatError
-from nearer.data.columns import Coding, Column, MemoryTable, Table
+from nearer.data.columns import Coding, Column, MemoryTable, Table, are_numbered
 from nearer.data.errors import counted
 from nearer.data.roles import Roles
 from nearer.data.tables import (
@@ -28,6 +28,7 @@ from nearer.data.tables import (
     scan,
     warn_of,
 )
+from nearer.io.files import refuse_irregular
 from nearer.io.formats import parquet_files, stored_objects
 
 __all__ = [
@@ -64,6 +65,8 @@ class Counts:
         Names that occur in them.
     weighted : bool
         Whether they have weights of their own.
+    n_counting : int
+        Those of a weight above 0: the others are lost where a block holds nothing else.
     """
 
     n_comparisons: int = 0
@@ -71,6 +74,7 @@ class Counts:
     width: int = 0
     seen: Coding = field(default_factory=lambda: Coding(np.empty(0, np.int64)))
     weighted: bool = False
+    n_counting: int = 0
 
     def join(self, other: Counts) -> Counts:
         """Put what two blocks give together."""
@@ -79,6 +83,7 @@ class Counts:
         return Counts(
             self.n_comparisons + other.n_comparisons, self.weight + other.weight, self.width or other.width,
             Coding.union([self.seen, other.seen]), self.weighted or other.weighted,
+            self.n_counting + other.n_counting,
         )  # fmt: skip
 
 
@@ -130,7 +135,11 @@ class Recipe:
 
 def _counts(made: Comparisons, seen: Coding) -> Counts:
     weight = float(len(made)) if made.weights is None else float(made.weights.sum())
-    return Counts(len(made), weight, made.index.shape[1], seen, made.weights is not None)
+    return Counts(len(made), weight, made.index.shape[1], seen, made.weights is not None, _n_counting(made))
+
+
+def _n_counting(made: Comparisons) -> int:
+    return len(made) if made.weights is None else int(np.count_nonzero(made.weights))
 
 
 def scan_block(table: Table, roles: Roles, options: Options) -> Scanned:
@@ -205,10 +214,11 @@ def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, *
         A .npy file, or Parquet: a file, a folder or a pattern.
     n_objects : int, optional
         Says that whole numbers are object numbers 0..n_objects-1.
-    **options
+    **options : Any
         As in `nearer.io.read_comparisons`.
     """
     name = os.fspath(path)
+    refuse_irregular(name)
     if Path(name).is_file() and Path(name).suffix.lower() not in _BLOCK_ENDINGS:
         raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
     files = _NumpyFile(name) if Path(name).suffix.lower() == ".npy" else _ParquetFiles(name)
@@ -254,12 +264,13 @@ class BlockReader:
         if not counts.n_comparisons:
             raise FileFormatError(f"{self.path}: {nothing_left(dropped, 'weight' in roles.at)}")
         self.n_comparisons, self.n_columns = counts.n_comparisons, counts.width
+        self._n_counting = counts.n_counting
         self.total_weight, self.has_weights = counts.weight, counts.weighted
         self.n_objects, self.labels, self.dropped = meaning.n_objects, meaning.labels, dropped
         self.seen = np.zeros(self.n_objects, dtype=bool)
         self.seen[seen_objects(meaning, counts.seen, known)] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
-        warn_of(self.path, self.alarms, dropped, stacklevel=7)
+        warn_of(self.path, self.alarms, dropped)
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
         """Yield the comparisons in order, `size` at a time; the last block may be shorter."""
@@ -282,11 +293,11 @@ class BlockReader:
         """Pass blocks on, and see to it that a whole pass gives all that there was at first."""
         count = 0
         for block in blocks:
-            count += len(block)
+            count += _n_counting(block)
             yield block
-        if count != self.n_comparisons:
+        if count != self._n_counting:
             raise FileFormatError(
-                f"{self.path}: gave {counted(count, 'comparison')}, and {self.n_comparisons:,} when it was first read; "
+                f"{self.path}: gave {counted(count, 'comparison')}, and {self._n_counting:,} when it was first read; "
                 "it has changed since"
             )
 
@@ -455,8 +466,12 @@ class RowGroups(Table):
         return self._table({name: data.column(name) for name in names}, 0).read(positions)
 
     def head(self, n_rows: int) -> list[list[str]]:
-        positions = range(len(self.names))
-        return next((table.head(n_rows) for table in self.batches(n_rows, positions)), [])
+        rows: list[list[str]] = []
+        for table in self.batches(n_rows, range(len(self.names))):
+            rows += table.head(n_rows - len(rows))
+            if len(rows) == n_rows:
+                break
+        return rows
 
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
         """Yield tables of at most `size` rows that hold the columns at some positions."""
@@ -468,8 +483,8 @@ class RowGroups(Table):
 
     def _table(self, columns: dict[str, Any], start: int) -> MemoryTable:
         return MemoryTable(
-            self.name, self.form, self.names, True, labels=self.labels, n_objects=self.n_objects, first_row=start,
-            columns=[columns.get(name, ()) for name in self.names],
+            self.name, self.form, self.names, self.header, labels=self.labels, n_objects=self.n_objects,
+            columns=[columns.get(name, ()) for name in self.names], first_row=start,
         )  # fmt: skip
 
 
@@ -506,7 +521,9 @@ def look_into(url: str) -> RowGroups:
     except FileFormatError as error:
         raise FileFormatError(f"{url}: {error}") from error
     groups = tuple(range(len(lengths)))
-    return RowGroups(url, "Parquet", schema.names, True, row_groups=groups, lengths=lengths, **stored)
+    return RowGroups(
+        url, "Parquet", schema.names, not are_numbered(schema.names), row_groups=groups, lengths=lengths, **stored
+    )
 
 
 @contextlib.contextmanager

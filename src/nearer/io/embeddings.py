@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data.errors import FileFormatError, counted
-from nearer.io.files import atomic_write
+from nearer.io.files import atomic_write, refuse_irregular
 from nearer.io.text import text_cells, unguard
 
 
@@ -42,16 +42,15 @@ def write_embedding(
         raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
     if labels is not None and len(labels) != len(X):
         raise ValueError(f"labels: got {len(labels):,} for {len(X):,} objects")
+    names = [str(row) for row in range(len(X))] if labels is None else np.asarray(labels).astype(str).tolist()
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix in (".npz", ".mat"):
-        names = np.array([str(i) for i in range(len(X))] if labels is None else labels).astype(str)
         with atomic_write(path, force) as file:
-            _write_arrays(file, suffix, X, names)
+            _write_arrays(file, suffix, X, np.array(names))
         return
-    names = map(str, range(len(X))) if labels is None else text_cells(np.asarray(labels).astype(str).tolist(), "label")
     with atomic_write(path, force, mode="w") as file:
         file.write(",".join(["label", *(f"x{axis + 1}" for axis in range(X.shape[1]))]) + "\n")
-        for name, row in zip(names, X.tolist()):
+        for name, row in zip(names if labels is None else text_cells(names, "label"), X.tolist()):
             file.write(",".join([name, *("" if value != value else repr(value) for value in row)]) + "\n")
 
 
@@ -81,6 +80,7 @@ def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray
         None if the labels are just 0, 1, ..., n_objects - 1.
     """
     name = os.fspath(path)
+    refuse_irregular(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)

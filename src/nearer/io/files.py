@@ -3,11 +3,68 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import os
+import platform
+import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
+
+from nearer.data.errors import FileFormatError
+
+
+def refuse_irregular(path: str | os.PathLike[str]) -> None:
+    """Refuse what is neither a file nor a folder: a pipe could block for ever, a device could be without end."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise FileFormatError(f"{os.fspath(path)}: is not a regular file")
+
+
+def refuse_dangling(path: str | os.PathLike[str]) -> None:
+    """Refuse to write to a link that leads nowhere."""
+    if os.path.islink(path) and not os.path.exists(path):
+        raise FileNotFoundError(f"{os.fspath(path)}: is a link to {os.readlink(path)}, which does not exist")
+
+
+_PART = re.compile(r"\..*\.([0-9a-f]{8})-([0-9]+)-[0-9a-f]{12}\.part")
+
+
+@functools.cache
+def _machine() -> str:
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def part_name(path: Path) -> str:
+    """A hidden name, all its own, for what will become `path`; it says which process of which machine writes."""
+    return f".{path.name[:40]}.{_machine()}-{os.getpid()}-{secrets.token_hex(6)}.part"
+
+
+@functools.lru_cache(maxsize=64)
+def remove_leftovers(folder: Path) -> None:
+    """Remove what processes of this machine that were killed have left half-written in a folder; once a process."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            found = _PART.fullmatch(entry.name)
+            if found and found[1] == _machine() and not _is_alive(int(found[2])):
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    os.unlink(entry.path)
+
+
+def _is_alive(process: int) -> bool:
+    if os.name == "nt":  # there os.kill would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        pass
+    return True
 
 
 @contextlib.contextmanager
@@ -48,7 +105,9 @@ def atomic_write(
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: the folder {path.parent} does not exist")
     _refuse_existing(path, force)
-    temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}.part")
+    refuse_dangling(path)
+    remove_leftovers(path.parent)
+    temporary = path.with_name(part_name(path))
     options = {"mode": "xb"} if mode == "wb" else {"mode": "x", "encoding": encoding or "utf-8", "newline": ""}
     try:
         with open(temporary, **options) as file:  # type: ignore[call-overload]

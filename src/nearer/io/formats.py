@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.columns import Column, MemoryTable, Table, column_from_arrow
+from nearer._memory import available_memory
+from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow
 from nearer.data.errors import FileFormatError, listed, shown
 from nearer.data.roles import normalise, role_of
 from nearer.data.tables import as_table
-from nearer.io.text import decode_head, find_header
+from nearer.io.text import decode_head, encoding_problem, find_header
 
 META_KEY = b"nearer"
 
@@ -50,7 +51,7 @@ def _open_rows(path: str, form: str, rows: list[Any], word: str = "row") -> Memo
     kinds = set(map(type, rows))
     if kinds == {dict}:
         table = as_table(rows, path)
-        return MemoryTable(path, form, table.names, True, columns=table.columns, row_word=word)  # type: ignore[attr-defined]
+        return MemoryTable(path, form, table.names, table.header, columns=table.columns, row_word=word)  # type: ignore[attr-defined]
     if kinds != {list}:
         row = next((row for row, value in enumerate(rows) if type(value) is not type(rows[0])), 0)
         raise FileFormatError(
@@ -79,25 +80,40 @@ class _JsonLinesTable(MemoryTable):
 _DEEPEST = 50  # brackets; pyarrow's reader goes down once for each of them
 
 
-def open_jsonl(path: str) -> Table:
+def open_jsonl(path: str, *, encoding: str | None = None) -> Table:
     """Open JSON lines: an object or an array on each line."""
     import pyarrow as pa
-    import pyarrow.json as pajson
 
     with open(path, "rb") as file:
         head = file.read(1 << 16)
-    text, _ = decode_head(path, head, len(head) < 1 << 16, None)
+    text, encoding = decode_head(path, head, len(head) < 1 << 16, encoding)
     start = text.lstrip("\ufeff \t\r\n")
     if not start:
         raise FileFormatError(f"{path}: is empty")
     _refuse_deep(path)
-    if start[0] == "{":
+    if start[0] == "{" and encoding.startswith("utf-8"):
         try:
-            table = pajson.read_json(path, read_options=pajson.ReadOptions(block_size=8 << 20))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-            return _loose_lines(path, error)
-        return _JsonLinesTable(path, "JSON lines", table.column_names, True, columns=table.columns)
-    return _loose_lines(path, None)
+            table = _read_lines(path)
+            dates = [column.name for column in table.schema if pa.types.is_temporal(column.type)]
+            if dates:  # texts that pyarrow took for points in time
+                table = _read_lines(path, pa.schema([(name, pa.string()) for name in dates]))
+            table.validate(full=True)  # that text is UTF-8
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+            return _loose_lines(path, encoding)
+        names = table.column_names
+        return _JsonLinesTable(path, "JSON lines", names, not are_numbered(names), columns=table.columns)
+    return _loose_lines(path, encoding)
+
+
+def _read_lines(path: str, schema: Any = None) -> Any:
+    """Read objects, one on each line, into an Arrow table; `schema` says the types of some columns."""
+    import pyarrow.json as pajson
+
+    return pajson.read_json(
+        path,
+        read_options=pajson.ReadOptions(block_size=8 << 20),
+        parse_options=pajson.ParseOptions(explicit_schema=schema),
+    )
 
 
 def _refuse_deep(path: str) -> None:
@@ -115,7 +131,7 @@ def _refuse_deep(path: str) -> None:
                     )
 
 
-def _loose_lines(path: str, error: Exception | None) -> Table:
+def _loose_lines(path: str, encoding: str) -> Table:
     """Read lines one by one: cells of several kinds, or rows as arrays; the first line that is not JSON is named."""
     rows = []
     first_kind: type | None = None
@@ -124,13 +140,13 @@ def _loose_lines(path: str, error: Exception | None) -> Table:
             if not line.strip():
                 continue
             try:
-                value = json.loads(line.decode("utf-8-sig").rstrip())
+                value = json.loads(line.decode(encoding).removeprefix("\ufeff").rstrip())
             except json.JSONDecodeError as problem:
                 raise FileFormatError(
                     f"{path}, line {number}, column {problem.colno}: not JSON: {problem.msg}"
                 ) from None
-            except UnicodeDecodeError:
-                raise FileFormatError(f"{path}, line {number}: is not UTF-8 text") from None
+            except UnicodeDecodeError as problem:
+                raise FileFormatError(encoding_problem(path, encoding, line, problem.start, number)) from None
             first_kind = first_kind or type(value)
             if type(value) is not first_kind:
                 raise FileFormatError(f"{path}, line {number}: {shown(str(value))}: expected the same as on line 1")
@@ -164,18 +180,25 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
         what = f"sheets {listed(map(repr, filled))}; say variable= for one of them" if filled else "no cells"
         raise FileFormatError(f"{path}: has {what}")
     name, rows = (variable, filled[variable]) if variable is not None else next(iter(filled.items()))
-    first = [str(cell).strip() for cell in rows[0]]
+    first = [_cell_text(cell).strip() for cell in rows[0]]
     hint = ""
     if header is None:
-        header, hint = find_header(first, lambda: [[str(cell) for cell in row] for row in rows[1:]])
+        header, hint = find_header(first, lambda: [list(map(_cell_text, row)) for row in rows[1:]])
+    notes = [hint] if hint and not header else []
     below = rows[1:] if header else rows
     if not below:
         raise FileFormatError(f"{path}: sheet {name!r} has a header but no rows")
     columns = [[_cell(row[spot]) for row in below] for spot in range(len(first))]
     names = first if header else [""] * len(first)
     return MemoryTable(
-        path, f"spreadsheet, sheet {name!r}", names, header, hint=hint, columns=columns, first_row=int(header)
-    )
+        path, f"spreadsheet, sheet {name!r}", names, header and not are_numbered(names), notes=notes, hint=hint,
+        columns=columns, first_row=int(header),
+    )  # fmt: skip
+
+
+def _cell_text(value: Any) -> str:
+    cell = _cell(value)
+    return "" if cell is None else str(cell)
 
 
 def _cell(value: Any) -> Any:
@@ -230,8 +253,7 @@ class ParquetTable(Table):
 
         with pq.ParquetFile(self.files[0], pre_buffer=False) as part:
             batch = next(part.iter_batches(batch_size=n_rows, columns=self.names), None)
-        rows = [] if batch is None else batch.to_pylist()
-        return [["" if row[name] is None else str(row[name]) for name in self.names] for row in rows]
+        return [] if batch is None else MemoryTable("", "", self.names, True, columns=batch.columns).head(n_rows)
 
     def place(self, row: int) -> str:
         if len(self.files) == 1:
@@ -304,7 +326,9 @@ def open_parquet(path: str) -> ParquetTable:
         stored = stored_objects(schema.metadata)
     except FileFormatError as error:
         raise FileFormatError(f"{files[0]}: {error}") from error
-    return ParquetTable(str(path), form, schema.names, True, files=files, lengths=lengths, **stored)
+    return ParquetTable(
+        str(path), form, schema.names, not are_numbered(schema.names), files=files, lengths=lengths, **stored
+    )
 
 
 # ---- named arrays: NumPy, MATLAB, JSON -----------------------------------------------------------------------------
@@ -326,9 +350,10 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
         if isinstance(loaded, np.ndarray):
             return _open_matrix(path, "NumPy array", loaded)
         with loaded:
+            _refuse_bomb(loaded.zip)
             arrays = {key: loaded[key] for key in loaded.files}
-    except FileFormatError:
-        raise
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
     except Exception as error:  # NumPy and zip raise many kinds for a damaged file
         pickled = any(word in str(error) for word in ("pickle", "Object arrays", "Python objects"))
         why = "it holds Python objects (pickled), which are not read: loading them could run code" if pickled else error
@@ -337,6 +362,18 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
         # A sparse tensor: entry (i, j, k) counts the answers that j is nearer to i than k, negative for the contrary.
         arrays = {"triplets": arrays["coords"].T, "response": arrays["data"]}
     return open_arrays(path, "NumPy archive", arrays, kind=kind, variable=variable)
+
+
+def _refuse_bomb(archive: Any) -> None:
+    """Refuse an archive whose members lie over each other, or hold more than memory does, before reading any."""
+    members = sorted(archive.infolist(), key=lambda member: member.header_offset)
+    packed = sum(member.compress_size for member in members)
+    size = sum(member.file_size for member in members)
+    if packed > Path(archive.filename or archive.fp.name).stat().st_size:
+        raise FileFormatError("is not a readable NumPy file: its members lie over each other")
+    available = available_memory()
+    if available is not None and size > available:
+        raise FileFormatError(f"holds arrays of {size / 1e9:,.1f} GB, and {available / 1e9:,.1f} GB are free")
 
 
 def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
@@ -508,80 +545,15 @@ def _flat_columns(path: str, form: str, arrays: Mapping[str, np.ndarray]) -> Mem
 
 
 def open_matlab(path: str, *, kind: str | None = None, variable: str | None = None) -> MemoryTable:
-    """Open the variables of a .mat file: the old formats by scipy, version 7.3 (HDF5) by h5py.
+    """Open the variables of a .mat file.
 
     MATLAB counts from 1. Nothing is subtracted: numbers 1..n are the names of the objects, so that every output shows
     the numbers that MATLAB knows.
     """
-    from scipy.io import loadmat
+    from nearer.io.matlab import read_matlab
 
-    try:
-        variables = loadmat(path, mat_dtype=False, chars_as_strings=True)
-    except NotImplementedError:
-        return open_arrays(path, "MATLAB 7.3", _read_hdf5(path), kind=kind, variable=variable)
-    except Exception as error:  # scipy raises many kinds for a damaged file
-        raise FileFormatError(f"{path}: is not a readable MATLAB file: {error}") from error
-    arrays = {key: _plain(value) for key, value in variables.items() if not key.startswith("__")}
-    structs = [key for key, value in arrays.items() if value is None]
-    known = {key: value for key, value in arrays.items() if value is not None}
-    table = open_arrays(path, "MATLAB", known, kind=kind, variable=variable)
+    form, arrays, structs = read_matlab(path)
+    table = open_arrays(path, form, arrays, kind=kind, variable=variable)
     if structs:
         table.notes.append(f"variables of other kinds not used: {listed(structs)}")
     return table
-
-
-def _plain(value: Any) -> np.ndarray | None:
-    """Turn a MATLAB value into an array: vectors 1-D, cell arrays of text into arrays of str; None if it is neither."""
-    value = np.asarray(value)
-    if value.dtype.names or value.dtype.kind not in "biufUO":
-        return None
-    if value.dtype.kind == "O":
-        cells = [np.asarray(cell) for cell in value.reshape(-1)]
-        if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells):
-            return None
-        value = np.array([str(cell.reshape(-1)[0]) if cell.size else "" for cell in cells]).reshape(value.shape)
-    if value.ndim == 2 and 1 in value.shape and value.shape not in ((1, 3), (1, 4)):
-        value = value.reshape(-1)
-    return value
-
-
-def _read_hdf5(path: str) -> dict[str, np.ndarray]:
-    try:
-        import h5py
-    except ImportError as error:
-        raise FileFormatError(
-            f"{path}: is a MATLAB 7.3 file, which needs h5py: pip install 'nearer[mat73]', or save it with -v7"
-        ) from error
-    arrays = {}
-    try:
-        with h5py.File(path, "r") as file:
-            for key, node in file.items():
-                if key.startswith("#") or not isinstance(node, h5py.Dataset):
-                    continue
-                value = _from_hdf5(file, node)
-                if value is not None:
-                    arrays[key] = value
-    except (OSError, RuntimeError, KeyError, ValueError) as error:
-        raise FileFormatError(f"{path}: is not a readable MATLAB file: {error}") from error
-    return arrays
-
-
-def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:
-    """Read one variable; HDF5 holds MATLAB's arrays transposed, text as UTF-16 code units, cells as references."""
-    kind = node.attrs.get("MATLAB_class", b"double")
-    if kind == b"cell":
-        cells = [file[reference] for reference in np.asarray(node).T.reshape(-1)]
-        if not all(cell.attrs.get("MATLAB_class") == b"char" for cell in cells):
-            return None
-        return np.array([_text(cell) for cell in cells])
-    if kind == b"char":
-        return np.array([_text(node)])
-    if node.dtype.kind not in "biuf":
-        return None
-    return _plain(np.asarray(node).T)
-
-
-def _text(node: Any) -> str:
-    if node.attrs.get("MATLAB_empty", 0):
-        return ""
-    return np.asarray(node).T.reshape(-1).astype("<u2").tobytes().decode("utf-16-le")

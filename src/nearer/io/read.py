@@ -17,6 +17,7 @@ from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
 from nearer.data.roles import LAYOUTS
 from nearer.data.tables import Options, TableResult, as_table, read_table, warn_of
+from nearer.io.files import refuse_irregular
 from nearer.io.text import COMPRESSED
 
 FORMATS = {
@@ -86,9 +87,9 @@ class ReadResult:
     alarms: tuple[str, ...] = ()
     places: dict[str, tuple[int, str]] = field(default_factory=dict)
 
-    def warn(self, stacklevel: int = 2) -> None:
+    def warn(self) -> None:
         """Warn of what is doubtful about the data, and of rows left out."""
-        warn_of(self.path, self.alarms, self.places, stacklevel + 1)
+        warn_of(self.path, self.alarms, self.places)
 
     def facts(self) -> dict[str, Any]:
         """Return everything but the comparisons themselves, as plain values."""
@@ -186,7 +187,13 @@ def read_comparisons(
     if not isinstance(source, (str, os.PathLike)):
         return _result(as_table(source), "memory", options)
     name = os.fspath(source)
-    how = {"delimiter": delimiter, "header": header, "encoding": encoding, "kind": kind, "variable": variable}
+    how: dict[str, Any] = {
+        "delimiter": delimiter,
+        "header": header,
+        "encoding": encoding,
+        "kind": kind,
+        "variable": variable,
+    }
     if name == "-":
         return _read_standard_input(format, how, options)
     format = _find_format(name, format)
@@ -242,8 +249,7 @@ def _find_format(name: str, format: str | None) -> str:
     if not path.exists():
         near = closest(path.name, [file.name for file in path.parent.iterdir()]) if path.parent.is_dir() else None
         raise FileFormatError(f"{name}: no such file" + (f"; did you mean {near!r}?" if near else ""))
-    if not path.is_file():
-        raise FileFormatError(f"{name}: is not a regular file")
+    refuse_irregular(path)
     try:
         with path.open("rb") as file:
             head = file.read(4096)
@@ -283,7 +289,7 @@ def open_table(
     if format == "json":
         return formats.open_json(name, kind=kind, variable=variable, encoding=encoding)
     if format == "jsonl":
-        return formats.open_jsonl(name)
+        return formats.open_jsonl(name, encoding=encoding)
     if format == "parquet":
         return formats.open_parquet(name)
     if format == "excel":

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from nearer.data.columns import Column, Table, column_from_arrow
+from nearer.data.columns import Column, Table, are_numbered, column_from_arrow
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import LAYOUTS, is_header, role_of
 
@@ -145,14 +145,15 @@ def decode_head(path: str, head: bytes, whole: bool, encoding: str | None) -> tu
             raise FileFormatError(f"{path}: is not text (binary data at byte {head.index(0) + 1:,})")
     else:
         try:
+            "".encode(encoding)  # refuses codecs that are not for text, such as hex
             known = codecs.lookup(encoding).name
-        except LookupError:
+        except (LookupError, ValueError):
             raise ValueError(f"encoding: got {encoding!r}, expected a name such as 'utf-8' or 'latin-1'") from None
         if head.startswith(codecs.BOM_UTF8) and known == "utf-8":
             encoding = "utf-8-sig"
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(head, final=whole)
-    except (UnicodeDecodeError, TypeError, AttributeError) as error:
+    except UnicodeError as error:
         at = getattr(error, "start", 0)
         raise FileFormatError(encoding_problem(path, encoding, head, at)) from error
     if not whole:
@@ -182,26 +183,25 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
         raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
     rows = _first_rows(path, text, delimiter, SAMPLE_ROWS)
     if len(rows[0][2]) > MOST_COLUMNS:
-        raise FileFormatError(f"{path}: line 1 has {len(rows[0][2]):,} columns, expected at most {MOST_COLUMNS:,}")
+        raise FileFormatError(f"{path}, line 1: {len(rows[0][2]):,} columns, expected at most {MOST_COLUMNS:,}")
     only_cr = "\r" in text and "\n" not in text
     first, last, cells = rows[0]
     cells = [cell.strip() for cell in cells]
     notes: list[str] = []
-    if _is_import_row(rows):  # Qualtrics: names, the texts of the questions, identifiers
-        last = rows[2][1]
-        rows[1:3] = []
-        notes.append("2 further header rows left out")
     sample = [row[2] for row in rows[1:]]
     hint = ""
     if header is None:
         header, hint = find_header(cells, lambda: [row[2] for row in _first_rows(path, text, delimiter, None)[1:]])
     if not header:
-        return Look(encoding, delimiter, False, [""] * len(cells), first - 1, [rows[0][2], *sample], only_cr)
+        notes += [hint] if hint else []
+        names, rows_shown = [""] * len(cells), [rows[0][2], *sample]
+        return Look(encoding, delimiter, False, names, first - 1, rows_shown, only_cr, tuple(notes))
     if not sample:
         raise FileFormatError(f"{path}: has a header but no rows")
-    if all(len(row) == len(cells) + 1 for row in sample):  # as R writes row names
+    if all(len(row) == len(cells) + 1 for row in sample) and len({row[0] for row in sample}) == len(sample):
+        notes.append("the header is one name short: the first cell of each row is its name, as R writes it")
         cells = ["", *cells]
-    return Look(encoding, delimiter, True, cells, last, sample, only_cr, tuple(notes), hint)
+    return Look(encoding, delimiter, not are_numbered(cells), cells, last, sample, only_cr, tuple(notes), hint)
 
 
 def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list[tuple[int, int, list[str]]]:
@@ -216,14 +216,10 @@ def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list
     return rows
 
 
-def _is_import_row(rows: list[tuple[int, int, list[str]]]) -> bool:
-    return len(rows) > 2 and any(rows[2][2]) and all(not cell or '"ImportId"' in cell for cell in rows[2][2])
-
-
 def find_header(cells: Sequence[str], other_rows: Any) -> tuple[bool, str]:
     """Tell whether a first row of cells is a header.
 
-    It is if a name is known, or if none of its words occurs in any other row.
+    It is if a name is known, or if none of its words occurs in any other row, or if it numbers columns of words.
 
     Parameters
     ----------
@@ -235,11 +231,18 @@ def find_header(cells: Sequence[str], other_rows: Any) -> tuple[bool, str]:
     -------
     header : bool
     hint : str
-        What to say if that was wrong, "" if it is sure.
+        What to say in case that was wrong, "" if it is sure.
     """
     if is_header(cells):
         return True, ""
     words = {cell for cell in cells if cell}
+    if are_numbered(cells):
+        others = other_rows()
+        if not others:
+            return False, ""
+        if not cells[0] or any(not any(map(_is_number, column)) for column in zip(*others)):
+            return True, ""
+        return False, f"the first row, {', '.join(cells)}, is taken as data; if it numbers the columns, say header=True"
     if not words or any(_is_number(word) for word in words):
         return False, ""
     others = other_rows()
@@ -360,7 +363,10 @@ class TextTable(Table):
                 for column in columns
             ]
         blank = [
-            len(column.values) > 0 and pc.all(pc.starts_with(column.values, " ")).as_py() is True for column in columns
+            column.values is not None
+            and len(column.values) > 0
+            and pc.all(pc.starts_with(column.values, " ")).as_py() is True
+            for column in columns
         ]
         if any(blank):
             self.notes.append(f"blanks after the delimiter left out in {counted(sum(blank), 'column')}")
@@ -528,11 +534,7 @@ class _CsvBlocks:
                 for done, first, waiting in zip(encoded, firsts, tasks):
                     done += [first, *(chunk for task in waiting for chunk in task.result())]
         kind = pa.dictionary(pa.int32(), pa.string())
-        read = [column_from_arrow(pa.chunked_array(chunks, kind)) for chunks in encoded]
-        for column in read:
-            if column.values is not None:
-                column.values.validate(full=True)
-        return read
+        return [column_from_arrow(pa.chunked_array(chunks, kind)) for chunks in encoded]
 
     def _pieces(self, path: str, file: IO[bytes]) -> Iterator[dict[str, list[Any]]]:
         """Yield columns of text, a piece of whole lines at a time, up to the first quotation mark; then as a stream."""
@@ -604,8 +606,13 @@ def _look_up(chunks: list[Any], known: Any) -> list[Any]:
 
 
 def _piece_end(file: IO[bytes], start: int) -> int | None:
-    """Return where the piece from `start` ends: after the last line end within reach, at the end of the file, or
-    None if it holds a quotation mark or no line end."""
+    """Find where the piece from `start` ends: after the last line end within reach, or at the end of the file.
+
+    Returns
+    -------
+    int or None
+        None if it holds a quotation mark or no line end.
+    """
     file.seek(start)
     block = bytearray(_SCAN_BYTES)
     at, line_end = start, None

@@ -11,6 +11,7 @@ from nearer.metrics.alignment import (
     procrustes_distance,
     spread_shares,
 )
+from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
 from nearer.metrics.comparison import (
     Calibration,
     calibration,
@@ -31,6 +32,7 @@ from nearer.metrics.retrieval import (
 from nearer.metrics.violations import WorstComparisons, worst_comparisons
 
 __all__ = [
+    "AnswerLaw",
     "Calibration",
     "RetrievalScores",
     "Similarity",
@@ -40,8 +42,10 @@ __all__ = [
     "comparison_accuracy",
     "comparison_distances",
     "comparison_error",
+    "fit_answer_law",
     "fit_procrustes",
     "log_loss",
+    "log_ratio",
     "mean_average_precision",
     "nearest_neighbours",
     "neighbourhood_agreement",

@@ -209,7 +209,7 @@ def calibration(
 
 def _model(loss: str | Loss, n_components: int) -> Loss:
     """The loss with its parameters filled in; refused if it says nothing about probabilities."""
-    resolved = (get_loss(loss) if isinstance(loss, str) else loss).resolve(n_components)
+    resolved = get_loss(loss).resolve(n_components)
     if not resolved.has_model:
         raise ValueError(
             f"loss: {resolved.name!r} has no model of the answers, so no probabilities; use ckl, ste or tste"
@@ -262,6 +262,7 @@ def _weights(comparisons: Comparisons, sample_weight: ArrayLike | None) -> tuple
 
 def _distance_chunks(points: np.ndarray, index: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Row slices with their squared near and far distances, a bounded number of rows at a time."""
+    kernels.check_inside(index, len(points))
     for start in range(0, len(index), CHUNK_ROWS):
         rows = slice(start, min(start + CHUNK_ROWS, len(index)))
         near, far = np.empty(rows.stop - start), np.empty(rows.stop - start)

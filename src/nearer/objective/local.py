@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 
 from nearer.data import Comparisons
+from nearer.kernels import check_inside
 from nearer.losses import Loss
 from nearer.objective.base import UNWEIGHTED, Block, BlockObjective, Draws, in_order, read_only, summed
 from nearer.objective.protocols import GramObjective, GrowingObjective, Snapshot
@@ -35,6 +36,7 @@ class LocalObjective(BlockObjective, GrowingObjective, GramObjective):
         super().__init__(loss, n_components, comparisons.n_objects, len(comparisons), n_jobs)
         self.comparisons = comparisons
         self._index = read_only(comparisons.index)
+        check_inside(self._index, self.n_objects)
         self._scale = UNWEIGHTED if comparisons.weights is None else read_only(_mean_one(comparisons.weights))
         self._all_blocks = self._cut(self._index, self._scale)
 
@@ -75,6 +77,8 @@ class LocalObjective(BlockObjective, GrowingObjective, GramObjective):
         return LocalObjective(self.comparisons, self.loss.smoothed(width), self.n_components, self.n_jobs)
 
     def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        if K.shape != (self.n_objects, self.n_objects):
+            raise ValueError(f"Gram matrix: got shape {K.shape}, expected {(self.n_objects, self.n_objects)}")
         slopes = np.empty(self.n_comparisons)
 
         def part(block: Block) -> tuple[float, np.ndarray]:
@@ -101,6 +105,10 @@ class LocalObjective(BlockObjective, GrowingObjective, GramObjective):
         return [Draws(self._index, self._scale, int(first), int(n_steps))]
 
     def _slopes(self, draws: Draws, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+        if len(snapshot.slopes[0]) != self.n_comparisons:
+            raise ValueError(
+                f"snapshot: got one of {len(snapshot.slopes[0]):,} comparisons, expected {self.n_comparisons:,}"
+            )
         return snapshot.slopes
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from nearer.data import Comparisons
+from nearer.kernels import check_inside
 from nearer.losses import Loss
 from nearer.objective.base import UNWEIGHTED, Block, BlockObjective, Draws, read_only
 from nearer.objective.local import LocalObjective
@@ -133,12 +134,14 @@ class StreamedObjective(BlockObjective):
 
     def _blocks(self) -> Iterator[Block]:
         for block in self.source.blocks(self.block_size):
+            check_inside(block.index, self.n_objects)
             yield Block(block.index, self._scale(block), 0, len(block))
 
     def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[Draws]:
         done, rng = 0, np.random.default_rng([seed, first])
         while done < n_steps:
             for block in self.source.shuffled_blocks(self.block_size, rng):
+                check_inside(block.index, self.n_objects)
                 steps = min(len(block), n_steps - done)
                 yield Draws(block.index, self._scale(block), first + done, steps)
                 done += steps

@@ -66,7 +66,7 @@ def plot_step_sizes(history: Any, *, x: str = "epoch", log: bool | None = None, 
     Parameters
     ----------
     history, x, log, ax
-        As for `plot_convergence`.
+        As in `plot_convergence`.
 
     Returns
     -------

@@ -239,7 +239,7 @@ def report(
     facts : mapping, optional
         Anything else worth telling.
     cv, dims, learning_curve, bootstrap, monitor
-        Studies to make, as in `study`.
+        As in `study`: which studies to make.
     force : bool
         Replace an existing file.
 

@@ -288,7 +288,7 @@ def cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, cv: int = 
     CrossValidation
     """
     found = selection.cross_validate_dimensions(
-        model, comparisons, [model.n_components], n_folds=cv, random_state=model.random_state, n_jobs=model.n_jobs,
+        model, comparisons, [model.n_components_], n_folds=cv, random_state=model.random_state, n_jobs=model.n_jobs,
     )  # fmt: skip
     return _held_out(found, model.n_components)
 

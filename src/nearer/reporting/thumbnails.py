@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Thumbnails", "load_thumbnails"]
 
-_ENDINGS = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff"}
+# Found by name; which are read, the content alone decides. Some of Pillow's other readers start programs.
+_ENDINGS = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif"}
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+_MAX_PIXELS = 50_000_000
 MAX_COUNT = 2000
 MAX_BYTES = 12_000_000
 SIDE = 96
@@ -44,7 +47,7 @@ def load_thumbnails(
     Parameters
     ----------
     folder : path-like
-        Holds PNG, JPEG, GIF, WebP, BMP or TIFF files.
+        Holds PNG, JPEG, GIF or WebP files. Others, and damaged ones, are left out and told.
     labels : sequence (n_objects,)
         Names of the objects.
     max_count, max_bytes : int
@@ -54,7 +57,7 @@ def load_thumbnails(
     -------
     Thumbnails
     """
-    from PIL import Image, ImageOps
+    from PIL import Image, ImageOps, UnidentifiedImageError
 
     root = Path(folder)
     if not root.is_dir():
@@ -83,10 +86,16 @@ def load_thumbnails(
             over += 1
             continue
         try:
-            with Image.open(source) as picture:
+            with warnings.catch_warnings(), Image.open(source, formats=_FORMATS) as picture:
+                warnings.simplefilter("ignore")  # of damage that the reader gets over
+                if picture.width * picture.height > _MAX_PIXELS:
+                    raise ValueError(f"{picture.width:,} x {picture.height:,} pixels")
                 uri = _data_uri(ImageOps.exif_transpose(picture))
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            unreadable.append(f"{source.name} ({type(error).__name__})")
+        except UnidentifiedImageError:
+            unreadable.append(f"{source.name}: not PNG, JPEG, GIF or WebP")
+            continue
+        except (Exception, Image.DecompressionBombError) as error:  # readers raise many kinds for a damaged file
+            unreadable.append(f"{source.name}: {str(error)[:80] or type(error).__name__}")
             continue
         uris[number] = uri
         size += len(uri)

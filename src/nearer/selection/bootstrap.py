@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import logit
+from scipy.stats import chi2, norm
 from sklearn.base import clone
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
+from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
-from nearer.metrics import comparison_accuracy, comparison_distances, procrustes_align
+from nearer.metrics import comparison_accuracy, comparison_distances, fit_answer_law, log_ratio, procrustes_align
 from nearer.objective import resolve_jobs
-from nearer.selection.common import fit_best, questions_of, quiet_threads, template
+from nearer.selection.common import fit_best, quiet_threads, template
 
 __all__ = ["Bootstrap", "Interval", "NearerIntervals", "bootstrap"]
+
+# Resamples whose left-out answers show how sure answers are, sets of answers simulated, questions looked at, and the
+# level at which the widened bounds are exact for simulated answers.
+_N_JUDGES = 10
+_N_SIMULATED = 8
+_MOST_ASKED = 2000
+_LEVEL = 0.9
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,8 @@ class NearerIntervals:
     log_ratio : ndarray of float64, shape (m,)
         On the map fitted to all answers; NaN where an object has no place.
     low, high : ndarray of float64, shape (m,)
-        Bounds: the estimate -+ as many bootstrap standard errors as a normal distribution asks for at `level`.
+        Bounds: the estimate -+ as many bootstrap standard errors as a normal distribution asks for at `level`, times
+        the `widening` of the bootstrap.
     support : ndarray of float64, shape (m,)
         Fraction of the resamples in which the near pair is nearer.
     level : float
@@ -94,13 +105,16 @@ class Bootstrap:
         Fitted to resampled answers and moved onto `embedding` by rotation, reflection, shift and scale. NaN where an
         object is in no answer of a resample.
     covariance : ndarray of float64, shape (n_objects, n_components, n_components)
-        Of each object's place over the resamples that have it; NaN with fewer than 2 of them.
+        Of each object's place over the resamples that have it, widened like the intervals; NaN with fewer than 2.
     n_placed : ndarray of int, shape (n_objects,)
         Resamples that have a place for the object.
     accuracy_samples : ndarray of float64, shape (n_resamples,)
         Fraction of the answers left out of a resample that its map satisfies; NaN if none was left out.
     by : {"comparison", "participant"}
     labels : ndarray of str, shape (n_objects,), or None
+    widening : float
+        Resamples move about the map fitted to all answers. How far that map is from the truth also depends on what the
+        loss makes of wrong answers, so bounds are this much wider: what fits to answers simulated from the map ask for.
     """
 
     embedding: np.ndarray
@@ -110,6 +124,7 @@ class Bootstrap:
     accuracy_samples: np.ndarray
     by: str
     labels: np.ndarray | None
+    widening: float = 1.0
 
     def accuracy(self, level: float = 0.9) -> Interval:
         """Accuracy on answers that were not used: mean over the resamples, and quantiles of them.
@@ -155,14 +170,14 @@ class Bootstrap:
             asked = asked.relabelled(self.labels)
         if asked.n_objects > len(self.embedding):
             raise ValueError(f"questions: name an object beyond the {len(self.embedding):,} of the map")
-        estimate = _log_ratio(self.embedding, asked)
-        samples = np.array([_log_ratio(X, asked) for X in self.samples])
+        estimate = log_ratio(self.embedding, asked)
+        samples = np.array([log_ratio(X, asked) for X in self.samples])
         known = np.isfinite(samples)
         count = known.sum(axis=0)
         filled = np.where(known, samples, 0.0)
         mean = filled.sum(axis=0) / np.maximum(count, 1)
         spread = np.sqrt(np.where(known, (samples - mean) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1))
-        half = np.where(count > 1, float(norm.ppf((1 + level) / 2)) * spread, np.nan)
+        half = np.where(count > 1, self.widening * float(norm.ppf((1 + level) / 2)) * spread, np.nan)
         support = np.where(count > 0, (filled > 0).sum(axis=0) / np.maximum(count, 1), np.nan)
         return NearerIntervals(estimate, estimate - half, estimate + half, support, level)
 
@@ -181,7 +196,8 @@ def bootstrap(
 ) -> Bootstrap:
     """Fit the map again to answers drawn with replacement.
 
-    Every resample starts from the map fitted to all answers, so what differs is the answers and not the start.
+    Every resample starts from the map fitted to all answers, so what differs is the answers and not the start. Fits to
+    a few sets of answers simulated from that map show by how much intervals have to be wider than the resamples say.
 
     Parameters
     ----------
@@ -218,18 +234,73 @@ def bootstrap(
         )
     generators = rng.spawn(n_resamples)
 
-    def run(number: int) -> tuple[np.ndarray, float]:
+    def run(number: int) -> tuple[np.ndarray, np.ndarray, float]:
         weights, left_out = draw(generators[number])
         drawn = data[weights > 0]._with(weights=weights[weights > 0], people=None)
         X = fit_best(base, drawn, [full.embedding_], 0, generators[number]).embedding_
         score = comparison_accuracy(X, data[left_out]) if left_out.any() else math.nan
-        return procrustes_align(X, full.embedding_), score
+        return X, left_out, score
 
-    results = quiet_threads(run, n_resamples, resolve_jobs(n_jobs))
-    samples = np.array([X for X, _ in results])
+    n_threads = resolve_jobs(n_jobs)
+    results = quiet_threads(run, n_resamples, n_threads)
+    samples = np.array([procrustes_align(X, full.embedding_) for X, _, _ in results])
     covariance, n_placed = _covariances(samples)
-    scores = np.array([score for _, score in results])
-    return Bootstrap(full.embedding_, samples, covariance, n_placed, scores, by, full.labels_)
+    scores = np.array([score for _, _, score in results])
+    found = Bootstrap(full.embedding_, samples, covariance, n_placed, scores, by, full.labels_)
+    chance = _chance_of_answers(full, data, results[:_N_JUDGES])
+    generators = rng.spawn(_N_SIMULATED)
+
+    def simulate(number: int) -> np.ndarray:
+        answers = data.flipped(generators[number].random(len(data)) > chance)
+        return fit_best(base, answers, [full.embedding_], 0, generators[number]).embedding_
+
+    asked = data if len(data) <= _MOST_ASKED else data[rng.permutation(len(data))[:_MOST_ASKED]]
+    return _widened(found, quiet_threads(simulate, _N_SIMULATED, n_threads), asked)
+
+
+def _chance_of_answers(
+    full: OrdinalEmbedding, data: Comparisons, judges: Sequence[tuple[np.ndarray, np.ndarray, float]]
+) -> np.ndarray:
+    """Probability (N,) of each answer given the map, by the law under which left-out answers are most likely.
+
+    The law looks at the ratio of the two distances, or at the model of the loss if it has one.
+    """
+    views = [log_ratio]
+    if full.loss_.has_model:
+        views.append(lambda X, answers: logit(full.loss_.probability(*comparison_distances(X, answers))))
+    best, chance = -math.inf, np.full(len(data), 0.5)
+    rows = [np.flatnonzero(left_out) for _, left_out, _ in judges]
+    if not sum(map(len, rows)):
+        rows = [np.arange(len(data))] * len(judges)
+    weights = None if data.weights is None else np.concatenate([data.weights[r] for r in rows])
+    for view in views:
+        seen = np.concatenate([view(X, data[r]) for (X, _, _), r in zip(judges, rows) if len(r)])
+        law = fit_answer_law(seen, weights)
+        likely = np.average(np.log(law.probability(seen)), weights=weights)
+        if likely > best:
+            best, chance = likely, law.probability(view(full.embedding_, data))
+    return chance
+
+
+def _widened(found: Bootstrap, simulated: Sequence[np.ndarray], asked: Comparisons) -> Bootstrap:
+    """Widen intervals and regions so that they would hold the map in nine of ten cases if it were the truth."""
+    truth = log_ratio(found.embedding, asked)
+    spread = np.nanstd([log_ratio(X, asked) for X in found.samples], axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        away = np.abs(np.array([log_ratio(X, asked) for X in simulated]) - truth) / spread
+    intervals = _times(away, float(norm.ppf((1 + _LEVEL) / 2)))
+    errors = np.array([procrustes_align(X, found.embedding) for X in simulated]) - found.embedding
+    known = np.isfinite(found.covariance).all(axis=(1, 2))
+    inverse = np.linalg.pinv(found.covariance[known], hermitian=True)
+    apart = np.einsum("sni,nij,snj->sn", errors[:, known], inverse, errors[:, known])
+    regions = _times(np.sqrt(np.maximum(apart, 0.0)), math.sqrt(chi2.ppf(_LEVEL, found.embedding.shape[1])))
+    return replace(found, widening=intervals, covariance=found.covariance * regions**2)
+
+
+def _times(away: np.ndarray, expected: float) -> float:
+    """How much wider bounds have to be, at least 1; `away` in standard errors, `expected` its quantile."""
+    known = away[np.isfinite(away)]
+    return max(float(np.quantile(known, _LEVEL)) / expected, 1.0) if len(known) else 1.0
 
 
 def _full_fit(estimator: OrdinalEmbedding, data: Comparisons, rng: np.random.Generator) -> OrdinalEmbedding:
@@ -276,12 +347,6 @@ def _by_participant(data: Comparisons):
         return times[who] * own, times[who] == 0
 
     return draw
-
-
-def _log_ratio(X: np.ndarray, comparisons: Comparisons) -> np.ndarray:
-    near, far = comparison_distances(X, comparisons)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return 0.5 * (np.log(far) - np.log(near))
 
 
 def _covariances(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

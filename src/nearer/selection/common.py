@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from nearer.data import Comparisons
-from nearer.data.rules import group, same_question
 from nearer.estimator import OrdinalEmbedding
-from nearer.losses import Loss
 from nearer.solvers.starts import in_threads
 
-__all__ = ["fit_best", "questions_of", "quiet_threads", "template", "with_one_model"]
+__all__ = ["fit_best", "quiet_threads", "template"]
 
 
 def template(estimator: OrdinalEmbedding) -> OrdinalEmbedding:
     """Copy an estimator for a study: one thread each, as many run side by side, and no progress lines.
+
+    If it chose its dimension itself, the copies have that dimension.
 
     Parameters
     ----------
@@ -34,36 +33,10 @@ def template(estimator: OrdinalEmbedding) -> OrdinalEmbedding:
     if not isinstance(estimator, OrdinalEmbedding):
         kind = type(estimator).__name__
         raise ValueError(f"estimator: got {kind}, expected an OrdinalEmbedding; the comparisons come second")
-    return clone(estimator).set_params(n_jobs=1, verbose=0, callbacks=None, warm_start=False)
-
-
-def with_one_model(estimator: OrdinalEmbedding, n_components: int) -> OrdinalEmbedding:
-    """Give the estimator a loss whose parameters do not depend on the dimension.
-
-    The tails of the Student-t loss follow the dimension by default; fits of different dimensions can only be compared
-    if nothing else differs.
-
-    Parameters
-    ----------
-    estimator : OrdinalEmbedding
-        Changed in place.
-    n_components : int
-        Dimension for which the parameters are filled in.
-
-    Returns
-    -------
-    OrdinalEmbedding
-        The same.
-    """
-    loss = estimator._make_loss()
-    fixed = loss.resolve(n_components)
-    if fixed == loss:
-        return estimator
-    if isinstance(estimator.loss, Loss):
-        return estimator.set_params(loss=fixed)
-    params = {field.name: getattr(fixed, field.name) for field in fields(fixed)}
-    named = "loss" not in estimator.get_params(deep=False)
-    return estimator.set_params(**params) if named else estimator.set_params(loss_params=params)
+    copy = clone(estimator).set_params(n_jobs=1, verbose=0, callbacks=None, warm_start=False)
+    if copy.n_components == "auto" and hasattr(estimator, "embedding_"):
+        copy.set_params(n_components=estimator.n_components_)
+    return copy
 
 
 def fit_best(
@@ -113,18 +86,3 @@ def quiet_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[A
     with warnings.catch_warnings():  # once, around all threads: the filters are not theirs alone
         warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
         return in_threads(task, count, n_jobs)
-
-
-def questions_of(comparisons: Comparisons) -> np.ndarray:
-    """Number the questions.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-
-    Returns
-    -------
-    ndarray of int, shape (N,)
-        The question that each row answers; rows that ask the same have the same number.
-    """
-    return group(same_question(comparisons.index)[0], comparisons.n_objects)[1]

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
+from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
-from nearer.metrics import comparison_accuracy
+from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_ratio
 from nearer.objective import resolve_jobs
 from nearer.selection.bootstrap import Interval, check_level
-from nearer.selection.common import fit_best, questions_of, quiet_threads, template
+from nearer.selection.common import fit_best, quiet_threads, template
 
 __all__ = ["LearningCurve", "PowerLaw", "fit_power_law", "learning_curve"]
 
@@ -24,6 +25,15 @@ __all__ = ["LearningCurve", "PowerLaw", "fit_power_law", "learning_curve"]
 # to its square; the steeper end leaves room for what is left of the first rise.
 _EXPONENTS = np.linspace(0.5, 1.5, 21)
 _N_LAWS = 400
+# Sizes that are simulated, as multiples of the answers at hand; how much sharper answers may be than they look from a
+# map that is itself uncertain; sets of answers for each; questions that an accuracy is counted on.
+_AHEAD = (0.5, 1.0, 2.0, 4.0, 8.0)
+_LEEWAY = (4.0, 0.5, 1.0, 1.0, 1.0)  # of a law at these sizes: it starts from the present, and is for what comes
+_SHARPER = (1.0, 1.4, 2.0, 3.0, 6.0, 20.0)
+_N_SIMULATED = 3
+_N_QUESTIONS = 20_000
+# Standard error of the logarithm of a simulated gain: the map simulated from is not the true one.
+_GAIN_ERROR = 0.35
 
 
 @dataclass(frozen=True)
@@ -101,25 +111,6 @@ def _laws(n: np.ndarray, accuracy: np.ndarray, se: np.ndarray) -> tuple[list[Pow
     return laws, np.array(misfit)
 
 
-def _plausible_laws(n: np.ndarray, repeats: np.ndarray, n_answers: int, rng: np.random.Generator) -> list[PowerLaw]:
-    """Laws that the repeats allow: for resampled repeats, an exponent drawn by its likelihood.
-
-    All repeats share the same answers, so on top comes the error of an accuracy measured on so many answers.
-    """
-    mean = repeats.mean(axis=0)
-    residuals = repeats - mean
-    residuals = residuals - residuals.mean(axis=1, keepdims=True)  # the difficulty of a test set moves a whole repeat
-    se = np.maximum(residuals.std(axis=0, ddof=1) / math.sqrt(len(repeats)), 1e-4)
-    level_se = math.sqrt(max(float(mean[-1] * (1.0 - mean[-1])), 1e-12) / n_answers)
-    chosen = []
-    for _ in range(_N_LAWS):
-        drawn = mean + residuals[rng.integers(len(repeats), size=len(repeats))].mean(axis=0)
-        laws, misfit = _laws(n, np.minimum(drawn + level_se * rng.normal(), 1.0), se)
-        likelihood = np.exp(-0.5 * (misfit - misfit.min()))
-        chosen.append(laws[rng.choice(len(laws), p=likelihood / likelihood.sum())])
-    return chosen
-
-
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
     """Accuracy on held-out answers by number of training comparisons.
@@ -133,7 +124,8 @@ class LearningCurve:
     law : PowerLaw
         Fitted to the means.
     plausible_laws : tuple of PowerLaw
-        What the data allow besides; estimates beyond the data are their medians, intervals their quantiles.
+        Of answers simulated from the map, as far as the accuracies measured allow; estimates are their medians,
+        intervals their quantiles.
     early : bool
         With fewer than about 2 n d log n training answers the curve may still be about to rise, and nothing
         measured so far shows how far: upper bounds of the accuracy are then 1.
@@ -232,12 +224,15 @@ def learning_curve(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LearningCurve:
-    """Measure accuracy against the number of comparisons, and fit a power law to it.
+    """Measure accuracy against the number of comparisons, and foretell it for more.
 
     In every repeat a new test set is held out (all answers to a question on the same side) and the rest is put in
     random order; each size takes the first so many, so smaller training sets are part of larger ones. A fit starts from
     the map of the next smaller set, and from the estimator's `n_init` random points; the lowest training objective
     decides.
+
+    What more answers would give is simulated: answers to as many questions and to multiples of them are drawn from the
+    map fitted to all answers, as sure as makes the simulated accuracy equal to the one measured, and fitted again.
 
     Parameters
     ----------
@@ -269,7 +264,7 @@ def learning_curve(
     n = _sizes(sizes, n_train)
     generators = rng.spawn(n_repeats)
 
-    def run(number: int) -> list[float]:
+    def run(number: int) -> tuple[list[float], np.ndarray]:
         order, test = splits[number]
         scores: list[float] = []
         X: np.ndarray | None = None
@@ -278,14 +273,89 @@ def learning_curve(
             starts = [] if X is None else [_without_gaps(X, start_rng)]
             X = fit_best(base, train, starts, base.n_init, start_rng).embedding_
             scores.append(comparison_accuracy(X, test))
-        return scores
+        return scores, log_ratio(X, test)
 
-    repeats = np.array(quiet_threads(run, n_repeats, resolve_jobs(n_jobs)))
+    results = quiet_threads(run, n_repeats, resolve_jobs(n_jobs))
+    repeats = np.array([scores for scores, _ in results])
     mean, se = repeats.mean(axis=0), repeats.std(axis=0, ddof=1) / math.sqrt(n_repeats)
-    laws = _plausible_laws(n, repeats, len(data), rng)
+    weights = None if data.weights is None else np.concatenate([test.weights for _, test in splits])
+    law = fit_answer_law(np.concatenate([ratio for _, ratio in results]), weights)
+    full = _without_gaps(fit_best(base, data, [], base.n_init, rng).embedding_, rng)
+    n_held_out = len(data) * (1.0 - (1.0 - test_size) ** n_repeats)  # at least once
+    laws = _simulated_laws(
+        base, data, full, law, int(n[-1]), float(mean[-1]), n_held_out, rng, resolve_jobs(n_jobs)
+    )  # fmt: skip
     n_objects = int(data.seen.sum())
-    early = bool(n[-1] < 2 * n_objects * base.n_components * math.log2(max(n_objects, 2)))
+    early = bool(n[-1] < 2 * n_objects * full.shape[1] * math.log2(max(n_objects, 2)))
     return LearningCurve(n, mean, se, repeats, fit_power_law(n, mean), tuple(laws), early)
+
+
+def _simulated_laws(
+    base: OrdinalEmbedding, data: Comparisons, X: np.ndarray, law: AnswerLaw, n: int, accuracy: float,
+    n_held_out: float, rng: np.random.Generator, n_jobs: int,
+) -> list[PowerLaw]:  # fmt: skip
+    """Laws of learning for answers like these about objects placed at X, where n answers give an accuracy.
+
+    `law` says how held-out answers follow from maps fitted to n answers. From the true map they would follow more
+    surely: of several such laws, those are taken under which n simulated answers give the accuracy measured, or one
+    that its standard error allows.
+    """
+    questions = _Questions(data)
+    asked = questions.draw(_N_QUESTIONS, rng)
+    seen = log_ratio(X, asked)
+
+    def curve(sharper: float, sizes: Sequence[float], rng: np.random.Generator) -> np.ndarray:
+        sharp = replace(law, slope=law.slope * sharper)
+        chance = sharp.probability(seen)
+        found = []
+        for size in sizes:
+            answers = questions.draw(max(round(size * n), 1), rng)
+            answers = answers.flipped(rng.random(len(answers)) > sharp.probability(log_ratio(X, answers)))
+            ratio = log_ratio(fit_best(base, answers, [X], 0, rng).embedding_, asked)
+            found.append(np.where(np.isnan(ratio), 0.5, np.where(ratio > 0, chance, 1.0 - chance)).mean())
+        return np.array(found)
+
+    def curves(sharper: Sequence[float], sizes: Sequence[float]) -> np.ndarray:
+        generators = rng.spawn(len(sharper) * _N_SIMULATED)
+        found = quiet_threads(
+            lambda k: curve(sharper[k // _N_SIMULATED], sizes, generators[k]), len(generators), n_jobs
+        )
+        return np.array(found).reshape(len(sharper), _N_SIMULATED, -1)
+
+    present = curves(_SHARPER, (1.0,))[:, :, 0]
+    # Of the measured accuracy: so many answers were held out, and others would have given another map.
+    luck = float(present.var(axis=1, ddof=1).mean())
+    error = math.sqrt(max(accuracy * (1.0 - accuracy), 1e-6) / n_held_out + luck)
+    now = np.maximum.accumulate(present.mean(axis=1))
+    wanted = accuracy + error * np.array([-1.0, 0.0, 1.0])
+    low, middle, high = curves(np.exp(np.interp(wanted, now, np.log(_SHARPER))).tolist(), _AHEAD).mean(axis=1)
+    at = _AHEAD.index(1.0)
+    low, middle, high = (found - found[at] for found in (low, middle, high))  # gains over the present accuracy
+    sizes = n * np.array(_AHEAD)
+    laws = []
+    for level, gain in rng.normal(size=(_N_LAWS, 2)).tolist():
+        slope = high - middle if level > 0 else middle - low
+        drawn = accuracy + error * level + (middle + level * slope) * math.exp(_GAIN_ERROR * gain)
+        laws.append(fit_power_law(sizes, np.clip(drawn, 0.0, 1.0), np.array(_LEEWAY)))
+    return laws
+
+
+class _Questions:
+    """Draws questions like those asked: the same again as often as answers share one, otherwise any of the objects."""
+
+    def __init__(self, data: Comparisons):
+        self.data, self.objects = data, np.flatnonzero(data.seen)
+        few = len(self.objects) < data.index.shape[1]
+        self.shared = 1.0 if few else 1.0 - (int(questions_of(data).max()) + 1) / len(data)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Comparisons:
+        """Return `count` questions, the near and the far pair in any order."""
+        index = self.data.index[rng.integers(len(self.data), size=count)]
+        new = rng.random(count) >= self.shared
+        while new.any():
+            index[new] = rng.choice(self.objects, size=(int(new.sum()), index.shape[1]))
+            new = (np.diff(np.sort(index, axis=1), axis=1) == 0).any(axis=1) & new
+        return self.data._with(index=index, weights=None, people=None)
 
 
 def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tuple[np.ndarray, Comparisons]:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from nearer.objective import LocalObjective, SampledObjective
+from nearer.objective import LocalObjective, SampledObjective, SmoothableObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
-from nearer.solvers.lbfgs import LBFGS
+from nearer.solvers.guide import guided_start, sample_for_guide
+from nearer.solvers.lbfgs import descend
+from nearer.solvers.params import is_number
 
 __all__ = ["Auto"]
 
@@ -20,31 +22,45 @@ _MOST_HALVINGS = 64
 
 @dataclass
 class Auto(Solver):
-    """An adaptive stochastic start, then L-BFGS on batches that grow to all comparisons.
+    """A guided or an adaptive stochastic start, then L-BFGS on batches that grow to all comparisons.
 
-    1. AdaGrad steps on a first random batch bring random points into rough order at the cost of a few gradients.
+    1. In up to `guide` dimensions: a map by the softplus loss in one dimension more, seen along its main axes, from a
+       sample of the comparisons (see `guided_start`); few maps are then stuck in a poor place. In more dimensions:
+       AdaGrad steps on a first random batch bring random points into rough order at the cost of a few gradients.
     2. L-BFGS on that batch, then on ones `growth` times larger, each only as far as its size can tell. The kink of the
-       hinge loss is smoothed. Where there are too few comparisons for smaller batches, the batch is all of them with
-       the size of the map held down by a small penalty: such answers can often all be satisfied in many ways, and this
-       leads to a map that satisfies them with room to spare, and so held-out ones as well.
-    3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective of no map at all
-       (all points in one place), which is where further work no longer shows in held-out comparisons.
+       hinge loss is smoothed. Where there are too few comparisons for smaller batches and no guide, the batch is all of
+       them with the size of the map held down by a small penalty: such answers can often all be satisfied in many ways,
+       and this leads to a map that satisfies them with room to spare, and so held-out ones as well.
+    3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective with
+       all points in one place, which is where further work no longer shows in held-out comparisons.
     4. The map is halved while that costs nothing: some losses hardly feel the scale of a large map.
 
-    In steps 1 and 2 the objective in the history is that of the batch. An objective that offers no random parts
-    (such as a cluster's) gets step 3 alone.
+    In steps 1 and 2 the objective in the history is that of the batch, for a guide that of its loss. An objective that
+    offers no random parts gets steps 3 and 4 alone.
 
     Parameters
     ----------
-    warm_up : float >= 0, passes over the first batch in step 1.
-    step : float, length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all.
-    first_batch : least comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one
-        batch of all comparisons.
-    growth : float > 1, ratio of consecutive batches.
-    shrinkage : float >= 0, the penalty of step 2 is so much times the mean squared distance from the origin.
-    smoothing : float >= 0, width of the smoothed kink in step 2 (see `Loss.smoothed`).
-    batch_tol : as `tol`, for all batches but the last.
-    memory : of L-BFGS.
+    warm_up : float, default 2
+        Passes over the first batch in step 1.
+    step : float, default 1
+        Length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all.
+    first_batch : float, default 20
+        Least comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one batch of
+        all comparisons.
+    growth : float, default 5
+        Ratio of consecutive batches, above 1.
+    shrinkage : float, default 0.01
+        The penalty of step 2 is so much times the mean squared distance from the origin.
+    smoothing : float, default 1
+        Width of the smoothed kink in step 2, see `Loss.smoothed`.
+    batch_tol : float, default 0.001
+        As `tol`, for all batches but the last.
+    memory : int, default 10
+        Of L-BFGS.
+    guide : int, default 3
+        The most dimensions for which there is a guide; 0: none.
+    keep_start : bool, default False
+        The starting point is worth keeping: steps 1 and 2 are left out, and the result is never worse.
     """
 
     max_epochs: int = 1000
@@ -57,65 +73,78 @@ class Auto(Solver):
     smoothing: float = 1.0
     batch_tol: float = 1e-3
     memory: int = 10
+    guide: int = 3
+    keep_start: bool = False
     name = "auto"
 
     def check_objective(self, objective: object) -> None:
-        for name, least in (("warm_up", 0.0), ("batch_tol", 0.0), ("shrinkage", 0.0), ("smoothing", 0.0)):
-            if not getattr(self, name) >= least:
-                raise ValueError(f"{self.name}: {name} must be a number >= {least:g}, got {getattr(self, name)!r}")
-        for name, least in (("step", 0.0), ("first_batch", 0.0), ("growth", 1.0)):
-            if not getattr(self, name) > least:
-                raise ValueError(f"{self.name}: {name} must be a number > {least:g}, got {getattr(self, name)!r}")
+        for name in ("warm_up", "batch_tol", "shrinkage", "smoothing", "guide"):
+            value = getattr(self, name)
+            if not (is_number(value) and value >= 0):
+                raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number of at least 0")
+        for name, least in (("step", 0), ("first_batch", 0), ("growth", 1)):
+            value = getattr(self, name)
+            if not (is_number(value) and value > least):
+                raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number above {least}")
 
     def settled(self, values: list[float], objective: Any) -> str:
         return ""  # `epochs` sees to it, since the scale is settled last
 
     def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
-        lbfgs = LBFGS(memory=self.memory)
         X, work, done = X0, 0, ""
-        stages = self._stages(objective)
-        unit = objective.value_at_zero() if isinstance(objective, SampledObjective) else None
+        sampled = isinstance(objective, SampledObjective)
+        unit = objective.value_at_zero() if sampled else None
+        guide = None
+        if sampled and not self.keep_start and objective.n_components <= self.guide:
+            guide = sample_for_guide(objective, rng)
+        if guide is not None:
+            done = f"guide over {guide.n_comparisons:,} comparisons; "
+            for state in guided_start(guide, X, rng):
+                X, work = state.X, state.n_gradients
+                yield replace(state, note=done)
+        stages = self._stages(objective, guide)
         for number, size in enumerate(stages, start=1):
             last = number == len(stages)
             batch: Any = objective if size == objective.n_comparisons else objective.subset(size, rng)
             size = batch.n_comparisons  # an objective on disk may hold fewer in memory
-            if not done and self.warm_up > 0 and isinstance(batch, SampledObjective):
+            if not done and not self.keep_start and self.warm_up > 0 and isinstance(batch, SampledObjective):
                 done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
                 for state in adaptive_start(batch, X, self.warm_up, self.step, rng):
                     X, work = state.X, state.n_gradients
                     yield replace(state, note=done)
+            if not last:
+                batch = self._eased(batch, alone=batch is objective and guide is None)
             done += "L-BFGS, "
             before: int = work
-            values: list[float] = []
-            for state in lbfgs.epochs(batch if last else self._eased(batch, alone=batch is objective), X, rng):
-                values.append(float(state.value))  # type: ignore[arg-type]
+            tol = self.tol if last else self.batch_tol
+            for count, state in enumerate(descend(batch, X, tol, unit, self.patience, self.memory)):
                 X, work = state.X, before + state.n_gradients
-                note = f"{done}{len(values) - 1} iterations on {size:,}{'' if last else ', eased'}"
-                reason = state.finished or self._no_gain(values, unit, self.tol if last else self.batch_tol)
-                if last and reason:
-                    X, value, tries = self._smallest(objective, X, values[-1], unit)
+                note = f"{done}{count} iterations on {size:,}{'' if last else ', eased'}"
+                if count == 0:
+                    start = float(state.value)  # type: ignore[arg-type]
+                if last and state.finished:
+                    X, value, tries = self._smallest(objective, state, unit, start if self.keep_start else np.inf)
                     work += tries * size
-                    yield SolverState(X, value, work, state.step_size, finished=reason, note=note)
+                    yield replace(state, X=X, value=value, n_gradients=work, grad_norm=None, note=note)
                     return
                 yield replace(state, n_gradients=work, provisional=not last, finished=None, note=note)
-                if reason:
-                    break
             done = note + "; "
 
     def _eased(self, batch: Any, alone: bool) -> Any:
         """A batch for an early stage: kinks smoothed, and the size of the map held down if all data are in it."""
-        if self.smoothing > 0 and isinstance(batch, LocalObjective):
+        if self.smoothing > 0 and isinstance(batch, SmoothableObjective):
             batch = batch.smoothed(self.smoothing)
         return _Held(batch, self.shrinkage) if alone and self.shrinkage > 0 else batch
 
     def _smallest(
-        self, objective: Any, X: np.ndarray, value: float, unit: float | None
+        self, objective: Any, state: SolverState, unit: float | None, most: float
     ) -> tuple[np.ndarray, float, int]:
-        """The smallest of X, X/2, X/4, ... that is as good up to `tol`; its objective; values asked for.
+        """The smallest of X, X/2, X/4, ... as good up to `tol` and not above `most`; its value; values asked for.
 
         Far out, tste and ckl hardly feel the scale, and a map may drift to any size on its way down.
         """
-        limit = value + self.tol * (value if unit is None else unit)
+        X, value = state.X, float(state.value)  # type: ignore[arg-type]
+        limit = min(value + self.tol * (value if unit is None else unit), most)
         tries = 0
         while tries < _MOST_HALVINGS:
             tries += 1
@@ -125,14 +154,15 @@ class Auto(Solver):
             X, value = 0.5 * X, smaller
         return X, value, tries
 
-    def _stages(self, objective: Any) -> list[int]:
+    def _stages(self, objective: Any, guide: LocalObjective | None = None) -> list[int]:
         """Comparisons in each stage of L-BFGS, the last being all of them as they are.
 
+        After a guide only batches larger than its own are of use, and a start to be kept is met with all comparisons.
         A small batch can be satisfied in ways that all comparisons cannot, and is then left at great cost: the first
         of several batches holds at least `first_batch` comparisons per coordinate, a single one about a third of that.
         """
         n = objective.n_comparisons
-        if not isinstance(objective, SampledObjective):
+        if self.keep_start or not isinstance(objective, SampledObjective):
             return [n]
         unknowns = objective.n_objects * objective.n_components
         sizes: list[int] = []
@@ -140,14 +170,9 @@ class Auto(Solver):
         while size >= least:
             sizes.insert(0, int(np.ceil(size)))
             size, least = size / self.growth, self.first_batch * unknowns
+        if guide is not None:
+            return [*(size for size in sizes if size > guide.n_comparisons), n]
         return [*(sizes or [n]), n]
-
-    def _no_gain(self, values: list[float], unit: float | None, tol: float) -> str:
-        if tol == 0 or len(values) <= self.patience:
-            return ""
-        if min(values[: -self.patience]) - min(values) > tol * (values[0] if unit is None else unit):
-            return ""
-        return f"converged: {self.patience} iterations gained less than {tol:.3g} of the objective of no map"
 
 
 class _Held:

@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -112,6 +112,8 @@ class Result:
         Why it stopped.
     history : History
         One row per epoch.
+    trouble : str
+        Why the embedding is not to be trusted; empty if nothing speaks against it.
     """
 
     embedding: np.ndarray
@@ -121,6 +123,7 @@ class Result:
     converged: bool
     message: str
     history: History
+    trouble: str = ""
 
     def __repr__(self) -> str:
         n, d = self.embedding.shape
@@ -355,14 +358,15 @@ class _Run:
 
     def follow(self, X0: np.ndarray) -> Result:
         clock = _Clock()
-        message, converged, note = "", False, ""
+        message, converged, note, trouble = "", False, "", ""
         last = X0
         for epoch, state in enumerate(self.solver.epochs(self.objective, X0, self.rng)):
             seconds = clock.seconds()
             moment = time.perf_counter()
             trouble = self._not_finite(state)
             if trouble:
-                message = f"stopped: the {trouble} is no longer finite at epoch {epoch}; kept the last finite point"
+                trouble = f"the {trouble} is no longer finite at epoch {epoch}; kept the last finite point"
+                message = f"stopped: {trouble}"
                 break
             last, self.provisional, note = state.X, state.provisional, state.note
             stop = self._record(epoch, seconds, state)
@@ -372,9 +376,13 @@ class _Run:
                 message = "stopped by a callback"
             if message:
                 break
-        message += f" ({note})" if note else ""
+        result = self._result(last, message, converged)
+        trouble = trouble or self._trouble(X0, result)
+        if trouble and converged:
+            result = replace(result, converged=False, message=f"stopped: {trouble}")
+        message = result.message + (f" ({note})" if note else "")
         logger.info("%s: %s", self.solver.name, message)
-        return self._result(last, message, converged)
+        return replace(result, message=message, trouble=trouble)
 
     def _not_finite(self, state: SolverState) -> str:
         if not np.isfinite(state.X).all():
@@ -415,6 +423,15 @@ class _Run:
         if solver.max_seconds is not None and seconds >= solver.max_seconds:
             return f"stopped: reached max_seconds = {solver.max_seconds:g}", False
         return "", False
+
+    def _trouble(self, X0: np.ndarray, result: Result) -> str:
+        """Why a finite embedding is not to be trusted."""
+        if len(X0) > 1 and not np.ptp(X0, axis=0).any() and not np.ptp(result.embedding, axis=0).any():
+            return "all points started in one place, from which no gradient leads away"
+        none = getattr(self.objective, "value_at_zero", lambda: math.inf)()
+        if len(self.values) > 1 and result.objective > 1.001 * none:  # answers that contradict each other end at `none`
+            return f"the objective is {result.objective:.4g}, and {none:.4g} for no map at all"
+        return ""
 
     def _result(self, last: np.ndarray, message: str, converged: bool) -> Result:
         rows = self.history

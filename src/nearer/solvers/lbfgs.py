@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from nearer.data import check_integer
 from nearer.objective import Objective
 from nearer.solvers.base import Solver, SolverState
 
-__all__ = ["LBFGS"]
+__all__ = ["LBFGS", "descend"]
 
 
 @dataclass
@@ -94,6 +94,42 @@ class LBFGS(Solver):
             if best[0] > 0.0 and used >= self._MOST_TRIALS // 4:
                 break
         return *best, used
+
+
+def descend(
+    objective: Objective, X: np.ndarray, tol: float, unit: float | None = None, patience: int = 5, memory: int = 10
+) -> Iterator[SolverState]:
+    """L-BFGS until `patience` iterations gain less than `tol` of `unit`; the last state says why it is the last.
+
+    Parameters
+    ----------
+    objective : Objective
+    X : ndarray of float64, shape (n, d)
+        Starting point.
+    tol : float
+        0: until no step lowers the objective.
+    unit : float, optional
+        The objective with all points in one place; by default the value at X.
+    patience, memory : int
+        See `LBFGS`.
+
+    Yields
+    ------
+    SolverState
+    """
+    values: list[float] = []
+    for state in LBFGS(memory=memory).epochs(objective, X, np.random.default_rng(0)):
+        values.append(float(state.value))  # type: ignore[arg-type]
+        if state.grad_norm == 0:
+            state = replace(state, finished="converged: the gradient vanishes", grad_norm=None)
+        least = tol * (values[0] if unit is None else unit)
+        if tol > 0 and len(values) > patience and not min(values[:-patience]) - min(values) > least:
+            what = "of the objective with all points in one place"
+            reason = f"converged: {patience} iterations gained less than {tol:.3g} {what}"
+            state = replace(state, finished=state.finished or reason)
+        yield state
+        if state.finished:
+            return
 
 
 def _two_loop(gradient: np.ndarray, pairs: deque[tuple[np.ndarray, np.ndarray, float]]) -> np.ndarray:

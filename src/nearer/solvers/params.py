@@ -79,6 +79,11 @@ class Parameters:
         return self
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a plain or NumPy number (not a truth value, not a Decimal or Fraction)."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
 def check_number(name: str, value: Any, *, zero: bool = False, allow_none: bool = False) -> None:
     """Refuse what is not a finite number above 0.
 
@@ -94,7 +99,6 @@ def check_number(name: str, value: Any, *, zero: bool = False, allow_none: bool 
     """
     if value is None and allow_none:
         return
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or value < 0 or (value == 0 and not zero):
+    if not is_number(value) or not math.isfinite(value) or value < 0 or (value == 0 and not zero):
         kind = "a number >= 0" if zero else "a positive number"
         raise ValueError(f"{name}: got {value!r}, expected {kind}{' or None' if allow_none else ''}")

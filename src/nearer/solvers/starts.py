@@ -66,7 +66,7 @@ def _break_off(threads: set[int]) -> None:
 
 
 def keeping_start(solver: Solver) -> Solver:
-    """Adapt a solver to a starting point worth keeping: without a stochastic first phase, which would scatter it.
+    """Adapt a solver to a starting point worth keeping: not scattered first, and kept if nothing better is found.
 
     Parameters
     ----------
@@ -77,8 +77,10 @@ def keeping_start(solver: Solver) -> Solver:
     Solver
     """
     if isinstance(solver, Auto):
-        return replace(solver, warm_up=0.0, first_batch=math.inf)
-    return replace(solver, warm_up=0.0, first_snapshot=1.0) if isinstance(solver, SVRG) else solver
+        return replace(solver, keep_start=True)
+    if isinstance(solver, SVRG):
+        solver = replace(solver, warm_up=0.0, first_snapshot=1.0)
+    return replace(solver, output="best") if solver.output == "last" else solver
 
 
 def best_of_starts(

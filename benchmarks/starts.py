@@ -1,0 +1,248 @@
+"""How often one start ends in a poor place: plain starts, guided ones, and a rival's.
+
+    python -m benchmarks.starts [--quick] [--starts 10] [--no-rival]
+
+Data sets of eight kinds with 20 to 300 objects, 60 or 150 answers per object, none or 10 % of them wrong, and human
+answers where `NEARER_DATA` is set, each fitted in one, two and three dimensions with every loss. The kinds marked
+"aside" and the human answers were not looked at while the settings of the guide were chosen.
+
+A failure is a held-out error more than a point above that of the map with the lowest objective, of all starts of
+nearer, guided or not. The held-out answers are right ones (of people: other answers of theirs). "Strict" counts
+against the lowest held-out error of any start instead, which no rule could choose. Times are processor times, taken in
+turns, as the median over data sets of the ratio to a plain start. The rival fits the sets of up to 80 objects only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import save, table
+from benchmarks.rivals import RIVALS, Competitor, scratch
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.datasets import load_materials, load_music
+from nearer.losses import loss_names
+from nearer.metrics import comparison_error
+from nearer.solvers import Auto
+
+DIMENSIONS = (1, 2, 3)
+SIZES, QUICK_SIZES = (20, 80, 300), (20,)
+POINT = 0.01
+GUIDED_RUNS = 2
+LARGEST_FOR_RIVAL = 80
+
+
+def tree(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Lengths of the ways (n, n) in a random tree."""
+    distances = np.zeros((n, n))
+    for new in range(1, n):
+        parent = rng.integers(max(new // 2 - 1, 0), new)
+        distances[new, :new] = distances[:new, new] = distances[parent, :new] + rng.uniform(0.5, 1.5)
+    return distances
+
+
+def between(points: np.ndarray) -> np.ndarray:
+    """Distances (n, n) between points (n, d)."""
+    return np.linalg.norm(points[:, None] - points[None], axis=2)
+
+
+def ring(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    angles = rng.uniform(0, 2 * np.pi, size=n)
+    return between(np.column_stack([np.cos(angles), np.sin(angles)]) + 0.05 * rng.normal(size=(n, 2)))
+
+
+def spiral(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    t = rng.uniform(2, 12, size=n)
+    return between(np.column_stack([t * np.cos(t), t * np.sin(t), 0.3 * t]))
+
+
+def clusters(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    centres = 3 * rng.normal(size=(5, d))
+    return between(centres[rng.integers(5, size=n)] + 0.4 * rng.normal(size=(n, d)))
+
+
+Kind = Callable[[int, int, np.random.Generator], np.ndarray]
+"""(objects, dimensions where the kind has a choice, generator) -> true distances (n, n)"""
+CHOSEN_ON: dict[str, Kind] = {
+    "normal": lambda n, d, rng: between(rng.normal(size=(n, d))),
+    "uniform": lambda n, d, rng: between(rng.uniform(size=(n, d))),
+    "clusters": clusters,
+    "ring": ring,
+    "tree": tree,
+    "six dimensions": lambda n, d, rng: between(rng.normal(size=(n, 6))),
+}
+ASIDE: dict[str, Kind] = {
+    "heavy tails": lambda n, d, rng: between(rng.standard_t(2, size=(n, d))),
+    "spiral": spiral,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One data set: `group` is "chosen on", "aside" or "people"."""
+
+    group: str
+    kind: str
+    n: int = 0
+    d: int = 0
+    per_object: int = 0
+    noise: float = 0.0
+    seed: int = 1
+
+
+def cases(sizes: tuple[int, ...]) -> Iterator[Case]:
+    """The synthetic sets; true dimensions and numbers of answers take turns. Each kind kept aside comes twice."""
+    count = 0
+    for group, kinds, seeds in (("chosen on", CHOSEN_ON, (1,)), ("aside", ASIDE, (1, 2))):
+        for kind in kinds:
+            for n in sizes:
+                for noise in (0.0, 0.1):
+                    for seed in seeds:
+                        count += 1
+                        yield Case(group, kind, n, 1 + count % 3, (60, 150)[(count // 2 + count // 5) % 2], noise, seed)
+
+
+def data(case: Case) -> tuple[Comparisons, Comparisons]:
+    """Training and held-out comparisons; no question is in both."""
+    if case.group == "people":
+        answers = load_music() if case.kind == "music" else load_materials()
+        return answers.split(0.2, random_state=case.seed)
+    rng = np.random.default_rng([case.seed, case.n, case.d, round(100 * case.noise)])
+    distances = {**CHOSEN_ON, **ASIDE}[case.kind](case.n, case.d, rng)
+    n_train = min(case.per_object * case.n, int(0.3 * case.n * (case.n - 1) * (case.n - 2)))
+    drawn = rng.integers(case.n, size=(5 * n_train + 20_000, 3))
+    distinct = (drawn[:, 0] != drawn[:, 1]) & (drawn[:, 0] != drawn[:, 2]) & (drawn[:, 1] < drawn[:, 2])
+    rows = rng.permutation(np.unique(drawn[distinct], axis=0))[: n_train + 4000]
+    near, far = (distances[rows[:, 0], rows[:, column]] for column in (1, 2))
+    rows = Comparisons(np.where((near > far)[:, None], rows[:, [0, 2, 1]], rows)[near != far], n_objects=case.n)
+    train = rows[np.arange(min(n_train, len(rows) * 3 // 4))]
+    return train.with_noise(case.noise, rng) if case.noise else train, rows[np.arange(len(train), len(rows))]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    objective: float
+    error: float
+    seconds: float
+
+
+def one(train: Comparisons, test: Comparisons, loss: str, d: int, solver: Auto, seed: int) -> Outcome:
+    """One fit on one thread."""
+    model = OrdinalEmbedding(d, loss=loss, solver=solver, n_objects=train.n_objects, n_jobs=1, random_state=seed)
+    started = time.process_time()
+    model.fit(train)
+    seconds = time.process_time() - started
+    return Outcome(model.objective_, comparison_error(model.embedding_, test), seconds)
+
+
+def outcomes(case: Case, starts: int) -> dict[tuple[int, str], dict[str, list[Outcome]]]:
+    """By dimension and loss: plain and guided fits, in turns."""
+    train, test = data(case)
+    found: dict[tuple[int, str], dict[str, list[Outcome]]] = {}
+    for d in DIMENSIONS:
+        for loss in loss_names():
+            runs: dict[str, list[Outcome]] = {"plain": [], "guided": []}
+            for seed in range(starts):
+                runs["plain"].append(one(train, test, loss, d, Auto(guide=0), seed))
+                if seed < GUIDED_RUNS:
+                    runs["guided"].append(one(train, test, loss, d, Auto(), seed))
+            found[d, loss] = runs
+    return found
+
+
+def of_rival(all_cases: list[Case], folder: Path) -> dict[Case, dict[tuple[int, str], float]]:
+    """Held-out errors of a rival's single start on the smaller sets."""
+    errors: dict[Case, dict[tuple[int, str], float]] = {}
+    runner = Competitor("cblearn", folder)
+    for case in all_cases:
+        if not 0 < case.n <= LARGEST_FOR_RIVAL:
+            continue
+        train, test = data(case)
+        np.savez(folder / "starts.npz", train=train.index, n_objects=train.n_objects)
+        errors[case] = {}
+        for d in DIMENSIONS:
+            for loss in ("hinge", "ckl", "ste", "tste", "soe"):
+                _, X = runner.fit(folder / "starts.npz", loss, d, seed=0)
+                errors[case][d, loss] = comparison_error(X, test)
+    runner.close()
+    return errors
+
+
+def rows_of(found: dict[Case, Any], rival: dict[Case, Any]) -> list[dict[str, Any]]:
+    """Failures in percent by group, dimension, kind of start and loss."""
+    rows = []
+    for group in dict.fromkeys(case.group for case in found):
+        members = [case for case in found if case.group == group]
+        for d in DIMENSIONS:
+            for who, name in (("plain", "plain"), ("guided", "guided"), ("cblearn", "cblearn")):
+                excess: dict[str, list[float]] = {loss: [] for loss in loss_names()}
+                strict, ratios = [], []
+                for case in members:
+                    for loss in loss_names():
+                        runs = found[case][d, loss]
+                        every = runs["plain"] + runs["guided"]
+                        best = min(every, key=lambda outcome: outcome.objective).error
+                        lowest = min(outcome.error for outcome in every)
+                        if who == "cblearn":
+                            known = rival.get(case, {})
+                            errors = [known[d, loss]] if (d, loss) in known else []
+                        else:
+                            errors = [outcome.error for outcome in runs[who]]
+                            ratios.append(seconds(runs[who]) / seconds(runs["plain"]))
+                        excess[loss] += [error - best for error in errors]
+                        strict += [error - lowest for error in errors]
+                if not strict:
+                    continue
+                percent = {loss: 100 * float(np.mean(np.array(e) > POINT)) if e else None for loss, e in excess.items()}
+                mean = float(np.mean([value for value in percent.values() if value is not None]))
+                rows.append({
+                    "data": group, "d": d, "start": name, **percent, "mean": mean,
+                    "strict": 100 * float(np.mean(np.array(strict) > POINT)),
+                    "points above": 100 * float(np.mean([e for loss in excess for e in excess[loss]])),
+                    "time": float(np.median(ratios)) if ratios else None, "fits": len(strict),
+                })  # fmt: skip
+    return rows
+
+
+def seconds(runs: list[Outcome]) -> float:
+    return float(np.median([outcome.seconds for outcome in runs[:GUIDED_RUNS]]))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="the smallest sets and few starts; nothing is saved")
+    parser.add_argument("--starts", type=int, help="plain starts of each fit, default 10")
+    parser.add_argument("--no-rival", action="store_true", help="without cblearn")
+    options = parser.parse_args(arguments)
+    starts = options.starts or (3 if options.quick else 10)
+    chosen = list(cases(QUICK_SIZES if options.quick else SIZES))
+    if os.environ.get("NEARER_DATA") and not options.quick:
+        chosen += [Case("people", name, seed=seed) for name in ("music", "materials") for seed in (1, 2)]
+    started = time.perf_counter()
+    folder = scratch()
+    # Spawned: a forked process would inherit the pipe to the rival and keep it open.
+    pool = ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"))
+    with pool, ThreadPoolExecutor(1) as beside:
+        theirs = None if options.no_rival else beside.submit(of_rival, chosen, folder)
+        found = dict(zip(chosen, pool.map(outcomes, chosen, [starts] * len(chosen))))
+        rival = {} if theirs is None else theirs.result()
+    shutil.rmtree(folder)
+    rows = rows_of(found, rival)
+    print(table(rows))
+    if not options.quick:
+        more = {"data sets": len(chosen), "starts": starts, "minutes": round((time.perf_counter() - started) / 60, 1)}
+        print(f"written to {save('starts', rows, **more, rivals={} if options.no_rival else RIVALS)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,385 @@
+"""How often verdicts about a map hold: dimension, answers needed, certainty of places, doubtful participants.
+
+    python -m benchmarks.verdicts [dimension] [needed] [intervals] [participants] [--quick]
+
+Everything is simulated, so that the truth is known. Kinds of data marked "aside" were not looked at while the rules
+were chosen, and the seeds are not those that the rules were chosen on. Every part prints its table and saves it under
+``benchmarks/results``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+
+from benchmarks import common
+from benchmarks.synthetic import answered
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.dimensions import questions_of
+from nearer.losses import get_loss
+from nearer.metrics import comparison_distances, log_ratio, procrustes_align
+from nearer.selection import bootstrap, cross_validate_dimensions, learning_curve
+
+Rows = list[dict[str, Any]]
+
+SEED = 5000
+LOSSES = ("tste", "ste", "soe")
+HALF_A_POINT = 0.005
+
+
+# ---- data ------------------------------------------------------------------------------------------------------------
+
+
+def _even(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=(n, d))
+
+
+def _uneven(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=(n, d)) * np.linspace(1.0, 0.35 if d > 1 else 1.0, d)
+
+
+def _cube(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.uniform(-1.0, 1.0, size=(n, d))
+
+
+def _clumps(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=(8, d))[rng.integers(8, size=n)] + 0.35 * rng.normal(size=(n, d))
+
+
+def _ball(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    X = rng.normal(size=(n, d))
+    return X / np.linalg.norm(X, axis=1, keepdims=True) * rng.random((n, 1)) ** (1 / d)
+
+
+def _heavy(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.laplace(size=(n, d)) * 0.7 ** np.arange(d)
+
+
+def _flips(share: float) -> Callable[..., np.ndarray]:
+    return lambda near, far, rng: rng.random(len(near)) < share
+
+
+def _close_calls(near: np.ndarray, far: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.random(len(near)) > 1.0 / (1.0 + np.exp(2.5 * (near - far)))
+
+
+def _misjudged(by: float) -> Callable[..., np.ndarray]:
+    """Each distance is misjudged by a factor of about e^by."""
+    return lambda near, far, rng: np.log(far / near) / 2.0 < by * math.sqrt(2.0) * rng.normal(size=len(near))
+
+
+def _heavy_tails(near: np.ndarray, far: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    odds = ((1.0 + 4.0 * far) / (1.0 + 4.0 * near)) ** 1.5
+    return rng.random(len(near)) > 0.025 + 0.95 * odds / (1.0 + odds)
+
+
+def _skewed(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.exponential(size=(n, d))
+
+
+def _lattice(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.integers(4, size=(n, d)) + 0.3 * rng.normal(size=(n, d))
+
+
+def _two_clouds(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    X = rng.normal(size=(n, d))
+    X[:, 0] += np.where(rng.random(n) < 0.5, -1.5, 1.5)
+    return X
+
+
+def _slips_and_close_calls(near: np.ndarray, far: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return _close_calls(near, far, rng) ^ (rng.random(len(near)) < 0.05)
+
+
+# name: points, which answers are wrong, kept aside
+KINDS: dict[str, tuple[Callable[..., np.ndarray], Callable[..., np.ndarray], bool]] = {
+    "even, flips": (_even, _flips(0.1), False),
+    "uneven, flips": (_uneven, _flips(0.1), False),
+    "cube, close calls": (_cube, _close_calls, False),
+    "clumps, flips": (_clumps, _flips(0.05), False),
+    "ball, misjudged": (_ball, _misjudged(0.3), False),
+    "heavy and uneven, heavy tails": (_heavy, _heavy_tails, False),
+    "even, no noise": (_even, _flips(0.0), False),
+    "skewed, slips and close calls": (_skewed, _slips_and_close_calls, True),
+    "lattice, many flips": (_lattice, _flips(0.2), True),
+    "two clouds, misjudged": (_two_clouds, _misjudged(0.2), True),
+}
+
+
+def points_of(kind: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Points (n, d) of total variance 1."""
+    X = KINDS[kind][0](n, d, rng)
+    return X / math.sqrt(X.var(axis=0).sum())
+
+
+def answers_of(kind: str, points: np.ndarray, count: int, rng: np.random.Generator) -> Comparisons:
+    """Answers to random questions, some of them wrong."""
+    right = Comparisons(answered(points, count, rng), n_objects=len(points))
+    return right.flipped(KINDS[kind][1](*comparison_distances(points, right), rng))
+
+
+def _unseen(test: Comparisons, train: Comparisons) -> Comparisons:
+    """Answers to questions that the training set does not ask."""
+    question = questions_of(train.concat([test]))
+    return test[~np.isin(question[len(train) :], question[: len(train)])]
+
+
+def _aside(kind: str) -> str:
+    return "aside" if KINDS[kind][2] else "chosen on"
+
+
+# ---- how many dimensions ---------------------------------------------------------------------------------------------
+
+
+def _dimension_case(case: tuple[str, int, int]) -> dict[str, Any]:
+    kind, d, seed = case
+    rng = np.random.default_rng([SEED, seed, d, list(KINDS).index(kind)])
+    n, times, loss = int(rng.choice([25, 40, 60])), float(rng.choice([5, 10, 20])), str(rng.choice(LOSSES))
+    P = points_of(kind, n, d, rng)
+    data = answers_of(kind, P, int(times * n * d * math.log2(n)), rng)
+    test = _unseen(answers_of(kind, P, 30_000, rng), data)
+    tried = list(range(1, 9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = cross_validate_dimensions(OrdinalEmbedding(loss=loss), data, tried, random_state=seed, n_jobs=1)
+        fits, seconds = [], []
+        for k in tried:
+            started = time.process_time()
+            fits.append(OrdinalEmbedding(k, loss=loss, random_state=seed, n_jobs=1).fit(data).score(test))
+            seconds.append(time.process_time() - started)
+        started = time.process_time()
+        auto = OrdinalEmbedding("auto", loss=loss, random_state=seed, n_jobs=1).fit(data).n_components_
+        auto_seconds = time.process_time() - started
+        judge = [OrdinalEmbedding(k, loss="softplus", random_state=seed, n_jobs=1).fit(data).score(test)
+                 for k in range(1, d + 1)]  # fmt: skip
+    promised = found.accuracy - np.array(fits)
+    # both are measured on a limited number of answers
+    slack = 2.0 * np.sqrt(found.accuracy_se**2 + 0.25 / len(test))
+    return {
+        "kind": kind, "d": d, "n": n, "answers": len(data), "loss": loss, "chosen": found.chosen, "auto": auto,
+        "decisive": found.decisive, "candidates": list(found.candidates),
+        # Are there enough answers that the true dimension predicts better than any smaller one?
+        "enough": d == 1 or judge[-1] - max(judge[:-1]) > HALF_A_POINT,
+        "broken promises": int((promised - slack > HALF_A_POINT).sum()), "promises": len(tried),
+        "auto / one fit": auto_seconds / seconds[d - 1],
+    }  # fmt: skip
+
+
+def dimension(quick: bool = False) -> Rows:
+    """Dimensions 1 to 8 tried on true ones of 1 to 6, 5 to 20 n d log2 n answers about 25 to 60 objects."""
+    cases = [
+        (kind, d, seed) for seed in range(1 if quick else 3) for kind in KINDS for d in range(1, 3 if quick else 7)
+    ]
+    results = _each(_dimension_case, cases)
+    rows = []
+    for name, chosen in (
+        *((kind, [one for one in results if one["kind"] == kind]) for kind in KINDS),
+        *((side, [one for one in results if _aside(one["kind"]) == side]) for side in ("chosen on", "aside")),
+    ):
+        enough = [one for one in chosen if one["enough"]]
+        sure = [one for one in chosen if one["decisive"]]
+        rows.append({
+            "data": name, "sets": len(chosen), "enough answers": len(enough),
+            "right": _share(one["chosen"] == one["d"] for one in enough),
+            "auto right": _share(one["auto"] == one["d"] for one in enough),
+            "said decisive": _share(one["decisive"] for one in enough),
+            "decisive and wrong": sum(one["chosen"] != one["d"] for one in sure if one["enough"]),
+            "of all sets": sum(one["chosen"] != one["d"] for one in sure),
+            "decisive, of all sets": len(sure),
+            "candidates hold it": _share(one["d"] in one["candidates"] for one in enough),
+            "promises broken": sum(one["broken promises"] for one in chosen),
+            "of": sum(one["promises"] for one in chosen),
+            "auto / one fit (median)": float(np.median([one["auto / one fit"] for one in chosen])),
+        })  # fmt: skip
+    return rows
+
+
+# ---- answers needed --------------------------------------------------------------------------------------------------
+
+
+def _needed_case(case: tuple[str, int]) -> dict[str, Any]:
+    kind, seed = case
+    rng = np.random.default_rng([SEED + 1, seed, list(KINDS).index(kind)])
+    n, d, times = int(rng.choice([25, 40, 60])), int(rng.choice([2, 2, 3])), float(rng.choice([1.5, 3, 6]))
+    loss = str(rng.choice(LOSSES))
+    P = points_of(kind, n, d, rng)
+    data = answers_of(kind, P, int(times * n * d * math.log2(n)), rng)
+    test = answers_of(kind, P, 40_000, rng)
+    found: dict[str, Any] = {"kind": kind}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        curve = learning_curve(OrdinalEmbedding(d, loss=loss), data, random_state=seed, n_jobs=1)
+        last = int(curve.n_comparisons[-1])
+        for factor in (2, 3):
+            scores = []
+            for again in range(4):
+                train = data[rng.permutation(len(data))[:last]]
+                train = train.concat([answers_of(kind, P, (factor - 1) * last, rng)])
+                fit = OrdinalEmbedding(d, loss=loss, random_state=again, n_jobs=1).fit(train)
+                scores.append(fit.score(_unseen(test, train)))
+            came = float(np.mean(scores))
+            told, needed = curve.predict(factor * last), curve.needed_for(came)
+            found |= {
+                f"inside {factor}": told.low <= came <= told.high, f"error {factor}": told.estimate - came,
+                f"needed inside {factor}": needed.low <= factor * last <= needed.high,
+                f"ratio {factor}": needed.estimate / (factor * last),
+            }  # fmt: skip
+    return found
+
+
+def needed(quick: bool = False) -> Rows:
+    """90 % intervals for the accuracy at 2 and 3 times the answers, and for the answers that give that accuracy."""
+    kinds = [kind for kind in KINDS if kind != "even, no noise"]
+    results = _each(_needed_case, [(kind, seed) for seed in range(1 if quick else 6) for kind in kinds])
+    rows = []
+    for side in ("chosen on", "aside"):
+        mine = [one for one in results if _aside(one["kind"]) == side]
+        for factor in (2, 3):
+            rows.append({
+                "data": side, "sets": len(mine), "times the answers": factor,
+                "accuracy inside": _share(one[f"inside {factor}"] for one in mine),
+                "mean error": float(np.mean([one[f"error {factor}"] for one in mine])),
+                "root mean square": float(np.sqrt(np.mean([one[f"error {factor}"] ** 2 for one in mine]))),
+                "answers inside": _share(one[f"needed inside {factor}"] for one in mine),
+                "median foretold / true": float(np.median([one[f"ratio {factor}"] for one in mine])),
+                "within a factor 2": _share(0.5 <= one[f"ratio {factor}"] <= 2.0 for one in mine),
+            })  # fmt: skip
+    return rows
+
+
+# ---- how sure is each place ------------------------------------------------------------------------------------------
+
+
+def _interval_case(case: tuple[str, str, int, int]) -> dict[str, Any]:
+    noise, loss, d, seed = case
+    rng = np.random.default_rng([SEED + 2, seed, d])
+    kind = noise if noise in KINDS else "even, no noise"
+    P = points_of(kind, 40, d, rng)
+    if noise in LOSSES:  # answers as the model of a loss has them, at a scale where four of five are right
+        P *= 3.0
+    train, asked = (answers_of(kind, P, count, rng) for count in (2000 * d, 1000))
+    if noise in LOSSES:
+        law = get_loss(noise).resolve(d)
+        train = train.flipped(rng.random(len(train)) > law.probability(*comparison_distances(P, train)))
+    truth = log_ratio(P, asked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = OrdinalEmbedding(d, loss=loss, n_init=2, random_state=seed, n_jobs=1).fit(train)
+        found = bootstrap(model, train, n_resamples=60, random_state=seed, n_jobs=1)
+    told = found.nearer(asked, 0.9)
+    half = (told.high - told.low) / 2.0 / found.widening
+    away = procrustes_align(P, found.embedding) - found.embedding
+    apart = np.einsum("ni,nij,nj->n", away, np.linalg.pinv(found.covariance, hermitian=True), away)
+    return {
+        "case": (noise, loss, d), "resamples alone": np.mean(np.abs(truth - told.log_ratio) <= half),
+        "covered": np.mean((told.low <= truth) & (truth <= told.high)),
+        "regions": np.mean(apart <= chi2.ppf(0.9, d)), "settled": np.mean(told.settled != 0),
+        "wrongly": np.mean((told.settled != 0) & (told.settled != np.sign(truth))),
+    }  # fmt: skip
+
+
+def intervals(quick: bool = False) -> Rows:
+    """90 % intervals for "i nearer to j than to k" and 90 % regions: how often they hold the truth; 40 objects."""
+    cases = [
+        ("even, flips", "tste", 2), ("even, flips", "tste", 3), ("even, flips", "ste", 2), ("even, flips", "soe", 2),
+        ("ste", "ste", 2), ("tste", "tste", 2), ("ste", "tste", 2), ("ste", "soe", 2), ("uneven, flips", "ste", 2),
+        ("ball, misjudged", "ste", 2), ("skewed, slips and close calls", "tste", 2), ("lattice, many flips", "ste", 2),
+        ("two clouds, misjudged", "soe", 2),
+    ][: 2 if quick else None]  # fmt: skip
+    results = _each(_interval_case, [(*case, seed) for case in cases for seed in range(1 if quick else 5)])
+    rows = []
+    for case in cases:
+        mine = [one for one in results if one["case"] == case]
+        covered = [one["covered"] for one in mine]
+        rows.append({
+            "answers": case[0] if case[0] in KINDS else f"even, model of {case[0]}",
+            "data": "aside" if case[0] in KINDS and KINDS[case[0]][2] else "chosen on", "loss": case[1], "d": case[2],
+            "resamples alone": float(np.mean([one["resamples alone"] for one in mine])),
+            "covered": float(np.mean(covered)), "least": float(min(covered)), "most": float(max(covered)),
+            "regions": float(np.mean([one["regions"] for one in mine])),
+            "settled": float(np.mean([one["settled"] for one in mine])),
+            "settled wrongly": float(np.mean([one["wrongly"] for one in mine])),
+        })  # fmt: skip
+    return rows
+
+
+# ---- doubtful participants -------------------------------------------------------------------------------------------
+
+
+def a_study(seed: int, n_careless: int, per_person: int, n_questions: int, n_harder: int, careless: float = 0.5):
+    """Twenty people about 30 objects; the first get the hardest quarter of the questions, the last are careless."""
+    rng = np.random.default_rng([SEED + 3, seed])
+    points = rng.normal(size=(30, 2))
+    questions = answered(points, n_questions, rng)
+    near, far = (np.sqrt(d) for d in comparison_distances(points, questions))
+    hardest = np.argsort(far / near)[: n_questions // 4]
+    people = np.repeat(np.arange(20), per_person)
+    asked = np.where(people < n_harder, rng.choice(hardest, len(people)), rng.integers(n_questions, size=len(people)))
+    misjudged = far[asked] / near[asked] < np.exp(0.3 * math.sqrt(2.0) * rng.normal(size=len(people)))
+    wrong = np.where(people >= 20 - n_careless, rng.random(len(people)) < careless, misjudged)
+    return Comparisons(questions[asked], n_objects=30, participants=people).flipped(wrong)
+
+
+def participants(quick: bool = False) -> Rows:
+    """Twenty people, distances misjudged by a third: honest ones flagged, and careless ones (coin tosses) found."""
+    rows = []
+    for n_harder, n_careless, per_person, n_questions in (
+        (0, 0, 150, 1000), (5, 0, 150, 1000), (5, 0, 400, 1000), (5, 0, 60, 400), (5, 2, 150, 1000), (0, 2, 60, 400),
+        (0, 2, 60, 1000), (0, 2, 150, 1000),
+    ):  # fmt: skip
+        honest, found, studies = [], [], 3 if quick else 100
+        for seed in range(studies):
+            report = a_study(seed, n_careless, per_person, n_questions, n_harder).check().participants
+            flagged = {int(person.participant) for person in report if person.suspicious}
+            found.append(sum(person >= 20 - n_careless for person in flagged))
+            honest.append(len(flagged) - found[-1])
+        rows.append({
+            "with harder questions": n_harder, "careless": n_careless, "answers each": per_person,
+            "answers per question": 20 * per_person / n_questions, "studies": studies,
+            "honest flagged per study": float(np.mean(honest)),
+            "careless found": float(np.mean(found)) / n_careless if n_careless else None,
+        })  # fmt: skip
+    return rows
+
+
+# ---- running ---------------------------------------------------------------------------------------------------------
+
+
+def _each(work: Callable[[Any], dict[str, Any]], cases: Sequence[Any]) -> list[dict[str, Any]]:
+    """Each case in a process of its own kind, two at a time."""
+    with ProcessPoolExecutor(2) as pool:
+        return list(pool.map(work, cases))
+
+
+def _share(values: Any) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else math.nan
+
+
+PARTS = {part.__name__: part for part in (dimension, needed, intervals, participants)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
+    parser.add_argument("--quick", action="store_true", help="a few cases, nothing saved")
+    args = parser.parse_args()
+    for name in args.parts or PARTS:
+        started = time.perf_counter()
+        rows = PARTS[name](args.quick)
+        print(f"{name}: {PARTS[name].__doc__}\n\n{common.table(rows)}", flush=True)
+        if not args.quick:
+            seconds = round(time.perf_counter() - started, 1)
+            common.save(f"verdicts_{name}", rows, about=PARTS[name].__doc__, seconds=seconds)
+
+
+if __name__ == "__main__":
+    main()

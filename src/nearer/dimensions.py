@@ -1,0 +1,226 @@
+"""Which number of dimensions answers speak for: maps of falling dimension, judged by answers they have not seen.
+
+The judge is the softplus loss, whatever loss a map is to be made with: it has no parameter that follows the dimension,
+and noise does not bend its maps, so a dimension more helps it only if the objects have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nearer.data import Comparisons, renumbered
+from nearer.data.rules import group, same_question
+from nearer.losses import SoftplusLoss
+from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
+from nearer.objective import LocalObjective
+from nearer.solvers.adaptive_start import adaptive_start
+from nearer.solvers.lbfgs import descend
+
+__all__ = ["Evidence", "choose_components", "falling_maps", "held_out_ratios", "main_axes", "questions_of", "weigh"]
+
+# A larger dimension is taken if it makes held-out answers likelier by more than so many standard errors, and satisfies
+# more of them. A dimension too many does worse, so little is needed.
+_BETTER = 1.0
+# `choose_components` holds out so many of so many parts, looks first at maps of at most so many dimensions, then of
+# twice as many while the largest wins; answers per coordinate beyond which it takes a sample.
+_HELD_OUT, _PARTS = 2, 5
+_FIRST_LOOK, _LAST_LOOK = 6, 48
+_PER_COORDINATE = 100
+# Of the judge's maps: passes of stochastic steps first, and where they are done.
+_WARM_UP = 2.0
+_TOL = 1e-3
+
+
+def questions_of(comparisons: Comparisons) -> np.ndarray:
+    """Number the questions.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+
+    Returns
+    -------
+    ndarray of int, shape (N,)
+        The question that each row answers; rows that ask the same have the same number.
+    """
+    return group(same_question(comparisons.index)[0], comparisons.n_objects)[1]
+
+
+def main_axes(X: np.ndarray, d: int) -> np.ndarray:
+    """Turn a map to its main axes and keep the first d.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, at least d)
+        Rows of NaN stay.
+    d : int
+
+    Returns
+    -------
+    ndarray of float64, shape (n, d)
+    """
+    known = np.isfinite(X).all(axis=1)
+    centred = X - X[known].mean(axis=0)
+    axes = np.linalg.svd(centred[known], full_matrices=False)[2]
+    return centred @ axes[:d].T
+
+
+def falling_maps(comparisons: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> dict[int, np.ndarray]:
+    """Softplus maps, the largest first, each started from the main axes of the one before.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    dims : iterable of int
+    rng : Generator
+
+    Returns
+    -------
+    dict
+        For each dimension d the map (n_objects, d), NaN for objects in no comparison.
+    """
+    seen = np.flatnonzero(comparisons.seen)
+    compact = comparisons if len(seen) == comparisons.n_objects else renumbered(comparisons, seen)
+    found: dict[int, np.ndarray] = {}
+    X: np.ndarray | None = None
+    for d in sorted(set(dims), reverse=True):
+        objective = LocalObjective(compact, SoftplusLoss(), d, 1)
+        if X is None:
+            for state in adaptive_start(objective, rng.normal(size=(len(seen), d)), _WARM_UP, 1.0, rng):
+                X = state.X
+        else:
+            X = np.ascontiguousarray(main_axes(X, d))
+        for state in descend(objective, X, _TOL, objective.value_at_zero()):
+            X = state.X
+        found[d] = np.full((comparisons.n_objects, d), np.nan)
+        found[d][seen] = X
+    return found
+
+
+def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> np.ndarray:
+    """What maps of each dimension, fitted to some answers, say about others.
+
+    Parameters
+    ----------
+    train, test : Comparisons
+    dims : iterable of int
+        Ascending.
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of float64, shape (len(dims), len(test))
+        The `log_ratio` of the test answers.
+    """
+    maps = falling_maps(train, dims, rng)
+    return np.array([log_ratio(maps[d], test) for d in sorted(maps)])
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What held-out answers say about dimensions.
+
+    Attributes
+    ----------
+    dims : ndarray of int, shape (m,)
+        Ascending.
+    chosen : int
+        The smallest of them that no larger one beats: makes held-out answers likelier by more than one standard
+        error, and satisfies more of them.
+    better : ndarray of float64, shape (m, m)
+        By how many standard errors held-out answers are more likely under dimension ``dims[column]`` than under
+        ``dims[row]``.
+    laws : sequence of AnswerLaw
+        For each dimension, how held-out answers follow from its maps.
+    """
+
+    dims: np.ndarray
+    chosen: int
+    better: np.ndarray
+    laws: Sequence[AnswerLaw]
+
+    @property
+    def place(self) -> int:
+        """Position of the chosen dimension in `dims`."""
+        return int(np.flatnonzero(self.dims == self.chosen)[0])
+
+    @property
+    def over_smaller(self) -> float:
+        """By how many standard errors the chosen dimension beats every smaller one; infinite without any."""
+        return float(min(self.better[: self.place, self.place], default=np.inf))
+
+    @property
+    def by_larger(self) -> float:
+        """By how many standard errors the best of the larger ones beats the chosen; minus infinity without any."""
+        return float(max(self.better[self.place, self.place + 1 :], default=-np.inf))
+
+
+def weigh(dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.ndarray | None = None) -> Evidence:
+    """Weigh held-out answers.
+
+    Parameters
+    ----------
+    dims : ndarray of int, shape (m,)
+    ratios : ndarray of float64, shape (m, N)
+        From `held_out_ratios`.
+    units : ndarray of int, shape (N,)
+        What each answer belongs to: answers to one question, or of one person, are not independent.
+    weights : ndarray of float64, shape (N,), optional
+
+    Returns
+    -------
+    Evidence
+    """
+    laws = [fit_answer_law(ratio, weights) for ratio in ratios]
+    lost = np.array([-np.log(np.maximum(law.probability(ratio), 1e-12)) for law, ratio in zip(laws, ratios)])
+    lost = lost if weights is None else lost * weights
+    _, unit = np.unique(units, return_inverse=True)
+    of_unit = [np.bincount(unit, weights=row) for row in lost]
+    better = np.array([[_standard_errors(small - large) for large in of_unit] for small in of_unit])
+    right = np.array([np.average(ratio > 0, weights=weights) for ratio in ratios])
+    beats = (better > _BETTER) & (right[None, :] > right[:, None])
+    beaten = np.array([beats[k, k + 1 :].any() for k in range(len(dims))])
+    return Evidence(np.asarray(dims), int(dims[int(np.argmin(beaten))]), better, laws)
+
+
+def _standard_errors(gain: np.ndarray) -> float:
+    """The sum of gains in units of its standard error."""
+    spread = float(gain.std()) * len(gain) ** 0.5
+    return float(gain.sum()) / spread if spread > 0 else 0.0
+
+
+def choose_components(comparisons: Comparisons, rng: np.random.Generator) -> int:
+    """Choose a number of dimensions from two fifths of the answers, held out one fifth at a time.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    rng : Generator
+
+    Returns
+    -------
+    int
+    """
+    n_objects = int(comparisons.seen.sum())
+    most = max(min(_FIRST_LOOK, n_objects - 1), 1)
+    while True:
+        size = min(len(comparisons), _PER_COORDINATE * n_objects * most)
+        data = comparisons if size == len(comparisons) else comparisons[rng.permutation(len(comparisons))[:size]]
+        question = questions_of(data)
+        part = rng.integers(_PARTS, size=int(question.max()) + 1)[question]
+        dims = np.arange(1, most + 1)
+        rows = [np.flatnonzero(part == k) for k in range(_HELD_OUT)]
+        if min(map(len, rows)) == 0:
+            raise ValueError(
+                f"n_components: 'auto' got {len(comparisons):,} answers, too few to hold some out; give a number"
+            )
+        ratios = [held_out_ratios(data[part != k], data[tested], dims, rng) for k, tested in enumerate(rows)]
+        tested = np.concatenate(rows)
+        weights = None if data.weights is None else data.weights[tested]
+        chosen = weigh(dims, np.concatenate(ratios, axis=1), question[tested], weights).chosen
+        if chosen < most or most >= min(_LAST_LOOK, n_objects - 1):
+            return chosen
+        most = min(2 * most, _LAST_LOOK, n_objects - 1)

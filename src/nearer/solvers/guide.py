@@ -1,0 +1,137 @@
+"""A start from which few maps of one, two or three dimensions end in a poor place: another loss shows the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nearer.losses import SoftplusLoss
+from nearer.objective import LocalObjective
+from nearer.solvers.adaptive_start import adaptive_start
+from nearer.solvers.base import SolverState
+from nearer.solvers.lbfgs import descend
+
+__all__ = ["guided_start", "sample_for_guide"]
+
+# Comparisons per object in the guide's sample, more for a line, whose best order is hardest to tell; and per coordinate
+# if so many do not come into memory.
+_PER_OBJECT, _FOR_A_LINE, _PER_COORDINATE = 100, 150, 20
+_PASSES = 2.0
+# A stage of the guide ends when so many iterations gain less than this fraction of the objective with all points in one
+# place. Few maps of three dimensions get stuck, so their guide has to be cheap.
+_TOL, _LOOSE = 1e-3, 1e-2
+_PATIENCE, _IN_HASTE = 5, 3
+# Views of a flat map from which a line is tried.
+_VIEWS = 8
+_SMOOTHING = 1.0
+_MOST_SCALINGS = 30
+
+
+def sample_for_guide(objective: Any, rng: np.random.Generator) -> LocalObjective | None:
+    """A random part of the comparisons in memory, all of them if they are few; None if none comes into memory."""
+    d = objective.n_components
+    for per_object in (_PER_OBJECT if d > 1 else _FOR_A_LINE, _PER_COORDINATE * d):
+        size = min(per_object * objective.n_objects, objective.n_comparisons)
+        whole = size == objective.n_comparisons and isinstance(objective, LocalObjective)
+        part = objective if whole else objective.subset(size, rng)
+        if isinstance(part, LocalObjective):
+            return part
+    return None
+
+
+def guided_start(part: LocalObjective, X: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+    """A map for the loss of `part`, found by way of the softplus loss in one dimension more.
+
+    Softplus pulls with a steady force however far an object has strayed, and with a dimension to spare objects pass
+    each other instead of getting stuck. The wide map is then seen along its main axes; where one dimension is asked
+    for, from several sides, each of which is tried with the loss itself, because which order of objects suits a loss
+    best cannot be told from the wide map.
+
+    Parameters
+    ----------
+    part : LocalObjective
+        The loss, and comparisons in memory.
+    X : ndarray of float64, shape (n, d)
+        Starting point.
+    rng : numpy.random.Generator
+        Draws the coordinate to spare and the comparisons of stochastic steps.
+
+    Yields
+    ------
+    SolverState
+        X (n, d) is always a view of the present map; its value is that of the loss at work.
+    """
+    d = part.n_components
+    tol, patience = (_TOL, _PATIENCE) if d < 3 else (_LOOSE, _IN_HASTE)
+    wide, narrow = (LocalObjective(part.comparisons, SoftplusLoss(), k, part.n_jobs) for k in (d + 1, d))
+    Y = np.column_stack([X, rng.normal(size=len(X))])
+    for state in adaptive_start(wide, Y, _PASSES, 1.0, rng):
+        Y = state.X
+        yield replace(state, X=_main_axes(Y, d))
+    work = state.n_gradients
+    for state in descend(wide, Y, tol, wide.value_at_zero(), patience):
+        Y = state.X
+        yield _provisional(state, _main_axes(Y, d), work)
+    work += state.n_gradients
+    if d == 1:
+        yield from _best_view(part, _main_axes(Y, 2), work)
+        return
+    for state in descend(narrow, _main_axes(Y, d), _TOL, narrow.value_at_zero(), patience):
+        yield _provisional(state, state.X, work)
+    smooth = part.smoothed(_SMOOTHING)
+    X, value, tries = _best_scale(smooth, state.X)
+    work += state.n_gradients + tries * part.n_comparisons
+    yield SolverState(X, value, work, provisional=True)
+    if smooth.loss != part.loss:
+        for state in descend(smooth, X, _TOL, smooth.value_at_zero(), patience):
+            yield _provisional(state, state.X, work)
+
+
+def _best_view(part: LocalObjective, Y: np.ndarray, work: int) -> Iterator[SolverState]:
+    """The flat map Y (n, 2) seen from several sides, each side a start of its own; the best comes last."""
+    smooth = part.smoothed(_SMOOTHING)
+    best, lowest = Y[:, :1], math.inf
+    for angle in np.pi * np.arange(_VIEWS) / _VIEWS:
+        X = np.ascontiguousarray(Y @ [[math.cos(angle)], [math.sin(angle)]])
+        X, _, tries = _best_scale(smooth, X)
+        work += tries * part.n_comparisons
+        for state in descend(smooth, X, _LOOSE, smooth.value_at_zero(), _PATIENCE):
+            yield _provisional(state, state.X, work)
+        work += state.n_gradients
+        if state.value is not None and state.value < lowest:
+            best, lowest = state.X, state.value
+    yield SolverState(best, lowest, work, provisional=True)
+
+
+def _provisional(state: SolverState, X: np.ndarray, work: int) -> SolverState:
+    return SolverState(X, state.value, work + state.n_gradients, state.step_size, provisional=True)
+
+
+def _main_axes(Y: np.ndarray, d: int) -> np.ndarray:
+    """Y (n, k), centred, along its d main axes."""
+    Y = Y - Y.mean(axis=0)
+    axes = np.linalg.eigh(Y.T @ Y)[1]
+    return np.ascontiguousarray(Y @ axes[:, ::-1][:, :d])
+
+
+def _best_scale(objective: LocalObjective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
+    """X halved, or doubled, while that lowers the objective by a share of that of no map; its value; values asked for.
+
+    Each loss has a scale of its own, which may be far from that of the guide; some hardly feel that of a large map.
+    """
+    value, tries, least = objective.value(X), 1, _TOL * objective.value_at_zero()
+    for factor in (0.5, 2.0):
+        before = value
+        while tries < _MOST_SCALINGS:
+            tries += 1
+            scaled = objective.value(factor * X)
+            if not scaled < value - least:
+                break
+            X, value = factor * X, scaled
+        if value < before:
+            break
+    return X, value, tries

@@ -1,0 +1,150 @@
+"""Files made to do harm, or damaged: every one is read or refused, and none ends the process or fills the memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.io
+
+from nearer.data.errors import FileFormatError
+from nearer.io import matlab, read_comparisons
+from nearer.io.matlab import read_matlab
+
+T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0]])
+
+
+def _damaged(data, n_files, seed=0):
+    """Copies of a file with bytes changed, cut short, or parts doubled."""
+    rng = np.random.default_rng(seed)
+    for number in range(n_files):
+        copy = bytearray(data)
+        for place in rng.integers(0, len(copy), 1 + number % 5):
+            copy[place] = rng.integers(256)
+        if number % 4 == 1:
+            copy = copy[: rng.integers(1, len(copy))]
+        if number % 4 == 2:
+            start, stop = sorted(rng.integers(0, len(copy), 2))
+            copy[start:start] = copy[start:stop]
+        yield bytes(copy)
+
+
+def _reads_or_refuses(path):
+    try:
+        read_comparisons(path)
+    except FileFormatError as error:
+        assert str(path) in str(error)  # noqa: PT017
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.npy", "packed.npz"])
+def test_damaged_numpy_files(tmp_path, name):
+    path = tmp_path / name
+    if name == "a.npy":
+        np.save(path, T)
+    else:
+        (np.savez_compressed if "packed" in name else np.savez)(path, triplets=T, labels=np.array(list("abcd")))
+    whole = path.read_bytes()
+    assert _reads_or_refuses(path)
+    outcomes = []
+    for data in _damaged(whole, 300):
+        path.write_bytes(data)
+        outcomes.append(_reads_or_refuses(path))
+    assert not all(outcomes)
+
+
+def test_an_archive_by_another_name(tmp_path):
+    np.savez(tmp_path / "a.npz", triplets=T)
+    os.rename(tmp_path / "a.npz", tmp_path / "a.npy")
+    assert len(read_comparisons(tmp_path / "a.npy").comparisons) == 4
+
+
+def test_an_archive_larger_than_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, triplets=np.zeros((200_000, 3)))
+    monkeypatch.setattr("nearer.io.formats.available_memory", lambda: 1_000_000)
+    with pytest.raises(FileFormatError, match=r"bomb\.npz: holds arrays of 0\.0 GB, and 0\.0 GB are free"):
+        read_comparisons(path)
+
+
+def test_an_archive_whose_members_lie_over_each_other_is_refused(tmp_path):
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("triplets.npy", np.random.default_rng(0).bytes(10_000))
+        kernel = archive.infolist()[0]
+        for number in range(50):  # the directory names the same bytes again and again
+            other = zipfile.ZipInfo(f"m{number}.npy")
+            for field in ("header_offset", "compress_size", "file_size", "CRC", "compress_type"):
+                setattr(other, field, getattr(kernel, field))
+            archive.filelist.append(other)
+    with pytest.raises(FileFormatError, match="its members lie over each other"):
+        read_comparisons(path)
+
+
+def _cells(path, **options):
+    names = np.array(["aa", "bb", "cc", "dd"], dtype=object)
+    scipy.io.savemat(path, {"triplets": T + 0.0, "labels": names}, **options)
+    return path.read_bytes()
+
+
+@pytest.mark.slow
+def test_damaged_matlab_files(tmp_path):
+    path = tmp_path / "t.mat"
+    whole = _cells(path)
+    assert _reads_or_refuses(path)
+    for data in _damaged(whole, 12):
+        path.write_bytes(data)
+        _reads_or_refuses(path)
+
+
+def test_a_crash_of_the_reader_is_an_error_of_the_file(tmp_path, monkeypatch):
+    _cells(tmp_path / "t.mat")
+    monkeypatch.setattr(matlab, "_CHILD", "import os; os.abort()")
+    with pytest.raises(FileFormatError, match=r"t\.mat: is not a readable MATLAB file: it crashes the reader"):
+        read_comparisons(tmp_path / "t.mat")
+
+
+def test_a_reader_without_end_is_stopped(tmp_path, monkeypatch):
+    _cells(tmp_path / "t.mat")
+    monkeypatch.setattr(matlab, "_CHILD", "import time; time.sleep(60)")
+    monkeypatch.setattr(matlab, "_SECONDS", 0.2)
+    with pytest.raises(FileFormatError, match=r"still reading after 0\.2 s"):
+        read_comparisons(tmp_path / "t.mat")
+
+
+def test_variables_of_a_matlab_file(tmp_path):
+    path = tmp_path / "t.mat"
+    scipy.io.savemat(path, {"triplets": T, "labels": np.array(["a", "b"], dtype=object), "s": {"x": 1}, "file": T})
+    form, arrays, structs = read_matlab(str(path))
+    assert form == "MATLAB"
+    assert structs == ["s"]
+    np.testing.assert_array_equal(arrays["triplets"], T)
+    np.testing.assert_array_equal(arrays["file"], T)
+    assert arrays["labels"].tolist() == ["a", "b"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
+@pytest.mark.parametrize("place", ["fifo", "/dev/zero"])
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path, place):
+    path = tmp_path / "fifo" if place == "fifo" else place
+    if place == "fifo":
+        os.mkfifo(path)
+    code = f"""
+from nearer import OrdinalEmbedding, load
+from nearer.io import open_blocks, read_comparisons, read_embedding
+for read in (read_comparisons, read_embedding, load, open_blocks, OrdinalEmbedding().fit):
+    try:
+        read({str(path)!r})
+    except (ValueError, OSError) as error:
+        assert "regular file" in str(error), error
+    else:
+        raise AssertionError(read)
+"""
+    limits = "import resource; resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n"
+    done = subprocess.run([sys.executable, "-c", limits + code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

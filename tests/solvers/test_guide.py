@@ -1,0 +1,133 @@
+"""The guided start: what it does to small maps that one plain start would leave in a poor place."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from nearer import OrdinalEmbedding
+from nearer.data import Comparisons
+from nearer.datasets import make_comparisons, make_points
+from nearer.objective import LocalObjective, StreamedObjective
+from nearer.solvers import Auto
+from nearer.solvers.guide import _best_scale, _main_axes, guided_start, sample_for_guide
+from problems import MemorySource, noisy_problem
+
+
+def hard_case(d, n=40, seed=3, noise=0.1):
+    data = make_comparisons(make_points(n, d, random_state=seed), 60 * n, 2000, noise=noise, random_state=seed)
+    return data.train, data.test
+
+
+@pytest.mark.parametrize(("d", "loss"), list(itertools.product([1, 2], ["ckl", "tste", "soe", "softplus"])))
+def test_one_guided_fit_is_as_good_as_the_best_of_many_plain_starts(d, loss):
+    train, _ = hard_case(d)
+    objective = LocalObjective(train, loss, d, n_jobs=1)
+
+    def value(solver, seed):
+        rng = np.random.default_rng(seed)
+        return solver.solve(objective, rng.normal(size=(train.n_objects, d)), rng).objective
+
+    plain = [value(Auto(guide=0), seed) for seed in range(8)]
+    slack = 0.002 * objective.value_at_zero()
+    assert value(Auto(), 0) <= min(plain) + slack
+    if d == 1:  # that this is a hard case
+        assert np.median(plain) > min(plain) + slack
+
+
+def test_a_line_is_found_by_a_plain_fit():
+    train, test = hard_case(1, n=60, noise=0.0)
+    for seed in range(3):
+        assert OrdinalEmbedding(1, loss="tste", random_state=seed).fit(train).score(test) > 0.97
+
+
+@pytest.mark.parametrize(("d", "guided"), [(1, True), (2, True), (3, True), (4, False)])
+def test_maps_of_up_to_three_dimensions_are_guided(d, guided):
+    problem = noisy_problem("tste", d=d)
+    message = Auto().solve(problem.objective, problem.X, 0).message
+    assert ("guide over 700 comparisons" in message) == guided
+    assert ("AdaGrad" in message) != guided
+    assert "guide" not in Auto(guide=0).solve(problem.objective, problem.X, 0).message
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("form", ["weighted triplets", "quadruplets"])
+def test_every_state_is_a_map_of_the_right_shape_and_work_never_falls(form, d):
+    problem = noisy_problem("hinge", form, d=d)
+    states = list(guided_start(problem.objective, problem.X, np.random.default_rng(0)))
+    assert all(state.X.shape == (15, d) and state.provisional for state in states)
+    assert (np.diff([state.n_gradients for state in states]) >= 0).all()
+    last = problem.objective.smoothed(1.0).value(states[-1].X)
+    assert last < 0.8 * problem.objective.value_at_zero()
+    assert states[-1].value == pytest.approx(last, rel=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_same_seed_same_bits_on_any_number_of_threads(d):
+    rng = np.random.default_rng(0)
+    triplets = np.array([rng.choice(30, 3, replace=False) for _ in range(300)])
+    train = Comparisons(np.tile(triplets, (200, 1)))  # several blocks
+    maps = [
+        OrdinalEmbedding(d, loss="tste", n_jobs=n_jobs, random_state=5, max_seconds=None).fit(train).embedding_
+        for n_jobs in (1, 2, 2)
+    ]
+    np.testing.assert_array_equal(maps[0], maps[1])
+    np.testing.assert_array_equal(maps[1], maps[2])
+
+
+def test_the_sample_of_many_comparisons_is_a_part_of_them():
+    problem = noisy_problem("ste", size=5000)
+    rng = np.random.default_rng(0)
+    part = sample_for_guide(problem.objective, rng)
+    assert part.n_comparisons == 1500
+    assert part.loss == problem.objective.loss
+    few = noisy_problem("ste", size=900).objective
+    assert sample_for_guide(few, rng) is few
+
+
+def test_streamed_comparisons_are_guided():
+    train, test = hard_case(1)
+    objective = StreamedObjective(MemorySource(train), "tste", 1, train.n_objects, n_jobs=1, block_size=500)
+    rng = np.random.default_rng(0)
+    result = Auto().solve(objective, rng.normal(size=(train.n_objects, 1)), rng)
+    assert "guide over 2,400 comparisons" in result.message
+    assert result.objective == pytest.approx(LocalObjective(train, "tste", 1).value(result.embedding), rel=1e-10)
+    assert LocalObjective(test, "tste", 1).error(result.embedding) < 0.06
+
+
+def test_without_a_part_in_memory_there_is_no_guide():
+    problem = noisy_problem("ste")
+
+    class Elsewhere(LocalObjective):
+        def subset(self, size, rng):
+            return Cluster()
+
+    class Cluster:
+        pass
+
+    far = Elsewhere(problem.objective.comparisons, "ste", 2)
+    far.n_comparisons = 10**6
+    assert sample_for_guide(far, np.random.default_rng(0)) is None
+
+
+def test_main_axes_come_first_and_keep_what_they_span():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(50, 2)) * [3.0, 1.0]
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    seen = _main_axes(np.column_stack([flat, np.zeros(50)]) @ turn + 7.0, 2)
+    np.testing.assert_allclose(seen.mean(axis=0), 0.0, atol=1e-12)
+    assert seen[:, 0].std() > seen[:, 1].std()
+    centred = flat - flat.mean(axis=0)
+    np.testing.assert_allclose(seen @ seen.T, centred @ centred.T, atol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [2.0**-3, 1.0, 2.0**6])
+def test_the_scale_is_found_from_far_away(factor):
+    problem = noisy_problem("ste")
+    best = min(problem.objective.value(2.0**k * problem.X) for k in range(-12, 13))
+    X, value, tries = _best_scale(problem.objective, factor * problem.X)
+    assert value == problem.objective.value(X)
+    assert value <= best + 1e-3 * problem.objective.value_at_zero()
+    assert tries <= 30

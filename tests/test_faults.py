@@ -1,0 +1,114 @@
+"""What must be refused, or told, instead of failing in silence or taking the memory of the machine."""
+
+from __future__ import annotations
+
+import warnings
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from nearer import Comparisons, OrdinalEmbedding, _memory
+from nearer.metrics import log_loss
+from nearer.solvers import GD, LBFGS, SGD, SVRG, Auto, Constant
+
+T = [[0, 1, 2], [1, 2, 0]]
+
+
+@pytest.fixture(scope="module")
+def data():
+    points = np.random.default_rng(0).normal(size=(20, 2))
+    return Comparisons.from_points(points, 1_000, random_state=0)
+
+
+# ---- memory --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wanted", [{"n_components": 10**12}, {"n_init": 10**12}, {"n_objects": 2 * 10**9}])
+def test_a_map_that_cannot_fit_is_refused(wanted, monkeypatch):
+    monkeypatch.setattr(_memory, "_of_machine", lambda: 20 * 10**9)
+    with pytest.raises(ValueError, match=r"fit: n_objects = .*needs about .* are free; ask for fewer"):
+        OrdinalEmbedding(**wanted).fit(T)
+
+
+def test_memory_is_the_least_of_all_limits(monkeypatch):
+    monkeypatch.setattr(_memory, "_of_machine", lambda: 3_000)
+    monkeypatch.setattr(_memory, "_of_container", lambda limit, used: 2_000)
+    monkeypatch.setattr(_memory, "_of_process", lambda: None)
+    assert _memory.available_memory() == 2_000
+    _memory.check_memory(2_000, "it", "")
+    with pytest.raises(ValueError, match=r"it: needs about 2\.0 kB, and 2\.0 kB are free; do less"):
+        _memory.check_memory(2_001, "it", "do less")
+    monkeypatch.setattr(_memory, "_of_machine", lambda: None)
+    monkeypatch.setattr(_memory, "_of_container", lambda limit, used: None)
+    _memory.check_memory(1e30, "unknown is not refused", "")
+
+
+def test_the_memory_of_this_machine_is_known():
+    assert _memory.available_memory() is None or _memory.available_memory() > 10**6
+
+
+# ---- fits that fail ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["tste", "ste", "ckl", "hinge", "soe"])
+@pytest.mark.parametrize("solver", [SGD(step=1e8), SVRG(step=Constant(1e8))])
+def test_a_step_that_is_far_too_long_is_told(data, loss, solver):
+    with pytest.warns(UserWarning, match="the map is not to be trusted: the .*try a smaller step"):
+        found = OrdinalEmbedding(2, loss=loss, solver=solver, random_state=0).fit(data).result_
+    assert not found.converged
+    assert found.trouble
+    assert found.message.startswith("stopped: ")
+
+
+@pytest.mark.parametrize("solver", [Auto(), LBFGS(), GD(), SVRG(), SGD()])
+def test_points_that_start_in_one_place_are_told(data, solver):
+    with pytest.warns(UserWarning, match="all points started in one place"):
+        found = OrdinalEmbedding(2, solver=solver, init=np.ones((20, 2)), random_state=0).fit(data).result_
+    assert not found.converged
+    assert found.message.startswith("stopped: all points started in one place")
+
+
+@pytest.mark.parametrize("solver", [Auto(), LBFGS(), SVRG()])
+def test_a_good_fit_and_one_of_answers_that_contradict_each_other_warn_of_nothing(data, solver):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert OrdinalEmbedding(2, solver=solver, random_state=0).fit(data).result_.trouble == ""
+        assert OrdinalEmbedding(2, solver=solver, random_state=0).fit([[0, 1, 2], [0, 2, 1]]).result_.trouble == ""
+
+
+# ---- arguments -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: OrdinalEmbedding(solver=Auto(smoothing=Decimal(1))).fit(T), "smoothing must be a number"),
+        (lambda: OrdinalEmbedding(solver=SGD(step=Decimal(1))).fit(T), "step: got Decimal"),
+        (lambda: Comparisons(T).relabelled(None), "relabelled: got None, expected labels"),
+        (lambda: Comparisons.concat(["x"]), "concat: got 'x', expected Comparisons"),
+        (lambda: log_loss(np.zeros((3, 2)), T, None), "unknown loss None; expected one of"),
+        (lambda: OrdinalEmbedding().fit(np.ma.masked_array(T, mask=np.eye(2, 3))), "masked"),
+        (lambda: OrdinalEmbedding().fit(T, sample_weight=np.ma.masked_array([1, 2], mask=[0, 1])), "masked"),
+        (lambda: OrdinalEmbedding().fit([[0, 1, 200_000_000]]), "the highest object number is 200,000,000"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_numbers_beyond_64_bits_are_class_names():
+    made = Comparisons.from_classes([10**25, 10**25, 1, 1], 5, random_state=0)
+    assert len(made) == 5
+
+
+def test_the_callers_arrays_may_change_afterwards(data):
+    index, weights = data.index.copy(), np.linspace(1, 2, len(data))
+    series = pytest.importorskip("pandas").Series(weights)
+    model = OrdinalEmbedding(2, random_state=0).fit(index, sample_weight=series)
+    before = model.score(model.comparisons_)
+    index += 10**8
+    series[:] = np.nan
+    weights[:] = np.nan
+    assert model.score(model.comparisons_) == before
