@@ -315,7 +315,10 @@ def readme_block(results: Results) -> str:
         for row in record["rows"]
         if row["problem"] == "music" and "starts" not in row["loss"]
     ]
-    head = f"9,090 answers of people about 400 artists, 9 dimensions. Plain fits, medians of {record['rows'][0]['repeats']} interleaved runs; {about(record)}."
+    head = (
+        "9,090 answers of people about 400 artists, 9 dimensions. Plain fits, medians of "
+        f"{record['rows'][0]['repeats']} interleaved runs; {about(record)}."
+    )
     return f"{head}\n\n{table(rows)}\n{readme_large(results)}"
 
 

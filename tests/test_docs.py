@@ -102,3 +102,20 @@ def test_no_page_loads_anything_from_the_network():
         text = page.read_text(encoding="utf-8")
         loads = re.findall(r"(?:src=|!\[[^]]*\]\(|url\(|@import )[\"']?(?:https?:)?//[^\s)\"']+", text)
         assert not loads, f"{page.name} loads {loads}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *(f"docs/{name}" for name in PAGES)])
+def test_links_lead_somewhere(name):
+    page = ROOT / name
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", text):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), f"{name} leads to {target}, which is not there"
+        if anchor and file.suffix == ".md":
+            headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            there = {
+                re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-") for heading in headings
+            }
+            assert anchor[1:] in there, f"{name} leads to {target}{anchor}, which is not there"

@@ -20,6 +20,7 @@ import oracles
 from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, OrdinalEmbedding
 from nearer.datasets import make_comparisons, make_points
 from nearer.losses import CKLLoss, TSTELoss
+from nearer.metrics import principal_axes
 from nearer.solvers import LBFGS, SBB, SGD, SVRG, Convex, solver_names
 
 LOSSES = oracles.LOSSES
@@ -47,6 +48,21 @@ def test_finds_the_map(data, loss):
     assert est.embedding_.shape == (20, 2)
     assert est.embedding_.dtype == np.float64
     np.testing.assert_allclose(est.embedding_.mean(axis=0), 0, atol=1e-12)
+
+
+def test_the_map_lies_on_its_principal_axes(data):
+    est = OrdinalEmbedding(2, random_state=0).fit(data.train)
+    X = est.embedding_
+    np.testing.assert_array_equal(X, principal_axes(est.result_.embedding))
+    covariance = X.T @ X
+    assert covariance[0, 0] >= covariance[1, 1]
+    assert abs(covariance[0, 1]) < 1e-9 * covariance[0, 0]
+    assert (X.max(axis=0) >= -X.min(axis=0)).all()
+    # Nothing that the map says has changed by it.
+    turned_back = OrdinalEmbedding(2).set_params(**est.get_params())
+    turned_back.__dict__.update(vars(est))
+    turned_back.embedding_ = est.result_.embedding
+    np.testing.assert_array_equal(turned_back.predict(data.test), est.predict(data.test))
 
 
 @pytest.mark.parametrize("solver", [name for name in solver_names() if name != "convex"])

@@ -65,6 +65,13 @@ def test_layout_fits_the_width(page, width):
     page.assert_clean()
 
 
+def test_the_tools_of_many_dimensions_fit_a_small_screen(page):
+    page.open(Report("seven", spread(30, 7)), width=400)
+    assert page.js("return document.documentElement.scrollWidth") <= 400
+    ends = page.js("return [...document.querySelectorAll('.tools *')].map((e) => e.getBoundingClientRect().right)")
+    assert max(ends) <= 400
+
+
 def test_the_map_follows_a_resize_and_survives_being_hidden(page):
     page.open(Report("resize", spread(30, 2), labels=[f"o{i}" for i in range(30)]))
     page.resize(500, 800)

@@ -51,7 +51,7 @@ class MapPanel {
     this.painter.paint();
     const { labels, visible } = this.painter.counts;
     const parts = [];
-    if (this.painter.show.labels && labels < visible) parts.push(`Names shown for ${count(labels)} of ${count(visible)} objects in view: zoom in or point at an object for more.`);
+    if (this.painter.show.labels && labels < visible) parts.push(`Names shown for ${count(labels)} of ${count(visible)} objects` + (document.documentElement.classList.contains("print") ? "." : " in view: zoom in or point at an object for more."));
     if (this.painter.show.regions && data.cov) {
       parts.push(visible > MAX_REGIONS ? "Zoom in to see the regions of uncertainty." : `Regions hold an object with ${+(100 * data.level).toPrecision(3)} % probability.`);
     }
