@@ -48,16 +48,13 @@ class _Dimensions(click.ParamType):
         return tuple(sorted(found))
 
 
-class NumberOrAuto(click.IntRange):
+class NumberOrAuto(click.ParamType):
     """A whole number from 1 on, or the word auto."""
 
     name = "number or auto"
 
-    def __init__(self) -> None:
-        super().__init__(min=1)
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        return "auto" if value == "auto" else int(super().convert(value, param, ctx))
+        return "auto" if value == "auto" else click.IntRange(1).convert(value, param, ctx)
 
 
 DIMENSIONS = _Dimensions()
