@@ -84,8 +84,8 @@ _READING = (
         "--answers", metavar="HOW",
         help="What an answer says: f=a,j=b,equal=skip, or one of object, sign, bool, index0, index1.",
     ),
-    click.option("--n-objects", type=int, metavar="N", help="Whole numbers are objects 0 to N - 1, also those left out."),
-    click.option("--index-base", type=click.IntRange(0, 1), help="Whole numbers count objects from 0, or from 1, also those left out."),
+    click.option("--n-objects", type=int, metavar="N", help="Objects are 0 to N - 1, also those left out."),
+    click.option("--index-base", type=click.IntRange(0, 1), help="Objects are counted from 0 or from 1."),
     click.option("--encoding", help="Of a text file; UTF-8 if not given."),
     click.option("--variable", metavar="NAME", help="The array of a .npz, .mat or .json file, or the sheet, to read."),
     click.option(
