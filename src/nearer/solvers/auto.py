@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer.data import check_integer
 from nearer.objective import LocalObjective, SampledObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
@@ -61,6 +62,7 @@ class Auto(Solver):
     name = "auto"
 
     def check_objective(self, objective: object) -> None:
+        check_integer(self.memory, f"{self.name}: memory", 1)
         for name, least in (("warm_up", 0.0), ("batch_tol", 0.0), ("shrinkage", 0.0), ("smoothing", 0.0)):
             value = getattr(self, name)
             if not (is_number(value) and value >= least):
