@@ -5,12 +5,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bounds lint types bench docs clean
+.PHONY: help demo test bounds fuzz kill soak lint types bench docs clean
 
 help:
 	@echo "make demo   embed 21 European cities from comparisons of road distances alone (writes demo/)"
 	@echo "make test   run the test suite"
 	@echo "make bounds kernels with every index checked: compiled with checks, and as plain Python"
+	@echo "make fuzz   random calls and damaged files for MINUTES (2); make kill: KILLS (100) at random moments;"
+	@echo "            make soak: the same work again and again for MINUTES, memory must stay flat"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  race rival software, measure growth, fill docs/benchmarks.md (takes a while);"
 	@echo "            also: python -m benchmarks.large | growth | ablation | sensitivity | regression [--quick]"
@@ -36,6 +38,17 @@ bounds: $(STAMP)
 	  -k "not common_anchor" && rm -r $$cache
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 -W ignore::RuntimeWarning $(KERNEL_TESTS) \
 	  -k "bounds or oracle or coincidence or satisfied or scalar_and_array or depends_on_seed"
+
+MINUTES ?= 2
+KILLS ?= 100
+fuzz: $(STAMP)
+	cd tests && ../$(BIN)/python -m fuzz.run --minutes $(MINUTES)
+
+kill: $(STAMP)
+	cd tests && ../$(BIN)/python -m fuzz.kill --kills $(KILLS)
+
+soak: $(STAMP)
+	cd tests && ../$(BIN)/python -m fuzz.soak --minutes $(MINUTES)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 import warnings
 from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from nearer import Comparisons, OrdinalEmbedding, _memory
@@ -112,3 +117,50 @@ def test_the_callers_arrays_may_change_afterwards(data):
     series[:] = np.nan
     weights[:] = np.nan
     assert model.score(model.comparisons_) == before
+
+
+# ---- files that change, cells without measure ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", ["rewritten", "cut short", "other objects"])
+@pytest.mark.parametrize("ending", ["npy", "parquet"])
+def test_a_file_that_changes_during_a_fit_ends_it(data, tmp_path, ending, change):
+    path = tmp_path / f"a.{ending}"
+
+    def write(index):
+        if ending == "npy":
+            np.save(path, index)
+        else:
+            pq.write_table(pa.table(dict(zip(("anchor", "near", "far"), index.T))), path)
+
+    write(data.index)
+
+    def meddle(row, state):
+        if row.epoch == 1:
+            time.sleep(0.01)  # the clock of a file system may be coarse
+            write(
+                {"rewritten": data.index[::-1], "cut short": data.index[:9], "other objects": data.index + 10**6}[
+                    change
+                ]
+            )
+
+    with pytest.raises(ValueError, match=rf"a\.{ending}.*changed"):
+        OrdinalEmbedding(2, solver=SGD(), callbacks=[meddle], random_state=0).fit(path)
+
+
+def test_one_long_name_costs_its_length_once(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = ["anchor,near,far,participant", *["a,b,c,x"] * 200_000, "a,c,b," + "y" * 10_000]
+    path.write_text("\n".join(rows) + "\n")
+    code = f"""
+import resource
+from nearer import OrdinalEmbedding
+from nearer.io import read_comparisons
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+read = read_comparisons({str(path)!r}).comparisons
+assert len(read) == 200_001 and len(set(read.people.names)) == 2
+grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+assert grown < 500_000, grown
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

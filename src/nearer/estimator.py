@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer._memory import check_memory
 from nearer._tables import data_frame
-from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, joined, renumbered
+from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, check_numbers, joined, renumbered
 from nearer.dimensions import choose_components
 from nearer.losses import Loss, get_loss
 from nearer.metrics import (
@@ -630,7 +630,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
         if not isinstance(self.init, str):
-            X0 = np.asarray(self.init, dtype=float)
+            X0 = check_numbers(self.init, "init")
             if X0.shape != shape:
                 raise ValueError(f"init: got shape {X0.shape}, expected {shape}")
             return X0

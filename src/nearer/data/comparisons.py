@@ -477,8 +477,12 @@ class Comparisons:
 
         All must be of one kind, with the same labels. Where some have weights, rows without count 1.
         """
-        parts = [self] if isinstance(self, Comparisons) else list(self)
-        parts += [others] if isinstance(others, Comparisons) else list(others)
+        parts: list[Any] = []
+        for given in (self, others):
+            try:
+                parts += [given] if isinstance(given, Comparisons) else given
+            except TypeError:
+                raise ValueError(f"concat: got {given!r}, expected Comparisons") from None
         if not parts:
             raise ValueError("concat: got nothing to join")
         strange = [part for part in parts if not isinstance(part, Comparisons)]

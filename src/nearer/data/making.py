@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer._memory import check_memory
 from nearer.data.rules import Parts, exchanged
 from nearer.data.values import check_integer, check_objects, check_people, check_weights, first_of, refuse_masked, take
 
@@ -184,6 +185,7 @@ Compare = Callable[[np.ndarray], np.ndarray]
 
 def _sizes(n_objects: int, n_comparisons: Any, labels: Any) -> tuple[int, np.ndarray | None]:
     n_comparisons = check_integer(n_comparisons, "n_comparisons", 1)
+    check_memory(12.0 * n_comparisons, f"n_comparisons = {n_comparisons:,}", "ask for fewer")
     return n_comparisons, check_objects(n_objects, labels)[1]
 
 
@@ -261,7 +263,7 @@ def _ordered(rows: np.ndarray, difference: np.ndarray) -> np.ndarray:
 
 
 def _width(kind: str) -> int:
-    if kind not in ("triplets", "quadruplets"):
+    if not isinstance(kind, str) or kind not in ("triplets", "quadruplets"):
         raise ValueError(f"kind: got {kind!r}, expected 'triplets' or 'quadruplets'")
     return 3 if kind == "triplets" else 4
 

@@ -118,7 +118,7 @@ def check_rows(
     -------
     Parts
     """
-    if on_degenerate not in ("raise", "drop"):
+    if not isinstance(on_degenerate, str) or on_degenerate not in ("raise", "drop"):
         raise ValueError(f"on_degenerate: got {on_degenerate!r}, expected 'raise' or 'drop'")
     n_objects, labels = check_objects(n_objects, labels)
     rows = _as_matrix(values, shape)

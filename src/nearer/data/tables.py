@@ -60,10 +60,11 @@ class Options:
     fold_names: bool = False
 
     def __post_init__(self) -> None:
-        if self.index_base not in (None, 0, 1):
+        check_objects(self.n_objects, None)
+        if self.index_base is not None and not (isinstance(self.index_base, int) and self.index_base in (0, 1)):
             raise ValueError(f"index_base: got {self.index_base!r}, expected 0 or 1")
         for option in ("on_degenerate", "on_missing"):
-            if getattr(self, option) not in ("drop", "raise"):
+            if not _is_text(getattr(self, option)) or getattr(self, option) not in ("drop", "raise"):
                 raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
         object.__setattr__(self, "labels", check_objects(self.n_objects, self.labels)[1])
 
@@ -87,11 +88,15 @@ def is_table(X: Any) -> bool:
     first = X[0] if isinstance(X, (list, tuple)) and len(X) else None
     if isinstance(first, dict):
         return True
-    return isinstance(first, (list, tuple, np.ndarray)) and any(isinstance(cell, str) for cell in first)
+    return isinstance(first, (list, tuple, np.ndarray)) and np.ndim(first) > 0 and any(map(_is_text, first))
+
+
+def _is_text(cell: Any) -> bool:
+    return isinstance(cell, str)
 
 
 def _first_is_text(X: np.ndarray) -> bool:
-    return X.size > 0 and isinstance(X.flat[0], str)
+    return X.size > 0 and isinstance(np.asarray(X).flat[0], str)
 
 
 def as_table(X: Any, name: str = "table") -> Table:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data.columns import Coding, column_of
+from nearer.data.errors import shown
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
 
@@ -49,6 +50,17 @@ def check_fraction(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
         raise ValueError(f"{name}: got {value!r}, expected a number from 0 to 1")
     return float(value)
+
+
+def check_numbers(values: Any, name: str) -> np.ndarray:
+    """Real numbers of any shape, as float64, C-contiguous."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "cmM":
+            raise TypeError
+        return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}: got {shown(values)}, expected numbers") from None
 
 
 def check_objects(n_objects: Any, labels: Any) -> tuple[int | None, np.ndarray | None]:
@@ -181,7 +193,7 @@ def check_people(participants: Any, n_rows: int | None, name: str = "participant
         column = column_of(participants if hasattr(participants, "__len__") else list(participants))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: {error}") from None
-    if np.ndim(participants) > 1 or (n_rows is not None and len(column) != n_rows):
+    if column.cells.ndim != 1 or np.ndim(participants) > 1 or (n_rows is not None and len(column) != n_rows):
         expected = "(N,)" if n_rows is None else f"({n_rows},)"
         raise ValueError(f"{name}: got shape {np.shape(participants)}, expected {expected}, one for each row")
     if not len(column):

@@ -29,7 +29,7 @@ from nearer.data.tables import (
     warn_of,
 )
 from nearer.io.files import refuse_irregular
-from nearer.io.formats import parquet_files, stored_objects
+from nearer.io.formats import parquet_files, stored_objects, told_by
 
 __all__ = [
     "BlockReader",
@@ -254,7 +254,11 @@ class BlockReader:
         def tables() -> Iterator[Table]:
             return files.tables(_SCAN_ROWS, roles.positions)
 
-        scanned = reduce(Scanned.join, (scan_block(table, roles, options) for table in tables()))
+        blocks = (scan_block(table, roles, options) for table in tables())
+        first = next(blocks, None)
+        if first is None:
+            raise FileFormatError(f"{self.path}: has no rows")
+        scanned = reduce(Scanned.join, blocks, first)
         self._recipe, known = settle(scanned, files.first, roles, options, tables)
         meaning, counts, dropped = self._recipe.meaning, scanned.counts, scanned.facts.dropped
         if not known or counts is None:
@@ -366,7 +370,7 @@ class _NumpyFile(_Files):
                 )
                 self._shape, self._fortran, self._dtype = header(file)
                 self._offset = file.tell()
-        except (ValueError, OSError, EOFError) as error:
+        except Exception as error:  # NumPy raises many kinds for a damaged header
             raise FileFormatError(f"{path}: is not a readable NumPy array: {error}") from error
         shape, dtype = self._shape, self._dtype
         if len(shape) != 2 or shape[1] not in (3, 4) or dtype.kind not in "iu":
@@ -461,8 +465,9 @@ class RowGroups(Table):
 
     def read(self, positions: Sequence[int]) -> list[Column]:
         names = [self.names[position] for position in positions]
-        with open_parquet_file(self.name, names) as file, _told_by(self.name):
+        with open_parquet_file(self.name, names) as file, told_by(self.name):
             data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=False)
+            data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
         return self._table({name: data.column(name) for name in names}, 0).read(positions)
 
     def head(self, n_rows: int) -> list[list[str]]:
@@ -476,8 +481,9 @@ class RowGroups(Table):
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
         """Yield tables of at most `size` rows that hold the columns at some positions."""
         names, start = [self.names[position] for position in positions], self.first_row
-        with open_parquet_file(self.name, names) as file, _told_by(self.name):
+        with open_parquet_file(self.name, names) as file, told_by(self.name):
             for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
+                batch.validate(full=True)
                 yield self._table({name: batch.column(name) for name in names}, start)
                 start += batch.num_rows
 
@@ -533,7 +539,7 @@ def open_parquet_file(url: str, names: Sequence[str] = ()) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     with contextlib.ExitStack() as stack:
-        with _told_by(url):
+        with told_by(url):
             stream: Any = url
             if "://" in url:
                 import fsspec  # type: ignore[import-untyped]
@@ -549,17 +555,3 @@ def open_parquet_file(url: str, names: Sequence[str] = ()) -> Iterator[Any]:
             # pyarrow would otherwise fetch all row groups at once
             file = stack.enter_context(pq.ParquetFile(stream, read_dictionary=text, pre_buffer=False))
         yield file
-
-
-@contextlib.contextmanager
-def _told_by(url: str) -> Iterator[None]:
-    """Turn errors of the Parquet reader into one that names the file."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except FileFormatError:
-        raise
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileFormatError(f"{url}: cannot be read as Parquet: {reason}") from error

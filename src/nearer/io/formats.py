@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,20 @@ def _cell(value: Any) -> Any:
 # ---- Parquet -------------------------------------------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def told_by(url: str) -> Iterator[None]:
+    """Turn errors of the Parquet reader into one that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FileFormatError(f"{url}: cannot be read as Parquet: {reason}") from error
+
+
 @dataclass
 class ParquetTable(Table):
     """One or more Parquet files with the same columns, read one after the other.
@@ -231,9 +246,11 @@ class ParquetTable(Table):
         names = [self.names[position] for position in positions]
         parts = []
         for file in self.files:
-            schema = pq.read_schema(file)
-            text = [name for name in names if pa.types.is_string(schema.field(name).type)]
-            parts.append(pq.read_table(file, columns=names, read_dictionary=text, partitioning=None))
+            with told_by(file):
+                schema = pq.read_schema(file)
+                text = [name for name in names if pa.types.is_string(schema.field(name).type)]
+                parts.append(pq.read_table(file, columns=names, read_dictionary=text, partitioning=None))
+                parts[-1].validate(full=True)  # text that is not UTF-8 would fail later, anywhere
         return [
             self._column(position, [part.column(name) for part in parts]) for position, name in zip(positions, names)
         ]
@@ -251,7 +268,7 @@ class ParquetTable(Table):
     def head(self, n_rows: int) -> list[list[str]]:
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(self.files[0], pre_buffer=False) as part:
+        with told_by(self.files[0]), pq.ParquetFile(self.files[0], pre_buffer=False) as part:
             batch = next(part.iter_batches(batch_size=n_rows, columns=self.names), None)
         return [] if batch is None else MemoryTable("", "", self.names, True, columns=batch.columns).head(n_rows)
 
@@ -310,7 +327,7 @@ def open_parquet(path: str) -> ParquetTable:
         try:
             with pq.ParquetFile(file) as part:
                 found, n_rows = part.schema_arrow, part.metadata.num_rows
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise FileFormatError(f"{file}: is not a Parquet file: {str(error).splitlines()[0]}") from error
         if schema is None:
             schema = found

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearer.data import check_numbers
+
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
@@ -186,7 +188,7 @@ def _neighbours(points: np.ndarray, k: int) -> np.ndarray:
 
 def _checked(X: ArrayLike, name: str) -> np.ndarray:
     """X as float64 (n, d)."""
-    points = np.asarray(X, dtype=np.float64)
+    points = check_numbers(X, name)
     if points.ndim != 2 or points.shape[1] == 0:
         raise ValueError(f"{name}: got shape {points.shape}, expected (n_objects, n_components)")
     if np.isinf(points).any():

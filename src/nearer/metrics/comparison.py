@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer import kernels
-from nearer.data import Comparisons, as_comparisons
+from nearer.data import Comparisons, as_comparisons, check_numbers
 from nearer.losses import Loss, get_loss
 
 CHUNK_ROWS = 1 << 17  # rows handled at once: a few MB of work space, whatever the number of comparisons
@@ -219,7 +219,7 @@ def _model(loss: str | Loss, n_components: int) -> Loss:
 
 def _checked_embedding(embedding: ArrayLike) -> np.ndarray:
     """The embedding as a float64 array (n, d)."""
-    points = np.ascontiguousarray(embedding, dtype=np.float64)
+    points = check_numbers(embedding, "embedding")
     if points.ndim != 2 or points.shape[1] == 0:
         raise ValueError(f"embedding: got shape {points.shape}, expected (n_objects, n_components)")
     return points
@@ -245,7 +245,7 @@ def _weights(comparisons: Comparisons, sample_weight: ArrayLike | None) -> tuple
     """Weight of every row (None: all 1) and their sum."""
     weights = comparisons.weights
     if sample_weight is not None:
-        extra = np.asarray(sample_weight, dtype=np.float64)
+        extra = check_numbers(sample_weight, "sample_weight")
         if extra.shape != (len(comparisons),):
             raise ValueError(f"sample_weight: got shape {extra.shape}, expected ({len(comparisons)},)")
         bad = np.flatnonzero(~(np.isfinite(extra) & (extra >= 0)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._tables import data_frame, html_table
-from nearer.data import Comparisons, check_integer
+from nearer.data import Comparisons, as_comparisons, check_integer
 from nearer.metrics.comparison import comparison_distances
 
 __all__ = ["WorstComparisons", "worst_comparisons"]
@@ -97,6 +97,7 @@ def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 2
         Ties count as violated; equal differences come in the order of the comparisons.
     """
     n = check_integer(n, "n", 1)
+    comparisons = as_comparisons(comparisons)
     near, far = (np.sqrt(squared) for squared in comparison_distances(embedding, comparisons))
     placed = np.isfinite(near) & np.isfinite(far)
     violated = np.flatnonzero(placed & ~(near < far))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -50,6 +51,8 @@ def adaptive_start(
     """
     memory = np.zeros(objective.n_objects)
     seed = int(rng.integers(2**63))
+    if not math.isfinite(passes * objective.n_comparisons):
+        raise ValueError(f"warm_up: got {passes:g} passes, expected a number of steps that can be counted")
     n_steps = int(np.ceil(passes * objective.n_comparisons))
     first = min(_MEASURED, n_steps // 4) if damping > 0 else 0
     if first > 0:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer.data import check_integer
 from nearer.objective import LocalObjective, SampledObjective, SmoothableObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
@@ -78,6 +79,7 @@ class Auto(Solver):
     name = "auto"
 
     def check_objective(self, objective: object) -> None:
+        check_integer(self.memory, f"{self.name}: memory", 1)
         for name in ("warm_up", "batch_tol", "shrinkage", "smoothing", "guide"):
             value = getattr(self, name)
             if not (is_number(value) and value >= 0):

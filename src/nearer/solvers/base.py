@@ -330,7 +330,7 @@ class Solver(Parameters):
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
-        if self.output not in _OUTPUTS:
+        if not isinstance(self.output, str) or self.output not in _OUTPUTS:
             raise ValueError(f"{self.name}: output: got {self.output!r}, expected one of {', '.join(_OUTPUTS)}")
         check_integer(self.max_epochs, f"{self.name}: max_epochs", 0)
         check_integer(self.patience, f"{self.name}: patience", 1)

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Runs tests of every part with the oldest versions that the metadata allows, in an environment of its own.
+set -eu
+cd "$(dirname "$0")/.."
+venv=${1:-.venv-floor}
+test -x "$venv/bin/python" || "${PYTHON:-python3}" -m venv "$venv"
+# "name>=version" becomes "name==version.*", which is the oldest series; the extras for tests stay as new as they come
+oldest=$("$venv/bin/python" - <<'PYTHON'
+import re
+text = open("pyproject.toml", encoding="utf-8").read()
+listed = re.search(r"^dependencies = \[(.*?)^\]", text, re.M | re.S).group(1)
+print(*(f"{name}=={version}.*" for name, version in re.findall(r'"([\w-]+)>=([\d.]+)"', listed)))
+PYTHON
+)
+"$venv/bin/python" -m pip install --quiet $oldest pytest pytest-xdist hypothesis 'pandas<3' threadpoolctl
+"$venv/bin/python" -m pip install --quiet --no-deps --editable .
+"$venv/bin/python" -m pytest -q -n 2 tests/test_cache.py tests/test_kernels.py tests/objective/test_local_objective.py \
+  tests/solvers/test_agreement.py tests/test_model.py tests/test_fuzz.py tests/test_faults.py tests/cli/test_cli_fit.py
