@@ -26,11 +26,12 @@ from benchmarks import (  # noqa: E402
     run,
     sensitivity,
     synthetic,
+    verdicts,
 )
 
 from nearer.datasets import make_points  # noqa: E402
 from nearer.io import open_blocks  # noqa: E402
-from nearer.metrics import comparison_error  # noqa: E402
+from nearer.metrics import comparison_accuracy, comparison_error  # noqa: E402
 from nearer.solvers import SBB  # noqa: E402
 
 
@@ -276,3 +277,29 @@ def test_regression_of_a_commit_with_itself(capsys):
     )
     assert "work ratio 1.000" in capsys.readouterr().out
     assert trees() == before
+
+
+@pytest.mark.parametrize("kind", verdicts.KINDS)
+def test_simulated_answers_are_of_their_kind(kind):
+    rng = np.random.default_rng(0)
+    points = verdicts.points_of(kind, 40, 3, rng)
+    assert points.var(axis=0).sum() == pytest.approx(1.0)
+    answers = verdicts.answers_of(kind, points, 3000, rng)
+    right = comparison_accuracy(points, answers)
+    assert right == 1.0 if "no noise" in kind else 0.6 < right < 0.97
+
+
+def test_questions_seen_in_training_are_not_tested():
+    rng = np.random.default_rng(0)
+    points = verdicts.points_of("even, flips", 6, 2, rng)
+    train, test = (verdicts.answers_of("even, flips", points, count, rng) for count in (30, 200))
+    asked = {(a, *sorted((b, c))) for a, b, c in train.index.tolist()}
+    left = {(a, *sorted((b, c))) for a, b, c in verdicts._unseen(test, train).index.tolist()}
+    assert left
+    assert not asked & left
+
+
+def test_verdicts_about_participants():
+    rows = verdicts.participants(quick=True)
+    assert all(row["honest flagged per study"] < 1 for row in rows)
+    assert rows[-1]["careless found"] > 0.5

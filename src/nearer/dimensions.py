@@ -85,14 +85,15 @@ def falling_maps(comparisons: Comparisons, dims: Iterable[int], rng: np.random.G
     seen = np.flatnonzero(comparisons.seen)
     compact = comparisons if len(seen) == comparisons.n_objects else renumbered(comparisons, seen)
     found: dict[int, np.ndarray] = {}
-    X: np.ndarray | None = None
-    for d in sorted(set(dims), reverse=True):
+    falling = sorted(set(dims), reverse=True)
+    X = rng.normal(size=(len(seen), falling[0]))
+    for d in falling:
         objective = LocalObjective(compact, SoftplusLoss(), d, 1)
-        if X is None:
-            for state in adaptive_start(objective, rng.normal(size=(len(seen), d)), _WARM_UP, 1.0, rng):
-                X = state.X
-        else:
+        if found:
             X = np.ascontiguousarray(main_axes(X, d))
+        else:
+            for state in adaptive_start(objective, X, _WARM_UP, 1.0, rng):
+                X = state.X
         for state in descend(objective, X, _TOL, objective.value_at_zero()):
             X = state.X
         found[d] = np.full((comparisons.n_objects, d), np.nan)

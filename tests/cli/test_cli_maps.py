@@ -321,6 +321,7 @@ def test_dims_finds_two_dimensions(nearer, tmp_path):
     )
     assert called.code == 0
     assert called.json["chosen"] == 2
+    assert 2 in called.json["candidates"]
     assert called.json["table"]["n_components"] == [1, 2, 3]
     assert (tmp_path / "d.svg").exists()
 
@@ -341,3 +342,16 @@ def test_score_agrees_with_the_library(nearer, files):
     model = package.load(files / "out/model.nearer")
     comparisons = read_comparisons(files / "known.csv").comparisons
     assert nearer("score", "out", "known.csv", "--json").json["accuracy"] == model.score(comparisons)
+
+
+def test_fit_chooses_the_dimension_itself(nearer, tmp_path):
+    points = np.random.default_rng(0).normal(size=(15, 1))
+    write_comparisons(tmp_path / "line.csv", Comparisons.from_points(points, 1200, random_state=1, noise=0.05))
+    called = nearer("fit", "line.csv", "-d", "auto", "--loss", "ste", "--cv", 0, "-o", "out", "--json")
+    assert called.code == 0
+    assert called.json["n_components"] == 1
+    assert "fitting: as many dimensions as the answers speak for" in called.err
+    assert "the answers speak for 1 dimension" in called.err
+    assert (tmp_path / "out/embedding.csv").read_text().splitlines()[0] == "label,x1"
+    for bad in ("none", "0"):
+        assert nearer("fit", "line.csv", "-d", bad, "-o", "out2").code == 2

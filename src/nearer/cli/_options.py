@@ -48,16 +48,13 @@ class _Dimensions(click.ParamType):
         return tuple(sorted(found))
 
 
-class NumberOrAuto(click.IntRange):
+class NumberOrAuto(click.ParamType):
     """A whole number from 1 on, or the word auto."""
 
     name = "number or auto"
 
-    def __init__(self) -> None:
-        super().__init__(min=1)
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        return "auto" if value == "auto" else int(super().convert(value, param, ctx))
+        return "auto" if value == "auto" else click.IntRange(1).convert(value, param, ctx)
 
 
 DIMENSIONS = _Dimensions()
@@ -87,8 +84,8 @@ _READING = (
         "--answers", metavar="HOW",
         help="What an answer says: f=a,j=b,equal=skip, or one of object, sign, bool, index0, index1.",
     ),
-    click.option("--n-objects", type=int, metavar="N", help="Whole numbers are objects 0 to N - 1, also those left out."),
-    click.option("--index-base", type=click.IntRange(0, 1), help="Whole numbers count objects from 0, or from 1, also those left out."),
+    click.option("--n-objects", type=int, metavar="N", help="Objects are 0 to N - 1, also those left out."),
+    click.option("--index-base", type=click.IntRange(0, 1), help="Objects are counted from 0 or from 1."),
     click.option("--encoding", help="Of a text file; UTF-8 if not given."),
     click.option("--variable", metavar="NAME", help="The array of a .npz, .mat or .json file, or the sheet, to read."),
     click.option(

@@ -290,7 +290,7 @@ def cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, cv: int = 
     found = selection.cross_validate_dimensions(
         model, comparisons, [model.n_components_], n_folds=cv, random_state=model.random_state, n_jobs=model.n_jobs,
     )  # fmt: skip
-    return _held_out(found, model.n_components)
+    return _held_out(found, model.n_components_)
 
 
 def _held_out(found: DimensionSelection, n_components: int) -> CrossValidation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -265,7 +265,7 @@ def _chance_of_answers(
 
     The law looks at the ratio of the two distances, or at the model of the loss if it has one.
     """
-    views = [log_ratio]
+    views: list[Callable[[np.ndarray, Comparisons], np.ndarray]] = [log_ratio]
     if full.loss_.has_model:
         views.append(lambda X, answers: logit(full.loss_.probability(*comparison_distances(X, answers))))
     best, chance = -math.inf, np.full(len(data), 0.5)

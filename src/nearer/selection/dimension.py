@@ -166,14 +166,14 @@ def cross_validate_dimensions(
         return rows, held_out_ratios(train, test, tried.tolist(), generators[number]) if judged else None
 
     results = quiet_threads(run, len(folds), resolve_jobs(n_jobs))
-    tables = np.moveaxis(np.array([rows for rows, _ in results]), 2, 0)
+    accuracy, lost, training = np.moveaxis(np.array([rows for rows, _ in results]), 2, 0)
     evidence = None
     if judged:
         tested = Comparisons.concat([test for _, test in folds])
         ratios = np.concatenate([found for _, found in results], axis=1)
-        evidence = weigh(tried, ratios, tested.people.codes, tested.weights)
+        evidence = weigh(tried, ratios, tested.people.codes, tested.weights)  # type: ignore[union-attr]
     return judge_dimension(
-        tried, *tables, evidence, n_objects=int(data.seen.sum()),
+        tried, accuracy, lost, training, evidence, n_objects=int(data.seen.sum()),
         n_comparisons=min(len(train) for train, _ in folds),
     )  # fmt: skip
 

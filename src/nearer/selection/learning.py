@@ -273,7 +273,7 @@ def learning_curve(
             starts = [] if X is None else [_without_gaps(X, start_rng)]
             X = fit_best(base, train, starts, base.n_init, start_rng).embedding_
             scores.append(comparison_accuracy(X, test))
-        return scores, log_ratio(X, test)
+        return scores, log_ratio(X, test)  # type: ignore[arg-type]
 
     results = quiet_threads(run, n_repeats, resolve_jobs(n_jobs))
     repeats = np.array([scores for scores, _ in results])
