@@ -29,14 +29,13 @@ FIT = (
         ),
         (
             {"dims_tried": (1, 2, 3), "chosen": 2},
-            f"Comparisons of 21 objects were collected. {FIT} Of 1, 2, 3 dimensions, this is the smallest number whose "
-            "cross-validated accuracy is within one standard error of the best.",
+            f"Comparisons of 21 objects were collected. {FIT} Of 1, 2, 3 dimensions, this is the smallest number that "
+            "no larger one beats in the prediction of held-out answers.",
         ),
         (
             {"dims_tried": (1, 2, 3), "chosen": 3},
-            f"Comparisons of 21 objects were collected. {FIT} Of 1, 2, 3 dimensions, 3 is the smallest number whose "
-            "cross-validated accuracy is within one standard error of the best; a map of 2 is shown for [give your "
-            "reason].",
+            f"Comparisons of 21 objects were collected. {FIT} Of 1, 2, 3 dimensions, 3 is the smallest number that no "
+            "larger one beats in the prediction of held-out answers; a map of 2 is shown for [give your reason].",
         ),
         (
             {"training": 0.9, "held_out": 0.85, "held_out_low": 0.84, "held_out_high": 0.86, "n_folds": 5},

@@ -20,6 +20,7 @@ _LOSSES = {
     "ste": ("stochastic triplet embedding", "vandermaaten2012"),
     "tste": ("t-distributed stochastic triplet embedding", "vandermaaten2012"),
     "soe": ("soft ordinal embedding", "terada2014"),
+    "softplus": ("a softened hinge of the distances, after soft ordinal embedding", "terada2014"),
 }
 _WORKS = {
     "agarwal2007": (
@@ -198,12 +199,12 @@ def _dimension(figures: Figures) -> str:
     tried = ", ".join(map(str, figures.dims_tried))
     if figures.chosen == figures.n_components:
         return (
-            f"Of {tried} dimensions, this is the smallest number whose cross-validated accuracy is within one standard "
-            "error of the best."
+            f"Of {tried} dimensions, this is the smallest number that no larger one beats in the prediction of "
+            "held-out answers."
         )
     return (
-        f"Of {tried} dimensions, {figures.chosen} is the smallest number whose cross-validated accuracy is within one "
-        f"standard error of the best; a map of {figures.n_components} is shown for [give your reason]."
+        f"Of {tried} dimensions, {figures.chosen} is the smallest number that no larger one beats in the prediction of "
+        f"held-out answers; a map of {figures.n_components} is shown for [give your reason]."
     )
 
 

@@ -246,9 +246,9 @@ def study(
                 model, answers, tried, n_folds=folds or _FOLDS, **options
             ),
         )  # fmt: skip
-    if folds and model.n_components in tried and found.get("dimensions") is not None:
+    if folds and model.n_components_ in tried and found.get("dimensions") is not None:
         # One figure for one dimension: the maps were made and judged already.
-        found["cross_validation"] = _held_out(found["dimensions"], model.n_components)
+        found["cross_validation"] = _held_out(found["dimensions"], model.n_components_)
     elif folds:
         found["cross_validation"] = attempt(
             "cross-validation", f"{folds} folds", lambda: cross_validate(model, answers, folds)

@@ -71,8 +71,18 @@ class Tried(NamedTuple):
 
     @property
     def needs_more(self) -> bool:
-        """Whether a larger dimension is better by as much as a reader would see on a map."""
-        return self.chosen > self.shown and self.chosen_accuracy - self.shown_accuracy >= _WORTH
+        """Whether a larger dimension is better by as much as is worth its while."""
+        return self.chosen > self.shown and self.gain >= _WORTH
+
+    @property
+    def needs_fewer(self) -> bool:
+        """Whether a smaller dimension does about as well."""
+        return self.chosen < self.shown and self.gain > -_WORTH
+
+    @property
+    def gain(self) -> float:
+        """What the chosen dimension adds to the accuracy."""
+        return self.chosen_accuracy - self.shown_accuracy
 
 
 def headline(scores: Scores) -> str:
@@ -150,7 +160,7 @@ def _gap(scores: Scores, tried: Tried | None) -> str:
             "there are too few answers for this dimension, or the dimension is wrong. More dimensions may do better as "
             "well as fewer; trying some (nearer dims) would tell."
         )
-    if tried.chosen < tried.shown:
+    if tried.needs_fewer:
         return told + "a sign of too many dimensions."
     if tried.needs_more:
         return told + "more answers would narrow it, fewer dimensions would not."
@@ -173,10 +183,15 @@ def _dimension(scores: Scores, tried: Tried | None) -> str:
     dimensions = count(tried.chosen, "dimension satisfies", "dimensions satisfies")
     other = f"A map of {dimensions} {percent(tried.chosen_accuracy)} of new answers"
     if tried.needs_more:
-        return f"{other}, {points(tried.chosen_accuracy - tried.shown_accuracy)} more than one of {tried.shown}."
-    if tried.chosen < tried.shown:
+        return f"{other}, {points(tried.gain)} more than one of {tried.shown}."
+    if tried.chosen > tried.shown:
+        return f"{other}, {'hardly' if tried.gain > 0 else 'no'} more than one of {tried.shown}."
+    if tried.needs_fewer:
         return f"{other}, about as many as one of {tried.shown} does: the simpler map is enough."
-    return f"{other}, hardly more than one of {tried.shown}."
+    return (
+        f"{other}, {points(-tried.gain)} less than one of {tried.shown}, but that there are more than {tried.chosen} "
+        "does not show clearly."
+    )
 
 
 def _room(scores: Scores, tried: Tried | None) -> str:
@@ -267,7 +282,7 @@ def dimensions_sentence(chosen: int | None, shown: int) -> str:
     told = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error."
     if chosen is None:
         return told
-    marked = f"{told} The ring marks {count(chosen, 'dimension', 'dimensions')}, the fewest that do as well as any"
+    marked = f"{told} The ring marks {count(chosen, 'dimension', 'dimensions')}, the fewest that no larger number beats"
     return marked + ("; this map has as many." if chosen == shown else f"; this map has {shown}.")
 
 
