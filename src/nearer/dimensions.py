@@ -55,17 +55,15 @@ def main_axes(X: np.ndarray, d: int) -> np.ndarray:
     Parameters
     ----------
     X : ndarray of float64, shape (n, at least d)
-        Rows of NaN stay.
     d : int
 
     Returns
     -------
     ndarray of float64, shape (n, d)
     """
-    known = np.isfinite(X).all(axis=1)
-    centred = X - X[known].mean(axis=0)
-    axes = np.linalg.svd(centred[known], full_matrices=False)[2]
-    return centred @ axes[:d].T
+    centred = X - X.mean(axis=0)
+    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
+    return np.ascontiguousarray(centred @ axes[:, :d])
 
 
 def falling_maps(comparisons: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> dict[int, np.ndarray]:
@@ -90,7 +88,7 @@ def falling_maps(comparisons: Comparisons, dims: Iterable[int], rng: np.random.G
     for d in falling:
         objective = LocalObjective(compact, SoftplusLoss(), d, 1)
         if found:
-            X = np.ascontiguousarray(main_axes(X, d))
+            X = main_axes(X, d)
         else:
             for state in adaptive_start(objective, X, _WARM_UP, 1.0, rng):
                 X = state.X

@@ -14,7 +14,7 @@ from nearer.dimensions import Evidence, choose_components, main_axes, questions_
 from nearer.metrics import AnswerLaw
 from nearer.plots import plot_dimensions
 from nearer.selection import cross_validate_dimensions
-from nearer.selection.common import fit_best, template
+from nearer.selection.common import fit_best, simulated, template
 from nearer.selection.dimension import judge_dimension
 
 
@@ -230,10 +230,8 @@ def testmain_axes_are_those_of_the_largest_spread():
     rng = np.random.default_rng(0)
     plane = rng.normal(size=(30, 2)) * [5, 3]
     X = np.column_stack([0.01 * rng.normal(size=30), plane])
-    X[4] = np.nan
     flat = main_axes(X, 2)
-    known = np.isfinite(flat).all(axis=1)
-    assert known.sum() == 29
+    assert main_axes(X[:2], 3).shape == (2, 3)
     distances = [np.linalg.norm(A[0] - A[1:4], axis=1) for A in (flat, plane)]
     np.testing.assert_allclose(*distances, rtol=1e-2)
 
@@ -247,3 +245,20 @@ def test_fit_best_keeps_the_lowest_objective():
         base, data, [good.embedding_, np.random.default_rng(0).normal(size=(15, 2))], 1, np.random.default_rng(1)
     )
     assert best.objective_ <= good.objective_ + 1e-3
+
+
+def test_answers_are_simulated_one_by_one():
+    rng = np.random.default_rng(0)
+    data = noisy(10, 2, 300)
+    chance = np.linspace(0.5, 1.0, 300)
+    once = simulated(data, chance, rng)
+    changed = (once.index != data.index).any(axis=1)
+    assert changed.mean() == pytest.approx(0.25, abs=0.08)
+    assert changed[:100].sum() > changed[200:].sum()
+    votes = simulated(Comparisons(data.index, weights=np.full(300, 40.0)), chance, rng)
+    assert votes.weights.sum() == 12_000
+    as_before = np.bincount(questions_of(data.concat([Comparisons(votes.index, n_objects=10)]))[300:], minlength=300)
+    assert as_before.max() <= 2  # both ways
+    kept = {tuple(row) for row in data.index.tolist()}
+    share = sum(w for row, w in zip(votes.index.tolist(), votes.weights) if tuple(row) in kept) / 12_000
+    assert share == pytest.approx(0.75, abs=0.02)

@@ -17,7 +17,7 @@ from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, comparison_distances, fit_answer_law, log_ratio, procrustes_align
 from nearer.objective import resolve_jobs
-from nearer.selection.common import fit_best, quiet_threads, template
+from nearer.selection.common import fit_best, quiet_threads, simulated, template
 
 __all__ = ["Bootstrap", "Interval", "NearerIntervals", "bootstrap"]
 
@@ -251,7 +251,7 @@ def bootstrap(
     generators = rng.spawn(_N_SIMULATED)
 
     def simulate(number: int) -> np.ndarray:
-        answers = data.flipped(generators[number].random(len(data)) > chance)
+        answers = simulated(data, chance, generators[number])
         return fit_best(base, answers, [full.embedding_], 0, generators[number]).embedding_
 
     asked = data if len(data) <= _MOST_ASKED else data[rng.permutation(len(data))[:_MOST_ASKED]]

@@ -13,7 +13,7 @@ from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.solvers.starts import in_threads
 
-__all__ = ["fit_best", "quiet_threads", "template"]
+__all__ = ["fit_best", "quiet_threads", "simulated", "template"]
 
 
 def template(estimator: OrdinalEmbedding) -> OrdinalEmbedding:
@@ -69,6 +69,30 @@ def fit_best(
         copy.set_params(init="random" if start is None else start)
         fitted.append(copy.fit(comparisons))
     return min(fitted, key=lambda one: np.inf if np.isnan(one.objective_) else one.objective_)
+
+
+def simulated(comparisons: Comparisons, chance: np.ndarray, rng: np.random.Generator) -> Comparisons:
+    """Answer the same questions again.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Whole-number weights count answers, each given on its own; a row with any other weight is one answer.
+    chance : ndarray of float64, shape (N,)
+        Probability that an answer is as the row has it.
+    rng : Generator
+
+    Returns
+    -------
+    Comparisons
+    """
+    weights = comparisons.weights
+    if weights is None or (weights != np.round(weights)).any():
+        return comparisons.flipped(rng.random(len(comparisons)) > chance)
+    against = rng.binomial(weights.astype(np.int64), 1.0 - chance)
+    both = comparisons.concat([comparisons.flipped(np.ones(len(comparisons), dtype=bool))])
+    counts = np.concatenate([weights - against, against]).astype(float)
+    return both._with(weights=counts)[counts > 0]
 
 
 def quiet_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:

@@ -17,7 +17,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_ratio
 from nearer.objective import resolve_jobs
 from nearer.selection.bootstrap import Interval, check_level
-from nearer.selection.common import fit_best, quiet_threads, template
+from nearer.selection.common import fit_best, quiet_threads, simulated, template
 
 __all__ = ["LearningCurve", "PowerLaw", "fit_power_law", "learning_curve"]
 
@@ -310,7 +310,7 @@ def _simulated_laws(
         found = []
         for size in sizes:
             answers = questions.draw(max(round(size * n), 1), rng)
-            answers = answers.flipped(rng.random(len(answers)) > sharp.probability(log_ratio(X, answers)))
+            answers = simulated(answers, sharp.probability(log_ratio(X, answers)), rng)
             ratio = log_ratio(fit_best(base, answers, [X], 0, rng).embedding_, asked)
             found.append(np.where(np.isnan(ratio), 0.5, np.where(ratio > 0, chance, 1.0 - chance)).mean())
         return np.array(found)
@@ -350,12 +350,13 @@ class _Questions:
 
     def draw(self, count: int, rng: np.random.Generator) -> Comparisons:
         """Return `count` questions, the near and the far pair in any order."""
-        index = self.data.index[rng.integers(len(self.data), size=count)]
+        rows = rng.integers(len(self.data), size=count)
+        index, weights = self.data.index[rows], self.data.weights
         new = rng.random(count) >= self.shared
         while new.any():
             index[new] = rng.choice(self.objects, size=(int(new.sum()), index.shape[1]))
             new = (np.diff(np.sort(index, axis=1), axis=1) == 0).any(axis=1) & new
-        return self.data._with(index=index, weights=None, people=None)
+        return self.data._with(index=index, weights=None if weights is None else weights[rows], people=None)
 
 
 def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tuple[np.ndarray, Comparisons]:
