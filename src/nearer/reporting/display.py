@@ -161,8 +161,9 @@ def merge_small_groups(
 
     Parameters
     ----------
-    codes, names
-        As `group_codes` gives them.
+    codes : ndarray of int, shape (n_objects,)
+        As from `group_codes`.
+    names : list of str
     most : int
         Groups that can be told apart.
 
