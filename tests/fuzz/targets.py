@@ -38,8 +38,8 @@ CORPUS = Path(__file__).parent / "corpus"
 ODD = [
     None, True, False, 0, 1, -1, 2, 3, 10**25, -(2**63), 2**31, 0.5, -0.0, 1e308, float("nan"), float("inf"), 1j, "",
     "x", "0", "a" * 1_000, "\0", "\ud800", b"x", [], {}, (), set(), object(), Fraction(1, 3), np.float32(1),
-    np.int8(-1), np.datetime64("NaT"), pd.NA, pd.NaT, lambda: 0, np.array(3), np.array([]), np.ones((2, 2, 2)), range(3),
-    Comparisons,
+    np.int8(-1), np.datetime64("NaT"), pd.NA, pd.NaT, lambda: 0, np.array(3), np.array([]), np.ones((2, 2, 2)),
+    range(3), Comparisons,
 ]  # fmt: skip
 
 
@@ -221,7 +221,8 @@ def read_file(name, data, folder, rng=None):
     if rng is not None and rng.random() < 0.3:
         wild = {
             "kind": "triplets", "header": bool(rng.integers(2)), "delimiter": ",", "index_base": 1,
-            "on_missing": "drop", "keep_na": True, "fold_names": True, "encoding": "latin-1", "n_objects": 9, "columns": "anchor,near,far",
+            "on_missing": "drop", "keep_na": True, "fold_names": True, "encoding": "latin-1", "n_objects": 9,
+            "columns": "anchor,near,far",
         }  # fmt: skip
         chosen = rng.choice(list(wild), size=2, replace=False)
         options = {name: wild[name] for name in chosen}

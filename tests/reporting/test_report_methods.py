@@ -65,9 +65,8 @@ def test_every_loss_is_cited(loss):
     figures = Figures(3, 1, loss, 2, None)
     assert "placed in 1 dimension by" in methods_paragraph(figures)
     assert "(2 random starts)." in methods_paragraph(figures)
-    count = 1 if loss == "softplus" else 2  # that one comes from here
-    assert len(references(figures)) == count
-    assert bibliography(figures).count("@") == count
+    assert len(references(figures)) == 2
+    assert bibliography(figures).count("@") == 2
 
 
 def test_a_loss_of_ones_own_is_named():
