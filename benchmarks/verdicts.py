@@ -290,7 +290,8 @@ def intervals(quick: bool = False) -> Rows:
     """90 % intervals for "i nearer to j than to k" and 90 % regions: how often they hold the truth; 40 objects."""
     cases = [
         ("even, flips", "tste", 2), ("even, flips", "tste", 3), ("even, flips", "ste", 2), ("even, flips", "soe", 2),
-        ("ste", "ste", 2), ("tste", "tste", 2), ("ste", "tste", 2), ("ste", "soe", 2), ("uneven, flips", "ste", 2), ("uneven, flips", "tste", 2), ("uneven, flips", "soe", 2),
+        ("ste", "ste", 2), ("tste", "tste", 2), ("ste", "tste", 2), ("ste", "soe", 2),
+        ("uneven, flips", "ste", 2), ("uneven, flips", "tste", 2), ("uneven, flips", "soe", 2),
         ("ball, misjudged", "ste", 2), ("skewed, slips and close calls", "tste", 2), ("lattice, many flips", "ste", 2),
         ("two clouds, misjudged", "soe", 2),
     ][: 2 if quick else None]  # fmt: skip
