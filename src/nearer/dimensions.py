@@ -17,9 +17,10 @@ from nearer.losses import SoftplusLoss
 from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
 from nearer.objective import LocalObjective
 from nearer.solvers.adaptive_start import adaptive_start
+from nearer.solvers.guide import main_axes
 from nearer.solvers.lbfgs import descend
 
-__all__ = ["Evidence", "choose_components", "falling_maps", "held_out_ratios", "main_axes", "questions_of", "weigh"]
+__all__ = ["Evidence", "choose_components", "falling_maps", "held_out_ratios", "questions_of", "weigh"]
 
 # A larger dimension is taken if it makes held-out answers likelier by more than so many standard errors, and satisfies
 # more of them. A dimension too many does worse, so little is needed.
@@ -47,23 +48,6 @@ def questions_of(comparisons: Comparisons) -> np.ndarray:
         The question that each row answers; rows that ask the same have the same number.
     """
     return group(same_question(comparisons.index)[0], comparisons.n_objects)[1]
-
-
-def main_axes(X: np.ndarray, d: int) -> np.ndarray:
-    """Turn a map to its main axes and keep the first d.
-
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, at least d)
-    d : int
-
-    Returns
-    -------
-    ndarray of float64, shape (n, d)
-    """
-    centred = X - X.mean(axis=0)
-    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
-    return np.ascontiguousarray(centred @ axes[:, :d])
 
 
 def falling_maps(comparisons: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> dict[int, np.ndarray]:

@@ -10,12 +10,13 @@ import pytest
 import nearer
 from nearer import GNMDS, TSTE, Comparisons, OrdinalEmbedding
 from nearer.datasets import make_comparisons, make_points
-from nearer.dimensions import Evidence, choose_components, main_axes, questions_of, weigh
+from nearer.dimensions import Evidence, choose_components, questions_of, weigh
 from nearer.metrics import AnswerLaw
 from nearer.plots import plot_dimensions
 from nearer.selection import cross_validate_dimensions
 from nearer.selection.common import fit_best, simulated, template
 from nearer.selection.dimension import judge_dimension
+from nearer.solvers.guide import main_axes
 
 
 def noisy(n, d, n_comparisons, seed=0, noise=0.1):

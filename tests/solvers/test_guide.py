@@ -12,7 +12,7 @@ from nearer.data import Comparisons
 from nearer.datasets import make_comparisons, make_points
 from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import Auto
-from nearer.solvers.guide import _best_scale, _main_axes, guided_start, sample_for_guide
+from nearer.solvers.guide import _best_scale, guided_start, main_axes, sample_for_guide
 from problems import MemorySource, noisy_problem
 
 
@@ -112,11 +112,11 @@ def test_without_a_part_in_memory_there_is_no_guide():
     assert sample_for_guide(far, np.random.default_rng(0)) is None
 
 
-def test_main_axes_come_first_and_keep_what_they_span():
+def testmain_axes_come_first_and_keep_what_they_span():
     rng = np.random.default_rng(0)
     flat = rng.normal(size=(50, 2)) * [3.0, 1.0]
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    seen = _main_axes(np.column_stack([flat, np.zeros(50)]) @ turn + 7.0, 2)
+    seen = main_axes(np.column_stack([flat, np.zeros(50)]) @ turn + 7.0, 2)
     np.testing.assert_allclose(seen.mean(axis=0), 0.0, atol=1e-12)
     assert seen[:, 0].std() > seen[:, 1].std()
     centred = flat - flat.mean(axis=0)

@@ -15,7 +15,7 @@ from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import SolverState
 from nearer.solvers.lbfgs import descend
 
-__all__ = ["guided_start", "sample_for_guide"]
+__all__ = ["guided_start", "main_axes", "sample_for_guide"]
 
 # Comparisons per object in the guide's sample, more for a line, whose best order is hardest to tell; and per coordinate
 # if so many do not come into memory.
@@ -71,16 +71,16 @@ def guided_start(part: LocalObjective, X: np.ndarray, rng: np.random.Generator) 
     Y = np.column_stack([X, rng.normal(size=len(X))])
     for state in adaptive_start(wide, Y, _PASSES, 1.0, rng):
         Y = state.X
-        yield replace(state, X=_main_axes(Y, d))
+        yield replace(state, X=main_axes(Y, d))
     work = state.n_gradients
     for state in descend(wide, Y, tol, wide.value_at_zero(), patience):
         Y = state.X
-        yield _provisional(state, _main_axes(Y, d), work)
+        yield _provisional(state, main_axes(Y, d), work)
     work += state.n_gradients
     if d == 1:
-        yield from _best_view(part, _main_axes(Y, 2), work)
+        yield from _best_view(part, main_axes(Y, 2), work)
         return
-    for state in descend(narrow, _main_axes(Y, d), _TOL, narrow.value_at_zero(), patience):
+    for state in descend(narrow, main_axes(Y, d), _TOL, narrow.value_at_zero(), patience):
         yield _provisional(state, state.X, work)
     smooth = part.smoothed(_SMOOTHING)
     X, value, tries = _best_scale(smooth, state.X)
@@ -111,11 +111,21 @@ def _provisional(state: SolverState, X: np.ndarray, work: int) -> SolverState:
     return SolverState(X, state.value, work + state.n_gradients, state.step_size, provisional=True)
 
 
-def _main_axes(Y: np.ndarray, d: int) -> np.ndarray:
-    """Y (n, k), centred, along its d main axes."""
-    Y = Y - Y.mean(axis=0)
-    axes = np.linalg.eigh(Y.T @ Y)[1]
-    return np.ascontiguousarray(Y @ axes[:, ::-1][:, :d])
+def main_axes(X: np.ndarray, d: int) -> np.ndarray:
+    """Turn a map to its main axes and keep the first d.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, at least d)
+    d : int
+
+    Returns
+    -------
+    ndarray of float64, shape (n, d)
+    """
+    centred = X - X.mean(axis=0)
+    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
+    return np.ascontiguousarray(centred @ axes[:, :d])
 
 
 def _best_scale(objective: LocalObjective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
