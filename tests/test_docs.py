@@ -102,3 +102,15 @@ def test_no_page_loads_anything_from_the_network():
         text = page.read_text(encoding="utf-8")
         loads = re.findall(r"(?:src=|!\[[^]]*\]\(|url\(|@import )[\"']?(?:https?:)?//[^\s)\"']+", text)
         assert not loads, f"{page.name} loads {loads}"
+
+
+def test_every_promise_names_tests_that_exist():
+    text = (DOCS / "guarantees.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert len(named) > 25
+    missing = [
+        f"{file}::{test}" for file, test in named if f"def {test}(" not in (ROOT / file).read_text(encoding="utf-8")
+    ]
+    assert missing == []
+    promises = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
+    assert [line for line in promises if "`tests/" not in line] == []

@@ -586,8 +586,8 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
             return Comparisons(X, n_objects=n_objects, weights=sample_weight)
         parts = parts_of_table(X, Options())
         return as_comparisons(Comparisons._make(_beside(parts, sample_weight, None)), n_objects=n_objects)
+    n_objects = values.check_objects(n_objects, None)[0]
     if n_objects is not None and n_objects != X.n_objects:
-        n_objects = values.check_integer(n_objects, "n_objects", 1, values.INDEX_LIMIT)
         if n_objects < X.n_objects or X.labels is not None:
             raise ValueError(f"n_objects: got {n_objects:,}, but the comparisons are over {X.n_objects:,} objects")
         X = X._with(n_objects=n_objects)

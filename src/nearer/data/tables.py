@@ -132,6 +132,9 @@ def _named_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     if isinstance(X, np.ndarray) and X.dtype.names:
         return list(X.dtype.names), [X[name] for name in X.dtype.names]
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], dict):
+        strange = [row for row in X if not isinstance(row, dict)]
+        if strange:
+            raise ValueError(f"table: got {strange[0]!r} among rows that are dicts, expected a dict")
         names = list(dict.fromkeys(key for row in X for key in row))
         return names, [[row.get(name) for row in X] for name in names]
     try:
