@@ -119,3 +119,15 @@ def test_links_lead_somewhere(name):
                 re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-") for heading in headings
             }
             assert anchor[1:] in there, f"{name} leads to {target}{anchor}, which is not there"
+
+
+def test_every_promise_names_tests_that_exist():
+    text = (DOCS / "guarantees.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert len(named) > 25
+    missing = [
+        f"{file}::{test}" for file, test in named if f"def {test}(" not in (ROOT / file).read_text(encoding="utf-8")
+    ]
+    assert missing == []
+    promises = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
+    assert [line for line in promises if "`tests/" not in line] == []

@@ -830,4 +830,7 @@ def _by_number(comparisons: Comparisons) -> Comparisons:
     labels = comparisons.labels
     if labels is None or not _are_numbers(labels):
         raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
-    return comparisons.relabelled(np.arange(max(map(int, labels.tolist())) + 1).astype(str)).without_labels()
+    n_objects = max(map(int, labels.tolist())) + 1
+    what = f"comparisons: object number {n_objects - 1:,}"
+    check_memory(100.0 * n_objects, what, "are the numbers those of the map?")
+    return comparisons.relabelled(np.arange(n_objects).astype(str)).without_labels()

@@ -132,7 +132,7 @@ def call_api(seed):
         lambda: _fit(rng),
         lambda: _fit(rng),
     ]
-    with contextlib.suppress(DOCUMENTED):
+    with contextlib.suppress(*DOCUMENTED):
         calls[rng.integers(len(calls))]()
 
 

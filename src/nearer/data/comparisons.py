@@ -583,8 +583,8 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
             _refuse_answers_among(X)
             return Comparisons(X, n_objects=n_objects, weights=sample_weight)
         return Comparisons._make(parts_of_table(X, Options(n_objects=n_objects), sample_weight))
+    n_objects = values.check_objects(n_objects, None)[0]
     if n_objects is not None and n_objects != X.n_objects:
-        n_objects = values.check_integer(n_objects, "n_objects", 1, values.INDEX_LIMIT)
         if n_objects < X.n_objects or X.labels is not None:
             raise ValueError(f"n_objects: got {n_objects:,}, but the comparisons are over {X.n_objects:,} objects")
         X = X._with(n_objects=n_objects)

@@ -46,7 +46,7 @@ class LBFGS(Solver):
         X = X0
         value, gradient = objective.value_and_gradient(X)
         work = objective.n_comparisons
-        pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=min(self.memory, sys.maxsize))
+        pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=min(int(self.memory), sys.maxsize))
         yield SolverState(X, value, work, None, float(np.linalg.norm(gradient)))
         # The first step has no curvature to go by: move by a hundredth of the size of the point.
         length = float(np.linalg.norm(gradient))
