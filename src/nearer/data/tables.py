@@ -561,9 +561,12 @@ def _as_numbers(raw: Coding, notes: list[str]) -> np.ndarray | None:
     if not raw.is_text:
         return raw.values if raw.values[0] >= 0 else None
     texts = raw.names().tolist()
-    numbers = list(map(whole_number, texts))
-    if None in numbers:
-        return None
+    numbers = []
+    for text in texts:
+        number = whole_number(text)
+        if number is None:
+            return None
+        numbers.append(number)
     if not all(map(is_whole, texts)):
         notes.append("whole numbers written with a decimal point are read as whole numbers")
     return np.array(numbers)
