@@ -36,11 +36,14 @@ class Column:
         For text: the position in `values` of each cell, -1 for an empty one.
     values : pyarrow string array, optional
         For text: the distinct texts.
+    all_occur : bool
+        Whether each of the distinct texts is known to occur.
     """
 
     numbers: np.ndarray | None = None
     codes: np.ndarray | None = None
     values: pa.Array | None = None
+    all_occur: bool = False
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -431,6 +434,8 @@ def _used(column: Column) -> Any:
     """Texts that occur in a column, which may be fewer than its dictionary holds."""
     import pyarrow as pa
 
+    if column.all_occur:
+        return column.values
     used = np.zeros(len(column.texts()) + 1 if column.values is None else len(column.values) + 1, dtype=bool)
     used[column.cells] = True
     return column.values.filter(pa.array(used[:-1])) if column.values is not None else pa.array([], pa.string())

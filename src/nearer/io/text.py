@@ -534,7 +534,7 @@ class _CsvBlocks:
                 for done, first, waiting in zip(encoded, firsts, tasks):
                     done += [first, *(chunk for task in waiting for chunk in task.result())]
         kind = pa.dictionary(pa.int32(), pa.string())
-        return [column_from_arrow(pa.chunked_array(chunks, kind)) for chunks in encoded]
+        return [replace(column_from_arrow(pa.chunked_array(chunks, kind)), all_occur=True) for chunks in encoded]
 
     def _pieces(self, path: str, file: IO[bytes]) -> Iterator[dict[str, list[Any]]]:
         """Yield columns of text, a piece of whole lines at a time, up to the first quotation mark; then as a stream."""
