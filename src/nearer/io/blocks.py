@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,7 @@ __all__ = [
     "settle",
 ]
 
+logger = logging.getLogger(__name__)
 _SCAN_ROWS = 1 << 20
 _BLOCK_ENDINGS = (".npy", ".parquet", ".pq")
 
@@ -117,7 +119,7 @@ class Recipe:
             parts = rows_to_parts(rows, self.meaning, self.options)
             if parts is None:
                 return None
-            made = Comparisons._make(replace(parts, people=None, dropped={}))
+            made = Comparisons._make(replace(parts, people=None, details=None, dropped={}))
         except FileFormatError:
             raise
         except ValueError as error:
@@ -249,7 +251,7 @@ class BlockReader:
     def __init__(self, files: _Files, options: Options) -> None:
         self._files = files
         self.path = files.path
-        roles = options.roles(files.first)
+        roles = options.roles(files.first).without_details()
 
         def tables() -> Iterator[Table]:
             return files.tables(_SCAN_ROWS, roles.positions)
@@ -275,6 +277,8 @@ class BlockReader:
         self.seen[seen_objects(meaning, counts.seen, known)] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
         warn_of(self.path, self.alarms, dropped)
+        for note in self.notes:
+            logger.info("%s: %s", self.path, note)
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
         """Yield the comparisons in order, `size` at a time; the last block may be shorter."""
