@@ -275,9 +275,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             return self.fit(X, y, sample_weight)
         solver = self._checked_solver()
         if self.reliability:
-            raise ValueError(
-                "partial_fit: earlier answers are kept without who gave them, so reliability=True needs fit"
-            )
+            raise ValueError("partial_fit: who gave earlier answers is not kept, so reliability=True needs fit")
         self._require_comparisons("partial_fit", "it cannot be fitted further")
         if self.n_components not in ("auto", self.n_components_):
             raise ValueError(
@@ -656,7 +654,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def _weigh_people(self, comparisons: Comparisons | None, solver: Solver) -> None:
         """Estimate in turns who guesses, given the map, and the map, given that."""
-        assert comparisons is not None and comparisons.people is not None
+        assert comparisons is not None
+        assert comparisons.people is not None
         known = None
         for _ in range(_MOST_ROUNDS):
             chance = self.loss_.probability(*comparison_distances(self.embedding_, comparisons))
@@ -667,7 +666,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
                 problem = self._in_memory(comparisons._with(weights=np.maximum(weights, 1e-12)), point.shape[1], 1)
-                self._solve(problem, solver, [lambda rng, shape, point=point: np.nan_to_num(point)])
+                self._solve(problem, solver, [_at(np.nan_to_num(point))])
         self.comparisons_, self.reliability_ = comparisons, found
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
@@ -835,6 +834,11 @@ class TSTE(_NamedLoss):
 
     def _make_loss(self) -> Loss:
         return get_loss(self.loss, alpha=self.alpha)
+
+
+def _at(point: np.ndarray) -> Start:
+    """A start at a given point."""
+    return lambda rng, shape: point
 
 
 def _warn_unseen(seen: np.ndarray, labels: np.ndarray | None) -> None:
