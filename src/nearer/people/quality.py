@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import norm
 
 from nearer._tables import data_frame, html_table
@@ -15,7 +16,8 @@ from nearer.data.comparisons import fold_of_rows
 from nearer.data.values import People
 from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import SHARES, log_likelihoods, population, responsibilities
-from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
+from nearer.metrics import comparison_distances
+from nearer.metrics.answers import fit_answer_law, log_ratio
 from nearer.people.difference import answer_of_rows
 from nearer.selection.common import template
 
@@ -56,7 +58,7 @@ class ParticipantTable:
     agreement : ndarray of float
         Share of answers that agree with a map made without the person; a tie counts one half.
     guesses : ndarray of float
-        Estimated share of guesses, 0 to 1: how often the person answers without a look at the map of the others.
+        Estimated share of guesses, 0 to 1, beyond the slips of careful people.
     guesses_low, guesses_high : ndarray of float
         Its 95 % interval.
     p_chance : ndarray of float
@@ -206,7 +208,8 @@ def participants(
     if len(people.names) < 3:
         raise ValueError(f"participants: got {len(people.names)}, expected at least 3 to hold each to the others")
     n_folds = min(check_integer(n_folds, "n_folds", 2), len(people.names))
-    ratio = _ratio_to_others(data, estimator, n_folds, as_generator(random_state))
+    leans = _leans_to_others(data, estimator, n_folds, as_generator(random_state))
+    ratio = leans[:, 0]
 
     answer = answer_of_rows(data)
     first = np.append(0, np.flatnonzero(np.diff(answer)) + 1)  # a row for each answer
@@ -225,10 +228,9 @@ def participants(
 
     # Several rows of one answer count as one answer.
     share = 1.0 / counts[answer]
-    law, logs = _law_of_careful(ratio, people, share)
+    chance, logs = _law_of_careful(leans, people, share)
     guesses, low, high = _share_of_guesses(logs)
-    lean = 2.0 * law.probability(ratio) - 1.0
-    lean = np.add.reduceat(np.where(told, lean, 0.0), first) / counts
+    lean = np.add.reduceat(2.0 * chance - 1.0, first) / counts
     p_chance = norm.sf(_ratio(of_each(lean), np.sqrt(of_each(lean**2)), 0.0))
     rank, in_order = _rank_within(data, first, own)
     p_decline = _p_decline(lean, own, rank, n_people, guesses)
@@ -249,36 +251,76 @@ def _ratio(top: np.ndarray, below: np.ndarray, otherwise: float = np.nan) -> np.
     return np.divide(top, below, out=np.full(len(top), otherwise), where=below > 0)
 
 
-def _ratio_to_others(
+def _leans_to_others(
     data: Comparisons, estimator: OrdinalEmbedding | None, n_folds: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Log ratio of far to near of every row, on a map of the answers of other people; NaN where they tell nothing."""
+    """How far every row is as a map of the answers of other people has it, in three ways; NaN where that tells nothing.
+
+    Returns
+    -------
+    ndarray of float64, shape (N, 3)
+        Log ratio of far to near, difference of the distances, difference of their squares, each of about unit size.
+        All change their sign with the answer.
+    """
     base = template(OrdinalEmbedding(2, random_state=0) if estimator is None else estimator)
     fold = fold_of_rows(len(data), n_folds, rng, data.people)
-    ratio = np.full(len(data), np.nan)
+    leans = np.full((len(data), 3), np.nan)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
         for number in range(n_folds):
             held = np.flatnonzero(fold == number)
             model = base.set_params(random_state=int(rng.integers(2**31))).fit(data[np.flatnonzero(fold != number)])
-            ratio[held] = log_ratio(model.embedding_, data[held])
-    return ratio
+            near, far = comparison_distances(model.embedding_, data[held])
+            size = np.nanmean(near + far)  # maps of different folds may differ in size
+            near, far = near / size, far / size
+            ratio = np.clip(log_ratio(model.embedding_, data[held]), -10.0, 10.0)
+            leans[held] = np.stack([ratio, np.sqrt(far) - np.sqrt(near), far - near], axis=1)
+    return leans
 
 
-def _law_of_careful(ratio: np.ndarray, people: People, share: np.ndarray) -> tuple[AnswerLaw, np.ndarray]:
-    """How sure answers are that are no guesses, found in turns with who guesses; and the likelihood of each share."""
-    known = np.isfinite(ratio)
+def _law_of_careful(leans: np.ndarray, people: People, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How likely each answer is if it is no guess, found in turns with who guesses.
+
+    What the careful do is not known beforehand: how sure they are may follow the ratio or the difference of distances,
+    and they slip now and then. So it is fitted to the answers that seem to be no guesses.
+
+    Returns
+    -------
+    chance : ndarray of float64, shape (N,)
+        1/2 where the map tells nothing.
+    logs : ndarray of float64, shape (n_people, len(SHARES))
+        Logarithm of the likelihood of each share of guesses.
+    """
+    known = np.isfinite(leans).all(axis=1)
+    leans = np.where(known[:, None], leans, 0.0)
     weights = share * known
-    law = AnswerLaw(fit_answer_law(ratio, weights).slope, 0.0)
+    by_map = np.ones(len(leans))
+    slopes = np.zeros(leans.shape[1])
     for _ in range(_ROUNDS):
-        chance = law.probability(ratio)
+        before = slopes
+        slopes = _logistic_slopes(leans, weights * by_map, slopes)
+        combined = leans @ slopes
+        chance = fit_answer_law(combined, weights * by_map).probability(combined)
         logs = log_likelihoods(chance, people, weights)
         by_map = responsibilities(chance, people, population(logs)[1])
-        slope = fit_answer_law(ratio, weights * by_map).slope
-        if abs(np.log(slope / law.slope)) < 1e-3:
+        if np.abs(slopes - before).max() < 1e-3 * np.abs(slopes).max():
             break
-        law = AnswerLaw(slope, 0.0)
-    return law, log_likelihoods(law.probability(ratio), people, weights)
+    return chance, logs
+
+
+def _logistic_slopes(features: np.ndarray, weights: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Slopes b of ``P = 1 / (1 + exp(-features @ b))`` for answers that are all as they stand, by Newton's steps."""
+    slopes = start.copy()
+    ridge = 1e-3 * np.eye(len(slopes))
+    for _ in range(30):
+        p = expit(features @ slopes)
+        gradient = features.T @ (weights * (1.0 - p)) - ridge @ slopes
+        curvature = (features * (weights * p * (1.0 - p))[:, None]).T @ features + ridge
+        step = np.linalg.solve(curvature, gradient)
+        slopes += step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-300))
+        if np.abs(step).max() < 1e-6:
+            break
+    return slopes
 
 
 def _share_of_guesses(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
