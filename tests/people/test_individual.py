@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simulated_people import answers_of
 
 import oracles
-from conftest import answers_of
 from nearer import Comparisons, IndividualEmbedding, OrdinalEmbedding, kernels
 from nearer.data.values import People
 from nearer.losses import get_loss
 from nearer.people import differ
 from nearer.people.individual import _folds_within, _Problem, joint_axes, metric_slopes
+
+
+@pytest.fixture
+def points():
+    return np.random.default_rng(0).normal(size=(25, 2)) * 1.5
 
 
 def _oracle(name, param, Q, share, X, W, person):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simulated_people import answers_of
 
-from conftest import answers_of
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.data.values import People
 from nearer.people import ExclusionRules, exclude, participants

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from nearer import Comparisons
 
@@ -22,8 +21,3 @@ def answers_of(points, n_people, n_answers, rng, does=None, weights=None, second
     first = np.where(kind == "left", True, first ^ (kind == "inverted"))
     details = {"order": order, **({} if seconds is None else {"seconds": seconds[who]})}
     return Comparisons.from_answers(rows, first, n_objects=n, participants=who, details=details)
-
-
-@pytest.fixture
-def points():
-    return np.random.default_rng(0).normal(size=(25, 2)) * 1.5
