@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
-FILE_LANGUAGES = ("csv", "tsv", "json", "jsonl")
+FILE_LANGUAGES = ("csv", "tsv", "json", "jsonl", "toml")
 NOT_RUN = ("cluster.md",)  # its programs need machines
 _FENCE = re.compile(r"^( *)```+ *(\w*)([^\n]*)\n(.*?)^\1```+ *$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r'title="([^"]+)"')
