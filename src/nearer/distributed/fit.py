@@ -48,7 +48,11 @@ def cluster_objective(
     DaskObjective
     """
     with _client(client) as connected:
-        data = open_data(X, connected, y=y, sample_weight=sample_weight, n_objects=n_objects)
+        # The order of sums follows from how the data are cut, so a fit that is gone on with cuts them as before.
+        cut = {} if checkpoint is None else checkpoint.setting
+        data = open_data(X, connected, y=y, sample_weight=sample_weight, n_objects=n_objects, **cut)
+        if not cut:
+            cut |= {"n_shards": sum(data.engine.workers().values()), "hold": data.hold_rows}
         objective = DaskObjective(data, loss, n_components)
         try:
             yield objective

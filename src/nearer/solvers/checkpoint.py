@@ -23,6 +23,7 @@ __all__ = ["Checkpoint"]
 
 _KIND = "checkpoint"
 _FORMAT = 1
+_CONTENT = ("about", "setting", "runs")
 # Writing takes no more than this part of the time.
 _SHARE = 0.1
 # A run may be given more of them.
@@ -42,6 +43,15 @@ class Checkpoint:
     resume : bool, default False
         Go on from the file, if there is one.
 
+    Attributes
+    ----------
+    about : dict
+        What makes a fit the same fit.
+    setting : dict
+        What an objective wants to have again; it may put it there before `begin`.
+    runs : list of dict
+        One for each start.
+
     Raises
     ------
     FileExistsError
@@ -57,6 +67,7 @@ class Checkpoint:
         if not Path(path).absolute().parent.is_dir():
             raise FileNotFoundError(f"checkpoint: {self.path}: the folder {Path(path).parent} does not exist")
         self.about: dict[str, Any] = {}
+        self.setting: dict[str, Any] = {}
         self.runs: list[dict[str, Any]] = []
         self._lock = threading.Lock()
         self._not_before = 0.0
@@ -65,7 +76,7 @@ class Checkpoint:
                 raise FileExistsError(
                     f"checkpoint: {self.path} exists already: go on from it with resume=True, or remove it"
                 )
-            self.about, self.runs = _read(self.path)
+            self.about, self.setting, self.runs = _read(self.path)
 
     @property
     def found(self) -> bool:
@@ -159,7 +170,7 @@ class Checkpoint:
     def _write(self) -> None:
         started = time.perf_counter()
         arrays: Arrays = {}
-        header = {"about": as_json(self.about, arrays), "runs": as_json(self.runs, arrays)}
+        header = {name: as_json(getattr(self, name), arrays) for name in _CONTENT}
         try:
             with atomic_write(self.path, force=True) as file:
                 write_archive(file, _KIND, _FORMAT, header, arrays)
@@ -192,14 +203,14 @@ class _Keeper:
             self._checkpoint._write()
 
 
-def _read(path: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _read(path: str) -> list[Any]:
     try:
         with open(path, "rb") as file:
             header, arrays = read_archive(file, _KIND, _FORMAT)
         written, here = header["written_by"], f"nearer {nearer.__version__}"
         if written != here:
             raise FileFormatError(f"was written by {written}, and this is {here}, which may compute otherwise")
-        return from_json(header["about"], arrays), from_json(header["runs"], arrays)
+        return [from_json(header[name], arrays) for name in _CONTENT]
     except FileFormatError as error:
         raise FileFormatError(f"checkpoint: {path}: {error}") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
