@@ -533,7 +533,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if isinstance(self.init, str) and self.init != "random":
             raise ValueError(f"init: got {self.init!r}, expected 'random' or an array (n_objects, n_components)")
         solver = get_solver(self.solver)
-        return solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
+        solver = solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
+        solver.check_parameters()
+        return solver
 
     @contextlib.contextmanager
     def _opened(

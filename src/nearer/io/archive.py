@@ -27,6 +27,7 @@ import numpy as np
 
 import nearer
 from nearer.data.errors import FileFormatError
+from nearer.io.files import refuse_impossible_text
 
 __all__ = ["Arrays", "as_json", "from_json", "little_endian", "read_archive", "write_archive"]
 
@@ -253,7 +254,10 @@ def _array(name: str, data: bytes, about: dict[str, Any]) -> np.ndarray:
     buffer = io.BytesIO(data)
     if np.lib.format.read_magic(buffer) != (1, 0):
         raise FileFormatError(f"array {name} is not of NumPy's format 1.0")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
+    try:
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
+    except Exception as error:  # it is parsed as Python, which can fail in many ways
+        raise FileFormatError(f"array {name} has a header that cannot be read ({error})") from error
     if dtype.kind not in _KINDS or dtype.str != about["dtype"] or list(shape) != about["shape"] or fortran:
         raise FileFormatError(f"array {name} has dtype {dtype} and shape {shape}, not those that the header says")
     rest = memoryview(data)[buffer.tell() :]
@@ -262,4 +266,6 @@ def _array(name: str, data: bytes, about: dict[str, Any]) -> np.ndarray:
         count *= int(length)
     if count * dtype.itemsize != len(rest):
         raise FileFormatError(f"array {name} has {len(rest):,} bytes, not those of shape {shape}")
-    return np.frombuffer(rest, dtype=dtype).reshape(shape).copy()
+    array = np.frombuffer(rest, dtype=dtype).reshape(shape).copy()
+    refuse_impossible_text(array)
+    return array

@@ -17,6 +17,7 @@ from nearer.data.errors import FileFormatError, listed, shown
 from nearer.data.roles import normalise, role_of
 from nearer.data.tables import as_table
 from nearer.io.apart import read_matlab, read_sheets
+from nearer.io.files import refuse_impossible_text
 from nearer.io.text import decode_head, encoding_problem, find_header
 
 META_KEY = b"nearer"
@@ -349,10 +350,13 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
     try:
         loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):
+            refuse_impossible_text(loaded)
             return _open_matrix(path, "NumPy array", loaded)
         with loaded:
             _refuse_bomb(loaded.zip)
             arrays = {key: loaded[key] for key in loaded.files}
+            for array in arrays.values():
+                refuse_impossible_text(array)
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
     except Exception as error:  # NumPy and zip raise many kinds for a damaged file

@@ -262,7 +262,7 @@ class Solver(Parameters):
         -------
         Result
         """
-        self._check_parameters()
+        self.check_parameters()
         self.require(objective, self.needs)
         self.check_objective(objective)
         X0 = np.array(X0, dtype=np.float64, order="C")
@@ -344,7 +344,8 @@ class Solver(Parameters):
         """
         raise NotImplementedError
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise a ValueError for parameters that no solver can take."""
         if not isinstance(self.output, str) or self.output not in _OUTPUTS:
             raise ValueError(f"{self.name}: output: got {self.output!r}, expected one of {', '.join(_OUTPUTS)}")
         check_integer(self.max_epochs, f"{self.name}: max_epochs", 0)
