@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from browser_page import Page, start_browser
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,6 +50,14 @@ def test_what_is_not_on_the_site_is_not_found(page):
     page.wait("document.querySelector('.md-search-result__meta').textContent.includes('No matching')")
 
 
+def test_blocks_of_javascript_are_javascript(page):
+    page.visit(page.folder / "collecting.html")
+    found = page.js("return [...document.querySelectorAll('.language-js code')].map((code) => code.innerText)")
+    assert len(found) == 2
+    for code in found:
+        page.js("new Function(arguments[0])", code)  # parsed, not run: jsPsych is not there
+
+
 def test_copied_are_the_commands_alone(page):
     page.visit(page.folder / "first-map.html")
     block = page.js("return document.querySelector('.language-console code').innerText")
@@ -58,6 +67,8 @@ def test_copied_are_the_commands_alone(page):
         "window.copied = null; document.addEventListener('copy', (event) => {"
         "  window.copied = event.clipboardData.getData('text/plain'); });"
     )
-    page.driver.find_element("css selector", ".language-console .md-code__button, .language-console .md-clipboard").click()
+    page.driver.find_element(
+        "css selector", ".language-console .md-code__button, .language-console .md-clipboard"
+    ).click()
     page.wait("window.copied !== null")
     assert page.js("return window.copied").splitlines() == commands

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from nearer.reporting.words import (
     check_facts,
     count,
     data_sentence,
+    dimension_lines,
     dimensions_sentence,
     distances_sentence,
     few_answers_sentence,
@@ -37,6 +39,7 @@ from nearer.reporting.words import (
     scores_line,
     violations_sentence,
 )
+from nearer.selection.dimension import _unfinished
 
 
 @pytest.mark.parametrize(
@@ -253,6 +256,18 @@ def test_the_dimension_marked_is_not_taken_for_that_of_the_map(chosen, shown):
     assert " 1 dimensions" not in text
 
 
+def test_a_part_of_a_cross_validation_is_told_as_a_part():
+    nan = np.nan
+    found = _unfinished(np.array([1, 2, 3]), np.array([[[0.8, 0.9, nan], [0.7, nan, nan], [nan] * 3]] * 3))
+    assert dimension_lines(found).splitlines() == [
+        "dimensions   held-out answers satisfied",
+        "         1   75.0 % ± 5.0   (2 of 3 folds)",
+        "         2   90.0 %   (1 of 3 folds)",
+        "         3   unknown   (0 of 3 folds)",
+        "interrupted: 3 of 9 maps were judged, none is chosen",
+    ]
+
+
 def test_a_good_map_is_not_called_overfitted():
     assert "gap" not in " ".join(fit_sentences(Scores(training=0.93, held_out=0.91)))
     assert "guessing" not in " ".join(fit_sentences(Scores(training=0.93, held_out=0.91)))
@@ -363,6 +378,10 @@ HELD_OUT = CrossValidation(5, 0.912, 0.01, 0.8842, 0.9398, 0.95, [0.912] * 5)
         (
             dimensions_sentence(4, 2)[102:],
             "The ring marks 4 dimensions, the fewest that no larger number beats; this map has 2.",
+        ),
+        (
+            dimensions_sentence(None, 2, is_partial=True)[102:],
+            "The computation was interrupted: some maps are missing, and no dimension is chosen.",
         ),
         (points(0.001), "less than 1 point"),
         (points(0.012), "1 point"),

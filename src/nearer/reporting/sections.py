@@ -186,8 +186,10 @@ def _dimensions(report: Report) -> str:
         return ""
     table = report.dimensions
     errors = table.get("standard_error", [None] * len(table["accuracy"]))
-    scores = list(zip(table["n_components"], table["accuracy"], errors))
-    told = words.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1])
+    known = ((d, a, e) for d, a, e in zip(table["n_components"], table["accuracy"], errors) if a is not None)
+    scores = [row for row in known if np.isfinite(row[1])]
+    is_partial = report.chosen_dimension is None and "n_folds" in table
+    told = words.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1], is_partial)
     rows = (
         [
             f"{int(d)}",
@@ -195,7 +197,6 @@ def _dimensions(report: Report) -> str:
             "–" if e is None or not np.isfinite(e) else f"± {100 * e:.1f}",
         ]
         for d, a, e in scores
-        if a is not None and np.isfinite(a)
     )
     label = "Held-out accuracy by dimension: " + ", ".join(f"{int(d)}: {words.percent(float(a))}" for d, a, _ in scores)
     body = f'<p>{_sentence(told)}</p><div class="two">{_chart("chart-dimensions", label)}'

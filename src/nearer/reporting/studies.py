@@ -246,7 +246,7 @@ def study(
                 model, answers, tried, n_folds=folds or _FOLDS, **options
             ),
         )  # fmt: skip
-    if folds and model.n_components_ in tried and found.get("dimensions") is not None:
+    if folds and model.n_components_ in tried and getattr(found.get("dimensions"), "chosen", None) is not None:
         # One figure for one dimension: the maps were made and judged already.
         found["cross_validation"] = _held_out(found["dimensions"], model.n_components_)
     elif folds:
@@ -287,9 +287,12 @@ def cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, cv: int = 
     -------
     CrossValidation
     """
-    found = selection.cross_validate_dimensions(
-        model, comparisons, [model.n_components_], n_folds=cv, random_state=model.random_state, n_jobs=model.n_jobs,
-    )  # fmt: skip
+    try:
+        found = selection.cross_validate_dimensions(
+            model, comparisons, [model.n_components_], n_folds=cv, random_state=model.random_state, n_jobs=model.n_jobs
+        )
+    except selection.Interrupted as stopped:  # some folds are no cross-validation
+        raise KeyboardInterrupt from stopped
     return _held_out(found, model.n_components_)
 
 

@@ -277,9 +277,11 @@ def data_sentence(check: Mapping[str, Any]) -> str:
     return text if people is None else f"{text}, by {count(len(people), 'person', 'people')}"
 
 
-def dimensions_sentence(chosen: int | None, shown: int) -> str:
+def dimensions_sentence(chosen: int | None, shown: int, is_partial: bool = False) -> str:
     """What the chart of dimensions shows; `shown` is the dimension of the map on the page."""
     told = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error."
+    if is_partial:
+        return f"{told} The computation was interrupted: some maps are missing, and no dimension is chosen."
     if chosen is None:
         return told
     marked = f"{told} The ring marks {count(chosen, 'dimension', 'dimensions')}, the fewest that no larger number beats"
@@ -289,9 +291,12 @@ def dimensions_sentence(chosen: int | None, shown: int) -> str:
 def dimension_lines(found: DimensionSelection) -> str:
     """Accuracy by dimension as a small table, and the verdict."""
     lines = ["dimensions   held-out answers satisfied"]
-    for d, mean, error in zip(found.dims.tolist(), found.accuracy.tolist(), found.accuracy_se.tolist()):
-        mark = "   <- chosen" if d == found.chosen else ""
-        lines.append(f"{d:>10}   {percent(mean)} ± {100 * error:.1f}{mark}")
+    of = len(found.fold_accuracy)
+    columns = (found.dims, found.accuracy, found.accuracy_se, found.n_folds)
+    for d, mean, error, folds in zip(*(column.tolist() for column in columns)):
+        mark = "   <- chosen" if d == found.chosen else "" if folds == of else f"   ({folds} of {of} folds)"
+        known = "unknown" if not folds else percent(mean) + (f" ± {100 * error:.1f}" if folds > 1 else "")
+        lines.append(f"{d:>10}   {known}{mark}")
     return "\n".join([*lines, found.verdict])
 
 
