@@ -13,7 +13,7 @@ help:
 	@echo "make bounds kernels with every index checked: compiled with checks, and as plain Python"
 	@echo "make fuzz   random calls and damaged files for MINUTES (2); make kill: KILLS (100) at random moments;"
 	@echo "            make soak: the same work again and again for MINUTES, memory must stay flat"
-	@echo "make lint   ruff and mypy"
+	@echo "make lint   ruff and spelling; make types: mypy"
 	@echo "make bench  race rival software, measure growth, fill docs/benchmarks.md (takes a while);"
 	@echo "            also: python -m benchmarks.large | growth | ablation | sensitivity | regression [--quick]"
 	@echo "make docs   build the documentation site, warnings as errors"
@@ -60,6 +60,7 @@ soak: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 
 types: $(STAMP)
 	$(BIN)/mypy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from browser_page import Page, start_browser
 
 
