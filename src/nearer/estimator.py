@@ -20,6 +20,7 @@ from nearer._memory import check_memory
 from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, check_numbers, joined, renumbered
 from nearer.dimensions import choose_components
+from nearer.lapses import Reliability, weigh_answers
 from nearer.losses import Loss, get_loss
 from nearer.metrics import (
     WorstComparisons,
@@ -36,6 +37,9 @@ from nearer.solvers.starts import best_of_starts, keeping_start
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
 
+
+# Turns of guessing who guesses; they end when no person's share of guesses moves by as much.
+_MOST_ROUNDS, _LAPSE_CHANGE = 15, 0.005
 
 Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 """Makes a starting point of a given shape (n_objects, n_components)."""
@@ -100,6 +104,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Number of objects; by default the highest index plus one, or what the comparisons say.
     max_seconds : float, optional
         Time limit of each start; the point reached by then is kept.
+    reliability : bool, default False
+        Estimate with the map how often each participant guesses, so that the answers of those who do weigh less; see
+        `nearer.lapses`. For comparisons in memory whose participants are known, and the losses ckl, ste and tste.
     warm_start : bool, default False
         Start from the last `embedding_`; objects that are new since then start at random.
     callbacks : sequence of callable, optional
@@ -118,7 +125,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         each axis is on its positive side. Objects that occur in no comparison are NaN.
     labels_ : ndarray of str, shape (n_objects,), or None
     objective_ : float
-        Mean loss of the comparisons.
+        Mean loss of the comparisons, as they weigh.
+    reliability_ : Reliability or None
+        How often each participant guesses, if that was asked for.
     n_components_, n_objects_, n_iter_, n_features_in_ : int
         Dimensions, objects, epochs done, and columns of the comparisons (3 or 4).
     comparisons_ : Comparisons
@@ -145,6 +154,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     history_: History
     comparisons_: Comparisons
     n_comparisons_at_start_: int
+    reliability_: Reliability | None
     feature_map_: Any  # of a model loaded with one
 
     def __init__(
@@ -158,6 +168,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         init: Any = "random",
         n_objects: int | None = None,
         max_seconds: float | None = None,
+        reliability: bool = False,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
@@ -172,6 +183,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         self.init = init
         self.n_objects = n_objects
         self.max_seconds = max_seconds
+        self.reliability = reliability
         self.warm_start = warm_start
         self.callbacks = callbacks
         self.n_jobs = n_jobs
@@ -241,6 +253,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
             self._solve(problem, solver, [self._starting_point] * n_init, keeping)
             self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
+            if self.reliability:
+                self._weigh_people(problem.comparisons, keeping_start(solver))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OrdinalEmbedding:
@@ -263,6 +277,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, sample_weight)
         solver = self._checked_solver()
+        if self.reliability:
+            raise ValueError("partial_fit: who gave earlier answers is not kept, so reliability=True needs fit")
         self._require_comparisons("partial_fit", "it cannot be fitted further")
         if self.n_components not in ("auto", self.n_components_):
             raise ValueError(
@@ -532,6 +548,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         check_integer(self.n_init, "n_init", 1)
         if isinstance(self.init, str) and self.init != "random":
             raise ValueError(f"init: got {self.init!r}, expected 'random' or an array (n_objects, n_components)")
+        if self.reliability and not self._make_loss().has_model:
+            raise ValueError(f"reliability: loss {self.loss!r} is not a probability model, expected ckl, ste or tste")
         solver = get_solver(self.solver)
         solver = solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
         solver.check_parameters()
@@ -547,6 +565,11 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         held = None
         if not is_dask and not (in_file and _in_blocks(X)):
             held = _as_comparisons(X, y, sample_weight, self.n_objects)
+        if self.reliability:
+            if on_cluster or held is None:
+                raise ValueError("reliability: got comparisons in a file or on a cluster, expected them in memory")
+            if held.people is None:
+                raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
         d = self._dimension(held, checkpoint)
         if on_cluster:
             from nearer.distributed.fit import cluster_objective
@@ -639,6 +662,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         self.objective_ = result.objective
         self.n_iter_ = result.n_iter
         self.history_ = result.history
+        self.reliability_ = None
         if problem.comparisons is not None:
             self.comparisons_ = problem.comparisons
         elif hasattr(self, "comparisons_"):
@@ -653,6 +677,23 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             "random_state": str(seed) if named else type(seed).__name__,
             "init": "random" if isinstance(self.init, str) else f"an array ({digest})",
         }
+
+    def _weigh_people(self, comparisons: Comparisons | None, solver: Solver) -> None:
+        """Estimate in turns who guesses, given the map, and the map, given that."""
+        assert comparisons is not None
+        assert comparisons.people is not None
+        known = None
+        for _ in range(_MOST_ROUNDS):
+            chance = self.loss_.probability(*comparison_distances(self.embedding_, comparisons))
+            weights, found = weigh_answers(chance, comparisons.people, comparisons.weights)
+            if known is not None and np.abs(found.guesses - known.guesses).max() < _LAPSE_CHANGE:
+                break
+            known, point = found, self.embedding_
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
+                problem = self._in_memory(comparisons._with(weights=np.maximum(weights, 1e-12)), point.shape[1], 1)
+                self._solve(problem, solver, [_at(np.nan_to_num(point))])
+        self.comparisons_, self.reliability_ = comparisons, found
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
         if not isinstance(self.init, str):
@@ -707,6 +748,7 @@ class _NamedLoss(OrdinalEmbedding):
         init: Any = "random",
         n_objects: int | None = None,
         max_seconds: float | None = None,
+        reliability: bool = False,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
@@ -715,8 +757,8 @@ class _NamedLoss(OrdinalEmbedding):
     ):
         super().__init__(
             n_components, loss=self.loss, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
+            max_seconds=max_seconds, reliability=reliability,
+            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
         )  # fmt: skip
 
 
@@ -761,6 +803,7 @@ class CKL(_NamedLoss):
         init: Any = "random",
         n_objects: int | None = None,
         max_seconds: float | None = None,
+        reliability: bool = False,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
@@ -769,8 +812,8 @@ class CKL(_NamedLoss):
     ):
         super().__init__(
             n_components, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
+            max_seconds=max_seconds, reliability=reliability,
+            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.delta = delta
 
@@ -801,6 +844,7 @@ class TSTE(_NamedLoss):
         init: Any = "random",
         n_objects: int | None = None,
         max_seconds: float | None = None,
+        reliability: bool = False,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
@@ -809,13 +853,18 @@ class TSTE(_NamedLoss):
     ):
         super().__init__(
             n_components, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
+            max_seconds=max_seconds, reliability=reliability,
+            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.alpha = alpha
 
     def _make_loss(self) -> Loss:
         return get_loss(self.loss, alpha=self.alpha)
+
+
+def _at(point: np.ndarray) -> Start:
+    """A start at a given point."""
+    return lambda rng, shape: point
 
 
 def _warn_unseen(seen: np.ndarray, labels: np.ndarray | None) -> None:

@@ -24,6 +24,7 @@ from nearer.featuremap import FeatureMap
 from nearer.io import FileFormatError, atomic_write
 from nearer.io.archive import Arrays, little_endian, read_archive, write_archive
 from nearer.io.files import refuse_irregular
+from nearer.lapses import Reliability
 from nearer.losses import Loss, get_loss, loss_names
 from nearer.solvers import History, HistoryRow, Result, Solver
 from nearer.solvers.params import Parameters
@@ -135,6 +136,9 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
         "message": str(result.message),
         "comparisons": None,
     }
+    if getattr(estimator, "reliability_", None) is not None:
+        for name, values in vars(estimator.reliability_).items():
+            arrays[f"reliability_{name}"] = _little(values)
     if with_comparisons and hasattr(estimator, "comparisons_"):
         data = estimator.comparisons_
         about["comparisons"] = {"n_objects": data.n_objects, "dropped": data.dropped}
@@ -177,6 +181,7 @@ def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding
     estimator.loss_ = loss
     estimator.objective_ = _decode_float(about["objective"])
     estimator.n_iter_ = int(about["n_iter"])
+    estimator.reliability_ = _decode_reliability(arrays)
     estimator.history_ = _decode_history(arrays)
     estimator.result_ = Result(
         placed, estimator.objective_, estimator.n_iter_, int(about["n_gradients"]), bool(about["converged"]),
@@ -324,6 +329,18 @@ def _named(arrays: Arrays, codes_in: str, names_in: str, what: str) -> Any:
     known = codes.dtype == np.int32 and (not codes.size or (codes.min() >= 0 and codes.max() < len(names)))
     _require(known, f"the codes of {what} do not match their names")
     return (names.astype(object) if names.dtype.kind == "U" else names)[codes]
+
+
+def _decode_reliability(arrays: Arrays) -> Reliability | None:
+    """How often each participant guesses, where the model was fitted with that."""
+    names = [field.name for field in fields(Reliability)]
+    if not all(f"reliability_{name}" in arrays for name in names):
+        return None
+    found = {name: arrays[f"reliability_{name}"] for name in names}
+    _require(len({values.shape for values in found.values()}) == 1, "the reliability of people is not one for each")
+    if found["participants"].dtype.kind == "U":
+        found["participants"] = found["participants"].astype(object)
+    return Reliability(**found)
 
 
 def _details(arrays: Arrays) -> dict[str, Any]:
