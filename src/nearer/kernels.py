@@ -838,6 +838,81 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
     return total
 
 
+# ---- questions: what an answer tells about a map, linear in the places of its objects ----
+
+
+@_jit
+def add_information(index, X, slot, d_near, d_far, weight, A):
+    """Add ``weight * g g^T`` of every comparison to A, where g is the gradient of a function of its two distances.
+
+    Parameters
+    ----------
+    slot : ndarray of int32, shape (n,)
+        Which d rows of A belong to an object, counted in objects; -1: none, its place does not count as unknown.
+    d_near, d_far : ndarray of float64, shape (N,)
+        Derivatives of the function by the squared distances.
+    weight : ndarray of float64, shape (N,)
+    A : ndarray of float64, shape (m * d, m * d)
+        Symmetric; changed.
+    """
+    d = X.shape[1]
+    g = np.empty((4, d))
+    at = np.empty(4, dtype=np.int64)
+    for p in range(index.shape[0]):
+        i, j, l, k = _objects(index, p)  # noqa: E741
+        at[0], at[1], at[2], at[3] = slot[i], slot[j], slot[l], slot[k]
+        for c in range(d):
+            g[0, c] = 2.0 * d_near[p] * (X[i, c] - X[j, c])
+            g[1, c] = -g[0, c]
+            g[2, c] = 2.0 * d_far[p] * (X[l, c] - X[k, c])
+            g[3, c] = -g[2, c]
+        for e in range(4):
+            for f in range(4):
+                if at[e] < 0 or at[f] < 0:
+                    continue
+                for b in range(d):
+                    for c in range(d):
+                        A[at[e] * d + b, at[f] * d + c] += weight[p] * g[e, b] * g[f, c]
+
+
+@_jit
+def quadratic_forms(index, X, slot, d_near, d_far, S, M, start, stop, by_S, by_M):
+    """``g^T S g`` and ``g^T M g`` of the triplets start..stop - 1, with g as in `add_information`.
+
+    Parameters
+    ----------
+    index : ndarray of int32, shape (N, 3)
+    slot, d_near, d_far : ndarray
+        As in `add_information`; every object of a triplet has a slot.
+    S, M : ndarray of float64, shape (m * d, m * d)
+        Symmetric.
+    by_S, by_M : ndarray of float64, shape (N,)
+        Written to.
+    """
+    d = X.shape[1]
+    g = np.empty((3, d))
+    at = np.empty(3, dtype=np.int64)
+    for p in range(start, stop):
+        i, j, k = index[p, 0], index[p, 1], index[p, 2]
+        at[0], at[1], at[2] = slot[i] * d, slot[j] * d, slot[k] * d
+        for c in range(d):
+            u = 2.0 * d_near[p] * (X[i, c] - X[j, c])
+            v = 2.0 * d_far[p] * (X[i, c] - X[k, c])
+            g[0, c], g[1, c], g[2, c] = u + v, -u, -v
+        s = 0.0
+        m = 0.0
+        for e in range(3):
+            for f in range(e + 1):
+                times = 1.0 if e == f else 2.0
+                for b in range(d):
+                    for c in range(d):
+                        both = times * g[e, b] * g[f, c]
+                        s += both * S[at[e] + b, at[f] + c]
+                        m += both * M[at[e] + b, at[f] + c]
+        by_S[p] = s
+        by_M[p] = m
+
+
 def check_inside(index, n_objects):
     """Refuse comparisons of objects that a map does not have: compiled loops would read beside it.
 

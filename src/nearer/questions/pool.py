@@ -47,6 +47,21 @@ class Pool:
         smaller.closed = np.unique(np.concatenate([self.closed, *map(self.keys, closed)]))
         return smaller
 
+    def within(self, objects: np.ndarray) -> Pool:
+        """The same about some of the objects alone.
+
+        Parameters
+        ----------
+        objects : ndarray of int, shape (m,)
+
+        Returns
+        -------
+        Pool
+        """
+        smaller = Pool(self.n_objects, objects, self.kind)
+        smaller.closed = self.closed
+        return smaller
+
     def keys(self, questions: np.ndarray) -> np.ndarray:
         """Numbers that are equal for the same questions.
 

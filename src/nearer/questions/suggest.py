@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,21 @@ from sklearn.base import clone
 from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
 from nearer.estimator import OrdinalEmbedding
+from nearer.losses import Loss
+from nearer.objective import resolve_jobs
+from nearer.placement import extended
 from nearer.questions.pool import KINDS, Pool
-from nearer.questions.strategies import Balanced, Random, Situation, Strategy
+from nearer.questions.strategies import Balanced, CrowdKernel, Predictive, Random, Situation, Strategy, Uncertainty
+from nearer.selection.common import fit_best, quiet_threads, template
 
 __all__ = ["STRATEGIES", "Questions", "State", "suggest"]
 
-STRATEGIES: dict[str, type[Strategy]] = {one.name: one for one in (Random, Balanced)}
+STRATEGIES: dict[str, type[Strategy]] = {
+    one.name: one for one in (Random, Balanced, Uncertainty, CrowdKernel, Predictive)
+}
+
+# With fewer than so many times n d log2 n answers about n objects a map is too vague to choose questions by.
+_ENOUGH = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +133,10 @@ def suggest(
         about.
     size : int, default 100
     strategy : str or Strategy, default "auto"
-        "auto", "random" or "balanced".
+        "random"; "balanced" (every object as often as every other); "uncertainty" (the closest calls);
+        "crowd-kernel" (what tells most about the place of the head); "predictive" (what tells most about the answers to
+        random questions); or an object with a method `choose` like theirs. "auto": balanced up to n d log2 n answers
+        about n objects in d dimensions, then predictive. Where there is no answer yet, all but random are balanced.
     random_share : float, default 0.2
         Fraction of the questions that are chosen at random whatever the strategy: accuracy is measured on their
         answers, since those to chosen questions are a biased sample.
@@ -152,7 +165,7 @@ def suggest(
     check_fraction(random_share, "random_share")
     if kind not in KINDS:
         raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(KINDS)}")
-    chooser = _strategy(strategy)
+    _check_strategy(strategy)
     rng = as_generator(random_state)
     model, data, n_objects, labels = _known(known, objects, n_components)
     asked = np.zeros((0, 3), dtype=np.int32) if data is None else _questions_answered(data)
@@ -174,12 +187,19 @@ def suggest(
         )
         pool = bounds
     n_random = round(random_share * size)
-    situation = Situation(pool, data, waiting)
+    chooser = _strategy(strategy, data, int(model.n_components))
+    situation = Situation(pool, data, waiting, n_jobs=resolve_jobs(n_jobs))
+    if chooser.needs_map and n_random < size:
+        assert data is not None
+        state, loss = _fitted(model, known, data, state, rng)
+        gaps = np.isnan(state.embedding)
+        X = np.where(gaps, np.nanmean(state.embedding, axis=0), state.embedding)
+        situation = replace(situation, embedding=X, loss=loss)
     index, information, names = [], [], []
     for one, count in ((Random(), n_random), (chooser, size - n_random)):
         if count:
             rows, bits = one.choose(situation, count, rng)
-            situation = Situation(situation.pool.without(rows), data, np.concatenate([situation.pending, rows]))
+            situation = situation.asked(rows)
             index.append(rows)
             information.append(bits)
             names += [one.name] * count
@@ -190,16 +210,59 @@ def suggest(
     )  # fmt: skip
 
 
-def _strategy(strategy: str | Strategy) -> Strategy:
+def _check_strategy(strategy: str | Strategy) -> None:
     if not isinstance(strategy, str):
         if not callable(getattr(strategy, "choose", None)):
             raise ValueError(f"strategy: got {strategy!r}, expected a name or an object with a method choose")
-        return strategy
-    if strategy == "auto":
-        return Balanced()
-    if strategy not in STRATEGIES:
+    elif strategy not in ("auto", *STRATEGIES):
         raise ValueError(f"strategy: got {strategy!r}, expected auto, {', '.join(STRATEGIES)}")
-    return STRATEGIES[strategy]()
+
+
+def _strategy(strategy: str | Strategy, data: Comparisons | None, d: int) -> Strategy:
+    """What to choose by; without enough answers there is no map worth looking at."""
+    if isinstance(strategy, str):
+        chooser = Predictive() if strategy == "auto" else STRATEGIES[strategy]()
+    else:
+        chooser = strategy
+    enough = 1.0
+    if strategy == "auto" and data is not None:
+        n = int(data.seen.sum())
+        enough = _ENOUGH * n * d * math.log2(max(n, 2))
+    return Balanced() if chooser.needs_map and (data is None or len(data) < enough) else chooser
+
+
+def _fitted(
+    model: OrdinalEmbedding, known: Any, data: Comparisons, state: State | None, rng: np.random.Generator
+) -> tuple[State, Loss]:
+    """The map of the answers, from where the last round left it."""
+    if known is not None and getattr(known, "comparisons_", None) is data and known.loss_.has_model:
+        return State(known.embedding_, known.labels_, len(data)), known.loss_
+    base = template(model)
+    if not base._make_loss().has_model:
+        base.set_params(loss="tste", loss_params=None)
+    loss = base._make_loss().resolve(int(base.n_components))
+    starts, fresh, since = [], base.n_init, len(data)
+    if state is not None and state.embedding.shape[1] == base.n_components:
+        shape = (data.n_objects, state.embedding.shape[1])
+        starts = [extended(_renumbered(state, data), data, loss, shape, rng, 1)]
+        if len(data) < 2 * state.n_comparisons:
+            fresh, since = 0, state.n_comparisons
+    found = quiet_threads(lambda _: fit_best(base, data, starts, fresh, rng), 1, 1)[0]
+    return State(found.embedding_, data.labels, since), found.loss_
+
+
+def _renumbered(state: State, data: Comparisons) -> np.ndarray:
+    """The last map with its objects numbered as those of the answers; NaN for objects it does not have."""
+    X = np.full((data.n_objects, state.embedding.shape[1]), np.nan)
+    if state.labels is None or data.labels is None:
+        n = min(len(X), len(state.embedding))
+        X[:n] = state.embedding[:n]
+    else:
+        place = {label: number for number, label in enumerate(data.labels.tolist())}
+        for row, label in zip(state.embedding, state.labels.tolist()):
+            if label in place:
+                X[place[label]] = row
+    return X
 
 
 def _known(
