@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 
 import numpy as np
@@ -26,11 +27,19 @@ class Pool:
         Those that may be asked about.
     kind : {"triplets", "odd-one-out"}
         Of triplets ``head, a, b`` the order of a and b does not matter, of odd-one-out questions no order.
+    among : ndarray of int32, shape (q, 3), optional
+        All questions that there are; default: every one about those objects.
     """
 
-    def __init__(self, n_objects: int, objects: np.ndarray, kind: str = "triplets"):
+    def __init__(
+        self, n_objects: int, objects: np.ndarray, kind: str = "triplets", among: np.ndarray | None = None
+    ):  # fmt: skip
         self.n_objects, self.objects, self.kind = n_objects, objects, kind
         self.closed = np.zeros(0, dtype=np.int64)
+        self.among = among
+        if among is not None:
+            rows = among[np.isin(among, objects).all(axis=1)]
+            self.among = rows[np.unique(self.keys(rows), return_index=True)[1]]
 
     def without(self, *closed: np.ndarray) -> Pool:
         """The same without some questions.
@@ -43,7 +52,7 @@ class Pool:
         -------
         Pool
         """
-        smaller = Pool(self.n_objects, self.objects, self.kind)
+        smaller = copy.copy(self)
         smaller.closed = np.unique(np.concatenate([self.closed, *map(self.keys, closed)]))
         return smaller
 
@@ -58,7 +67,7 @@ class Pool:
         -------
         Pool
         """
-        smaller = Pool(self.n_objects, objects, self.kind)
+        smaller = Pool(self.n_objects, objects, self.kind, self.among)
         smaller.closed = self.closed
         return smaller
 
@@ -80,11 +89,15 @@ class Pool:
     @property
     def n_open(self) -> int:
         """How many different questions may be asked."""
+        if self.among is not None:
+            return int(self.is_open(self.among).sum())
         head, rest = np.divmod(self.closed, self.n_objects**2)
         inside = np.isin(np.c_[head, rest // self.n_objects, rest % self.n_objects], self.objects).all(axis=1)
         return self._n_all() - int(inside.sum())
 
     def _n_all(self) -> int:
+        if self.among is not None:
+            return len(self.among)
         m = len(self.objects)
         return m * (m - 1) * (m - 2) // (6 if self.kind == "odd-one-out" else 2)
 
@@ -99,7 +112,9 @@ class Pool:
         -------
         ndarray of bool, shape (m,)
         """
-        return ~np.isin(self.keys(questions), self.closed)
+        keys = self.keys(questions)
+        there = True if self.among is None else np.isin(keys, self.keys(self.among))
+        return there & ~np.isin(keys, self.closed)
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Different questions at random, all of them alike; fewer if there are no more.
@@ -114,8 +129,8 @@ class Pool:
         ndarray of int32, shape (at most count, 3)
             In random order, also of a and b.
         """
-        if self._n_all() <= max(_FEW, 4 * count):
-            rows = self._all()
+        if self.among is not None or self._n_all() <= max(_FEW, 4 * count):
+            rows = self._all() if self.among is None else self.among
             rows = rows[self.is_open(rows)]
             rows = rows[rng.permutation(len(rows))[:count]]
         else:

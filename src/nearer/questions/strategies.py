@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -98,7 +98,7 @@ class Strategy(Protocol):
     """A way to choose questions."""
 
     name: str
-    needs_map: ClassVar[bool]
+    needs_map: bool
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Choose questions.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from nearer.selection.common import fit_best, quiet_threads, template
 
 __all__ = ["STRATEGIES", "Questions", "State", "suggest"]
 
-STRATEGIES: dict[str, type[Strategy]] = {
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
     one.name: one for one in (Random, Balanced, Uncertainty, CrowdKernel, Predictive)
 }
 
@@ -118,6 +118,7 @@ def suggest(
     objects: int | Sequence[str] | None = None,
     exclude: Any = None,
     pending: Any = None,
+    among: Any = None,
     kind: str = "triplets",
     n_components: int | None = None,
     random_state: Any = None,
@@ -146,6 +147,8 @@ def suggest(
         Objects, or questions, not to ask about; by label where there are labels.
     pending : Questions, or array-like of int or str of shape (p, 3), optional
         Questions asked whose answers have not come yet; not asked again, and counted as if they had been answered.
+    among : array-like of int or str of shape (q, 3), optional
+        All questions that can be asked; default: every one about the objects.
     kind : {"triplets", "odd-one-out"}, default "triplets"
     n_components : int, optional
         Dimension of the map; default that of the model, else 2.
@@ -173,7 +176,8 @@ def suggest(
     allowed, closed = _exclusions(exclude, n_objects, labels)
     if len(allowed) < 3:
         raise ValueError(f"exclude: leaves {len(allowed)} of {n_objects:,} objects, expected at least 3 to ask about")
-    bounds = Pool(n_objects, allowed, kind).without(closed, waiting)
+    listed = None if among is None else _rows(among, "among", n_objects, labels)
+    bounds = Pool(n_objects, allowed, kind, listed).without(closed, waiting)
     pool = bounds.without(asked)
     if pool.n_open < size:
         if bounds.n_open < size:
@@ -221,7 +225,7 @@ def _check_strategy(strategy: str | Strategy) -> None:
 def _strategy(strategy: str | Strategy, data: Comparisons | None, d: int) -> Strategy:
     """What to choose by; without enough answers there is no map worth looking at."""
     if isinstance(strategy, str):
-        chooser = Predictive() if strategy == "auto" else STRATEGIES[strategy]()
+        chooser: Strategy = Predictive() if strategy == "auto" else STRATEGIES[strategy]()
     else:
         chooser = strategy
     enough = 1.0
