@@ -12,9 +12,6 @@ __all__ = ["KINDS", "Pool"]
 KINDS = ("triplets", "odd-one-out")
 """What a question can be: "is the head nearer to a or to b?", or "which of three is the odd one out?"."""
 
-# So many questions are listed one by one; of more, some are drawn.
-_FEW = 500_000
-
 
 class Pool:
     """Questions about three of some objects.
@@ -39,7 +36,8 @@ class Pool:
         self.among = among
         if among is not None:
             rows = among[np.isin(among, objects).all(axis=1)]
-            self.among = rows[np.unique(self.keys(rows), return_index=True)[1]]
+            self._listed, first = np.unique(self.keys(rows), return_index=True)
+            self.among = rows[first]
 
     def without(self, *closed: np.ndarray) -> Pool:
         """The same without some questions.
@@ -113,8 +111,8 @@ class Pool:
         ndarray of bool, shape (m,)
         """
         keys = self.keys(questions)
-        there = True if self.among is None else np.isin(keys, self.keys(self.among))
-        return there & ~np.isin(keys, self.closed)
+        found = ~_among(keys, self.closed)
+        return found if self.among is None else found & _among(keys, self._listed)
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Different questions at random, all of them alike; fewer if there are no more.
@@ -129,7 +127,7 @@ class Pool:
         ndarray of int32, shape (at most count, 3)
             In random order, also of a and b.
         """
-        if self.among is not None or self._n_all() <= max(_FEW, 4 * count):
+        if self.among is not None or self._n_all() < 4 * count + 2 * len(self.closed):  # too few to draw until open
             rows = self._all() if self.among is None else self.among
             rows = rows[self.is_open(rows)]
             rows = rows[rng.permutation(len(rows))[:count]]
@@ -140,7 +138,7 @@ class Pool:
                 different = (more[:, 0] != more[:, 1]) & (more[:, 0] != more[:, 2]) & (more[:, 1] != more[:, 2])
                 more = more[different]
                 rows = np.concatenate([rows, more[self.is_open(more)]])
-                rows = rows[np.sort(np.unique(self.keys(rows), return_index=True)[1])][:count]
+                rows = rows[np.sort(np.unique(self.keys(rows), return_index=True)[1])][:count]  # the first of equals
         return self.shuffled(rows.astype(np.int32), rng)
 
     def shuffled(self, questions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -162,3 +160,11 @@ class Pool:
     def _all(self) -> np.ndarray:
         sets = np.array(list(itertools.combinations(self.objects.tolist(), 3)), dtype=np.int32).reshape(-1, 3)
         return sets if self.kind == "odd-one-out" else np.concatenate([np.roll(sets, -k, axis=1) for k in range(3)])
+
+
+def _among(keys: np.ndarray, ordered: np.ndarray) -> np.ndarray:
+    """Which keys are among some in ascending order."""
+    if not len(ordered):
+        return np.zeros(len(keys), dtype=bool)
+    place = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
+    return ordered[place] == keys

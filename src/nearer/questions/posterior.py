@@ -2,60 +2,150 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit
 
 from nearer import kernels
 from nearer.data import Comparisons
-from nearer.losses import Loss
+from nearer.metrics import fit_answer_law
 from nearer.solvers.starts import in_threads
 
-__all__ = ["Posterior", "logits"]
+__all__ = ["Odds", "Posterior", "fit_odds"]
 
 # Candidates scored in one go by a thread.
 _BLOCK = 8192
+# How a difference of distances may count, see `Odds`: powers, and offsets as fractions of the mean squared distance.
+_POWERS = (0.0, 0.5, 1.0)
+_OFFSETS = (0.02, 0.2)
 
 
-def logits(X: np.ndarray, questions: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Log odds, under the model of a loss, that the first pair is said to be the nearer one.
+@dataclass(frozen=True)
+class Odds:
+    """How sure answers are: the chance that the first pair is said to be the nearer one.
 
-    Parameters
+    ``lapse + (1 - 2 lapse) / (1 + exp(-m))`` with ``m = slope * ((far + offset) ** power - (near + offset) ** power)
+    / power`` of the squared distances, a difference of logarithms where the power is 0. Powers 0 and 1 are the laws of
+    tste and ste.
+
+    Attributes
     ----------
-    X : ndarray of float64, shape (n, d)
-    questions : ndarray of int32, shape (m, 3) or (m, 4)
-    loss : Loss
-        With a probability model.
-
-    Returns
-    -------
-    logit, by_near, by_far : ndarray of float64, shape (m,)
-        And its derivatives by the two squared distances.
+    power, offset, slope, lapse : float
     """
-    near, far = np.empty(len(questions)), np.empty(len(questions))
-    kernels.squared_distances(np.ascontiguousarray(questions), X, 0, near, far)
-    value, d_near, d_far = loss.terms(near, far)
-    other, d_far_other, d_near_other = loss.terms(far, near)  # as if the answer had been the other
-    return other - value, d_near_other - d_near, d_far_other - d_far
+
+    power: float
+    offset: float
+    slope: float
+    lapse: float
+
+    def margin(self, X: np.ndarray, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The number m of questions, and its derivatives by the two squared distances.
+
+        Parameters
+        ----------
+        X : ndarray of float64, shape (n, d)
+        questions : ndarray of int32, shape (m, 3) or (m, 4)
+
+        Returns
+        -------
+        margin, by_near, by_far : ndarray of float64, shape (m,)
+        """
+        near, far = np.empty(len(questions)), np.empty(len(questions))
+        kernels.squared_distances(np.ascontiguousarray(questions), X, 0, near, far)
+        by_near = -self.slope * (near + self.offset) ** (self.power - 1.0)
+        by_far = self.slope * (far + self.offset) ** (self.power - 1.0)
+        return self.likeness(near) - self.likeness(far), by_near, by_far
+
+    def likeness(self, squared: np.ndarray) -> np.ndarray:
+        """What a margin is the difference of, near pair less far pair.
+
+        Parameters
+        ----------
+        squared : ndarray of float64, any shape
+            Squared distances.
+
+        Returns
+        -------
+        ndarray of float64, of the same shape
+        """
+        x = squared + self.offset
+        return -self.slope * (np.log(x) if self.power == 0.0 else x**self.power / self.power)
+
+    def probability(self, margin: np.ndarray) -> np.ndarray:
+        """Chance of the first answer.
+
+        Parameters
+        ----------
+        margin : ndarray of float64, any shape
+
+        Returns
+        -------
+        ndarray of float64, of the same shape
+        """
+        return self.lapse + (1.0 - 2.0 * self.lapse) * expit(margin)
+
+    def worth(self, margin: np.ndarray) -> np.ndarray:
+        """What an answer tells about its own margin (Fisher information); a slip may be behind a sure one.
+
+        Parameters
+        ----------
+        margin : ndarray of float64, any shape
+
+        Returns
+        -------
+        ndarray of float64, of the same shape
+        """
+        s = expit(-np.abs(margin))  # small, so that s (1 - s) keeps its digits
+        p = self.lapse + (1.0 - 2.0 * self.lapse) * s
+        return ((1.0 - 2.0 * self.lapse) * s * (1.0 - s)) ** 2 / np.maximum(p * (1.0 - p), np.finfo(float).tiny)
 
 
-class Posterior:
-    """Places of objects as a normal distribution about the map (a Laplace approximation).
-
-    An answer to a question whose log odds have the gradient g, and chance p, adds ``p (1 - p) g g^T`` to the inverse of
-    the covariance, whichever answer it is: so what questions tell together is known before they are asked.
+def fit_odds(X: np.ndarray, comparisons: Comparisons) -> Odds:
+    """The odds under which given answers are most likely.
 
     Parameters
     ----------
     X : ndarray of float64, shape (n, d)
         The map, without gaps.
-    loss : Loss
-        With a probability model, and its parameters resolved.
+    comparisons : Comparisons
+
+    Returns
+    -------
+    Odds
+    """
+    typical = max(2.0 * float(X.var(axis=0).sum()), np.finfo(float).tiny)
+    weights, best, found = comparisons.weights, -np.inf, Odds(0.0, typical, 1.0, 0.0)
+    for power in _POWERS:
+        for offset in _OFFSETS:
+            unit = typical**-power
+            tried = Odds(power, offset * typical, unit, 0.0)
+            margin = tried.margin(X, comparisons.index)[0]
+            law = fit_answer_law(margin, weights)
+            likely = float(np.average(np.log(law.probability(margin)), weights=weights))
+            if likely > best:
+                best, found = likely, Odds(power, offset * typical, law.slope * unit, law.lapse)
+    return found
+
+
+class Posterior:
+    """Places of objects as a normal distribution about the map (a Laplace approximation).
+
+    An answer to a question whose margin has the gradient g adds ``worth * g g^T`` to the inverse of the covariance,
+    whichever answer it is: so what questions tell together is known before they are asked.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, d)
+        The map, without gaps.
+    odds : Odds
     objects : ndarray of int, shape (m,)
         Whose places count as unknown; the others stay where they are.
     """
 
-    def __init__(self, X: np.ndarray, loss: Loss, objects: np.ndarray):
-        self.X, self.loss = np.ascontiguousarray(X), loss
+    def __init__(self, X: np.ndarray, odds: Odds, objects: np.ndarray):
+        self.X, self.odds = np.ascontiguousarray(X), odds
         self.slot = np.full(len(X), -1, dtype=np.int32)
         self.slot[objects] = np.arange(len(objects), dtype=np.int32)
         self.d = X.shape[1]
@@ -73,18 +163,9 @@ class Posterior:
         """
         if not len(questions):
             return
-        logit, by_near, by_far = logits(self.X, questions, self.loss)
-        worth = fisher(logit) if weights is None else fisher(logit) * weights
+        margin, by_near, by_far = self.odds.margin(self.X, questions)
+        worth = self.odds.worth(margin) if weights is None else self.odds.worth(margin) * weights
         self._add(questions, by_near, by_far, worth, self.precision)
-
-    def add_answers(self, comparisons: Comparisons) -> None:
-        """Count answers.
-
-        Parameters
-        ----------
-        comparisons : Comparisons
-        """
-        self.add(comparisons.index, comparisons.weights)
 
     def covariance(self) -> np.ndarray:
         """Of all coordinates of the objects, one object after the other.
@@ -107,7 +188,7 @@ class Posterior:
         -------
         ndarray of float64, shape (m * d, m * d)
         """
-        _, by_near, by_far = logits(self.X, questions, self.loss)
+        _, by_near, by_far = self.odds.margin(self.X, questions)
         total = np.zeros_like(self.precision)
         self._add(questions, by_near, by_far, weight, total)
         return total
@@ -121,7 +202,7 @@ class Posterior:
     def forms(
         self, questions: np.ndarray, S: np.ndarray, M: np.ndarray, n_jobs: int = 1
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Log odds of questions, and ``g^T S g`` and ``g^T M g`` of their gradients.
+        """Margins of questions, and ``g^T S g`` and ``g^T M g`` of their gradients.
 
         Parameters
         ----------
@@ -133,24 +214,24 @@ class Posterior:
 
         Returns
         -------
-        logit, by_S, by_M : ndarray of float64, shape (c,)
+        margin, by_S, by_M : ndarray of float64, shape (c,)
         """
         index = np.ascontiguousarray(questions, dtype=np.int32)
-        logit, by_S, by_M = (np.empty(len(index)) for _ in range(3))
+        margin, by_S, by_M = (np.empty(len(index)) for _ in range(3))
 
         def run(number: int) -> None:
             start, stop = number * _BLOCK, min((number + 1) * _BLOCK, len(index))
             part = index[start:stop]
-            logit[start:stop], by_near, by_far = logits(self.X, part, self.loss)
+            margin[start:stop], by_near, by_far = self.odds.margin(self.X, part)
             kernels.quadratic_forms(
                 part, self.X, self.slot, by_near, by_far, S, M, 0, stop - start, by_S[start:stop], by_M[start:stop]
             )
 
         in_threads(run, -(-len(index) // _BLOCK), n_jobs)
-        return logit, by_S, by_M
+        return margin, by_S, by_M
 
     def gradients(self, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradients of the log odds of triplets.
+        """Gradients of the margins of triplets.
 
         Parameters
         ----------
@@ -163,23 +244,8 @@ class Posterior:
             Rows of the covariance that an entry belongs to.
         gradient : ndarray of float64, shape (c, 3 * d)
         """
-        _, by_near, by_far = logits(self.X, questions, self.loss)
+        _, by_near, by_far = self.odds.margin(self.X, questions)
         head, a, b = (self.X[column] for column in questions.T)
         u, v = 2.0 * by_near[:, None] * (head - a), 2.0 * by_far[:, None] * (head - b)
         where = self.slot[questions][:, :, None] * self.d + np.arange(self.d)
         return where.reshape(len(questions), -1), np.concatenate([u + v, -u, -v], axis=1)
-
-
-def fisher(logit: np.ndarray) -> np.ndarray:
-    """What an answer tells about its own log odds: p (1 - p).
-
-    Parameters
-    ----------
-    logit : ndarray of float64, any shape
-
-    Returns
-    -------
-    ndarray of float64, of the same shape
-    """
-    e = np.exp(-np.abs(logit))
-    return e / (1.0 + e) ** 2

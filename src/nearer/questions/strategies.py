@@ -9,19 +9,19 @@ from typing import Protocol
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.special import entr, expit
+from scipy.special import entr
 
 from nearer.data import Comparisons
-from nearer.losses import Loss
 from nearer.questions.pool import Pool
-from nearer.questions.posterior import Posterior, fisher, logits
+from nearer.questions.posterior import Odds, Posterior
 
 __all__ = ["Balanced", "CrowdKernel", "Predictive", "Random", "Situation", "Strategy", "Uncertainty"]
 
 # Questions looked at in a round; those that are looked at again after each choice; random questions that stand for all.
-_CANDIDATES = 50_000
+_CANDIDATES = 20_000
 _SHORT_LIST = 1000
-_N_TARGETS = 4000
+_N_TARGETS = 2000
+_TINY = np.finfo(float).tiny
 # The crowd-kernel rule looks at every place for every candidate.
 _CANDIDATES_EVERYWHERE = 5000
 # A covariance of so many coordinates is no trouble; of a larger map, a part of the objects is looked at in a round.
@@ -42,8 +42,8 @@ class Situation:
         Questions asked whose answers have not come yet.
     embedding : ndarray of float64, shape (n_objects, n_components), or None
         The map, without gaps; None if there is no answer yet, or the strategy needs no map.
-    loss : Loss or None
-        With a probability model, that of the map.
+    odds : Odds or None
+        How sure answers are, given the map.
     n_jobs : int
         Threads.
     """
@@ -52,7 +52,7 @@ class Situation:
     comparisons: Comparisons | None
     pending: np.ndarray
     embedding: np.ndarray | None = None
-    loss: Loss | None = None
+    odds: Odds | None = None
     n_jobs: int = 1
 
     def counts(self) -> tuple[np.ndarray, np.ndarray]:
@@ -68,17 +68,17 @@ class Situation:
         as_head = sum(np.bincount(one[:, 0], minlength=n) for one in rows)
         return np.asarray(asked), np.asarray(as_head)
 
-    def map(self) -> tuple[np.ndarray, Loss]:
-        """The map and its loss, where there are answers.
+    def map(self) -> tuple[np.ndarray, Odds]:
+        """The map and its odds, where there are answers.
 
         Returns
         -------
         embedding : ndarray of float64, shape (n_objects, n_components)
-        loss : Loss
+        odds : Odds
         """
         assert self.embedding is not None
-        assert self.loss is not None
-        return self.embedding, self.loss
+        assert self.odds is not None
+        return self.embedding, self.odds
 
     def asked(self, questions: np.ndarray) -> Situation:
         """The situation once further questions have been asked.
@@ -137,23 +137,28 @@ class Balanced:
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         pool = situation.pool
         asked, as_head = situation.counts()
-        chosen: list[np.ndarray] = []
-        for _ in range(size):
-            row = self._next(pool, asked, as_head, rng)
-            chosen.append(row)
-            pool = pool.without(row[None])
+        chosen: dict[int, np.ndarray] = {}
+        while len(chosen) < size:
+            row = self._next(pool, asked, as_head, chosen, rng)
+            if row is None:  # what is left is where it is
+                row = pool.without(*(one[None] for one in chosen.values())).draw(1, rng)[0]
+            chosen[int(pool.keys(row)[0])] = row
             asked[row] += 1
             as_head[row[0]] += 1
-        return pool.shuffled(np.array(chosen), rng), np.full(size, np.nan)
+        return pool.shuffled(np.array(list(chosen.values())), rng), np.full(size, np.nan)
 
-    def _next(self, pool: Pool, asked: np.ndarray, as_head: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        for leeway in (1.0, 1.0, 1.0, 2.0, 4.0, 8.0):  # lest it insist on questions that are not open
+    def _next(
+        self, pool: Pool, asked: np.ndarray, as_head: np.ndarray, chosen: dict[int, np.ndarray],
+        rng: np.random.Generator,
+    ) -> np.ndarray | None:  # fmt: skip
+        """A question about the three objects asked about least; None if that leads to none that is open."""
+        for leeway in (1.0, 1.0, 1.0, 2.0, 4.0, 8.0):
             rank = asked[pool.objects] + leeway * rng.random(len(pool.objects))
             three = pool.objects[np.argpartition(rank, 2)[:3]]
             row = three[np.argsort(as_head[three] + rng.random(3))]
-            if pool.is_open(row[None])[0]:
+            if int(pool.keys(row)[0]) not in chosen and pool.is_open(row)[0]:
                 return row
-        return pool.draw(1, rng)[0]
+        return None
 
 
 class Uncertainty:
@@ -163,9 +168,11 @@ class Uncertainty:
     needs_map = True
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        X, loss = situation.map()
+        X, odds = situation.map()
         candidates = situation.pool.draw(max(_CANDIDATES, size), rng)
-        bits = _over_heads(candidates, situation.pool.kind, lambda rows: _bits(expit(logits(X, rows, loss)[0])))
+        bits = _over_heads(
+            candidates, situation.pool.kind, lambda rows: _bits(odds.probability(odds.margin(X, rows)[0]))
+        )
         return _best(candidates, bits, size)
 
 
@@ -181,30 +188,30 @@ class CrowdKernel:
     needs_map = True
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        X, loss = situation.map()
+        X, odds = situation.map()
         candidates = situation.pool.draw(max(_CANDIDATES_EVERYWHERE, size), rng)
-        apart = cdist(X, X, "sqeuclidean")
-        belief = self._belief(situation.comparisons, apart, loss)
+        likeness = odds.likeness(cdist(X, X, "sqeuclidean"))
+        belief = self._belief(situation.comparisons, likeness, odds)
 
         def gain(questions: np.ndarray) -> np.ndarray:
             found = []
             for rows in _blocks(questions, len(X)):
                 head, a, b = rows.T
-                p = loss.probability(apart[a], apart[b])  # if the head were at each of the places
+                p = odds.probability(likeness[a] - likeness[b])  # if the head were at each of the places
                 mean = (belief[head] * p).sum(axis=1)
                 found.append(_bits(mean) - (belief[head] * _bits(p)).sum(axis=1))
             return np.concatenate(found)
 
         return _best(candidates, _over_heads(candidates, situation.pool.kind, gain), size)
 
-    def _belief(self, data: Comparisons | None, apart: np.ndarray, loss: Loss) -> np.ndarray:
+    def _belief(self, data: Comparisons | None, likeness: np.ndarray, odds: Odds) -> np.ndarray:
         """Probability (n, n) that the object of a row is where the object of a column is on the map."""
-        log = np.zeros(apart.shape)
+        log = np.zeros(likeness.shape)
         if data is not None and data.kind == "triplets":
             weights = np.ones(len(data)) if data.weights is None else data.weights
-            for rows, w in zip(_blocks(data.index, len(apart)), _blocks(weights, len(apart))):
+            for rows, w in zip(_blocks(data.index, len(log)), _blocks(weights, len(log))):
                 head, near, far = rows.T
-                np.subtract.at(log, head, w[:, None] * loss.terms(apart[near], apart[far])[0])
+                np.add.at(log, head, w[:, None] * np.log(odds.probability(likeness[near] - likeness[far]) + _TINY))
         chance = np.exp(log - log.max(axis=1, keepdims=True))
         return chance / chance.sum(axis=1, keepdims=True)
 
@@ -212,9 +219,9 @@ class CrowdKernel:
 class Predictive:
     """The questions whose answers tell most about the answers to random questions.
 
-    The map is the mean of a normal distribution, see `Posterior`. An answer narrows the log odds of another question as
+    The map is the mean of a normal distribution, see `Posterior`. An answer narrows the margin of another question as
     far as both depend on the same places. Counted is the mean of that over random questions, above all those that the
-    map leaves undecided: half the squared correlation of their log odds with the answer, as bits. The questions of a
+    map leaves undecided: half the squared correlation of their margin with the answer, as bits. The questions of a
     round are chosen one after the other, each in the light of those before it and of those in flight, so that they do
     not all ask the same.
     """
@@ -223,7 +230,7 @@ class Predictive:
     needs_map = True
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        X, loss = situation.map()
+        X, odds = situation.map()
         n, d = X.shape
         unknown, pool = np.arange(n), situation.pool
         if n * d > _MOST_COORDINATES:
@@ -233,7 +240,7 @@ class Predictive:
                 if pool.n_open < size:
                     pool = situation.pool
             unknown = pool.objects
-        posterior = Posterior(X, loss, unknown)
+        posterior = Posterior(X, odds, unknown)
         if situation.comparisons is not None:
             posterior.add(situation.comparisons.index, situation.comparisons.weights)
         for rows in _by_head(situation.pending, pool.kind):
@@ -244,9 +251,9 @@ class Predictive:
         return self._greedy(posterior, S, M, candidates, size, pool.kind, situation.n_jobs)
 
     def _targets(self, posterior: Posterior, S: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        """The matrix M for which ``g^T M g`` is what log odds with gradient g tell about random questions."""
-        logit, spread, _ = posterior.forms(asked, S, S)
-        undecided = np.exp(-0.5 * logit**2 / spread) + np.finfo(float).tiny
+        """The matrix M for which ``g^T M g`` is what margin with gradient g tell about random questions."""
+        margin, spread, _ = posterior.forms(asked, S, S)
+        undecided = np.exp(-0.5 * margin**2 / spread) + _TINY
         weight = undecided / spread / float(undecided.sum()) / (2.0 * math.log(2.0))
         return S @ posterior.sum_of_squares(asked, weight) @ S
 
@@ -293,8 +300,8 @@ class Predictive:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Worth of an answer, ``g^T S g`` and ``g^T M g``, each (1, c), or (3, c) where every object is a head."""
         found = [posterior.forms(rows, S, M, n_jobs) for rows in _by_head(candidates, kind)]
-        logit, by_S, by_M = (np.array([one[part] for one in found]) for part in range(3))
-        return _WORTH[kind] * fisher(logit), by_S, by_M
+        margin, by_S, by_M = (np.array([one[part] for one in found]) for part in range(3))
+        return _WORTH[kind] * posterior.odds.worth(margin), by_S, by_M
 
 
 # The odd one out of three answers two of the three questions with one of them as the head.

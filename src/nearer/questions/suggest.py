@@ -14,10 +14,10 @@ from sklearn.base import clone
 from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
 from nearer.estimator import OrdinalEmbedding
-from nearer.losses import Loss
 from nearer.objective import resolve_jobs
 from nearer.placement import extended
 from nearer.questions.pool import KINDS, Pool
+from nearer.questions.posterior import fit_odds
 from nearer.questions.strategies import Balanced, CrowdKernel, Predictive, Random, Situation, Strategy, Uncertainty
 from nearer.selection.common import fit_best, quiet_threads, template
 
@@ -195,10 +195,9 @@ def suggest(
     situation = Situation(pool, data, waiting, n_jobs=resolve_jobs(n_jobs))
     if chooser.needs_map and n_random < size:
         assert data is not None
-        state, loss = _fitted(model, known, data, state, rng)
-        gaps = np.isnan(state.embedding)
-        X = np.where(gaps, np.nanmean(state.embedding, axis=0), state.embedding)
-        situation = replace(situation, embedding=X, loss=loss)
+        state = _fitted(model, known, data, state, rng)
+        X = np.where(np.isnan(state.embedding), np.nanmean(state.embedding, axis=0), state.embedding)
+        situation = replace(situation, embedding=X, odds=fit_odds(X, data))
     index, information, names = [], [], []
     for one, count in ((Random(), n_random), (chooser, size - n_random)):
         if count:
@@ -237,13 +236,11 @@ def _strategy(strategy: str | Strategy, data: Comparisons | None, d: int) -> Str
 
 def _fitted(
     model: OrdinalEmbedding, known: Any, data: Comparisons, state: State | None, rng: np.random.Generator
-) -> tuple[State, Loss]:
+) -> State:
     """The map of the answers, from where the last round left it."""
-    if known is not None and getattr(known, "comparisons_", None) is data and known.loss_.has_model:
-        return State(known.embedding_, known.labels_, len(data)), known.loss_
+    if getattr(known, "comparisons_", None) is data:
+        return State(known.embedding_, known.labels_, len(data))
     base = template(model)
-    if not base._make_loss().has_model:
-        base.set_params(loss="tste", loss_params=None)
     loss = base._make_loss().resolve(int(base.n_components))
     starts, fresh, since = [], base.n_init, len(data)
     if state is not None and state.embedding.shape[1] == base.n_components:
@@ -252,7 +249,7 @@ def _fitted(
         if len(data) < 2 * state.n_comparisons:
             fresh, since = 0, state.n_comparisons
     found = quiet_threads(lambda _: fit_best(base, data, starts, fresh, rng), 1, 1)[0]
-    return State(found.embedding_, data.labels, since), found.loss_
+    return State(found.embedding_, data.labels, since)
 
 
 def _renumbered(state: State, data: Comparisons) -> np.ndarray:
