@@ -218,14 +218,15 @@ class Posterior:
         """
         index = np.ascontiguousarray(questions, dtype=np.int32)
         margin, by_S, by_M = (np.empty(len(index)) for _ in range(3))
+        m = len(S) // self.d
+        parts = (matrix.reshape(m, self.d, m, self.d).transpose(0, 2, 1, 3) for matrix in (S, M))
+        blocks = np.ascontiguousarray(np.stack(list(parts), axis=2))
 
         def run(number: int) -> None:
             start, stop = number * _BLOCK, min((number + 1) * _BLOCK, len(index))
-            part = index[start:stop]
-            margin[start:stop], by_near, by_far = self.odds.margin(self.X, part)
-            kernels.quadratic_forms(
-                part, self.X, self.slot, by_near, by_far, S, M, 0, stop - start, by_S[start:stop], by_M[start:stop]
-            )
+            law = (self.odds.power, self.odds.offset, self.odds.slope)
+            out = (margin[start:stop], by_S[start:stop], by_M[start:stop])
+            kernels.question_forms(index[start:stop], self.X, self.slot, *law, blocks, *out)
 
         in_threads(run, -(-len(index) // _BLOCK), n_jobs)
         return margin, by_S, by_M

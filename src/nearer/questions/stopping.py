@@ -12,9 +12,10 @@ from scipy.stats import norm
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
 from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
-from nearer.metrics import AnswerLaw, fit_answer_law, log_ratio
+from nearer.metrics import log_ratio
 from nearer.objective import resolve_jobs
 from nearer.questions.pool import Pool
+from nearer.questions.posterior import Odds, fit_odds
 from nearer.questions.suggest import State, suggest
 from nearer.selection.bootstrap import Interval, check_level
 from nearer.selection.common import fit_best, quiet_threads, simulated, template
@@ -23,9 +24,9 @@ __all__ = ["Forecast", "forecast"]
 
 _N_FOLDS = 5
 _FEWEST = 50
-# How much surer answers may be than they look from a map that is itself uncertain; sets of answers simulated for each,
-# and for the forecast; questions that a simulated accuracy is counted on.
-_SHARPER = (1.0, 1.5, 2.5, 5.0, 15.0)
+# How much surer or less sure answers may be than they look from the map that was fitted to them; sets of answers
+# simulated for each, and for the forecast; questions that a simulated accuracy is counted on.
+_SHARPER = (0.2, 0.4, 0.7, 1.0, 1.5, 3.0)
 _N_TRIALS, _N_SIMULATED = 3, 8
 _N_QUESTIONS = 10_000
 # Standard error of a simulated gain, relative to it: the map simulated from is not the true one.
@@ -123,11 +124,10 @@ def forecast(
         )
     jobs = resolve_jobs(n_jobs)
     X = _filled(fit_best(base, data, [], base.n_init, rng).embedding_)
-    ratio = _held_out(base, data, rows, rng, jobs)
-    right = float(np.mean(ratio > 0))
+    right = float(np.mean(_held_out(base, data, rows, rng, jobs)))
     error = math.sqrt(max(right * (1 - right), 0.25 / len(rows)) / len(rows))
     z = float(norm.ppf((1 + level) / 2))
-    gains = _simulated_gains(base, data, X, fit_answer_law(ratio), right, error, more, rng, jobs)
+    gains = _simulated_gains(base, data, X, fit_odds(X, data), right, error, more, rng, jobs)
     middle = float(np.mean(gains))
     half = z * math.sqrt(float(np.var(gains, ddof=1)) * (1 + 1 / len(gains)) + (_GAIN_ERROR * middle) ** 2)
     return Forecast(
@@ -139,48 +139,49 @@ def forecast(
 def _held_out(
     base: OrdinalEmbedding, data: Comparisons, rows: np.ndarray, rng: np.random.Generator, n_jobs: int
 ) -> np.ndarray:
-    """Log ratios of the random answers, each on a map that was fitted without the answers to its question."""
+    """Which random answers a map foretells that was fitted without the answers to their questions."""
     question = questions_of(data)
     fold = rng.permutation(int(question.max()) + 1)[question] % _N_FOLDS
     generators = rng.spawn(_N_FOLDS)
 
-    def run(number: int) -> tuple[np.ndarray, np.ndarray]:
+    def run(number: int) -> np.ndarray:
         test = rows[fold[rows] == number]
         train = np.ones(len(data), dtype=bool)
         train[np.isin(question, question[test])] = False
         if not len(test) or not train.any():
-            return test, np.full(len(test), np.nan)
+            return np.full(len(test), 0.5)
         X = fit_best(base, data[train], [], base.n_init, generators[number]).embedding_
-        return test, log_ratio(_filled(X), data[test])
+        return log_ratio(_filled(X), data[test]) > 0
 
-    found = quiet_threads(run, _N_FOLDS, n_jobs)
-    return np.concatenate([ratio for _, ratio in found])
+    return np.concatenate(quiet_threads(run, _N_FOLDS, n_jobs))
 
 
 def _simulated_gains(
-    base: OrdinalEmbedding, data: Comparisons, X: np.ndarray, law: AnswerLaw, right: float, error: float, more: int,
+    base: OrdinalEmbedding, data: Comparisons, X: np.ndarray, odds: Odds, right: float, error: float, more: int,
     rng: np.random.Generator, n_jobs: int,
 ) -> np.ndarray:  # fmt: skip
     """Gains of accuracy by further answers, as often as studies are simulated, as if X were the truth."""
     pool = Pool(data.n_objects, np.flatnonzero(data.seen))
     asked = Comparisons(pool.draw(_N_QUESTIONS, rng), n_objects=data.n_objects)
-    seen, now = log_ratio(X, asked), log_ratio(X, data)
     adaptive = data.at_random is not None and not data.at_random.all()
 
-    def accuracy(fitted: np.ndarray, sharp: AnswerLaw) -> float:
-        chance = sharp.probability(seen)
+    def chances(sharp: Odds, questions: Comparisons) -> np.ndarray:
+        return sharp.probability(sharp.margin(X, questions.index)[0])
+
+    def accuracy(fitted: np.ndarray, sharp: Odds) -> float:
+        chance = chances(sharp, asked)
         return float(np.where(log_ratio(_filled(fitted), asked) > 0, chance, 1.0 - chance).mean())
 
-    def answered(sharp: AnswerLaw, rng: np.random.Generator) -> tuple[Comparisons, np.ndarray]:
-        answers = simulated(data, sharp.probability(now), rng)._with(details=None, people=None)
+    def answered(sharp: Odds, rng: np.random.Generator) -> tuple[Comparisons, np.ndarray]:
+        answers = simulated(data, chances(sharp, data), rng)._with(details=None, people=None)
         return answers, fit_best(base, answers, [X], 0, rng).embedding_
 
     def trial(sharper: float, rng: np.random.Generator) -> float:
-        sharp = replace(law, slope=law.slope * sharper)
+        sharp = replace(odds, slope=odds.slope * sharper)
         return accuracy(answered(sharp, rng)[1], sharp)
 
     def gain(sharper: float, rng: np.random.Generator) -> float:
-        sharp = replace(law, slope=law.slope * sharper)
+        sharp = replace(odds, slope=odds.slope * sharper)
         answers, before = answered(sharp, rng)
         further = suggest(
             answers, min(more, Pool(data.n_objects, pool.objects).n_open), exclude=np.flatnonzero(~data.seen), n_jobs=1,
@@ -188,7 +189,7 @@ def _simulated_gains(
             n_components=int(base.n_components),
         )  # fmt: skip
         questions = Comparisons(further.index, n_objects=data.n_objects)
-        new = simulated(questions, sharp.probability(log_ratio(X, questions)), rng)
+        new = simulated(questions, chances(sharp, questions), rng)
         after = fit_best(base, _joined(answers, new), [X], 0, rng).embedding_
         return accuracy(after, sharp) - accuracy(before, sharp)
 

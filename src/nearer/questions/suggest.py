@@ -136,8 +136,8 @@ def suggest(
     strategy : str or Strategy, default "auto"
         "random"; "balanced" (every object as often as every other); "uncertainty" (the closest calls);
         "crowd-kernel" (what tells most about the place of the head); "predictive" (what tells most about the answers to
-        random questions); or an object with a method `choose` like theirs. "auto": balanced up to n d log2 n answers
-        about n objects in d dimensions, then predictive. Where there is no answer yet, all but random are balanced.
+        random questions); or an object with a method `choose` like theirs. "auto": random up to n d log2 n answers
+        about n objects in d dimensions, then predictive. Where there is no answer yet, all that need a map are random.
     random_share : float, default 0.2
         Fraction of the questions that are chosen at random whatever the strategy: accuracy is measured on their
         answers, since those to chosen questions are a biased sample.
@@ -190,8 +190,8 @@ def suggest(
             stacklevel=2,
         )
         pool = bounds
-    n_random = round(random_share * size)
     chooser = _strategy(strategy, data, int(model.n_components))
+    n_random = size if isinstance(chooser, Random) else round(random_share * size)
     situation = Situation(pool, data, waiting, n_jobs=resolve_jobs(n_jobs))
     if chooser.needs_map and n_random < size:
         assert data is not None
@@ -231,7 +231,7 @@ def _strategy(strategy: str | Strategy, data: Comparisons | None, d: int) -> Str
     if strategy == "auto" and data is not None:
         n = int(data.seen.sum())
         enough = _ENOUGH * n * d * math.log2(max(n, 2))
-    return Balanced() if chooser.needs_map and (data is None or len(data) < enough) else chooser
+    return Random() if chooser.needs_map and (data is None or len(data) < enough) else chooser
 
 
 def _fitted(

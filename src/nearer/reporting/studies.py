@@ -52,6 +52,8 @@ class Scores:
         Fraction of repeated answers that agree with the majority: an upper bound for any map.
     ceiling_low : float, optional
         The same with each answer held against the others only: a lower bound for the best map on new answers.
+    random_only : bool
+        Whether `held_out` is of answers to random questions alone, because others were chosen by earlier answers.
     """
 
     training: float | None = None
@@ -61,6 +63,7 @@ class Scores:
     level: float = 0.95
     ceiling: float | None = None
     ceiling_low: float | None = None
+    random_only: bool = False
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -165,6 +168,7 @@ class Findings:
             level=_LEVEL if held_out is None else held_out.level,
             ceiling=None if check is None else check.noise_ceiling,
             ceiling_low=None if check is None else check.noise_ceiling_low,
+            random_only=check is not None and check.n_adaptive > 0,
         )
 
     def summary(self) -> dict[str, Any]:
@@ -185,7 +189,8 @@ class Findings:
                 "by": self.bootstrap.by,
                 "accuracy": asdict(self.bootstrap.accuracy()),
             }
-        shown = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems")
+        shown = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems",
+                 "n_adaptive")  # fmt: skip
         values["check"] = None if check is None else {name: getattr(check, name) for name in shown}
         return values
 
