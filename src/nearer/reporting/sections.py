@@ -112,7 +112,7 @@ def _tried(report: Report) -> words.Tried | None:
 def _scores(scores: Scores, tried: words.Tried | None = None) -> str:
     rows = []
     if scores.held_out is not None:
-        told = "answers it has not seen"
+        told = "answers it has not seen" + (", to random questions" if scores.random_only else "")
         if scores.held_out_low is not None and scores.held_out_high is not None:
             told += f"; {100 * scores.level:g} % interval {words.interval(scores.held_out_low, scores.held_out_high)}"
         track = _track(scores.held_out, scores.held_out_low, scores.held_out_high, "held")

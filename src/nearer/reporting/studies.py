@@ -56,6 +56,8 @@ class Scores:
         The same with each answer held against the others only: a lower bound for the best map on new answers.
     ceiling_questions : int, optional
         Repeated questions that the ceiling was found from.
+    random_only : bool
+        Whether `held_out` is of answers to random questions alone, because others were chosen by earlier answers.
     """
 
     training: float | None = None
@@ -66,6 +68,7 @@ class Scores:
     ceiling: float | None = None
     ceiling_low: float | None = None
     ceiling_questions: int | None = None
+    random_only: bool = False
 
     @property
     def ceiling_bound(self) -> float | None:
@@ -192,6 +195,7 @@ class Findings:
             ceiling=None if check is None else check.noise_ceiling,
             ceiling_low=None if check is None else check.noise_ceiling_low,
             ceiling_questions=None if check is None else check.n_repeated_questions or None,
+            random_only=check is not None and check.n_adaptive > 0,
         )
 
     def summary(self) -> dict[str, Any]:
@@ -212,7 +216,8 @@ class Findings:
                 "by": self.bootstrap.by,
                 "accuracy": asdict(self.bootstrap.accuracy()),
             }
-        shown = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems")
+        shown = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems",
+                 "n_adaptive")  # fmt: skip
         values["check"] = None if check is None else {name: getattr(check, name) for name in shown}
         return values
 

@@ -9,13 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from nearer.data import CheckResult
     from nearer.reporting.studies import Findings, Judgement, Scores
     from nearer.selection import DimensionSelection
 
 __all__ = [
     "Tried", "answer_sentence", "ceiling_source", "check_facts", "convergence_sentence", "count", "data_sentence",
-    "dimension_lines", "dimensions_sentence", "distances_sentence", "few_answers_sentence", "fit_sentences", "headline",
-    "interval", "judgement_lines", "learning_sentence", "map_sentence", "percent", "points", "scores_line",
+    "dimension_lines", "dimensions_sentence", "distances_sentence", "few_answers_sentence", "fit_sentences",
+    "headline", "interval", "judgement_lines", "learning_sentence", "map_sentence", "on_random", "percent", "points",
+    "scores_line",
     "violations_sentence",
 ]  # fmt: skip
 
@@ -232,13 +234,19 @@ def scores_line(found: Findings) -> str:
     if held_out is not None:
         how = f"{held_out.n_folds}-fold cross-validation, {100 * held_out.level:g} % interval"
         parts.append(
-            f"{percent(held_out.accuracy)} of held-out answers ({how} {interval(held_out.low, held_out.high)})"
+            f"{percent(held_out.accuracy)} of held-out answers{on_random(found.check)} ({how} "
+            f"{interval(held_out.low, held_out.high)})"
         )
     if found.check is not None and found.check.noise_ceiling is not None:
         rough = f" (from {count(found.check.n_repeated_questions, 'repeated question', 'repeated questions')} only)"
         ceiling = percent(found.check.noise_ceiling)
         parts.append(f"noise ceiling {ceiling}{rough if found.scores.ceiling_is_rough else ''}")
     return "; ".join(parts)
+
+
+def on_random(check: CheckResult | None) -> str:
+    """Which held-out answers an accuracy is of, where questions were chosen by earlier answers; else ""."""
+    return " to random questions" if check is not None and check.n_adaptive else ""
 
 
 def judgement_lines(found: Judgement) -> str:
@@ -385,6 +393,11 @@ def check_facts(check: Mapping[str, Any]) -> dict[str, str]:
         facts["Asked more than once"] = f"{check['n_repeated_questions']:,}"
     if "contradictions" in check:
         facts["Answered both ways"] = f"{len(check['contradictions']):,}"
+    if check.get("n_adaptive"):
+        others = f"{check['n_comparisons'] - check['n_adaptive']:,}"
+        facts["Answers to questions chosen by earlier ones"] = (
+            f"{check['n_adaptive']:,}; accuracy is of the other {others}"
+        )
     if "components" in check:
         facts["Connected groups of objects"] = f"{len(check['components']):,}"
     if check.get("participants") is not None:

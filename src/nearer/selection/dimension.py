@@ -16,7 +16,7 @@ from nearer.dimensions import Evidence, held_out_ratios, questions_of, weigh
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_loss
 from nearer.objective import resolve_jobs
-from nearer.selection.common import Interrupted, fit_best, quiet_threads, template
+from nearer.selection.common import Interrupted, at_random, fit_best, quiet_threads, template
 
 __all__ = ["DimensionSelection", "cross_validate_dimensions", "judge_dimension"]
 
@@ -170,7 +170,7 @@ def cross_validate_dimensions(
     if not isinstance(groups, str):
         data = data._with(people=check_people(groups, len(data), "groups"))
         groups = "participants"
-    folds = list(data.folds(n_folds, rng, groups))
+    folds = [(train, at_random(test)) for train, test in data.folds(n_folds, rng, groups)]
     generators = rng.spawn(len(folds))
     judged = len(tried) > 1
     table = np.full((3, len(folds), len(tried)), np.nan)  # accuracy, log-loss, accuracy on the training answers
