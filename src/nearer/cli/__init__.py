@@ -32,6 +32,7 @@ COMMANDS = {
     "methods": "Write how a map was made, for a paper.",
     "export": "Write a map for R, MATLAB or NumPy.",
     "convert": "Write a file of answers in another format.",
+    "collect": "Run a study: ask people and keep their answers.",
     "simulate": "Make answers from points, distances or classes.",
     "demo": "Map 21 European cities from comparisons alone.",
     "reproduce": "Repeat an experiment of the paper, from a checkout.",

@@ -1,0 +1,26 @@
+"""Studies that are served, and stopped at the end."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("sqlalchemy")
+
+from serving import Served, make_study
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """``serve(number=10, ...)``: a server of a study of eight words."""
+    running = []
+
+    def start(study=None, **changes):
+        if study is None:
+            study = make_study(tmp_path / f"study{len(running)}", **{"requests_per_second": 10_000, **changes})
+        running.append(Served(study))
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.stop()
