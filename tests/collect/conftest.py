@@ -7,6 +7,8 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("sqlalchemy")
 
+from browser import start_browser
+from browsing import Participant
 from serving import Served, make_study
 
 
@@ -24,3 +26,20 @@ def serve(tmp_path):
     yield start
     for server in running:
         server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """One Chromium for the tests of a file."""
+    driver = start_browser(tmp_path_factory.mktemp("browser") / "profile")
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def person(browser):
+    """A participant whose browser has no memory."""
+    found = Participant(browser)
+    found.offline(False)
+    found.size(1280)
+    return found

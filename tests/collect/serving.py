@@ -38,13 +38,13 @@ def change(folder, **changes):
 class Served:
     """A server in a thread of this process."""
 
-    def __init__(self, study, database=None, **options):
+    def __init__(self, study, database=None, port=0, **options):
         from nearer.collect.server import bind, make_server
         from nearer.collect.store import Store
 
         self.study, self.store = study, Store(database or study.database, create=True)
         self.server = make_server(study, self.store, **options)
-        listening = bind("127.0.0.1", 0)
+        listening = bind("127.0.0.1", port)
         self.port = listening.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/"
         self.thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)
