@@ -26,6 +26,7 @@ ORDER = [
     {"featuremap"},
     {"model"},
     {"selection", "datasets"},
+    {"questions"},
     {"reporting"},
     {"plots"},
     {"collect"},

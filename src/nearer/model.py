@@ -287,6 +287,11 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
         if data.people is not None:
             arrays["comparisons_person"] = _little(data.people.codes)
             arrays["comparisons_people"] = _little(data.people.names)
+        for name, values in ({} if data.details is None else data.details.known()).items():
+            coded = name == "chosen_by"
+            arrays[f"comparisons_{name}"] = _little(values.codes if coded else values)
+            if coded:
+                arrays["comparisons_ways"] = _little(values.names)
     return about
 
 
@@ -326,7 +331,8 @@ def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding
             n_objects=int(about["comparisons"]["n_objects"]),
             weights=arrays.get("comparisons_weights"),
             labels=labels,
-            participants=_participants(arrays),
+            participants=_named(arrays, "person", "people", "the participants"),
+            details=_details(arrays),
         )
         _require(data.n_objects == len(embedding), "the comparisons are not over the objects of the map")
         dropped = {str(reason): int(count) for reason, count in about["comparisons"]["dropped"].items()}
@@ -453,14 +459,21 @@ def _decode_history(arrays: Arrays) -> History:
     return History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
 
 
-def _participants(arrays: Arrays) -> Any:
+def _named(arrays: Arrays, codes_in: str, names_in: str, what: str) -> Any:
     """Who answered, as codes and names; version 0.1.0 wrote a name for every row."""
-    if "comparisons_person" not in arrays:
-        return arrays.get("comparisons_participants")
-    codes, names = arrays["comparisons_person"], arrays["comparisons_people"]
+    if f"comparisons_{codes_in}" not in arrays:
+        return arrays.get("comparisons_participants") if codes_in == "person" else None
+    codes, names = arrays[f"comparisons_{codes_in}"], arrays[f"comparisons_{names_in}"]
     known = codes.dtype == np.int32 and (not codes.size or (codes.min() >= 0 and codes.max() < len(names)))
-    _require(known, "the codes of the participants do not match their names")
+    _require(known, f"the codes of {what} do not match their names")
     return (names.astype(object) if names.dtype.kind == "U" else names)[codes]
+
+
+def _details(arrays: Arrays) -> dict[str, Any]:
+    """What else is known of each answer, by name."""
+    names = ("side", "seconds", "order", "catch", "correct")
+    found = {name: arrays[f"comparisons_{name}"] for name in names if f"comparisons_{name}" in arrays}
+    return found | {"chosen_by": _named(arrays, "chosen_by", "ways", "the ways questions were chosen")}
 
 
 def _little(array: np.ndarray) -> np.ndarray:

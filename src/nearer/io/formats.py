@@ -14,7 +14,7 @@ import numpy as np
 from nearer._memory import available_memory
 from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow
 from nearer.data.errors import FileFormatError, listed, shown
-from nearer.data.roles import normalise, role_of
+from nearer.data.roles import DETAILS, detail_of, normalise, role_of
 from nearer.data.tables import as_table
 from nearer.io.text import decode_head, encoding_problem, find_header
 
@@ -418,8 +418,8 @@ def open_arrays(
     """Find the comparisons among named arrays.
 
     One array of shape (n, 3), (n, 4) or wider holds the comparisons; arrays of length n beside it may hold answers,
-    weights, participants; an array of text called ``labels`` or ``names`` names the objects. Without such an array,
-    1-D arrays of one length are columns.
+    weights, participants, details; an array of text called ``labels`` or ``names`` names the objects. Without an array
+    of comparisons, 1-D arrays of one length are columns.
 
     Parameters
     ----------
@@ -494,6 +494,9 @@ def _shapes(arrays: Mapping[str, np.ndarray]) -> str:
     return listed(f"{name!r} {array.shape}" for name, array in arrays.items()) or "none"
 
 
+_BESIDE = ("answer", "weight", "participant", "odd", "central", "votes_a", "votes_b", *DETAILS)
+
+
 def _beside(
     path: str, arrays: Mapping[str, np.ndarray], main: str, length: int
 ) -> tuple[dict[str, Any], list[str], np.ndarray | None, int | None]:
@@ -502,7 +505,7 @@ def _beside(
     unused, labels, n_objects = [], None, None
     for name, array in arrays.items():
         word = normalise(name)
-        role = "answer" if word in _ANSWERS else role_of(name)
+        role = "answer" if word in _ANSWERS else role_of(name) or detail_of(name)
         if name == main:
             continue
         if array.shape == (1, length):
@@ -511,7 +514,7 @@ def _beside(
             n_objects = int(array.reshape(-1)[0])
         elif word in _LABELS and array.ndim == 1 and array.dtype.kind in "UO":
             labels = np.array([str(label) for label in array.tolist()])
-        elif array.ndim == 1 and role in ("answer", "weight", "participant", "odd", "central", "votes_a", "votes_b"):
+        elif array.ndim == 1 and role in _BESIDE and (len(array) == length or role not in DETAILS):
             if len(array) != length:
                 raise FileFormatError(
                     f"{path}: array {name!r} has {len(array):,} entries for {length:,} rows of {main!r}"

@@ -356,7 +356,8 @@ class _Questions:
         while new.any():
             index[new] = rng.choice(self.objects, size=(int(new.sum()), index.shape[1]))
             new = (np.diff(np.sort(index, axis=1), axis=1) == 0).any(axis=1) & new
-        return self.data._with(index=index, weights=None if weights is None else weights[rows], people=None)
+        weights = None if weights is None else weights[rows]
+        return self.data._with(index=index, weights=weights, people=None, details=None)
 
 
 def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tuple[np.ndarray, Comparisons]:
