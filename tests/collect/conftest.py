@@ -7,9 +7,10 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("sqlalchemy")
 
-from browser import start_browser
 from browsing import Participant
 from serving import Served, make_study
+
+from browser import start_browser
 
 
 @pytest.fixture

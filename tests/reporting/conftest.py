@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from browser import start_browser
 from browser_page import Page
+
+from browser import start_browser
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nearer.cli._options import FORCE
+from nearer.cli._output import refuse_existing
 from nearer.cli._say import Say, speaking
 
 if TYPE_CHECKING:
@@ -23,7 +25,21 @@ _DATABASE = click.option(
 )  # fmt: skip
 
 
+class _Group(click.Group):
+    """Turns errors of the database into one line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if not type(error).__module__.startswith("sqlalchemy"):
+                raise
+            told = str(getattr(error, "orig", error)).strip().split("\n")[0]
+            raise OSError(f"the database failed: {told}") from error
+
+
 @click.group(
+    cls=_Group,
     epilog="""\b
 Example:
   nearer collect new fruit --images photos
@@ -142,6 +158,53 @@ def status(say: Say, study: str, database: str | None) -> None:
     say.result({**values, "people": people}, told)
 
 
+@command.command(
+    epilog="""\b
+Example:
+  nearer collect export fruit -o answers.csv
+  nearer fit answers.csv -o map"""
+)
+@_STUDY
+@_DATABASE
+@click.option("-o", "--out", required=True, type=click.Path(), help="CSV file to write.")
+@FORCE
+@speaking
+def export(say: Say, study: str, database: str | None, out: str, force: bool) -> None:
+    """Write the answers of a STUDY as a CSV file that `nearer fit` reads. Works while it is served.
+
+    Answers that no map can use are left out and counted: "cannot tell", and catch questions that show an object twice.
+    """
+    _need()
+    from nearer.collect.export import Export
+    from nearer.io.files import atomic_write
+
+    refuse_existing(out, force)
+    read, store = _opened(study, database)
+    found = Export(store, read.questions.kind, read.questions.n_shown)
+    with atomic_write(out, force, mode="w") as file:
+        file.writelines(found.lines())
+    for reason, count in found.left_out.items():
+        say.note(f"{count:,} left out: {reason}")
+    values = {"output": out, "n_answers": found.n_rows, "left_out": found.left_out}
+    say.result(values, None if say.quiet else f"wrote {out}: {found.n_rows:,} answers")
+
+
+@command.command(epilog="\b\nExample:\n  nearer collect backup fruit -o fruit-monday.db")
+@_STUDY
+@_DATABASE
+@click.option("-o", "--out", required=True, type=click.Path(), help="SQLite file to write; must not exist.")
+@speaking
+def backup(say: Say, study: str, database: str | None, out: str) -> None:
+    """Copy the whole database of a STUDY, as it is at one moment, also while it is served."""
+    _need()
+    from nearer.collect.export import back_up
+
+    refuse_existing(out, False)
+    _, store = _opened(study, database)
+    count = back_up(store, out)
+    say.result({"output": out, "n_answers": count}, None if say.quiet else f"wrote {out}: {count:,} answers")
+
+
 @command.command(epilog="\b\nExample:\n  nearer collect pause fruit")
 @_STUDY
 @_DATABASE
@@ -171,7 +234,7 @@ def _switch(say: Say, study: str, database: str | None, paused: bool) -> None:
 
 def _need() -> None:
     try:
-        import nearer.collect.server
+        import nearer.collect.server  # noqa: F401
     except ImportError as error:
         raise ImportError(f"needs the extra: pip install 'nearer[collect]' ({error})") from error
 

@@ -14,6 +14,7 @@ from nearer.collect.batches import Refusal
 from nearer.collect.store import Store, answers, insert, participants, questions, ready
 from nearer.collect.study import Study
 from nearer.collect.tokens import Signer
+from nearer.data.columns import MISSING
 
 __all__ = ["AHEAD", "Desk"]
 
@@ -63,8 +64,10 @@ class Desk:
             As `next` gives it, and `participant`, the token that stands for the participant from now on.
         """
         name = name.strip()
-        if not 0 < len(name) <= _MAX_ID or not name.isprintable():
-            raise Refusal(422, f"participant: got {name[:20]!r}, expected 1 to {_MAX_ID} printable characters")
+        if not 0 < len(name) <= _MAX_ID or not name.isprintable() or name in MISSING:
+            raise Refusal(
+                422, f"participant: got {name[:20]!r}, expected 1 to {_MAX_ID} printable characters, and no NA"
+            )
         now = time.time()
         fresh = {"name": name, "started": now, "seen": now, "visits": 0, "answered": 0}
         fresh["total"] = self.study.questions.number
@@ -158,7 +161,7 @@ class Desk:
             items = self.dealer.random().items
         return self._for_page(asked.kind, asked.n_chosen, asked.ordered, items)
 
-    # ---- how -----------------------------------------------------------------------------------------------------------
+    # ---- how ---------------------------------------------------------------------------------------------------------
 
     def _person(self, connection: sa.Connection, number: int) -> Any:
         row = connection.execute(sa.select(participants).where(participants.c.id == number)).first()

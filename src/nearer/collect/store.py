@@ -14,25 +14,25 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from nearer.data.errors import FileFormatError
 
-__all__ = ["Store", "answers", "findings", "insert", "items", "meta", "participants", "questions", "ready"]
+__all__ = ["Store", "answers", "findings", "insert", "items", "meta", "participants", "questions", "ready", "tables"]
 
 _SCHEMA = "1"
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are made
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-_tables = sa.MetaData()
+tables = sa.MetaData()
 
 meta = sa.Table(
-    "meta", _tables,
+    "meta", tables,
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
 )  # fmt: skip
 items = sa.Table(
-    "items", _tables,
+    "items", tables,
     sa.Column("id", _ID, primary_key=True, autoincrement=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
 )  # fmt: skip
 participants = sa.Table(
-    "participants", _tables,
+    "participants", tables,
     sa.Column("id", _ID, primary_key=True, autoincrement=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("started", sa.Double, nullable=False),
@@ -44,7 +44,7 @@ participants = sa.Table(
 # A row for every question handed out. `shown` lists the objects, the head first, then the options as they stand
 # on the screen; `key` is the same for the same question in another order.
 questions = sa.Table(
-    "questions", _tables,
+    "questions", tables,
     sa.Column("id", _ID, primary_key=True, autoincrement=True),
     sa.Column("participant", _ID, sa.ForeignKey("participants.id"), nullable=False),
     sa.Column("position", sa.Integer, nullable=False),
@@ -61,7 +61,7 @@ questions = sa.Table(
 )  # fmt: skip
 # At most one answer for each question: the key is what makes a resent answer count once.
 answers = sa.Table(
-    "answers", _tables,
+    "answers", tables,
     sa.Column("question", _ID, sa.ForeignKey("questions.id"), primary_key=True, autoincrement=False),
     sa.Column("choice", sa.Text),  # JSON list of options; NULL: cannot tell
     sa.Column("seconds", sa.Double),
@@ -69,14 +69,14 @@ answers = sa.Table(
     sa.Index("answers_by_time", "answered"),
 )  # fmt: skip
 ready = sa.Table(
-    "ready", _tables,
+    "ready", tables,
     sa.Column("id", _ID, primary_key=True, autoincrement=True),
     sa.Column("shown", sa.Text, nullable=False),
     sa.Column("key", sa.Text, nullable=False),
     sa.Column("chosen_by", sa.Text, nullable=False),
 )  # fmt: skip
 findings = sa.Table(
-    "findings", _tables,
+    "findings", tables,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
     sa.Column("made", sa.Double, nullable=False),
@@ -147,7 +147,7 @@ class Store:
         with self.writing() as connection:
             if not self.is_sqlite:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-            _tables.create_all(connection)
+            tables.create_all(connection)
             values = {"schema": _SCHEMA, "secret": secrets.token_hex(32), "created": repr(time.time())}
             rows = [{"key": key, "value": value} for key, value in values.items()]
             connection.execute(insert(connection, meta).on_conflict_do_nothing(), rows)

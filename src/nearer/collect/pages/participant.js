@@ -258,6 +258,8 @@
     }
     const cards = question.options.map(option);
     $("options").dataset.count = cards.length > 3 ? "many" : cards.length;
+    $("options").style.setProperty("--columns", cards.length < 6 ? cards.length : Math.ceil(cards.length / 2));
+    $("options").style.setProperty("--narrow", cards.length < 5 ? 2 : 3);
     $("options").replaceChildren(...cards);
     mark();
     const spoken = question.head ? `${texts.question} ${texts.head}: ${question.head.alt}` : texts.question;
