@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # for the benchmarks
 
 pytest.importorskip("starlette")
 pytest.importorskip("sqlalchemy")
@@ -44,3 +50,18 @@ def person(browser):
     found.offline(False)
     found.size(1280)
     return found
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A private PostgreSQL, or a skip (a failure where one is required)."""
+    from benchmarks.postgres import PrivatePostgres, find_postgres
+
+    if find_postgres() is None:
+        message = "PostgreSQL is not installed"
+        if os.environ.get("NEARER_REQUIRE_POSTGRES") == "1":
+            pytest.fail(f"{message}, and NEARER_REQUIRE_POSTGRES is 1")
+        pytest.skip(message)
+    cluster = PrivatePostgres(("fsync=off",))  # nobody cuts the power of a test
+    yield cluster
+    cluster.close()

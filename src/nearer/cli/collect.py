@@ -45,7 +45,7 @@ Example:
   nearer collect new fruit --images photos
   nearer collect serve fruit
   nearer collect export fruit -o answers.csv
-  nearer fit answers.csv -o map"""
+  nearer fit answers.csv -o map""",
 )
 def command() -> None:
     """Run a study: ask people, keep their answers, write them for `nearer fit`. Needs nearer[collect]."""
