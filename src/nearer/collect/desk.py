@@ -183,15 +183,23 @@ class Desk:
         return json.dumps(choice)
 
     def _state(self, connection: sa.Connection, person: Any) -> dict[str, Any]:
-        finished = person.answered >= person.total
         paused = self.is_paused(connection)
+        shown: list[dict[str, Any]] = []
+        for _ in range(3):
+            if person.answered >= person.total or paused:
+                break
+            shown = self._open(connection, person)
+            if shown:
+                break
+            # Another tab answered the last ones, at another server, between two of our queries.
+            person = self._person(connection, person.id)
+        finished = person.answered >= person.total
         state = {"answered": person.answered, "total": person.total, "paused": paused, "finished": finished}
         if finished:
             # Ids in an address are escaped: they must not add to it.
             link = self.study.completion.link.replace("{participant}", quote(person.name, safe=""))
             state["completion"] = {"link": link, "code": self.study.completion.code}
-        state["questions"] = [] if finished or paused else self._open(connection, person)
-        return state
+        return {**state, "questions": [] if finished else shown}
 
     def is_paused(self, connection: sa.Connection) -> bool:
         """Whether the study hands out no questions at the moment; known for a second."""
