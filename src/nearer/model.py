@@ -138,7 +138,7 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
     }
     if getattr(estimator, "reliability_", None) is not None:
         for name, values in vars(estimator.reliability_).items():
-            arrays[f"reliability_{name}"] = _little(values)
+            arrays[f"reliability_{name}"] = little_endian(values)
     if with_comparisons and hasattr(estimator, "comparisons_"):
         data = estimator.comparisons_
         about["comparisons"] = {"n_objects": data.n_objects, "dropped": data.dropped}
