@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -75,6 +76,40 @@ class LocalObjective(BlockObjective, GrowingObjective, GramObjective):
 
     def smoothed(self, width: float) -> LocalObjective:
         return LocalObjective(self.comparisons, self.loss.smoothed(width), self.n_components, self.n_jobs)
+
+    def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
+        """Put one object after the other at the best of some places, the others being where they are.
+
+        Parameters
+        ----------
+        X : ndarray of float64, shape (n_objects, n_components)
+        places : ndarray of float64, shape (n_places, n_components)
+            Where an object may go; the alternative is to stay.
+        order : ndarray of int, shape (m,)
+            Objects to look at, in this order.
+        least : float
+            An object moves if that lowers the objective by more than this.
+
+        Returns
+        -------
+        X : ndarray of float64, shape (n_objects, n_components)
+        moved : int
+            How many objects moved.
+        """
+        X = self._points(X).copy()
+        moved = self._kernels.best_places(
+            self._index, self._scale, *self._code, X, *self._rows_of_objects, order, places, least * self.n_comparisons
+        )
+        return X, moved
+
+    @functools.cached_property
+    def _rows_of_objects(self) -> tuple[np.ndarray, np.ndarray]:
+        """The comparisons that name object o are ``rows[offsets[o]:offsets[o + 1]]``; one that does twice is there once."""
+        width = self._index.shape[1]
+        entry = np.argsort(self._index, axis=None, kind="stable")  # by object, then by row
+        objects, rows = self._index.ravel()[entry], entry // width
+        first = np.append(True, (np.diff(objects) != 0) | (np.diff(rows) != 0))
+        return np.searchsorted(objects[first], np.arange(self.n_objects + 1)), rows[first]
 
     def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         if K.shape != (self.n_objects, self.n_objects):
