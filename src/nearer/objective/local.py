@@ -8,10 +8,11 @@ import itertools
 import numpy as np
 
 from nearer.data import Comparisons
+from nearer.data.rules import group, same_question
 from nearer.kernels import check_inside
 from nearer.losses import Loss
 from nearer.objective.base import UNWEIGHTED, Block, BlockObjective, Draws, in_order, read_only, summed
-from nearer.objective.protocols import GramObjective, GrowingObjective, Snapshot
+from nearer.objective.protocols import GramObjective, GrowingObjective, Snapshot, SplittableObjective
 
 __all__ = ["LocalObjective"]
 
@@ -20,7 +21,7 @@ __all__ = ["LocalObjective"]
 _SOME, _MANY = (16, 16_384), (128, 65_536)
 
 
-class LocalObjective(BlockObjective, GrowingObjective, GramObjective):
+class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, GramObjective):
     """The objective of comparisons in memory.
 
     Parameters
@@ -73,6 +74,22 @@ class LocalObjective(BlockObjective, GrowingObjective, GramObjective):
         if self._scale.size and not self._scale[rows].any():  # weights of zero only: nothing to learn from
             rows = np.append(rows[1:], np.argmax(self._scale))
         return LocalObjective(self.comparisons[rows], self.loss, self.n_components, self.n_jobs)
+
+    def split(self, fraction: float, rng: np.random.Generator) -> tuple[LocalObjective, LocalObjective]:
+        question = group(same_question(self._index)[0], self.n_objects)[1]
+        out = (rng.random(int(question.max(initial=-1)) + 1) < fraction)[question]
+        kept = np.zeros(self.n_objects, dtype=bool)
+        kept[self._index[~out]] = True
+        out &= kept[self._index].all(axis=1)  # an object may not be left without a comparison
+        counts = np.ones(len(out)) if self.comparisons.weights is None else self.comparisons.weights
+        if not (counts[out].any() and counts[~out].any()):
+            raise ValueError(
+                f"validation_fraction: got {fraction:g} of {self.n_comparisons:,} comparisons, which holds "
+                f"{int(out.sum()):,} out, expected some to hold out and some to keep; use 0"
+            )
+        parts = (self.comparisons[rows] for rows in (~out, out))
+        kept_part, held_out = (LocalObjective(part, self.loss, self.n_components, self.n_jobs) for part in parts)
+        return kept_part, held_out
 
     def smoothed(self, width: float) -> LocalObjective:
         return LocalObjective(self.comparisons, self.loss.smoothed(width), self.n_components, self.n_jobs)
