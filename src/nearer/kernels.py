@@ -591,6 +591,75 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
 
 
 @_jit
+def weighted_distances(index, X, W, person, start, near, far):
+    """Squared distances of the comparisons from start on, the axes weighted for whoever answered.
+
+    Parameters
+    ----------
+    W : ndarray of float64, shape (n_people, d), C-contiguous
+        Weight of each axis for each person.
+    person : ndarray of int32, shape (N,)
+        Who answered.
+    near, far : ndarray of float64, shape (m,)
+        Written to; their length says how many.
+    """
+    for q in range(near.shape[0]):
+        i, j, l, k = _objects(index, start + q)  # noqa: E741
+        p = person[start + q]
+        near_sum = 0.0
+        far_sum = 0.0
+        for c in range(X.shape[1]):
+            u = X[i, c] - X[j, c]
+            v = X[l, c] - X[k, c]
+            near_sum += W[p, c] * u * u
+            far_sum += W[p, c] * v * v
+        near[q] = near_sum
+        far[q] = far_sum
+
+
+@_jit
+def weighted_gradient_block(index, scale, kind, param, X, W, person, start, stop, G, H):
+    """Sum of the scaled losses of the comparisons start..stop - 1 at weighted distances, and both gradients.
+
+    Parameters
+    ----------
+    W, person : ndarray
+        As in `weighted_distances`.
+    G : ndarray of float64, shape (n, d)
+        The gradient in X is added to it.
+    H : ndarray of float64, shape (n_people, d)
+        The gradient in W is added to it.
+
+    Returns
+    -------
+    float
+    """
+    total = 0.0
+    weighted = scale.shape[0] > 0
+    value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
+    for t in range(start, stop, _TILE):
+        n = min(_TILE, stop - t)
+        weighted_distances(index, X, W, person, t, a[:n], b[:n])
+        _tile_terms(kind, param, a, b, value, n)
+        for q in range(n):
+            s = scale[t + q] if weighted else 1.0
+            total += s * value[q]
+            i, j, l, k = _objects(index, t + q)  # noqa: E741
+            p = person[t + q]
+            for c in range(X.shape[1]):
+                u = X[i, c] - X[j, c]
+                v = X[l, c] - X[k, c]
+                H[p, c] += s * (a[q] * u * u + b[q] * v * v)
+                u *= 2.0 * s * a[q] * W[p, c]
+                v *= 2.0 * s * b[q] * W[p, c]
+                G[i, c] += u
+                G[j, c] -= u
+                G[l, c] += v
+                G[k, c] -= v
+    return total
+
+
+@_jit
 def satisfied_block(index, scale, X, start, stop):
     """Scaled count of the comparisons start..stop - 1 with near < far (ties and NaN are not satisfied).
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "convert": "Write a file of answers in another format.",
     "suggest": "Tell which questions to ask next.",
     "plan": "How many answers a study needs, before it.",
+    "collect": "Run a study: ask people and keep their answers.",
     "simulate": "Make answers from points, distances or classes.",
     "demo": "Map 21 European cities from comparisons alone.",
     "reproduce": "Repeat an experiment of the paper, from a checkout.",

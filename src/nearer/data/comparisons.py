@@ -506,7 +506,7 @@ class Comparisons:
                 raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
             groups = self.people
         groups = values.check_people(groups, len(self), "groups")
-        fold = _fold_of_rows(len(self), n_folds, random_state, groups)
+        fold = fold_of_rows(len(self), n_folds, random_state, groups)
         return ((self[fold != number], self[fold == number]) for number in range(n_folds))
 
     def concat(
@@ -711,7 +711,7 @@ def _test_mask(n_rows: int, test_size: Any, random_state: Any) -> np.ndarray:
     return mask
 
 
-def _fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: People | None) -> np.ndarray:
+def fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: People | None) -> np.ndarray:
     """The fold of each row: sizes as equal as possible, rows of one group together.
 
     Parameters

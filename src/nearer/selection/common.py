@@ -13,7 +13,21 @@ from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.solvers.starts import in_threads
 
-__all__ = ["at_random", "fit_best", "quiet_threads", "simulated", "template"]
+__all__ = ["Interrupted", "at_random", "fit_best", "quiet_threads", "simulated", "template"]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a study of which a part was finished.
+
+    Parameters
+    ----------
+    found : object
+        What the finished part says.
+    """
+
+    def __init__(self, found: Any):
+        super().__init__("interrupted")
+        self.found = found
 
 
 def template(estimator: OrdinalEmbedding) -> OrdinalEmbedding:
