@@ -38,7 +38,7 @@ Rows = list[dict[str, Any]]
 SEED = 9000
 RUNS = 10
 STRATEGIES = ("random", "balanced", "uncertainty", "crowd-kernel", "auto")
-TIMES = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # n d log2 n answers
+TIMES = (1.0, 1.5, 2.0, 3.0, 4.5)  # n d log2 n answers; 4.5 are 45 answers an object for 30 objects in 2-D
 LEVELS = {"low": 0.1, "high": 0.25}  # of random answers wrong
 CURVES = common.RESULTS / "questions_curves.json"
 
@@ -139,7 +139,7 @@ def _run(case: tuple[Setting, str, int]) -> tuple[list[float], float]:
         warnings.simplefilter("ignore")
         study = simulate_study(
             crowd, [round(times * unit_of(setting)) for times in TIMES], strategy=strategy,
-            batch=round(unit_of(setting) / 8), in_flight=setting.in_flight, random_state=seed,
+            batch=round(unit_of(setting) / 4), in_flight=setting.in_flight, random_state=seed,
             estimator=OrdinalEmbedding(POINTS[setting.kind][1], n_jobs=1),
         )  # fmt: skip
     return study.error.tolist(), time.process_time() - started
@@ -208,7 +208,8 @@ def _curve_rows(done: Rows) -> Rows:
             "random's error": float(base[:, -1].mean()), "auto's": float(mine[:, -1].mean()),
             "auto needs": share_needed(answers, base.mean(axis=0), mine.mean(axis=0), -1),
             "90 % from": float(low), "to": float(high),
-            "auto needs, at 2": share_needed(answers, base.mean(axis=0), mine.mean(axis=0), -2),
+            "at 3 n d log2 n": share_needed(answers, base.mean(axis=0), mine.mean(axis=0), -2),
+            "at 2": share_needed(answers, base.mean(axis=0), mine.mean(axis=0), -3),
         }  # fmt: skip
         for name in ("balanced", "uncertainty", "crowd-kernel"):
             row[name] = share_needed(answers, base.mean(axis=0), errors[name].mean(axis=0), -1)
@@ -328,7 +329,7 @@ def speed(quick: bool = False) -> None:
         for _ in range(repeats):
             started = time.perf_counter()
             margin, by_S, by_M = posterior.forms(candidates, S, M, n_jobs=2)
-            worth = posterior.odds.worth(margin)
+            worth = posterior.odds.worth(margin, by_S)
             _ = worth * by_M / (1.0 + worth * by_S)
             scoring.append(time.perf_counter() - started)
             started = time.perf_counter()

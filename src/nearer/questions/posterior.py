@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,20 +87,25 @@ class Odds:
         """
         return self.lapse + (1.0 - 2.0 * self.lapse) * expit(margin)
 
-    def worth(self, margin: np.ndarray) -> np.ndarray:
+    def worth(self, margin: np.ndarray, variance: np.ndarray | float = 0.0) -> np.ndarray:
         """What an answer tells about its own margin (Fisher information); a slip may be behind a sure one.
 
         Parameters
         ----------
         margin : ndarray of float64, any shape
+        variance : ndarray of float64 of the same shape, or float, default 0
+            Of the margin, if it is uncertain: the mean over what it may be, as for a logistic curve met by a normal one.
 
         Returns
         -------
         ndarray of float64, of the same shape
         """
+        flatter = 1.0 / np.sqrt(1.0 + math.pi / 8.0 * variance)
+        margin = flatter * margin
         s = expit(-np.abs(margin))  # small, so that s (1 - s) keeps its digits
         p = self.lapse + (1.0 - 2.0 * self.lapse) * s
-        return ((1.0 - 2.0 * self.lapse) * s * (1.0 - s)) ** 2 / np.maximum(p * (1.0 - p), np.finfo(float).tiny)
+        told = ((1.0 - 2.0 * self.lapse) * s * (1.0 - s)) ** 2 / np.maximum(p * (1.0 - p), np.finfo(float).tiny)
+        return flatter * told
 
 
 def fit_odds(X: np.ndarray, comparisons: Comparisons) -> Odds:

@@ -301,7 +301,7 @@ class Predictive:
         """Worth of an answer, ``g^T S g`` and ``g^T M g``, each (1, c), or (3, c) where every object is a head."""
         found = [posterior.forms(rows, S, M, n_jobs) for rows in _by_head(candidates, kind)]
         margin, by_S, by_M = (np.array([one[part] for one in found]) for part in range(3))
-        return _WORTH[kind] * posterior.odds.worth(margin), by_S, by_M
+        return _WORTH[kind] * posterior.odds.worth(margin, by_S), by_S, by_M
 
 
 # The odd one out of three answers two of the three questions with one of them as the head.

@@ -137,7 +137,8 @@ def suggest(
         "random"; "balanced" (every object as often as every other); "uncertainty" (the closest calls);
         "crowd-kernel" (what tells most about the place of the head); "predictive" (what tells most about the answers to
         random questions); or an object with a method `choose` like theirs. "auto": random up to n d log2 n answers
-        about n objects in d dimensions, then predictive. Where there is no answer yet, all that need a map are random.
+        about n objects in d dimensions, then predictive, but balanced as long as some objects are in fewer than
+        d log2 n answers. Where there is no answer yet, all that need a map are random.
     random_share : float, default 0.2
         Fraction of the questions that are chosen at random whatever the strategy: accuracy is measured on their
         answers, since those to chosen questions are a biased sample.
@@ -198,8 +199,11 @@ def suggest(
         state = _fitted(model, known, data, state, rng)
         X = np.where(np.isnan(state.embedding), np.nanmean(state.embedding, axis=0), state.embedding)
         situation = replace(situation, embedding=X, odds=fit_odds(X, data))
+    n_balanced = _n_lacking(situation, int(model.n_components)) if strategy == "auto" and chooser.needs_map else 0
+    n_balanced = min(n_balanced, size - n_random)
+    shares = ((Random(), n_random), (Balanced(), n_balanced), (chooser, size - n_random - n_balanced))
     index, information, names = [], [], []
-    for one, count in ((Random(), n_random), (chooser, size - n_random)):
+    for one, count in shares:
         if count:
             rows, bits = one.choose(situation, count, rng)
             situation = situation.asked(rows)
@@ -232,6 +236,16 @@ def _strategy(strategy: str | Strategy, data: Comparisons | None, d: int) -> Str
         n = int(data.seen.sum())
         enough = _ENOUGH * n * d * math.log2(max(n, 2))
     return Random() if chooser.needs_map and (data is None or len(data) < enough) else chooser
+
+
+def _n_lacking(situation: Situation, d: int) -> int:
+    """Questions that objects lack which were asked about far less than others, such as new ones: d log2 n for each.
+
+    Where next to nothing is known of a place, what an answer would tell cannot be foretold from the map.
+    """
+    objects = situation.pool.objects
+    least = math.ceil(d * math.log2(len(objects)))
+    return int(np.maximum(least - situation.counts()[0][objects], 0).sum())
 
 
 def _fitted(
