@@ -118,11 +118,8 @@ def serve(
     listening = bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"{'https' if certificate else 'http'}://{shown}:{listening.getsockname()[1]}/"
-    values: dict[str, Any] = {
-        "participants": address,
-        "researcher": f"{address}researcher#{Signer(store.secret).researcher}",
-    }
-    values["database"] = store.shown
+    researcher = f"{address}researcher#{Signer(store.secret).researcher}"
+    values = {"participants": address, "researcher": researcher, "database": store.shown}
     told = (
         f"{read.title}: {len(read.items)} objects, {read.questions.number} questions for each participant\n"
         f"participants: {address}?{(*read.participants.id, 'participant')[0]}=their-id\n"
