@@ -32,6 +32,8 @@ COMMANDS = {
     "methods": "Write how a map was made, for a paper.",
     "export": "Write a map for R, MATLAB or NumPy.",
     "convert": "Write a file of answers in another format.",
+    "suggest": "Tell which questions to ask next.",
+    "plan": "How many answers a study needs, before it.",
     "collect": "Run a study: ask people and keep their answers.",
     "simulate": "Make answers from points, distances or classes.",
     "demo": "Map 21 European cities from comparisons alone.",

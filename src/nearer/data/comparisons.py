@@ -391,6 +391,19 @@ class Comparisons:
             object.__setattr__(self, "_seen", frozen(mask))
         return self._seen  # type: ignore[return-value]
 
+    @property
+    def at_random(self) -> np.ndarray | None:
+        """Which answers are to questions chosen at random: bool, shape (N,); None if all are, as far as is known.
+
+        Questions chosen in the light of earlier answers are a biased sample: accuracy holds for questions at large
+        only where it is measured on the others. "random" and "balanced" questions are chosen without looking.
+        """
+        chosen = None if self.details is None else self.details.chosen_by
+        if chosen is None:
+            return None
+        blind = np.array([str(name).casefold() in values.BLIND for name in chosen.names])
+        return None if blind.all() else frozen(blind[chosen.codes])
+
     def __len__(self) -> int:
         return len(self.index)
 
@@ -493,7 +506,7 @@ class Comparisons:
                 raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
             groups = self.people
         groups = values.check_people(groups, len(self), "groups")
-        fold = _fold_of_rows(len(self), n_folds, random_state, groups)
+        fold = fold_of_rows(len(self), n_folds, random_state, groups)
         return ((self[fold != number], self[fold == number]) for number in range(n_folds))
 
     def concat(
@@ -698,7 +711,7 @@ def _test_mask(n_rows: int, test_size: Any, random_state: Any) -> np.ndarray:
     return mask
 
 
-def _fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: People | None) -> np.ndarray:
+def fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: People | None) -> np.ndarray:
     """The fold of each row: sizes as equal as possible, rows of one group together.
 
     Parameters

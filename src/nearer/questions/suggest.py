@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,21 @@ from sklearn.base import clone
 from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
 from nearer.estimator import OrdinalEmbedding
+from nearer.objective import resolve_jobs
+from nearer.placement import extended
 from nearer.questions.pool import KINDS, Pool
-from nearer.questions.strategies import Balanced, Random, Situation, Strategy
+from nearer.questions.posterior import fit_odds
+from nearer.questions.strategies import Balanced, CrowdKernel, Predictive, Random, Situation, Strategy, Uncertainty
+from nearer.selection.common import fit_best, quiet_threads, template
 
 __all__ = ["STRATEGIES", "Questions", "State", "suggest"]
 
-STRATEGIES: dict[str, type[Strategy]] = {one.name: one for one in (Random, Balanced)}
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
+    one.name: one for one in (Random, Balanced, Uncertainty, CrowdKernel, Predictive)
+}
+
+# With fewer than so many times n d log2 n answers about n objects a map is too vague to choose questions by.
+_ENOUGH = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +118,7 @@ def suggest(
     objects: int | Sequence[str] | None = None,
     exclude: Any = None,
     pending: Any = None,
+    among: Any = None,
     kind: str = "triplets",
     n_components: int | None = None,
     random_state: Any = None,
@@ -123,7 +134,10 @@ def suggest(
         about.
     size : int, default 100
     strategy : str or Strategy, default "auto"
-        "auto", "random" or "balanced".
+        "random"; "balanced" (every object as often as every other); "uncertainty" (the closest calls);
+        "crowd-kernel" (what tells most about the place of the head); "predictive" (what tells most about the answers to
+        random questions); or an object with a method `choose` like theirs. "auto": random up to n d log2 n answers
+        about n objects in d dimensions, then predictive. Where there is no answer yet, all that need a map are random.
     random_share : float, default 0.2
         Fraction of the questions that are chosen at random whatever the strategy: accuracy is measured on their
         answers, since those to chosen questions are a biased sample.
@@ -133,6 +147,8 @@ def suggest(
         Objects, or questions, not to ask about; by label where there are labels.
     pending : Questions, or array-like of int or str of shape (p, 3), optional
         Questions asked whose answers have not come yet; not asked again, and counted as if they had been answered.
+    among : array-like of int or str of shape (q, 3), optional
+        All questions that can be asked; default: every one about the objects.
     kind : {"triplets", "odd-one-out"}, default "triplets"
     n_components : int, optional
         Dimension of the map; default that of the model, else 2.
@@ -152,7 +168,7 @@ def suggest(
     check_fraction(random_share, "random_share")
     if kind not in KINDS:
         raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(KINDS)}")
-    chooser = _strategy(strategy)
+    _check_strategy(strategy)
     rng = as_generator(random_state)
     model, data, n_objects, labels = _known(known, objects, n_components)
     asked = np.zeros((0, 3), dtype=np.int32) if data is None else _questions_answered(data)
@@ -160,7 +176,8 @@ def suggest(
     allowed, closed = _exclusions(exclude, n_objects, labels)
     if len(allowed) < 3:
         raise ValueError(f"exclude: leaves {len(allowed)} of {n_objects:,} objects, expected at least 3 to ask about")
-    bounds = Pool(n_objects, allowed, kind).without(closed, waiting)
+    listed = None if among is None else _rows(among, "among", n_objects, labels)
+    bounds = Pool(n_objects, allowed, kind, listed).without(closed, waiting)
     pool = bounds.without(asked)
     if pool.n_open < size:
         if bounds.n_open < size:
@@ -173,13 +190,19 @@ def suggest(
             stacklevel=2,
         )
         pool = bounds
-    n_random = round(random_share * size)
-    situation = Situation(pool, data, waiting)
+    chooser = _strategy(strategy, data, int(model.n_components))
+    n_random = size if isinstance(chooser, Random) else round(random_share * size)
+    situation = Situation(pool, data, waiting, n_jobs=resolve_jobs(n_jobs))
+    if chooser.needs_map and n_random < size:
+        assert data is not None
+        state = _fitted(model, known, data, state, rng)
+        X = np.where(np.isnan(state.embedding), np.nanmean(state.embedding, axis=0), state.embedding)
+        situation = replace(situation, embedding=X, odds=fit_odds(X, data))
     index, information, names = [], [], []
     for one, count in ((Random(), n_random), (chooser, size - n_random)):
         if count:
             rows, bits = one.choose(situation, count, rng)
-            situation = Situation(situation.pool.without(rows), data, np.concatenate([situation.pending, rows]))
+            situation = situation.asked(rows)
             index.append(rows)
             information.append(bits)
             names += [one.name] * count
@@ -190,16 +213,57 @@ def suggest(
     )  # fmt: skip
 
 
-def _strategy(strategy: str | Strategy) -> Strategy:
+def _check_strategy(strategy: str | Strategy) -> None:
     if not isinstance(strategy, str):
         if not callable(getattr(strategy, "choose", None)):
             raise ValueError(f"strategy: got {strategy!r}, expected a name or an object with a method choose")
-        return strategy
-    if strategy == "auto":
-        return Balanced()
-    if strategy not in STRATEGIES:
+    elif strategy not in ("auto", *STRATEGIES):
         raise ValueError(f"strategy: got {strategy!r}, expected auto, {', '.join(STRATEGIES)}")
-    return STRATEGIES[strategy]()
+
+
+def _strategy(strategy: str | Strategy, data: Comparisons | None, d: int) -> Strategy:
+    """What to choose by; without enough answers there is no map worth looking at."""
+    if isinstance(strategy, str):
+        chooser: Strategy = Predictive() if strategy == "auto" else STRATEGIES[strategy]()
+    else:
+        chooser = strategy
+    enough = 1.0
+    if strategy == "auto" and data is not None:
+        n = int(data.seen.sum())
+        enough = _ENOUGH * n * d * math.log2(max(n, 2))
+    return Random() if chooser.needs_map and (data is None or len(data) < enough) else chooser
+
+
+def _fitted(
+    model: OrdinalEmbedding, known: Any, data: Comparisons, state: State | None, rng: np.random.Generator
+) -> State:
+    """The map of the answers, from where the last round left it."""
+    if getattr(known, "comparisons_", None) is data:
+        return State(known.embedding_, known.labels_, len(data))
+    base = template(model)
+    loss = base._make_loss().resolve(int(base.n_components))
+    starts, fresh, since = [], base.n_init, len(data)
+    if state is not None and state.embedding.shape[1] == base.n_components:
+        shape = (data.n_objects, state.embedding.shape[1])
+        starts = [extended(_renumbered(state, data), data, loss, shape, rng, 1)]
+        if len(data) < 2 * state.n_comparisons:
+            fresh, since = 0, state.n_comparisons
+    found = quiet_threads(lambda _: fit_best(base, data, starts, fresh, rng), 1, 1)[0]
+    return State(found.embedding_, data.labels, since)
+
+
+def _renumbered(state: State, data: Comparisons) -> np.ndarray:
+    """The last map with its objects numbered as those of the answers; NaN for objects it does not have."""
+    X = np.full((data.n_objects, state.embedding.shape[1]), np.nan)
+    if state.labels is None or data.labels is None:
+        n = min(len(X), len(state.embedding))
+        X[:n] = state.embedding[:n]
+    else:
+        place = {label: number for number, label in enumerate(data.labels.tolist())}
+        for row, label in zip(state.embedding, state.labels.tolist()):
+            if label in place:
+                X[place[label]] = row
+    return X
 
 
 def _known(

@@ -15,6 +15,7 @@ from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.guide import guided_start, sample_for_guide
 from nearer.solvers.lbfgs import descend
 from nearer.solvers.params import is_number
+from nearer.solvers.parts import Parts
 
 __all__ = ["Auto"]
 
@@ -92,7 +93,10 @@ class Auto(Solver):
     def settled(self, values: list[float], objective: Any) -> str:
         return ""  # `epochs` sees to it, since the scale is settled last
 
-    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+    def epochs(
+        self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+    ) -> Iterator[SolverState]:
+        parts = Parts(kept)
         X, work, done = X0, 0, ""
         sampled = isinstance(objective, SampledObjective)
         unit = objective.value_at_zero() if sampled else None
@@ -101,7 +105,7 @@ class Auto(Solver):
             guide = sample_for_guide(objective, rng)
         if guide is not None:
             done = f"guide over {guide.n_comparisons:,} comparisons; "
-            for state in guided_start(guide, X, rng):
+            for state in guided_start(guide, X, rng, parts):
                 X, work = state.X, state.n_gradients
                 yield replace(state, note=done)
         stages = self._stages(objective, guide)
@@ -111,7 +115,8 @@ class Auto(Solver):
             size = batch.n_comparisons  # an objective on disk may hold fewer in memory
             if not done and not self.keep_start and self.warm_up > 0 and isinstance(batch, SampledObjective):
                 done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
-                for state in adaptive_start(batch, X, self.warm_up, self.step, rng):
+                seed = int(rng.integers(2**63))
+                for state in parts.follow(adaptive_start, batch, X, self.warm_up, self.step, seed):
                     X, work = state.X, state.n_gradients
                     yield replace(state, note=done)
             if not last:
@@ -119,13 +124,12 @@ class Auto(Solver):
             done += "L-BFGS, "
             before: int = work
             tol = self.tol if last else self.batch_tol
-            for count, state in enumerate(descend(batch, X, tol, unit, self.patience, self.memory)):
+            for state in parts.follow(descend, batch, X, tol, unit, self.patience, self.memory):
                 X, work = state.X, before + state.n_gradients
-                note = f"{done}{count} iterations on {size:,}{'' if last else ', eased'}"
-                if count == 0:
-                    start = float(state.value)  # type: ignore[arg-type]
+                note = f"{done}{state.note} on {size:,}{'' if last else ', eased'}"
                 if last and state.finished:
-                    X, value, tries = self._smallest(objective, state, unit, start if self.keep_start else np.inf)
+                    most = parts.kept["values"][0] if self.keep_start else np.inf
+                    X, value, tries = self._smallest(objective, state, unit, most)
                     work += tries * size
                     yield replace(state, X=X, value=value, n_gradients=work, grad_norm=None, note=note)
                     return

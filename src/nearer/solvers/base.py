@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from nearer.solvers.params import Parameters, check_number
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["Callback", "History", "HistoryRow", "Result", "Solver", "SolverState"]
+__all__ = ["Callback", "History", "HistoryRow", "Keeper", "Result", "Solver", "SolverState"]
 
 _OUTPUTS = ("last", "best", "uniform")
 
@@ -164,6 +164,11 @@ class SolverState:
         Value and gradient are of a part of the data, so they neither stop the run nor count as best.
     note : str
         What was done so far, for the final message.
+    kept : dict or None
+        All that `Solver.epochs` needs to go on from here: nested dicts and lists of arrays, numbers and texts. None if
+        it cannot.
+    replayed : bool
+        Of the run that is gone on with, and recorded already; it is there for solvers made of parts.
     """
 
     X: np.ndarray
@@ -175,6 +180,8 @@ class SolverState:
     finished: str | None = None
     provisional: bool = False
     note: str = ""
+    kept: dict[str, Any] | None = None
+    replayed: bool = False
 
 
 Callback = Callable[[HistoryRow, SolverState], Any]
@@ -235,6 +242,7 @@ class Solver(Parameters):
         X0: np.ndarray,
         rng: np.random.Generator | int | None = None,
         callbacks: Sequence[Callback] = (),
+        keeper: Keeper | None = None,
     ) -> Result:
         """Minimise the objective from X0.
 
@@ -247,12 +255,14 @@ class Solver(Parameters):
         rng : Generator or int, optional
             For everything random in the run.
         callbacks : sequence of Callback, default ()
+        keeper : Keeper, optional
+            Keeps what another run needs to go on; if it holds such a run already, that one is gone on with.
 
         Returns
         -------
         Result
         """
-        self._check_parameters()
+        self.check_parameters()
         self.require(objective, self.needs)
         self.check_objective(objective)
         X0 = np.array(X0, dtype=np.float64, order="C")
@@ -263,7 +273,7 @@ class Solver(Parameters):
             row = int(np.flatnonzero(~np.isfinite(X0).all(axis=1))[0])
             raise ValueError(f"{self.name}: the starting point is not finite (first in row {row})")
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is told once, by the message
-            return _Run(self, objective, np.random.default_rng(rng), callbacks).follow(X0)
+            return _Run(self, objective, np.random.default_rng(rng), callbacks, keeper).follow(X0)
 
     def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
         """Refuse an objective that does not offer a protocol, and say what it lacks.
@@ -312,7 +322,9 @@ class Solver(Parameters):
             return ""
         return f"objective fell by less than {self.tol:.3g} (relative) in {self.patience} epochs"
 
-    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+    def epochs(
+        self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+    ) -> Iterator[SolverState]:
         """Yield the starting point, then the state after every epoch; the run loop decides when to stop.
 
         Parameters
@@ -322,6 +334,9 @@ class Solver(Parameters):
             Starting point; not to be changed.
         rng : Generator
             For everything random.
+        kept : dict, optional
+            Of a state of an earlier run with the same objective, X0 and rng: the first state is the one after it.
+            A solver whose states have none need not take it.
 
         Yields
         ------
@@ -329,7 +344,8 @@ class Solver(Parameters):
         """
         raise NotImplementedError
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise a ValueError for parameters that no solver can take."""
         if not isinstance(self.output, str) or self.output not in _OUTPUTS:
             raise ValueError(f"{self.name}: output: got {self.output!r}, expected one of {', '.join(_OUTPUTS)}")
         check_integer(self.max_epochs, f"{self.name}: max_epochs", 0)
@@ -339,16 +355,49 @@ class Solver(Parameters):
         check_number(f"{self.name}: max_seconds", self.max_seconds, allow_none=True)
 
 
+class Keeper(Protocol):
+    """Keeps a run, so that another one can go on from its last epoch."""
+
+    @property
+    def kept(self) -> dict[str, Any] | None:
+        """What was kept last; None at the beginning."""
+        ...
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to keep the run again."""
+        ...
+
+    def keep(self, run: dict[str, Any]) -> None:
+        """Keep a run.
+
+        Parameters
+        ----------
+        run : dict
+            Nested dicts and lists of arrays, numbers and texts.
+        """
+        ...
+
+
 class _Run:
     """One run of a solver: follows its epochs and keeps the books."""
 
-    def __init__(self, solver: Solver, objective: Any, rng: np.random.Generator, callbacks: Sequence[Callback]):
+    def __init__(
+        self,
+        solver: Solver,
+        objective: Any,
+        rng: np.random.Generator,
+        callbacks: Sequence[Callback],
+        keeper: Keeper | None,
+    ):
         self.solver = solver
         self.objective = objective
         self.rng = rng
+        self.rng_at_start = rng.bit_generator.state
         # A stream of its own, so that the output rule does not change the iterates.
         self.output_rng = rng.spawn(1)[0]
         self.callbacks = callbacks
+        self.keeper = keeper
         self.history = History()
         self.values: list[float] = []
         self.best_value = math.inf
@@ -358,9 +407,15 @@ class _Run:
 
     def follow(self, X0: np.ndarray) -> Result:
         clock = _Clock()
-        message, converged, note, trouble = "", False, "", ""
-        last = X0
-        for epoch, state in enumerate(self.solver.epochs(self.objective, X0, self.rng)):
+        message, converged, trouble = "", False, ""
+        first, state, kept = 0, SolverState(X0, None, 0), None
+        if self.keeper is not None and self.keeper.kept is not None:
+            seconds, state = self._go_on(self.keeper.kept)
+            clock.started -= seconds
+            first, kept = len(self.history), state.kept
+            message, converged = self._verdict(first - 1, seconds, state)
+        last, note = state.X, state.note
+        for epoch, state in enumerate([] if message else self._states(X0, kept), start=first):
             seconds = clock.seconds()
             moment = time.perf_counter()
             trouble = self._not_finite(state)
@@ -370,10 +425,11 @@ class _Run:
                 break
             last, self.provisional, note = state.X, state.provisional, state.note
             stop = self._record(epoch, seconds, state)
-            clock.pause_since(moment)
             message, converged = self._verdict(epoch, seconds, state)
             if not message and stop:
                 message = "stopped by a callback"
+            self._keep(seconds, state, bool(message))
+            clock.pause_since(moment)
             if message:
                 break
         result = self._result(last, message, converged)
@@ -383,6 +439,42 @@ class _Run:
         message = result.message + (f" ({note})" if note else "")
         logger.info("%s: %s", self.solver.name, message)
         return replace(result, message=message, trouble=trouble)
+
+    def _states(self, X0: np.ndarray, kept: dict[str, Any] | None) -> Iterator[SolverState]:
+        """The states that are new."""
+        if kept is None:
+            yield from self.solver.epochs(self.objective, X0, self.rng)
+        else:
+            states = self.solver.epochs(self.objective, X0, self.rng, kept)
+            yield from (state for state in states if not state.replayed)
+
+    def _keep(self, seconds: float, state: SolverState, last: bool) -> None:
+        """Keep the books and the state; the first and the last in any case."""
+        if self.keeper is None or not (last or len(self.history) == 1 or self.keeper.due):
+            return
+        if state.kept is None:
+            raise ValueError(
+                f"checkpoint: {self.solver.name} does not say what it needs to go on (`SolverState.kept`); leave "
+                "checkpoint out, or use another solver"
+            )
+        run = {name: getattr(self, name) for name in ("values", "best_value", "best_X", "drawn", "rng_at_start")}
+        run["history"] = self.history.to_dict()
+        run["output_rng"] = self.output_rng.bit_generator.state
+        run["seconds"] = seconds
+        run["state"] = vars(state)
+        self.keeper.keep(run)
+
+    def _go_on(self, run: dict[str, Any]) -> tuple[float, SolverState]:
+        """Open the books of a run that was kept; its time and its last state."""
+        self.values, self.best_value, self.best_X = list(run["values"]), run["best_value"], run["best_X"]
+        self.drawn = run["drawn"] and tuple(run["drawn"])
+        columns = run["history"]
+        self.history = History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
+        self.rng.bit_generator.state = run["rng_at_start"]
+        self.output_rng.bit_generator.state = run["output_rng"]
+        state = SolverState(**run["state"])
+        self.provisional = state.provisional
+        return run["seconds"], state
 
     def _not_finite(self, state: SolverState) -> str:
         if not np.isfinite(state.X).all():

@@ -14,6 +14,7 @@ from nearer.objective import LocalObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import SolverState
 from nearer.solvers.lbfgs import descend
+from nearer.solvers.parts import Parts
 
 __all__ = ["guided_start", "main_axes", "sample_for_guide"]
 
@@ -43,7 +44,9 @@ def sample_for_guide(objective: Any, rng: np.random.Generator) -> LocalObjective
     return None
 
 
-def guided_start(part: LocalObjective, X: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+def guided_start(
+    part: LocalObjective, X: np.ndarray, rng: np.random.Generator, parts: Parts | None = None
+) -> Iterator[SolverState]:
     """A map for the loss of `part`, found by way of the softplus loss in one dimension more.
 
     Softplus pulls with a steady force however far an object has strayed, and with a dimension to spare objects pass
@@ -59,6 +62,8 @@ def guided_start(part: LocalObjective, X: np.ndarray, rng: np.random.Generator) 
         Starting point.
     rng : numpy.random.Generator
         Draws the coordinate to spare and the comparisons of stochastic steps.
+    parts : Parts, optional
+        Those of the run that this is the beginning of.
 
     Yields
     ------
@@ -68,30 +73,37 @@ def guided_start(part: LocalObjective, X: np.ndarray, rng: np.random.Generator) 
     d = part.n_components
     tol, patience = (_TOL, _PATIENCE) if d < 3 else (_LOOSE, _IN_HASTE)
     wide, narrow = (LocalObjective(part.comparisons, SoftplusLoss(), k, part.n_jobs) for k in (d + 1, d))
+    parts = parts or Parts()
     Y = np.column_stack([X, rng.normal(size=len(X))])
-    for state in adaptive_start(wide, Y, _PASSES, 1.0, rng):
+    for state in parts.follow(adaptive_start, wide, Y, _PASSES, 1.0, int(rng.integers(2**63))):
         Y = state.X
         yield replace(state, X=main_axes(Y, d))
     work = state.n_gradients
-    for state in descend(wide, Y, tol, wide.value_at_zero(), patience):
+    for state in parts.follow(descend, wide, Y, tol, wide.value_at_zero(), patience):
         Y = state.X
         yield _provisional(state, main_axes(Y, d), work)
     work += state.n_gradients
     if d == 1:
-        yield from _best_view(part, main_axes(Y, 2), work)
+        yield from _best_view(part, main_axes(Y, 2), work, parts)
         return
-    for state in descend(narrow, main_axes(Y, d), _TOL, narrow.value_at_zero(), patience):
+    for state in parts.follow(descend, narrow, main_axes(Y, d), _TOL, narrow.value_at_zero(), patience):
         yield _provisional(state, state.X, work)
     smooth = part.smoothed(_SMOOTHING)
     X, value, tries = _best_scale(smooth, state.X)
     work += state.n_gradients + tries * part.n_comparisons
-    yield SolverState(X, value, work, provisional=True)
+    yield from parts.follow(_arrived, X, value, work)
     if smooth.loss != part.loss:
-        for state in descend(smooth, X, _TOL, smooth.value_at_zero(), patience):
+        for state in parts.follow(descend, smooth, X, _TOL, smooth.value_at_zero(), patience):
             yield _provisional(state, state.X, work)
 
 
-def _best_view(part: LocalObjective, Y: np.ndarray, work: int) -> Iterator[SolverState]:
+def _arrived(X: np.ndarray, value: float, work: int, kept: dict[str, Any] | None = None) -> Iterator[SolverState]:
+    """A part that is one state."""
+    if kept is None:
+        yield SolverState(X, value, work, provisional=True, kept={})
+
+
+def _best_view(part: LocalObjective, Y: np.ndarray, work: int, parts: Parts) -> Iterator[SolverState]:
     """The flat map Y (n, 2) seen from several sides, each side a start of its own; the best comes last."""
     smooth = part.smoothed(_SMOOTHING)
     best, lowest = Y[:, :1], math.inf
@@ -99,16 +111,17 @@ def _best_view(part: LocalObjective, Y: np.ndarray, work: int) -> Iterator[Solve
         X = np.ascontiguousarray(Y @ [[math.cos(angle)], [math.sin(angle)]])
         X, _, tries = _best_scale(smooth, X)
         work += tries * part.n_comparisons
-        for state in descend(smooth, X, _LOOSE, smooth.value_at_zero(), _PATIENCE):
+        for state in parts.follow(descend, smooth, X, _LOOSE, smooth.value_at_zero(), _PATIENCE):
             yield _provisional(state, state.X, work)
         work += state.n_gradients
         if state.value is not None and state.value < lowest:
             best, lowest = state.X, state.value
-    yield SolverState(best, lowest, work, provisional=True)
+    yield from parts.follow(_arrived, best, lowest, work)
 
 
 def _provisional(state: SolverState, X: np.ndarray, work: int) -> SolverState:
-    return SolverState(X, state.value, work + state.n_gradients, state.step_size, provisional=True)
+    work += state.n_gradients
+    return replace(state, X=X, n_gradients=work, grad_norm=None, finished=None, provisional=True, note="")
 
 
 def main_axes(X: np.ndarray, d: int) -> np.ndarray:

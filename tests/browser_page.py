@@ -1,4 +1,4 @@
-"""A page that opens reports, moves the pointer and reads what is shown."""
+"""A page that is opened in a browser: the pointer moves, what is shown is read."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ import numpy as np
 
 
 class Page:
-    """One browser; opens reports, moves the pointer, reads what is shown."""
+    """One browser; opens pages, moves the pointer, reads what is shown."""
 
     def __init__(self, driver, folder):
         self.driver, self.folder = driver, folder
 
     def open(self, report, width=1280, height=900):
-        path = report.save(self.folder / "report.html", force=True)
-        self.resize(width, height)
-        self.driver.get_log("browser")
-        self.driver.get_log("performance")
-        self.driver.get(path.as_uri())
+        self.visit(report.save(self.folder / "report.html", force=True), width, height)
         self.wait("document.documentElement.dataset.ready === 'yes'")
         # Point away from the map: the pointer stays where the last page left it.
         self.mouse("mouseMoved", 2, 2)
         self.settle()
+
+    def visit(self, path, width=1280, height=900):
+        """Open a file, with nothing in the logs from before."""
+        self.driver.get("about:blank")
+        self.resize(width, height)
+        self.driver.get_log("browser")
+        self.driver.get_log("performance")
+        self.driver.get(path.as_uri())
 
     def resize(self, width, height):
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
@@ -95,8 +99,8 @@ class Page:
         element.send_keys(text)
         self.settle()
 
-    def assert_clean(self):
-        """No console message, and nothing asked of any network."""
+    def assert_clean(self, n_files=1):
+        """No console message, and nothing asked of any network; `n_files` were opened, None for any number."""
         assert [entry["message"] for entry in self.driver.get_log("browser")] == []
         asked = []
         for entry in self.driver.get_log("performance"):
@@ -105,7 +109,7 @@ class Page:
                 asked.append(message["params"]["request"]["url"])
         assert asked, "the page itself must be in the log"
         assert all(url.startswith(("file://", "data:", "blob:")) for url in asked), asked
-        assert sum(url.startswith("file://") for url in asked) == 1
+        assert n_files in (None, sum(url.startswith("file://") for url in asked))
 
 
 def spread(n, d, seed=0):
