@@ -150,7 +150,8 @@ def _track(value: float | None, low: float | None, high: float | None, kind: str
     bar = dot = ""
     if low is not None and high is not None:
         width = max(position(high) - position(low), 0.6)
-        bar = f'<rect class="bar" x="{position(low)}%" y="5" width="{width:g}%" height="8" rx="4"/>'
+        left = min(position(low), 100 - width)
+        bar = f'<rect class="bar" x="{left:g}%" y="5" width="{width:g}%" height="8" rx="4"/>'
     if value is not None:
         dot = f'<circle class="dot" cx="{position(value)}%" cy="9" r="6"/>'
     return (
@@ -224,7 +225,8 @@ def _convergence(report: Report) -> str:
         return ""
     objective = [value for value in report.history["objective"] if value is not None]
     label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
-    body = f"<p>{_sentence(words.convergence_sentence())}</p>{_chart('chart-objective', label)}"
+    told = words.convergence_sentence(in_stages=report.facts.get("Solver") == "auto")
+    body = f"<p>{_sentence(told)}</p>{_chart('chart-objective', label)}"
     if "step_size" in report.history:
         steps = _chart("chart-steps", "Step size by epoch")
         body += f"<details><summary>For the curious: the step sizes</summary>{steps}</details>"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.stats import t
 
 from nearer import selection
 from nearer.data import Comparisons, as_comparisons
-from nearer.metrics import Calibration, calibration, log_loss
+from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.people import participants
 from nearer.reporting.words import count
 
@@ -83,9 +82,7 @@ class Scores:
         least, n = self.ceiling if self.ceiling_low is None else self.ceiling_low, self.ceiling_questions
         if least is None or n is None:
             return least
-        z = float(norm.ppf((1 + self.level) / 2))
-        middle = least + z**2 / (2 * n)
-        return (middle - z * math.sqrt(least * (1 - least) / n + (z / (2 * n)) ** 2)) / (1 + z**2 / n)
+        return float(wilson_interval(least, n, self.level)[0])
 
     @property
     def ceiling_is_rough(self) -> bool:

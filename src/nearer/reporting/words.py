@@ -378,9 +378,12 @@ def learning_sentence() -> str:
     return "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
 
 
-def convergence_sentence() -> str:
-    """What the chart of the computation shows."""
-    return "How the objective came down. A flat end means that the computation had finished."
+def convergence_sentence(in_stages: bool = False) -> str:
+    """What the chart of the computation shows; a solver that works in stages minimises something else in each."""
+    told = ["How the objective came down."]
+    if in_stages:
+        told.append("The first stages see a part of the answers only, or another loss, so it may jump between them.")
+    return " ".join([*told, "A flat end means that the computation had finished."])
 
 
 def violations_sentence(n_violated: float, n_answers: float, n_unplaced: float, share: float | None = None) -> str:
