@@ -13,7 +13,7 @@ help:
 	@echo "make bounds kernels with every index checked: compiled with checks, and as plain Python"
 	@echo "make fuzz   random calls and damaged files for MINUTES (2); make kill: KILLS (100) at random moments;"
 	@echo "            make soak: the same work again and again for MINUTES, memory must stay flat"
-	@echo "make lint   ruff and mypy"
+	@echo "make lint   ruff and spelling; make types: mypy"
 	@echo "make bench  race rival software, measure growth, fill docs/benchmarks.md (takes a while);"
 	@echo "            also: python -m benchmarks.large | growth | ablation | sensitivity | regression [--quick]"
 	@echo "make docs   build the documentation site, warnings as errors"
@@ -41,7 +41,14 @@ bounds: $(STAMP)
 
 MINUTES ?= 2
 KILLS ?= 100
-fuzz: $(STAMP)
+FUZZ_STAMP := $(VENV)/.installed-fuzz
+
+# There is no atheris for every version of Python: without it the random cases run alone, and say so.
+$(FUZZ_STAMP): pyproject.toml $(STAMP)
+	-$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	touch $@
+
+fuzz: $(FUZZ_STAMP)
 	cd tests && ../$(BIN)/python -m fuzz.run --minutes $(MINUTES)
 
 kill: $(STAMP)
@@ -53,6 +60,7 @@ soak: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 
 types: $(STAMP)
 	$(BIN)/mypy

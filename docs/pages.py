@@ -2,12 +2,19 @@
 
 In a page, in order and in one empty folder:
 
-- a fenced block with ``title="name"`` in a data language is written to that file;
-- a ``python`` block is run, in one namespace for the page; a ``text`` block right after it is what it prints;
+- a fenced block with ``title="name"`` in a data language is written to that file; ``<!-- votes.csv is data.csv -->``
+  copies data.csv from the folder that NEARER_DATA names;
+- a ``python`` block is run, in one namespace for the page, unless it needs machines (`NEEDS_MACHINES`): then it is
+  compiled; a ``text`` block right after it is what it prints;
 - in a ``console`` block, lines that begin with ``$ nearer`` or ``$ head`` are run, the lines after them are what they
-  say. A command that is meant to fail ends with ``# exit code 2``.
+  say. A command that is meant to fail ends with ``# exit code 2``;
+- ``r`` and ``matlab`` blocks are run by Rscript and octave-cli where these are installed;
+- in an ``sh`` block, lines that begin with ``nearer`` are run, with answers about European cities as answers.csv unless
+  the page made one; targets of make and extras of pip must exist, and other programs must be known (`OTHER_PROGRAMS`):
+  what they do takes long, or machines.
 
-Give names of pages to run only those.
+``js`` blocks are parsed in a browser by tests/test_site.py. Give names of pages to run only those, and ``--check`` to
+compare without writing.
 """
 
 from __future__ import annotations
@@ -17,6 +24,8 @@ import io
 import os
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -26,11 +35,24 @@ from typing import Any
 
 DOCS = Path(__file__).resolve().parent
 FILE_LANGUAGES = ("csv", "tsv", "json", "jsonl", "toml")
-NOT_RUN = ("cluster.md",)  # its programs need machines
+NEEDS_MACHINES = ("head-node", "dask_jobqueue", "dask_kubernetes")
+NEEDS_DATA = ("walk.md",)  # half a minute on data that are not part of nearer: .ci/run has it run
+INTERPRETERS = {"r": ("Rscript", "-e"), "matlab": ("octave-cli", "--quiet", "--eval")}
+# Octave has nothing to draw with until it is told so, where there is no screen.
+PREAMBLES = {"matlab": "graphics_toolkit('gnuplot'); figure('visible', 'off');\n"}
+OTHER_PROGRAMS = (
+    "nearer reproduce", "python -m benchmarks.regression", "uv tool install .", "pipx install .", "python3 -m venv",
+    "py -m venv", "source .venv", r".venv\Scripts\activate", "python -m pip install .", "dask scheduler", "dask worker",
+)  # fmt: skip
 _FENCE = re.compile(r"^( *)```+ *(\w*)([^\n]*)\n(.*?)^\1```+ *$", re.MULTILINE | re.DOTALL)
+_DATA = re.compile(r"<!-- (\S+) is (\S+) -->")
 _TITLE = re.compile(r'title="([^"]+)"')
 _EXIT_CODE = re.compile(r"# exit code (\d+)\s*$")
 _NUMBER = re.compile(r"[-+]?(\d[\d,]*(\.\d*)?(e[-+]?\d+)?|\binf\b|\bnan\b)")
+
+
+class MissingProgram(RuntimeError):
+    """A block needs a program that is not installed here."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +82,7 @@ class Ran:
 
 def pages() -> list[Path]:
     """All pages that hold something to run."""
-    paths = [path for path in sorted(DOCS.rglob("*.md")) if path.name not in NOT_RUN]
+    paths = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
     return [path for path in paths if any(is_run(block) for block in blocks(path.read_text(encoding="utf-8")))]
 
 
@@ -78,25 +100,42 @@ def blocks(text: str) -> list[Block]:
 
 
 def is_run(block: Block) -> bool:
-    return block.language in ("python", "console")
+    return block.language in ("python", "console", "sh", *INTERPRETERS)
 
 
 def run_page(text: str, folder: Path) -> Iterator[Ran]:
     """Run a page in a folder, block by block."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     printed: str | None = None
+    for name, source in _DATA.findall(text):
+        shutil.copy(Path(os.environ["NEARER_DATA"]) / source, folder / name)
     for block in blocks(text):
         line = text.count("\n", 0, block.start)
+        own = folder / "answers.csv"
+        if block.language == "sh" and " answers.csv" in block.text and not own.exists():
+            _write_answers(own)
         if block.language == "text" and printed is not None and not block.after.strip():
             yield Ran(line, block.text, printed, block.start, block.end, block.indent)
         printed = None
         if block.title and block.language in FILE_LANGUAGES:
             (folder / block.title).write_text(block.text, encoding="utf-8")
         elif block.language == "python":
+            # Padded, so that errors name the line of the page.
+            code = compile("\n" * line + block.text, "page", "exec")
+            if any(word in block.text for word in NEEDS_MACHINES):
+                continue
             with _inside(folder), contextlib.redirect_stdout(io.StringIO()) as out:
-                # Padded, so that errors name the line of the page.
-                exec(compile("\n" * line + block.text, "page", "exec"), namespace)
+                exec(code, namespace)
             printed = out.getvalue()
+        elif block.language in INTERPRETERS:
+            program, *options = INTERPRETERS[block.language]
+            if not shutil.which(program):
+                raise MissingProgram(f"line {line}: {program} is not installed")
+            printed = _run([program, *options, PREAMBLES.get(block.language, "") + block.text], folder)
+        elif block.language == "sh":
+            with _inside(folder):
+                for command in filter(None, block.text.splitlines()):
+                    _shell(command)
         elif block.language == "console":
             with _inside(folder):
                 real = "".join(_command(command) for command in _commands(block.text))
@@ -104,12 +143,52 @@ def run_page(text: str, folder: Path) -> Iterator[Ran]:
 
 
 def alike(shown: str, real: str) -> bool:
-    """Whether two outputs say the same, whatever the numbers: these differ a little between machines."""
-    return _letters(shown) == _letters(real)
+    """Whether two outputs say the same: the words to the letter, the numbers about, as they differ between machines."""
+    return _letters(shown) == _letters(real) and all(map(_about, _numbers(shown), _numbers(real)))
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(match[0].replace(",", "")) for match in _NUMBER.finditer(text)]
+
+
+def _about(one: float, other: float) -> bool:
+    return one == other or abs(one - other) <= 2 + 0.2 * max(abs(one), abs(other)) or one != one
 
 
 def _letters(text: str) -> str:
     return "".join(_NUMBER.sub("0", text).split())
+
+
+def _write_answers(path: Path) -> None:
+    from nearer import Comparisons
+    from nearer.datasets import load_eurodist
+    from nearer.io import write_comparisons
+
+    cities = load_eurodist()
+    write_comparisons(path, Comparisons.from_distances(cities.distances, 1500, labels=cities.names, random_state=0))
+
+
+def _run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def _shell(command: str) -> None:
+    """Run a line that is meant for a shell if it is of nearer; else see that it can be right."""
+    words = shlex.split(command, comments=True)
+    if words[0] == "nearer" and words[1] != "reproduce":
+        _command(command.partition(">>")[0])
+    elif words[0] == "make":
+        targets = (DOCS.parent / "Makefile").read_text(encoding="utf-8")
+        if not re.search(rf"^{words[1]}:", targets, re.MULTILINE):
+            raise RuntimeError(f"{command}: there is no such target")
+    elif extra := re.search(r"pip install '[^']*\[(\w+)\]'", command):
+        if f"\n{extra[1]} = [" not in (DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"):
+            raise RuntimeError(f"{command}: there is no such extra")
+    elif not command.startswith(OTHER_PROGRAMS):
+        raise RuntimeError(f"{command}: expected nearer, make, or one of {', '.join(OTHER_PROGRAMS)}")
 
 
 def _commands(text: str) -> list[str]:
@@ -147,6 +226,22 @@ def _inside(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
+def complaints(path: Path, folder: Path) -> list[str]:
+    """Run a page in a folder; what it says otherwise than the page shows."""
+    found = []
+    try:
+        for ran in run_page(path.read_text(encoding="utf-8"), folder):
+            if not alike(ran.shown, ran.real):
+                found.append(
+                    f"{path.name}, line {ran.line}: shows\n{ran.shown}\nbut says\n{ran.real}\n"
+                    f"(python docs/pages.py {path.name} writes what it says)"
+                )
+    except MissingProgram:
+        if not found:
+            raise
+    return found
+
+
 def refresh(path: Path) -> int:
     """Run a page and write the real outputs into it; returns how many changed."""
     text = path.read_text(encoding="utf-8")
@@ -162,8 +257,18 @@ def refresh(path: Path) -> int:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:]
+    wanted = [name for name in sys.argv[1:] if name != "--check"]
+    failed = 0
     for page in pages():
-        name = page.relative_to(DOCS).as_posix()
-        if not wanted or name in wanted or page.stem in wanted:
-            sys.stdout.write(f"{name}: {refresh(page)} changed\n")
+        if wanted and page.name not in wanted and page.stem not in wanted:
+            continue
+        if not wanted and page.name in NEEDS_DATA and not os.environ.get("NEARER_DATA"):
+            continue
+        if "--check" in sys.argv:
+            with tempfile.TemporaryDirectory() as place:
+                found = complaints(page, Path(place))
+            failed += len(found)
+            sys.stdout.write(f"{page.name}: {len(found)} complaints\n" + "\n".join(found))
+        else:
+            sys.stdout.write(f"{page.name}: {refresh(page)} changed\n")
+    sys.exit(failed > 0)

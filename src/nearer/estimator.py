@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,7 @@ from nearer.metrics import (
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.solvers import Callback, History, Result, Solver, get_solver
+from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.starts import best_of_starts, keeping_start
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
@@ -61,8 +63,6 @@ class _Problem:
         None if they stay in a file or on a cluster.
     n_side_by_side : int
         Starts to run at the same time.
-    solve : callable
-        `best_of_starts`, or a function with its signature.
     """
 
     objective: Any
@@ -72,7 +72,6 @@ class _Problem:
     n_columns: int
     comparisons: Comparisons | None = None
     n_side_by_side: int = 1
-    solve: Callable[..., Result] = best_of_starts
 
 
 def _has_model(estimator: OrdinalEmbedding) -> bool:
@@ -217,7 +216,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         *,
         client: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
-        resume: str | os.PathLike[str] | None = None,
+        resume: bool = False,
     ) -> OrdinalEmbedding:
         """Find the map.
 
@@ -235,20 +234,24 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             Fit on this Dask cluster; an address is such as "tcp://host:8786" or "local:4". Needs the extra
             ``nearer[dask]``.
         checkpoint : path-like, optional
-            On a cluster: file, ending in .npz, that keeps the point of the last epoch.
-        resume : path-like, optional
-            On a cluster: checkpoint to start from.
+            File that keeps all that is needed to go on from the last epoch. It stays there when the fit is done.
+        resume : bool, default False
+            Go on from `checkpoint` if that file exists; the end is the same, bit for bit, as without a break. It is
+            refused if it is of other data or other parameters; `max_seconds`, `max_epochs` and `n_jobs` may change.
 
         Returns
         -------
         self
         """
         solver = self._checked_solver()
+        if resume and checkpoint is None:
+            raise ValueError("resume: got True without checkpoint, expected the file to go on from in checkpoint")
+        keeping = None if checkpoint is None else Checkpoint(checkpoint, resume)
         n_init = int(self.n_init) if isinstance(self.init, str) else 1
         if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
-        with self._opened(X, y, sample_weight, n_init, client, checkpoint, resume) as problem:
-            self._solve(problem, solver, [self._starting_point] * n_init)
+        with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
+            self._solve(problem, solver, [self._starting_point] * n_init, keeping)
             self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
             if self.reliability:
                 self._weigh_people(problem.comparisons, keeping_start(solver))
@@ -548,17 +551,17 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if self.reliability and not self._make_loss().has_model:
             raise ValueError(f"reliability: loss {self.loss!r} is not a probability model, expected ckl, ste or tste")
         solver = get_solver(self.solver)
-        return solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
+        solver = solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
+        solver.check_parameters()
+        return solver
 
     @contextlib.contextmanager
     def _opened(
-        self, X: Any, y: Any, sample_weight: Any, n_starts: int, client: Any, checkpoint: Any, resume: Any
+        self, X: Any, y: Any, sample_weight: Any, n_starts: int, client: Any, checkpoint: Checkpoint | None
     ) -> Iterator[_Problem]:
         """The comparisons as a problem to solve: in memory, in a file, or on a cluster."""
         in_file, is_dask = isinstance(X, (str, os.PathLike)), hasattr(X, "__dask_graph__")
         on_cluster = client is not None or is_dask
-        if not on_cluster and (checkpoint is not None or resume is not None):
-            raise ValueError("checkpoint and resume are for a fit on a cluster: give client=, for example 'local:2'")
         held = None
         if not is_dask and not (in_file and _in_blocks(X)):
             held = _as_comparisons(X, y, sample_weight, self.n_objects)
@@ -567,18 +570,19 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 raise ValueError("reliability: got comparisons in a file or on a cluster, expected them in memory")
             if held.people is None:
                 raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
-        d = self._dimension(held)
+        d = self._dimension(held, checkpoint)
         if on_cluster:
-            from nearer.distributed.fit import cluster_objective, solver_with_checkpoints
+            from nearer.distributed.fit import cluster_objective
 
-            solve = solver_with_checkpoints(n_starts, checkpoint, resume)
             given = (X, y, sample_weight) if held is None else (held, None, None)
-            loss = self._make_loss()
-            with cluster_objective(*given, client=client, loss=loss, n_components=d, n_objects=self.n_objects) as found:
+            with cluster_objective(
+                *given, client=client, loss=self._make_loss(), n_components=d, n_objects=self.n_objects,
+                checkpoint=checkpoint,
+            ) as found:  # fmt: skip
                 data = found.data
                 seen = np.zeros(data.n_all, dtype=bool)
                 seen[data.seen] = True
-                yield _Problem(found, data.seen, seen, data.labels, data.n_columns, held, solve=solve)
+                yield _Problem(found, data.seen, seen, data.labels, data.n_columns, held)
         elif held is not None:
             yield self._in_memory(held, d, n_starts)
         else:
@@ -593,10 +597,12 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             # One start after the other: side by side they would read the file against each other.
             yield _Problem(objective, np.arange(n_objects), source.seen, source.labels, source.n_columns)
 
-    def _dimension(self, held: Comparisons | None) -> int:
+    def _dimension(self, held: Comparisons | None, checkpoint: Checkpoint | None) -> int:
         """The dimension of the map to be: as given, or as the comparisons in memory say."""
         if not isinstance(self.n_components, str):
             return int(self.n_components)
+        if checkpoint is not None and checkpoint.found:
+            return int(checkpoint.about["n_components"])
         if held is None:
             raise ValueError(
                 "n_components: got 'auto', which needs the comparisons in memory; give a number, such as a fit to a "
@@ -620,15 +626,25 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         what = f"fit: n_objects = {n_objects:,} with n_components = {d:,} and {n_starts:,} starting points"
         check_memory(needed, what, "ask for fewer, or number the objects without gaps")
 
-    def _solve(self, problem: _Problem, solver: Solver | list[Solver], starts: list[Start]) -> None:
+    def _solve(
+        self,
+        problem: _Problem,
+        solver: Solver | list[Solver],
+        starts: list[Start],
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
         """Solve from every start and make the best result this estimator's own."""
         _warn_unseen(problem.seen, problem.labels)
         shape = (len(problem.seen), problem.objective.n_components)
         generators = as_generator(self.random_state).spawn(len(starts))
         points = [start(rng, shape)[problem.rows] for start, rng in zip(starts, generators)]
-        result = problem.solve(
-            problem.objective, solver, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose
-        )
+        if checkpoint is not None:
+            assert isinstance(solver, Solver)
+            points = checkpoint.begin(problem.objective, solver, points, generators, self._randomness(points))
+        result = best_of_starts(
+            problem.objective, solver, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose,
+            checkpoint,
+        )  # fmt: skip
         if result.trouble:
             warnings.warn(
                 f"the map is not to be trusted: {result.trouble}; try a smaller step, other starting points or "
@@ -651,6 +667,16 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             self.comparisons_ = problem.comparisons
         elif hasattr(self, "comparisons_"):
             del self.comparisons_  # of an earlier fit; those of this one stay where they are
+
+    def _randomness(self, points: list[np.ndarray]) -> dict[str, str]:
+        """Where the starting points come from, in words that can be compared."""
+        seed = self.random_state
+        named = seed is None or isinstance(seed, (int, np.integer))
+        digest = hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
+        return {
+            "random_state": str(seed) if named else type(seed).__name__,
+            "init": "random" if isinstance(self.init, str) else f"an array ({digest})",
+        }
 
     def _weigh_people(self, comparisons: Comparisons | None, solver: Solver) -> None:
         """Estimate in turns who guesses, given the map, and the map, given that."""

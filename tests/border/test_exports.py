@@ -67,6 +67,7 @@ READ = {
     "prolific_gorilla.csv": (
         png(TRIALS[:6]), people("4810021", "4810077", counts=(4, 2)), {"no objects": 1, "no answer": 8},
     ),
+    "prolific_jspsych.csv": (TRIALS, PROLIFIC, {"header repeated": 2, "no objects": 12}),
     "psychopy.csv": (TRIALS, ["p02"] * 9, {"no objects": 1, "no answer": 1}),
     "qualtrics.csv": (TRIALS, PROLIFIC, {"further header row": 2, "no answer": 1}),
     "qualtrics_utf16.tsv": (TRIALS, PROLIFIC, {"further header row": 2, "no answer": 1}),

@@ -15,6 +15,7 @@ import pytest
 from nearer.cli._progress import Interrupt, Watch
 from nearer.cli._say import Say
 from nearer.io import read_embedding
+from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.starts import in_threads
 
 ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
@@ -54,6 +55,17 @@ def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts):
     assert read_embedding(tmp_path / "out/embedding.csv")[0].shape == (12, 2)
 
 
+def test_ctrl_c_keeps_the_checkpoint(answers, tmp_path):
+    command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--checkpoint", "run", *ENDLESS]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        _until(process, "fitting")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "nearer fit: go on with --checkpoint run --resume --force"
+    assert Checkpoint(tmp_path / "run", resume=True).found
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_stops_a_study_at_once(answers, tmp_path, jobs):
     """Folds that would run for hours, side by side or one after the other."""
@@ -68,6 +80,81 @@ def test_ctrl_c_stops_a_study_at_once(answers, tmp_path, jobs):
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.splitlines() == ["nearer dims: interrupted; nothing more was written"]
+
+
+# Says when some maps were made, so that ctrl-C comes in the middle.
+_TELLING = """
+import sys
+import nearer.selection.dimension as dimension
+from nearer.cli import main
+
+real, made = dimension.fit_best, []
+
+def telling(*args):
+    made.append(1)
+    if len(made) == 40:
+        print("40 maps", file=sys.stderr, flush=True)
+    return real(*args)
+
+dimension.fit_best = telling
+main()
+"""
+
+
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_ctrl_c_in_dims_tells_what_is_known(answers, tmp_path, how):
+    command = [sys.executable, "-c", _TELLING, "dims", "answers.csv", "--cv", "200", "--dims", "1-30", *how]
+    with subprocess.Popen(
+        [*command, "--plot", "dims.png"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:  # fmt: skip
+        _until(process, "40 maps")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines() == ["nearer dims: interrupted; dims.png was not drawn"]
+    assert sorted(os.listdir(tmp_path)) == ["answers.csv"]
+    if how:
+        told = json.loads(out)
+        assert told["partial"] is True
+        assert told["chosen"] is None
+        assert 0 < told["table"]["n_folds"][0] < 200
+        assert 0.5 < told["table"]["accuracy"][0] <= 1
+    else:
+        head, first, *_, verdict = out.splitlines()
+        assert head == "dimensions   held-out answers satisfied"
+        assert first.startswith("         1   ")
+        assert first.endswith(" of 200 folds)")
+        assert "chosen" not in out.replace("none is chosen", "")
+        assert verdict.startswith("interrupted: ")
+
+
+def test_ctrl_c_in_the_dimensions_of_a_fit_keeps_them(nearer, answers, tmp_path, monkeypatch):
+    import nearer.selection.dimension as dimension
+
+    made = []
+    real = dimension.fit_best
+
+    def interrupted(*args):
+        if len(made) == 7:
+            raise KeyboardInterrupt
+        made.append(1)
+        return real(*args)
+
+    monkeypatch.setattr(dimension, "fit_best", interrupted)
+    called = nearer("fit", "answers.csv", "-o", "out", "--dims", "1-3", "--bootstrap", 5, "--n-init", 1, "--n-jobs", 1)
+    assert called.code == 130
+    assert "accuracy by dimension kept as far as it is" in called.err
+    assert "bootstrap" not in called.err
+    found = json.loads((tmp_path / "out/summary.json").read_text())
+    assert found["interrupted"] is True
+    assert found["cross_validation"] is None
+    assert found["dimensions"]["n_folds"] == [3, 2, 2]
+    assert found["dimensions"]["chosen"] is None
+    page = (tmp_path / "out/report.html").read_text()
+    assert "some maps are missing, and no dimension is chosen" in page
+    assert nearer("report", "out", "-o", "again.html").code == 0
+    assert "some maps are missing, and no dimension is chosen" in (tmp_path / "again.html").read_text()
+    assert "dimension" not in nearer("methods", "out").out.replace("placed in 2 dimensions", "")
 
 
 def test_an_error_stops_the_other_threads():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser_page import history, spread
 
+from browser_page import history, spread
 from nearer.reporting import Report, worst_violations
 
 pytestmark = pytest.mark.browser

@@ -6,8 +6,8 @@ import base64
 
 import numpy as np
 import pytest
-from browser_page import history, spread
 
+from browser_page import history, spread
 from nearer.reporting import Report, Scores, worst_violations
 
 pytestmark = pytest.mark.browser

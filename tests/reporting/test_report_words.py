@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearer.data.quality import noise_ceiling
 from nearer.reporting import Scores
 from nearer.reporting.display import (
     clean_text,
@@ -21,9 +24,12 @@ from nearer.reporting.studies import CrossValidation, Findings, Judgement
 from nearer.reporting.words import (
     Tried,
     answer_sentence,
+    ceiling_source,
     check_facts,
+    convergence_sentence,
     count,
     data_sentence,
+    dimension_lines,
     dimensions_sentence,
     distances_sentence,
     few_answers_sentence,
@@ -39,6 +45,7 @@ from nearer.reporting.words import (
     scores_line,
     violations_sentence,
 )
+from nearer.selection.dimension import _unfinished
 
 
 @pytest.mark.parametrize(
@@ -209,7 +216,8 @@ def some_scores(draw):
     )  # fmt: skip
     ceiling = draw(st.none() | st.floats(0.5, 1))
     ceiling_low = None if ceiling is None or draw(st.booleans()) else draw(st.floats(0, ceiling))
-    return Scores(draw(st.none() | fraction), held_out, low, high, 0.95, ceiling, ceiling_low)
+    questions = None if ceiling is None else draw(st.none() | st.integers(1, 2000))
+    return Scores(draw(st.none() | fraction), held_out, low, high, 0.95, ceiling, ceiling_low, questions)
 
 
 @st.composite
@@ -242,6 +250,9 @@ def test_no_sentence_contradicts_another(scores, tried):
     if "poor place" in text:
         assert "it has not seen" not in text
         assert "clearly better than new ones" not in text
+    if "too few to tell how far people agree" in text:
+        assert not any(verdict in text for verdict in verdicts[:4])
+        assert "majority" not in text
     if "not fully consistent" in text:
         assert scores.ceiling < 1 or scores.ceiling_low < 1
     assert not re.search(r"\b1 (points|dimensions|answers|objects)\b|\b0 points?\b", text)
@@ -253,6 +264,85 @@ def test_the_dimension_marked_is_not_taken_for_that_of_the_map(chosen, shown):
     assert ("as many." in text) == (chosen == shown)
     assert chosen in (None, shown) or text.endswith(f"; this map has {shown}.")
     assert " 1 dimensions" not in text
+
+
+@pytest.mark.parametrize(
+    ("chosen", "accuracy", "told"),
+    [
+        (2, {1: 0.8, 2: 0.9, 3: 0.89}, ""),
+        (2, {2: 0.9}, ""),
+        (3, {1: 0.8, 2: 0.9, 3: 0.95}, "It is the largest that was tried: larger ones may do better still."),
+        (
+            2,
+            {1: 0.9, 2: 0.9, 3: 0.8},
+            "What beats what is judged by other maps than those of the chart, made for that purpose.",
+        ),
+        (
+            2,
+            {1: 0.8, 2: 0.9, 3: 0.91},
+            "What beats what is judged by other maps than those of the chart, made for that purpose.",
+        ),
+    ],
+)
+def test_a_choice_that_the_chart_does_not_show_is_explained(chosen, accuracy, told):
+    assert dimensions_sentence(chosen, chosen, accuracy).partition("as many.")[2].strip() == told
+
+
+FEW = Scores(
+    training=0.85,
+    held_out=0.8,
+    held_out_low=0.79,
+    held_out_high=0.81,
+    ceiling=1.0,
+    ceiling_low=1.0,
+    ceiling_questions=3,
+)
+
+
+def test_few_repeated_questions_say_little():
+    said = " ".join(fit_sentences(FEW))
+    assert "Only 3 questions were repeated, too few to tell how far people agree with each other." in said
+    assert "explained" not in said
+    assert "majority" not in headline(FEW)
+    assert ceiling_source(FEW) == "noise ceiling, from 3 repeated questions: too few to rely on"
+    many = replace(FEW, ceiling_questions=300)
+    assert "So this map leaves 20 points to be explained." in fit_sentences(many)
+    assert ceiling_source(many) == "noise ceiling, from 300 repeated questions"
+    one = replace(FEW, ceiling_questions=1)
+    assert "Only 1 question was repeated" in " ".join(fit_sentences(one))
+
+
+def test_a_map_is_short_of_a_ceiling_only_if_chance_cannot_explain_it():
+    known = replace(FEW, held_out=0.8, held_out_low=0.78, held_out_high=0.82, ceiling=0.88, ceiling_low=0.84)
+    for n, told in ((80, "which chance may explain"), (5000, "leaves 4 points to be explained")):
+        assert told in " ".join(fit_sentences(replace(known, ceiling_questions=n)))
+
+
+def test_the_bound_of_the_ceiling_holds():
+    """Answers drawn at random: the best accuracy is above the bound nearly always."""
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(400):
+        n = int(rng.integers(5, 200))
+        chance = rng.beta(2, rng.uniform(0.3, 3), size=n)
+        answers = rng.integers(2, 6, size=n)
+        first = rng.binomial(answers, chance)
+        ceiling, low = noise_ceiling(np.array([first, answers - first], dtype=float))
+        best = np.average(np.maximum(chance, 1 - chance), weights=answers)
+        held += Scores(ceiling=ceiling, ceiling_low=low, ceiling_questions=n).ceiling_bound <= best
+    assert held / 400 > 0.97
+
+
+def test_a_part_of_a_cross_validation_is_told_as_a_part():
+    nan = np.nan
+    found = _unfinished(np.array([1, 2, 3]), np.array([[[0.8, 0.9, nan], [0.7, nan, nan], [nan] * 3]] * 3))
+    assert dimension_lines(found).splitlines() == [
+        "dimensions   held-out answers satisfied",
+        "         1   75.0 % ± 5.0   (2 of 3 folds)",
+        "         2   90.0 %   (1 of 3 folds)",
+        "         3   unknown   (0 of 3 folds)",
+        "interrupted: 3 of 9 maps were judged, none is chosen",
+    ]
 
 
 def test_a_good_map_is_not_called_overfitted():
@@ -365,6 +455,19 @@ HELD_OUT = CrossValidation(5, 0.912, 0.01, 0.8842, 0.9398, 0.95, [0.912] * 5)
         (
             dimensions_sentence(4, 2)[102:],
             "The ring marks 4 dimensions, the fewest that no larger number beats; this map has 2.",
+        ),
+        (
+            dimensions_sentence(None, 2, is_partial=True)[102:],
+            "The computation was interrupted: some maps are missing, and no dimension is chosen.",
+        ),
+        (
+            convergence_sentence(),
+            "How the objective came down. A flat end means that the computation had finished.",
+        ),
+        (
+            convergence_sentence(in_stages=True),
+            "How the objective came down. The first stages see a part of the answers only, or another loss, so it may "
+            "jump between them. A flat end means that the computation had finished.",
         ),
         (points(0.001), "less than 1 point"),
         (points(0.012), "1 point"),

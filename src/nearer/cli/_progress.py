@@ -24,8 +24,8 @@ _EVERY = 0.25  # seconds between two updates
 class Interrupt:
     """Whether ctrl-C was pressed, and what follows from it.
 
-    Inside `deferred`, the first one is only noted, and the second raises. A study that it breaks off is left out, and
-    so are those after it.
+    Inside `deferred`, the first one is only noted, and the second raises. Of a study that it breaks off, the finished
+    part is kept if it says something; those after it are left out.
 
     Parameters
     ----------
@@ -49,16 +49,18 @@ class Interrupt:
             signal.signal(signal.SIGINT, before)
 
     def attempt(self, name: str, details: str, run: Callable[[], Any]) -> Any:
-        """Monitor of `nearer.reporting.study`: say what is done, and leave it out after ctrl-C."""
+        """Monitor of `nearer.reporting.study`: say what is done, and what becomes of it after ctrl-C."""
         if self.pressed:
             return None
         self.say.note(f"{name}: {details}")
         try:
             return run()
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stopped:
             self.pressed = True
-            self.say.note(f"{name} left out; press ctrl-C again to give up")
-            return None
+            found = getattr(stopped, "found", None)
+            kept = "left out" if found is None else "kept as far as it is"
+            self.say.note(f"{name} {kept}; press ctrl-C again to give up")
+            return found
 
     def _note(self, _number: int, _frame: Any) -> None:
         if self.pressed:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nearer.cli._options import CV_BY, DIMENSIONS, FORCE, fitting_options, make_estimator, read_answers, reading_options
 from nearer.cli._output import refuse_existing
-from nearer.cli._say import Say, speaking
+from nearer.cli._say import INTERRUPTED, Say, speaking
+
+if TYPE_CHECKING:
+    from nearer.selection import DimensionSelection
 
 __all__ = ["command"]
 
@@ -35,7 +38,7 @@ def command(
     """Tell how many dimensions the answers in FILE speak for.
 
     Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
-    dimension that no larger one beats.
+    dimension that no larger one beats. Ctrl-C stops the computation and tells what is known by then (exit code 130).
     """
     if picture is not None:
         refuse_existing(picture, force)
@@ -43,23 +46,21 @@ def command(
     comparisons = read_answers(say, file, reading).comparisons
     from nearer.kernels import while_compiling
     from nearer.reporting.words import dimension_lines
-    from nearer.selection import cross_validate_dimensions
+    from nearer.selection import Interrupted, cross_validate_dimensions
 
     say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {cv} folds")
-    with while_compiling(say.compiling):
-        found = cross_validate_dimensions(
-            estimator, comparisons, dims, n_folds=cv, groups="participants" if cv_by == "participant" else None,
-            random_state=estimator.random_state, n_jobs=estimator.n_jobs,
-        )  # fmt: skip
+    try:
+        with while_compiling(say.compiling):
+            found = cross_validate_dimensions(
+                estimator, comparisons, dims, n_folds=cv, groups="participants" if cv_by == "participant" else None,
+                random_state=estimator.random_state, n_jobs=estimator.n_jobs,
+            )  # fmt: skip
+    except Interrupted as stopped:
+        say.result(_values(stopped.found), dimension_lines(stopped.found))
+        click.echo(f"nearer dims: interrupted{'' if picture is None else f'; {picture} was not drawn'}", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
     check = comparisons.check()
     ceiling = check.noise_ceiling
-    values = {
-        "table": found.to_dict(),
-        "chosen": found.chosen,
-        "candidates": list(found.candidates),
-        "decisive": found.decisive,
-        "verdict": found.verdict,
-    }
     if picture is not None:
         from nearer.plots import plot_dimensions, save_figure
 
@@ -67,4 +68,16 @@ def command(
         band = None if ceiling is None or low is None else (low, ceiling)
         save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=force)
         say.note(f"wrote {picture}")
-    say.result(values | {"noise_ceiling": ceiling}, dimension_lines(found))
+    say.result(_values(found) | {"noise_ceiling": ceiling}, dimension_lines(found))
+
+
+def _values(found: DimensionSelection) -> dict[str, Any]:
+    """The result as JSON says it."""
+    return {
+        "partial": found.chosen is None,
+        "table": found.to_dict(),
+        "chosen": found.chosen,
+        "candidates": list(found.candidates),
+        "decisive": found.decisive,
+        "verdict": found.verdict,
+    }

@@ -64,6 +64,8 @@ Example:
 @GROUPS
 @click.option("--title", help="Heading of the report.  [default: name of the file]")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: tcp://host:8786, or local:4 workers here.")
+@click.option("--checkpoint", type=click.Path(), help="File that keeps the fit while it goes on; removed at the end.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
 @FORCE
 @fitting_options
 @reading_options
@@ -71,16 +73,22 @@ Example:
 def command(
     say: Say, file: str, out: str, n_components: int | str, cv: int | None, cv_by: str, dims: tuple[int, ...] | None,
     learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
-    cluster: str | None, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
+    cluster: str | None, checkpoint: str | None, resume: bool, force: bool, fitting: dict[str, Any],
+    reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Make a map from the answers in FILE.
 
     Writes embedding.csv (label, x1, x2, ...), model.nearer, summary.json and report.html to a folder. Ctrl-C stops
-    the computation and keeps the best map so far (exit code 130).
+    the computation and keeps the best map so far (exit code 130). With --checkpoint, a fit that was broken off goes on
+    with --resume, to the same end.
     """
     if cv == 1:
         raise click.BadParameter("got 1, expected at least 2 folds, or 0 for none", param_hint="--cv")
+    if resume and checkpoint is None:
+        raise click.BadParameter("needs --checkpoint, the file to go on from", param_hint="--resume")
     folder = OutputFolder(out, FILES, force)
+    if checkpoint is not None:
+        _look_at_checkpoint(say, checkpoint, resume)
     make_estimator(fitting, n_components)  # refuses bad options before a large file is read
     answers = _read(say, file, reading, cluster)
     if answers.comparisons is None and (cv or dims or learning_curve or bootstrap):
@@ -93,7 +101,8 @@ def command(
     from nearer.reporting.words import scores_line
 
     interrupt = Interrupt(say)
-    model = _fit(say, answers, fitting, n_components, cluster, interrupt)
+    keeping = {} if checkpoint is None else {"checkpoint": checkpoint, "resume": resume}
+    model = _fit(say, answers, fitting, n_components, cluster, interrupt, keeping)
     if cv is None and answers.comparisons is not None and not default_cv(len(answers.comparisons)):
         say.note(f"no cross-validation for {len(answers.comparisons):,} comparisons unless asked for: --cv 5")
     found = study(
@@ -117,7 +126,11 @@ def command(
     say.result(summary, told or None if say.quiet else f"{told}\nwrote {', '.join(folder.files())}".lstrip())
     if interrupt.pressed:
         click.echo(f"nearer fit: interrupted; wrote the best map so far to {folder.shown}", err=True)
+        if checkpoint is not None:
+            click.echo(f"nearer fit: go on with --checkpoint {checkpoint} --resume --force", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
+    if checkpoint is not None:
+        Path(checkpoint).unlink(missing_ok=True)  # only now: the results are in their place
 
 
 class _Answers(NamedTuple):
@@ -137,6 +150,15 @@ def _read(say: Say, file: str, reading: dict[str, Any], cluster: str | None) -> 
     return _Answers(result.comparisons, result.comparisons, result.facts())
 
 
+def _look_at_checkpoint(say: Say, path: str, resume: bool) -> None:
+    """See before the work that a checkpoint can be used; --force does not replace one, which may hold hours of it."""
+    from nearer.solvers.checkpoint import Checkpoint
+
+    found = Checkpoint(path, resume).found
+    if resume:
+        say.note(f"{path}: going on from there" if found else f"{path}: no such checkpoint yet, starting afresh")
+
+
 def _is_parquet(file: str) -> bool:
     path = Path(file)
     return path.suffix.lower() in (".parquet", ".pq") or (path.is_dir() and any(path.glob("*.parquet")))
@@ -149,6 +171,7 @@ def _fit(
     n_components: int | str,
     cluster: str | None,
     interrupt: Interrupt,
+    keeping: dict[str, Any],
 ) -> OrdinalEmbedding:
     from dataclasses import replace
 
@@ -168,7 +191,7 @@ def _fit(
             f"solver {fitting['solver']}, {count(fitting['n_init'], 'start', 'starts')}, seed {fitting['random_state']}"
         )
         with watch.showing(), while_compiling(say.compiling):
-            model.fit(answers.to_fit) if client is None else model.fit(answers.to_fit, client=client)
+            model.fit(answers.to_fit, client=client, **keeping)
     say.note(model.result_.message)
     if n_components == "auto":
         say.note(f"the answers speak for {count(model.n_components_, 'dimension', 'dimensions')}")

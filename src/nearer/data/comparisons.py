@@ -391,6 +391,19 @@ class Comparisons:
             object.__setattr__(self, "_seen", frozen(mask))
         return self._seen  # type: ignore[return-value]
 
+    @property
+    def at_random(self) -> np.ndarray | None:
+        """Which answers are to questions chosen at random: bool, shape (N,); None if all are, as far as is known.
+
+        Questions chosen in the light of earlier answers are a biased sample: accuracy holds for questions at large
+        only where it is measured on the others. "random" and "balanced" questions are chosen without looking.
+        """
+        chosen = None if self.details is None else self.details.chosen_by
+        if chosen is None:
+            return None
+        blind = np.array([str(name).casefold() in values.BLIND for name in chosen.names])
+        return None if blind.all() else frozen(blind[chosen.codes])
+
     def __len__(self) -> int:
         return len(self.index)
 

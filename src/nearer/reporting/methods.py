@@ -66,6 +66,8 @@ class Figures:
     n_folds : int or None
     ceiling, ceiling_low : float or None
         Noise ceiling.
+    n_repeated : int or None
+        Repeated questions, from which it was found.
     dims_tried : tuple of int
     chosen : int or None
         Dimension chosen by cross-validation.
@@ -91,6 +93,7 @@ class Figures:
     n_folds: int | None = None
     ceiling: float | None = None
     ceiling_low: float | None = None
+    n_repeated: int | None = None
     dims_tried: tuple[int, ...] = ()
     chosen: int | None = None
     n_resamples: int | None = None
@@ -115,6 +118,7 @@ def told_of(model: OrdinalEmbedding, summary: Mapping[str, Any]) -> Figures:
     if hasattr(model, "comparisons_"):
         check = model.comparisons_.check()
         known = {"n_answers": check.n_answers, "n_questions": check.n_questions, "ceiling": check.noise_ceiling}
+        known |= {"n_repeated": check.n_repeated_questions}
         known |= {"ceiling_low": check.noise_ceiling_low, "training": model.score(model.comparisons_)}
         known["n_people"] = None if check.participants is None else len(check.participants)
     held_out = summary.get("cross_validation")
@@ -226,7 +230,9 @@ def _ceiling(figures: Figures) -> str:
         return ""
     low = figures.ceiling if figures.ceiling_low is None else figures.ceiling_low
     best = percent(figures.ceiling) if percent(low) == percent(figures.ceiling) else interval(low, figures.ceiling)
-    return f"By the agreement of answers to repeated questions, the best possible accuracy is {best}."
+    many = "" if figures.n_repeated is None else f"{figures.n_repeated:,} "
+    questions = "repeated question" if figures.n_repeated == 1 else "repeated questions"
+    return f"By the agreement of answers to {many}{questions}, the best possible accuracy is {best}."
 
 
 def _regions(figures: Figures) -> str:

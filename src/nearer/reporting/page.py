@@ -104,7 +104,7 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         values["chosen"] = report.chosen_dimension
     if report.learning_curve is not None:
         values["learning"] = _numeric(report.learning_curve)
-    if report.scores.ceiling is not None:
+    if report.scores.ceiling is not None and not report.scores.ceiling_is_rough:
         low = report.scores.ceiling_low
         values["ceiling"] = [report.scores.ceiling if low is None else low, report.scores.ceiling]
     return values, notes

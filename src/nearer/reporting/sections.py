@@ -117,7 +117,7 @@ def _tried(report: Report) -> words.Tried | None:
 def _scores(scores: Scores, tried: words.Tried | None = None) -> str:
     rows = []
     if scores.held_out is not None:
-        told = "answers it has not seen"
+        told = "answers it has not seen" + (", to random questions" if scores.random_only else "")
         if scores.held_out_low is not None and scores.held_out_high is not None:
             told += f"; {100 * scores.level:g} % interval {words.interval(scores.held_out_low, scores.held_out_high)}"
         track = _track(scores.held_out, scores.held_out_low, scores.held_out_high, "held")
@@ -127,9 +127,9 @@ def _scores(scores: Scores, tried: words.Tried | None = None) -> str:
         rows.append(("On its own answers", words.percent(scores.training), "answers the map was made from", track))
     if scores.ceiling is not None:
         low = scores.ceiling_low
-        value = words.percent(scores.ceiling) if low is None else words.interval(low, scores.ceiling)
+        value = words.percent(scores.ceiling) if low in (None, scores.ceiling) else words.interval(low, scores.ceiling)
         track = _track(None, scores.ceiling if low is None else low, scores.ceiling, "limit")
-        rows.append(("Best possible", value, "noise ceiling, from repeated questions", track))
+        rows.append(("Best possible", value, words.ceiling_source(scores), track))
     body = "".join(
         f'<div class="score"><dt>{name}</dt><dd class="value">{_sentence(value)}</dd>'
         f'<dd class="track">{track}</dd><dd class="told">{_sentence(told)}</dd></div>'
@@ -150,7 +150,8 @@ def _track(value: float | None, low: float | None, high: float | None, kind: str
     bar = dot = ""
     if low is not None and high is not None:
         width = max(position(high) - position(low), 0.6)
-        bar = f'<rect class="bar" x="{position(low)}%" y="5" width="{width:g}%" height="8" rx="4"/>'
+        left = min(position(low), 100 - width)
+        bar = f'<rect class="bar" x="{left:g}%" y="5" width="{width:g}%" height="8" rx="4"/>'
     if value is not None:
         dot = f'<circle class="dot" cx="{position(value)}%" cy="9" r="6"/>'
     return (
@@ -191,8 +192,11 @@ def _dimensions(report: Report) -> str:
         return ""
     table = report.dimensions
     errors = table.get("standard_error", [None] * len(table["accuracy"]))
-    scores = list(zip(table["n_components"], table["accuracy"], errors))
-    told = words.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1])
+    known = ((d, a, e) for d, a, e in zip(table["n_components"], table["accuracy"], errors) if a is not None)
+    scores = [row for row in known if np.isfinite(row[1])]
+    is_partial = report.chosen_dimension is None and "n_folds" in table
+    accuracy = {int(d): float(a) for d, a, _ in scores}
+    told = words.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1], accuracy, is_partial)
     rows = (
         [
             f"{int(d)}",
@@ -200,7 +204,6 @@ def _dimensions(report: Report) -> str:
             "–" if e is None or not np.isfinite(e) else f"± {100 * e:.1f}",
         ]
         for d, a, e in scores
-        if a is not None and np.isfinite(a)
     )
     label = "Held-out accuracy by dimension: " + ", ".join(f"{int(d)}: {words.percent(float(a))}" for d, a, _ in scores)
     body = f'<p>{_sentence(told)}</p><div class="two">{_chart("chart-dimensions", label)}'
@@ -222,7 +225,8 @@ def _convergence(report: Report) -> str:
         return ""
     objective = [value for value in report.history["objective"] if value is not None]
     label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
-    body = f"<p>{_sentence(words.convergence_sentence())}</p>{_chart('chart-objective', label)}"
+    told = words.convergence_sentence(in_stages=report.facts.get("Solver") == "auto")
+    body = f"<p>{_sentence(told)}</p>{_chart('chart-objective', label)}"
     if "step_size" in report.history:
         steps = _chart("chart-steps", "Step size by epoch")
         body += f"<details><summary>For the curious: the step sizes</summary>{steps}</details>"

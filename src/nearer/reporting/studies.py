@@ -12,7 +12,7 @@ from scipy.stats import t
 
 from nearer import selection
 from nearer.data import Comparisons, as_comparisons
-from nearer.metrics import Calibration, calibration, log_loss
+from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.people import participants
 from nearer.reporting.words import count
 
@@ -35,6 +35,7 @@ _FOLDS = 5
 _FEWEST, _MOST = 50, 200_000
 _FEWEST_PEOPLE = 3
 _LEVEL = 0.95
+_ROUGH = 0.1
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ class Scores:
         Fraction of repeated answers that agree with the majority: an upper bound for any map.
     ceiling_low : float, optional
         The same with each answer held against the others only: a lower bound for the best map on new answers.
+    ceiling_questions : int, optional
+        Repeated questions that the ceiling was found from.
+    random_only : bool
+        Whether `held_out` is of answers to random questions alone, because others were chosen by earlier answers.
     """
 
     training: float | None = None
@@ -64,11 +69,32 @@ class Scores:
     level: float = 0.95
     ceiling: float | None = None
     ceiling_low: float | None = None
+    ceiling_questions: int | None = None
+    random_only: bool = False
+
+    @property
+    def ceiling_bound(self) -> float | None:
+        """What the best map satisfies at least, as far as so many repeated questions can tell.
+
+        The lower end of Wilson's interval for `ceiling_low`, of confidence `level`, with every repeated question as one
+        draw; `ceiling_low` itself if their number is not known.
+        """
+        least, n = self.ceiling if self.ceiling_low is None else self.ceiling_low, self.ceiling_questions
+        if least is None or n is None:
+            return least
+        return float(wilson_interval(least, n, self.level)[0])
+
+    @property
+    def ceiling_is_rough(self) -> bool:
+        """Whether so few questions were repeated that the ceiling says little: its bound is more than 10 points off."""
+        least = self.ceiling if self.ceiling_low is None else self.ceiling_low
+        bound = self.ceiling_bound
+        return least is not None and bound is not None and least - bound > _ROUGH
 
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            if value is not None and not 0 <= value <= 1:
+            if item.name != "ceiling_questions" and value is not None and not 0 <= value <= 1:
                 raise ValueError(f"{item.name}: got {value}, expected a fraction between 0 and 1")
         if (self.held_out_low is None) != (self.held_out_high is None):
             raise ValueError("held_out_low, held_out_high: got one of them, expected both or neither")
@@ -170,6 +196,8 @@ class Findings:
             level=_LEVEL if held_out is None else held_out.level,
             ceiling=None if check is None else check.noise_ceiling,
             ceiling_low=None if check is None else check.noise_ceiling_low,
+            ceiling_questions=None if check is None else check.n_repeated_questions or None,
+            random_only=check is not None and check.n_adaptive > 0,
         )
 
     def summary(self) -> dict[str, Any]:
@@ -192,7 +220,8 @@ class Findings:
             }
         if self.people is not None:
             values["people"] = self.people.table()
-        shown = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems")
+        shown = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems",
+                 "n_adaptive")  # fmt: skip
         values["check"] = None if check is None else {name: getattr(check, name) for name in shown}
         return values
 
@@ -262,7 +291,7 @@ def study(
                 model, answers, tried, n_folds=folds or _FOLDS, groups=groups, **options
             ),
         )  # fmt: skip
-    if folds and model.n_components_ in tried and found.get("dimensions") is not None:
+    if folds and model.n_components_ in tried and getattr(found.get("dimensions"), "chosen", None) is not None:
         # One figure for one dimension: the maps were made and judged already.
         found["cross_validation"] = _held_out(found["dimensions"], model.n_components_)
     elif folds:
@@ -314,10 +343,13 @@ def cross_validate(
     -------
     CrossValidation
     """
-    found = selection.cross_validate_dimensions(
-        model, comparisons, [model.n_components_], n_folds=cv, groups=groups, random_state=model.random_state,
-        n_jobs=model.n_jobs,
-    )  # fmt: skip
+    try:
+        found = selection.cross_validate_dimensions(
+            model, comparisons, [model.n_components_], n_folds=cv, groups=groups, random_state=model.random_state,
+            n_jobs=model.n_jobs,
+        )  # fmt: skip
+    except selection.Interrupted as stopped:  # some folds are no cross-validation
+        raise KeyboardInterrupt from stopped
     return _held_out(found, model.n_components_)
 
 

@@ -9,13 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from nearer.data import CheckResult
     from nearer.reporting.studies import Findings, Judgement, Scores
     from nearer.selection import DimensionSelection
 
 __all__ = [
-    "Tried", "answer_sentence", "check_facts", "convergence_sentence", "count", "data_sentence", "dimension_lines",
-    "dimensions_sentence", "distances_sentence", "few_answers_sentence", "fit_sentences", "headline", "interval",
-    "judgement_lines", "learning_sentence", "map_sentence", "percent", "points", "scores_line", "violations_sentence",
+    "Tried", "answer_sentence", "ceiling_source", "check_facts", "convergence_sentence", "count", "data_sentence",
+    "dimension_lines", "dimensions_sentence", "distances_sentence", "few_answers_sentence", "fit_sentences",
+    "headline", "interval", "judgement_lines", "learning_sentence", "map_sentence", "on_random", "percent", "points",
+    "scores_line",
+    "violations_sentence",
 ]  # fmt: skip
 
 # Accuracy points beyond which seen and unseen answers count as clearly different.
@@ -89,7 +92,7 @@ def headline(scores: Scores) -> str:
     """The one sentence to remember."""
     if scores.held_out is not None and not _is_stuck(scores):
         text = f"The map satisfies {percent(scores.held_out)} of answers it has not seen"
-        if scores.ceiling is not None:
+        if scores.ceiling is not None and not scores.ceiling_is_rough:
             return (
                 f"{text}; where a question was repeated, {percent(scores.ceiling)} of answers side with the majority."
             )
@@ -170,6 +173,9 @@ def _gap(scores: Scores, tried: Tried | None) -> str:
 def _agreement(scores: Scores) -> str:
     if scores.ceiling is None:
         return "No repeated questions were measured, so how far people agree with each other is unknown."
+    if scores.ceiling_is_rough and scores.ceiling_questions is not None:
+        questions = count(scores.ceiling_questions, "question was", "questions were")
+        return f"Only {questions} repeated, too few to tell how far people agree with each other."
     if scores.ceiling == 1 and scores.ceiling_low in (None, 1):
         return "Wherever a question was repeated, all answers were the same, so a map could satisfy 100 %."
     high, low = percent(scores.ceiling), None if scores.ceiling_low is None else percent(scores.ceiling_low)
@@ -195,8 +201,8 @@ def _dimension(scores: Scores, tried: Tried | None) -> str:
 
 
 def _room(scores: Scores, tried: Tried | None) -> str:
-    least = _least(scores)
-    if least is None or scores.held_out is None or _is_stuck(scores):
+    least, bound = _least(scores), scores.ceiling_bound
+    if least is None or bound is None or scores.held_out is None or scores.ceiling_is_rough or _is_stuck(scores):
         return ""
     most = scores.held_out if scores.held_out_high is None else scores.held_out_high
     below = least - scores.held_out
@@ -206,9 +212,17 @@ def _room(scores: Scores, tried: Tried | None) -> str:
         if tried is not None and tried.needs_more:
             return ""  # a better map is known, so this one is good, but not the best
         return "So this map is about as good as the answers allow."
-    if most >= least:
+    if most >= bound:
         return f"This map is {points(below)} short of that, which chance may explain."
     return f"So this map leaves {points(below)} to be explained."
+
+
+def ceiling_source(scores: Scores) -> str:
+    """What the noise ceiling was found from."""
+    if scores.ceiling_questions is None:
+        return "noise ceiling, from repeated questions"
+    questions = count(scores.ceiling_questions, "repeated question", "repeated questions")
+    return f"noise ceiling, from {questions}" + (": too few to rely on" if scores.ceiling_is_rough else "")
 
 
 def scores_line(found: Findings) -> str:
@@ -220,11 +234,19 @@ def scores_line(found: Findings) -> str:
     if held_out is not None:
         how = f"{held_out.n_folds}-fold cross-validation, {100 * held_out.level:g} % interval"
         parts.append(
-            f"{percent(held_out.accuracy)} of held-out answers ({how} {interval(held_out.low, held_out.high)})"
+            f"{percent(held_out.accuracy)} of held-out answers{on_random(found.check)} ({how} "
+            f"{interval(held_out.low, held_out.high)})"
         )
     if found.check is not None and found.check.noise_ceiling is not None:
-        parts.append(f"noise ceiling {percent(found.check.noise_ceiling)}")
+        rough = f" (from {count(found.check.n_repeated_questions, 'repeated question', 'repeated questions')} only)"
+        ceiling = percent(found.check.noise_ceiling)
+        parts.append(f"noise ceiling {ceiling}{rough if found.scores.ceiling_is_rough else ''}")
     return "; ".join(parts)
+
+
+def on_random(check: CheckResult | None) -> str:
+    """Which held-out answers an accuracy is of, where questions were chosen by earlier answers; else ""."""
+    return " to random questions" if check is not None and check.n_adaptive else ""
 
 
 def judgement_lines(found: Judgement) -> str:
@@ -313,21 +335,41 @@ def reliability_sentence(guesses: Sequence[float]) -> str:
     return f"answers weighed by how often each of {people} seems to guess; {most:,} do so more often than not"
 
 
-def dimensions_sentence(chosen: int | None, shown: int) -> str:
-    """What the chart of dimensions shows; `shown` is the dimension of the map on the page."""
+def dimensions_sentence(
+    chosen: int | None, shown: int, accuracy: Mapping[int, float] | None = None, is_partial: bool = False
+) -> str:
+    """What the chart of dimensions shows; `shown` is the dimension of the map on the page, `accuracy` the chart."""
     told = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error."
+    if is_partial:
+        return f"{told} The computation was interrupted: some maps are missing, and no dimension is chosen."
     if chosen is None:
         return told
     marked = f"{told} The ring marks {count(chosen, 'dimension', 'dimensions')}, the fewest that no larger number beats"
-    return marked + ("; this map has as many." if chosen == shown else f"; this map has {shown}.")
+    marked += "; this map has as many." if chosen == shown else f"; this map has {shown}."
+    return " ".join(filter(None, (marked, _choice(chosen, accuracy or {}))))
+
+
+def _choice(chosen: int, accuracy: Mapping[int, float]) -> str:
+    """Why a chart of accuracies does not show by itself that a dimension was chosen; "" if it does."""
+    others = {d: value for d, value in accuracy.items() if d != chosen}
+    if others and chosen > max(others):
+        return "It is the largest that was tried: larger ones may do better still."
+    if any(value >= accuracy[chosen] if d < chosen else value > accuracy[chosen] for d, value in others.items()):
+        return "What beats what is judged by other maps than those of the chart, made for that purpose."
+    return ""
 
 
 def dimension_lines(found: DimensionSelection) -> str:
     """Accuracy by dimension as a small table, and the verdict."""
     lines = ["dimensions   held-out answers satisfied"]
-    for d, mean, error in zip(found.dims.tolist(), found.accuracy.tolist(), found.accuracy_se.tolist()):
-        mark = "   <- chosen" if d == found.chosen else ""
-        lines.append(f"{d:>10}   {percent(mean)} ± {100 * error:.1f}{mark}")
+    of = len(found.fold_accuracy)
+    columns = (found.dims, found.accuracy, found.accuracy_se, found.n_folds)
+    for d, mean, error, folds in zip(*(column.tolist() for column in columns)):
+        mark = "   <- chosen" if d == found.chosen else "" if folds == of else f"   ({folds} of {of} folds)"
+        known = "unknown" if not folds else percent(mean) + (f" ± {100 * error:.1f}" if folds > 1 else "")
+        lines.append(f"{d:>10}   {known}{mark}")
+    if found.chosen not in (None, int(found.dims[-1])):  # of the largest, the verdict speaks
+        lines += filter(None, [_choice(found.chosen, dict(zip(found.dims.tolist(), found.accuracy.tolist())))])
     return "\n".join([*lines, found.verdict])
 
 
@@ -336,9 +378,12 @@ def learning_sentence() -> str:
     return "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
 
 
-def convergence_sentence() -> str:
-    """What the chart of the computation shows."""
-    return "How the objective came down. A flat end means that the computation had finished."
+def convergence_sentence(in_stages: bool = False) -> str:
+    """What the chart of the computation shows; a solver that works in stages minimises something else in each."""
+    told = ["How the objective came down."]
+    if in_stages:
+        told.append("The first stages see a part of the answers only, or another loss, so it may jump between them.")
+    return " ".join([*told, "A flat end means that the computation had finished."])
 
 
 def violations_sentence(n_violated: float, n_answers: float, n_unplaced: float, share: float | None = None) -> str:
@@ -387,6 +432,11 @@ def check_facts(check: Mapping[str, Any]) -> dict[str, str]:
         facts["Asked more than once"] = f"{check['n_repeated_questions']:,}"
     if "contradictions" in check:
         facts["Answered both ways"] = f"{len(check['contradictions']):,}"
+    if check.get("n_adaptive"):
+        others = f"{check['n_comparisons'] - check['n_adaptive']:,}"
+        facts["Answers to questions chosen by earlier ones"] = (
+            f"{check['n_adaptive']:,}; accuracy is of the other {others}"
+        )
     if "components" in check:
         facts["Connected groups of objects"] = f"{len(check['components']):,}"
     if check.get("participants") is not None:

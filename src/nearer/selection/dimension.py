@@ -16,7 +16,7 @@ from nearer.dimensions import Evidence, held_out_ratios, questions_of, weigh
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_loss
 from nearer.objective import resolve_jobs
-from nearer.selection.common import fit_best, quiet_threads, template
+from nearer.selection.common import Interrupted, at_random, fit_best, quiet_threads, template
 
 __all__ = ["DimensionSelection", "cross_validate_dimensions", "judge_dimension"]
 
@@ -42,10 +42,11 @@ class DimensionSelection:
     log_loss, log_loss_se : ndarray of float64, shape (m,)
         The same for the mean of -log P[answer]; NaN for a loss without a model.
     fold_accuracy, fold_log_loss, fold_train_accuracy : ndarray of float64, shape (n_folds, m)
+        NaN for maps that were not made because of ctrl-C.
     evidence : Evidence or None
-        What the judge made of the held-out answers; None if a single dimension was tried.
-    chosen : int
-        The smallest dimension that no larger one beats, see `Evidence`.
+        What the judge made of the held-out answers; None if a single dimension was tried, or after ctrl-C.
+    chosen : int or None
+        The smallest dimension that no larger one beats, see `Evidence`; None after ctrl-C.
     candidates : tuple of int
         Dimensions that the answers do not rule out, the chosen one among them.
     decisive : bool
@@ -62,10 +63,20 @@ class DimensionSelection:
     fold_log_loss: np.ndarray
     fold_train_accuracy: np.ndarray
     evidence: Evidence | None
-    chosen: int
+    chosen: int | None
     candidates: tuple[int, ...]
     decisive: bool
     reasons: tuple[str, ...]
+
+    @property
+    def n_folds(self) -> np.ndarray:
+        """Folds that each dimension was judged by: all of them, unless ctrl-C came before.
+
+        Returns
+        -------
+        ndarray of int, shape (m,)
+        """
+        return np.isfinite(self.fold_accuracy).sum(axis=0)
 
     @property
     def verdict(self) -> str:
@@ -75,6 +86,8 @@ class DimensionSelection:
         -------
         str
         """
+        if self.chosen is None:
+            return f"interrupted: {self.n_folds.sum()} of {self.fold_accuracy.size} maps were judged, none is chosen"
         at = int(np.flatnonzero(self.dims == self.chosen)[0])
         found = f"{self.accuracy[at]:.1%} ± {self.accuracy_se[at]:.1%} of held-out answers satisfied"
         if self.decisive:
@@ -98,6 +111,7 @@ class DimensionSelection:
             "standard_error": self.accuracy_se.tolist(),
             "log_loss": self.log_loss.tolist(),
             "log_loss_standard_error": self.log_loss_se.tolist(),
+            "n_folds": self.n_folds.tolist(),
         }
 
     def __repr__(self) -> str:
@@ -138,6 +152,11 @@ def cross_validate_dimensions(
     Returns
     -------
     DimensionSelection
+
+    Raises
+    ------
+    Interrupted
+        By ctrl-C, once a map was judged; its `found` has the maps judged so far, and chooses none.
     """
     base = template(estimator)
     data = as_comparisons(comparisons)
@@ -150,30 +169,35 @@ def cross_validate_dimensions(
         groups = questions_of(data)
     units = groups_of(data, groups)
     fold = fold_of_rows(len(data), n_folds, rng, units)
-    folds = [(data[fold != number], data[fold == number]) for number in range(n_folds)]
+    folds = [(data[fold != number], at_random(data[fold == number])) for number in range(n_folds)]
     generators = rng.spawn(len(folds))
     judged = len(tried) > 1
+    table = np.full((3, len(folds), len(tried)), np.nan)  # accuracy, log-loss, accuracy on the training answers
 
-    def run(number: int) -> tuple[list[tuple[float, float, float]], np.ndarray | None]:
+    def run(number: int) -> np.ndarray | None:
         train, test = folds[number]
-        rows = []
-        for d in tried.tolist():
+        for place, d in enumerate(tried.tolist()):
             fit = fit_best(clone(base).set_params(n_components=d), train, [], base.n_init, generators[number])
             X = fit.embedding_
             lost = log_loss(X, test, fit.loss_) if has_model else math.nan
-            rows.append((comparison_accuracy(X, test), lost, comparison_accuracy(X, train)))
-        return rows, held_out_ratios(train, test, tried.tolist(), generators[number]) if judged else None
+            table[:, number, place] = comparison_accuracy(X, test), lost, comparison_accuracy(X, train)
+        return held_out_ratios(train, test, tried.tolist(), generators[number]) if judged else None
 
-    results = quiet_threads(run, len(folds), resolve_jobs(n_jobs))
-    accuracy, lost, training = np.moveaxis(np.array([rows for rows, _ in results]), 2, 0)
+    try:
+        results = quiet_threads(run, len(folds), resolve_jobs(n_jobs))
+    except KeyboardInterrupt:
+        if np.isnan(table[0]).all():
+            raise
+        raise Interrupted(_unfinished(tried, table)) from None
     evidence = None
     if judged:
-        tested = np.concatenate([np.flatnonzero(fold == number) for number in range(n_folds)])
-        ratios = np.concatenate([found for _, found in results], axis=1)
+        counts = np.ones(len(data), dtype=bool) if data.at_random is None else data.at_random
+        tested = np.concatenate([np.flatnonzero((fold == number) & counts) for number in range(n_folds)])
+        ratios = np.concatenate(results, axis=1)
         weights = None if data.weights is None else data.weights[tested]
         evidence = weigh(tried, ratios, units.codes[tested], weights)
     return judge_dimension(
-        tried, accuracy, lost, training, evidence, n_objects=int(data.seen.sum()),
+        tried, table[0], table[1], table[2], evidence, n_objects=int(data.seen.sum()),
         n_comparisons=min(len(train) for train, _ in folds),
     )  # fmt: skip
 
@@ -237,9 +261,21 @@ def judge_dimension(
     )  # fmt: skip
 
 
+def _unfinished(dims: np.ndarray, table: np.ndarray) -> DimensionSelection:
+    """What is known after ctrl-C: means over the folds that were finished."""
+    (accuracy, accuracy_se), (lost, lost_se) = map(_mean_and_se, table[:2])
+    return DimensionSelection(
+        dims, accuracy, accuracy_se, lost, lost_se, table[0], table[1], table[2], evidence=None, chosen=None,
+        candidates=(), decisive=False, reasons=("interrupted",),
+    )  # fmt: skip
+
+
 def _mean_and_se(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over the folds (first axis) and its standard error."""
-    return table.mean(axis=0), table.std(axis=0, ddof=1) / math.sqrt(len(table))
+    """Mean over the finished folds (first axis) and its standard error; NaN without folds enough."""
+    n = np.isfinite(table).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(table, axis=0) / n
+        return mean, np.sqrt(np.nansum((table - mean) ** 2, axis=0) / np.maximum(n - 1, 0) / n)
 
 
 def _dimensions(d: int) -> str:

@@ -18,7 +18,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_ratio
 from nearer.objective import resolve_jobs
 from nearer.selection.bootstrap import Interval, check_level
-from nearer.selection.common import fit_best, quiet_threads, simulated, template
+from nearer.selection.common import at_random, fit_best, quiet_threads, simulated, template
 
 __all__ = ["LearningCurve", "PowerLaw", "fit_power_law", "learning_curve"]
 
@@ -371,7 +371,7 @@ def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tup
     held_out = np.zeros(n_questions, dtype=bool)
     held_out[rng.choice(n_questions, n_test, replace=False)] = True
     mask = held_out[question]
-    return rng.permutation(np.flatnonzero(~mask)), data[mask]
+    return rng.permutation(np.flatnonzero(~mask)), at_random(data[mask])
 
 
 def _sizes(sizes: Sequence[int] | None, n_train: int) -> np.ndarray:

@@ -1,59 +1,32 @@
-"""A headless Chromium that opens reports, moves the pointer and reads what is shown."""
+"""A page that is opened in a browser: the pointer moves, what is shown is read."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 
 import numpy as np
-import pytest
-
-FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-    "--force-device-scale-factor=1",
-]  # fmt: skip
-
-
-def start_browser(profile):
-    """A fresh headless Chromium, or a skip (a failure where a browser is required)."""
-    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
-    try:
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
-    except ImportError:
-        webdriver = None
-    if webdriver is None or chromium is None or chromedriver is None:
-        missing = "selenium" if webdriver is None else "chromium" if chromium is None else "chromedriver"
-        message = f"{missing} is not installed"
-        if os.environ.get("NEARER_REQUIRE_BROWSER") == "1":
-            pytest.fail(f"{message}, and NEARER_REQUIRE_BROWSER is 1")
-        pytest.skip(message)
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(chromedriver))
 
 
 class Page:
-    """One browser; opens reports, moves the pointer, reads what is shown."""
+    """One browser; opens pages, moves the pointer, reads what is shown."""
 
     def __init__(self, driver, folder):
         self.driver, self.folder = driver, folder
 
     def open(self, report, width=1280, height=900):
-        path = report.save(self.folder / "report.html", force=True)
-        self.resize(width, height)
-        self.driver.get_log("browser")
-        self.driver.get_log("performance")
-        self.driver.get(path.as_uri())
+        self.visit(report.save(self.folder / "report.html", force=True), width, height)
         self.wait("document.documentElement.dataset.ready === 'yes'")
         # Point away from the map: the pointer stays where the last page left it.
         self.mouse("mouseMoved", 2, 2)
         self.settle()
+
+    def visit(self, path, width=1280, height=900):
+        """Open a file, with nothing in the logs from before."""
+        self.driver.get("about:blank")
+        self.resize(width, height)
+        self.driver.get_log("browser")
+        self.driver.get_log("performance")
+        self.driver.get(path.as_uri())
 
     def resize(self, width, height):
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
@@ -126,8 +99,8 @@ class Page:
         element.send_keys(text)
         self.settle()
 
-    def assert_clean(self):
-        """No console message, and nothing asked of any network."""
+    def assert_clean(self, n_files=1):
+        """No console message, and nothing asked of any network; `n_files` were opened, None for any number."""
         assert [entry["message"] for entry in self.driver.get_log("browser")] == []
         asked = []
         for entry in self.driver.get_log("performance"):
@@ -136,7 +109,7 @@ class Page:
                 asked.append(message["params"]["request"]["url"])
         assert asked, "the page itself must be in the log"
         assert all(url.startswith(("file://", "data:", "blob:")) for url in asked), asked
-        assert sum(url.startswith("file://") for url in asked) == 1
+        assert n_files in (None, sum(url.startswith("file://") for url in asked))
 
 
 def spread(n, d, seed=0):
