@@ -1,6 +1,6 @@
 """People: are the careless found, is the map rid of them, are individual maps better, and does the test keep its level?
 
-    python -m benchmarks.people [find] [guesses] [folds] [reliability] [individual] [level] [speed] [page] [--quick] [--studies N]
+    python -m benchmarks.people [PART ...] [page] [--quick] [--studies N]
 
 Everything is simulated, so that the truth is known; maps and ways to err are those of `benchmarks.verdicts`. Methods
 were chosen on the kinds in `SEEN`; those in `ASIDE` were not looked at until all was settled. Every part prints its
@@ -197,6 +197,23 @@ def reliability(quick: bool = False, studies: int | None = None) -> Rows:
     return rows
 
 
+def rare(quick: bool = False, studies: int | None = None) -> Rows:
+    """100 careful people, for 10 of whom one axis counts ten times as much as the other: weight of their answers."""
+    rows = []
+    for kind in SEEN if quick else (*SEEN, *ASIDE):
+        for loss in ("ste", "tste", "ckl"):
+            found = []
+            for seed in range(studies or (1 if quick else 5)):
+                rng = _rng(8, seed, list(KINDS).index(kind))
+                weights = np.where(np.arange(100)[:, None] < 10, [[3.0, 0.3]], [[1.0, 1.0]])
+                data = study(kind, 2.0 * points_of(kind, 40, 2, rng), 100, 50, rng, weights=weights)
+                model = OrdinalEmbedding(2, loss=loss, reliability=True, random_state=seed).fit(data)
+                found.append([model.reliability_.weights[:10].mean(), model.reliability_.weights[10:].mean()])
+            own, others = np.mean(found, axis=0)
+            rows.append({"kind": kind, "which": _aside(kind), "loss": loss, "rare view": own, "others": others})
+    return rows
+
+
 def _weights(spread: float, n_people: int, d: int, rng: np.random.Generator) -> np.ndarray:
     drawn = np.exp(spread * rng.normal(size=(n_people, d)))
     return drawn / drawn.mean(axis=0)
@@ -376,6 +393,18 @@ def _reliability_summary(rows: Rows) -> Rows:
     return sorted(found, key=lambda row: row["bad people"])
 
 
+def _rare_summary(rows: Rows) -> Rows:
+    found = []
+    for loss, which in dict.fromkeys((row["loss"], row["which"]) for row in rows):
+        own = _of(rows, loss=loss, which=which)
+        found.append({
+            "loss": loss, "kinds": which, "weight of the rare view": f"{_mean(own, 'rare view'):.2f}",
+            "least of a kind": f"{min(row['rare view'] for row in own):.2f}",
+            "weight of the others": f"{_mean(own, 'others'):.2f}",
+        })  # fmt: skip
+    return found
+
+
 def _individual_summary(rows: Rows) -> Rows:
     cases = dict.fromkeys((row["people"], row["dimensions"], row["answers each"], row["which"]) for row in rows)
     names = ("people", "dimensions", "answers each", "which")
@@ -407,6 +436,7 @@ def _speed_summary(rows: Rows) -> Rows:
 
 SUMMARIES = {
     "find": _find_summary, "guesses": _guesses_summary, "folds": _folds_summary, "reliability": _reliability_summary,
+    "rare": _rare_summary,
     "individual": _individual_summary, "level": _level_summary, "speed": _speed_summary,
 }  # fmt: skip
 
@@ -419,7 +449,7 @@ def write_page() -> None:
     page.write_text(fill(page.read_text(), blocks(records)))
 
 
-PARTS = {part.__name__: part for part in (find, guesses, folds, reliability, individual, level, speed)}
+PARTS = {part.__name__: part for part in (find, guesses, folds, reliability, rare, individual, level, speed)}
 
 
 def main() -> None:
