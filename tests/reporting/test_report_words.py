@@ -122,8 +122,8 @@ STUCK = (
             [
                 GAP + "a sign of too many dimensions.",
                 UNKNOWN,
-                "A map of 2 dimensions satisfies 89.0 % of new answers, 4 points more than one of 7: the simpler map is "
-                "better.",
+                "A map of 2 dimensions satisfies 89.0 % of new answers, 4 points more than one of 7: the simpler map "
+                "is better.",
             ],
         ),
         (
