@@ -41,7 +41,14 @@ bounds: $(STAMP)
 
 MINUTES ?= 2
 KILLS ?= 100
-fuzz: $(STAMP)
+FUZZ_STAMP := $(VENV)/.installed-fuzz
+
+# There is no atheris for every version of Python: without it the random cases run alone, and say so.
+$(FUZZ_STAMP): pyproject.toml $(STAMP)
+	-$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	touch $@
+
+fuzz: $(FUZZ_STAMP)
 	cd tests && ../$(BIN)/python -m fuzz.run --minutes $(MINUTES)
 
 kill: $(STAMP)

@@ -179,7 +179,7 @@ def follow(
     start = time.perf_counter()
     if isinstance(solver, Convex):
         # The points are for looking at alone; the method itself goes from one Gram matrix to the next.
-        for K, _, work, _, _ in solver.iterate(objective, X0 @ X0.T):
+        for K, _, work, *_ in solver.iterate(objective, X0 @ X0.T):
             if watched.aside(lambda: look(points_from_gram(K, objective.n_components), work)):  # noqa: B023
                 break
     else:

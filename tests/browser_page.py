@@ -1,41 +1,10 @@
-"""A headless Chromium that opens pages, moves the pointer and reads what is shown."""
+"""A page that is opened in a browser: the pointer moves, what is shown is read."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 
 import numpy as np
-import pytest
-
-FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-    "--force-device-scale-factor=1",
-]  # fmt: skip
-
-
-def start_browser(profile):
-    """A fresh headless Chromium, or a skip (a failure where a browser is required)."""
-    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
-    try:
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
-    except ImportError:
-        webdriver = None
-    if webdriver is None or chromium is None or chromedriver is None:
-        missing = "selenium" if webdriver is None else "chromium" if chromium is None else "chromedriver"
-        message = f"{missing} is not installed"
-        if os.environ.get("NEARER_REQUIRE_BROWSER") == "1":
-            pytest.fail(f"{message}, and NEARER_REQUIRE_BROWSER is 1")
-        pytest.skip(message)
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(chromedriver))
 
 
 class Page:

@@ -9,6 +9,7 @@ import warnings
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -94,6 +95,7 @@ def test_a_good_fit_and_one_of_answers_that_contradict_each_other_warn_of_nothin
         (lambda: Comparisons.concat(["x"]), "concat: got 'x', expected Comparisons"),
         (lambda: log_loss(np.zeros((3, 2)), T, None), "unknown loss None; expected one of"),
         (lambda: OrdinalEmbedding().fit(np.ma.masked_array(T, mask=np.eye(2, 3))), "masked"),
+        (lambda: OrdinalEmbedding(solver=GD(output=pd.NA), init=np.eye(4, 2)).fit(T), "output: got <NA>, expected"),
         (lambda: OrdinalEmbedding().fit(T, sample_weight=np.ma.masked_array([1, 2], mask=[0, 1])), "masked"),
         (lambda: OrdinalEmbedding().fit([[0, 1, 200_000_000]]), "the highest object number is 200,000,000"),
     ],

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from browser_page import Page, start_browser
+from browser import start_browser
+from browser_page import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.browser

@@ -74,7 +74,7 @@ def falling_maps(comparisons: Comparisons, dims: Iterable[int], rng: np.random.G
         if found:
             X = main_axes(X, d)
         else:
-            for state in adaptive_start(objective, X, _WARM_UP, 1.0, rng):
+            for state in adaptive_start(objective, X, _WARM_UP, 1.0, int(rng.integers(2**63))):
                 X = state.X
         for state in descend(objective, X, _TOL, objective.value_at_zero()):
             X = state.X

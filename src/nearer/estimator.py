@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,7 @@ from nearer._memory import check_memory
 from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, check_numbers, joined, renumbered
 from nearer.dimensions import choose_components
+from nearer.lapses import Reliability, weigh_answers
 from nearer.losses import Loss, get_loss
 from nearer.metrics import (
     WorstComparisons,
@@ -30,10 +32,14 @@ from nearer.metrics import (
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.solvers import Callback, History, Result, Solver, get_solver
+from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.starts import best_of_starts, keeping_start
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
 
+
+# Turns of guessing who guesses; they end when no person's share of guesses moves by as much.
+_MOST_ROUNDS, _LAPSE_CHANGE = 15, 0.005
 
 Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 """Makes a starting point of a given shape (n_objects, n_components)."""
@@ -57,8 +63,6 @@ class _Problem:
         None if they stay in a file or on a cluster.
     n_side_by_side : int
         Starts to run at the same time.
-    solve : callable
-        `best_of_starts`, or a function with its signature.
     """
 
     objective: Any
@@ -68,7 +72,6 @@ class _Problem:
     n_columns: int
     comparisons: Comparisons | None = None
     n_side_by_side: int = 1
-    solve: Callable[..., Result] = best_of_starts
 
 
 def _has_model(estimator: OrdinalEmbedding) -> bool:
@@ -101,6 +104,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Number of objects; by default the highest index plus one, or what the comparisons say.
     max_seconds : float, optional
         Time limit of each start; the point reached by then is kept.
+    reliability : bool, default False
+        Estimate with the map how often each participant guesses, so that the answers of those who do weigh less; see
+        `nearer.lapses`. For comparisons in memory whose participants are known, and the losses ckl, ste and tste.
     warm_start : bool, default False
         Start from the last `embedding_`; objects that are new since then start at random.
     callbacks : sequence of callable, optional
@@ -119,7 +125,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         each axis is on its positive side. Objects that occur in no comparison are NaN.
     labels_ : ndarray of str, shape (n_objects,), or None
     objective_ : float
-        Mean loss of the comparisons.
+        Mean loss of the comparisons, as they weigh.
+    reliability_ : Reliability or None
+        How often each participant guesses, if that was asked for.
     n_components_, n_objects_, n_iter_, n_features_in_ : int
         Dimensions, objects, epochs done, and columns of the comparisons (3 or 4).
     comparisons_ : Comparisons
@@ -146,6 +154,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     history_: History
     comparisons_: Comparisons
     n_comparisons_at_start_: int
+    reliability_: Reliability | None
     feature_map_: Any  # of a model loaded with one
 
     def __init__(
@@ -159,6 +168,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         init: Any = "random",
         n_objects: int | None = None,
         max_seconds: float | None = None,
+        reliability: bool = False,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
@@ -173,6 +183,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         self.init = init
         self.n_objects = n_objects
         self.max_seconds = max_seconds
+        self.reliability = reliability
         self.warm_start = warm_start
         self.callbacks = callbacks
         self.n_jobs = n_jobs
@@ -205,7 +216,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         *,
         client: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
-        resume: str | os.PathLike[str] | None = None,
+        resume: bool = False,
     ) -> OrdinalEmbedding:
         """Find the map.
 
@@ -223,21 +234,27 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             Fit on this Dask cluster; an address is such as "tcp://host:8786" or "local:4". Needs the extra
             ``nearer[dask]``.
         checkpoint : path-like, optional
-            On a cluster: file, ending in .npz, that keeps the point of the last epoch.
-        resume : path-like, optional
-            On a cluster: checkpoint to start from.
+            File that keeps all that is needed to go on from the last epoch. It stays there when the fit is done.
+        resume : bool, default False
+            Go on from `checkpoint` if that file exists; the end is the same, bit for bit, as without a break. It is
+            refused if it is of other data or other parameters; `max_seconds`, `max_epochs` and `n_jobs` may change.
 
         Returns
         -------
         self
         """
         solver = self._checked_solver()
+        if resume and checkpoint is None:
+            raise ValueError("resume: got True without checkpoint, expected the file to go on from in checkpoint")
+        keeping = None if checkpoint is None else Checkpoint(checkpoint, resume)
         n_init = int(self.n_init) if isinstance(self.init, str) else 1
         if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
-        with self._opened(X, y, sample_weight, n_init, client, checkpoint, resume) as problem:
-            self._solve(problem, solver, [self._starting_point] * n_init)
+        with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
+            self._solve(problem, solver, [self._starting_point] * n_init, keeping)
             self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
+            if self.reliability:
+                self._weigh_people(problem.comparisons, keeping_start(solver))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OrdinalEmbedding:
@@ -260,6 +277,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, sample_weight)
         solver = self._checked_solver()
+        if self.reliability:
+            raise ValueError("partial_fit: who gave earlier answers is not kept, so reliability=True needs fit")
         self._require_comparisons("partial_fit", "it cannot be fitted further")
         if self.n_components not in ("auto", self.n_components_):
             raise ValueError(
@@ -529,33 +548,41 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         check_integer(self.n_init, "n_init", 1)
         if isinstance(self.init, str) and self.init != "random":
             raise ValueError(f"init: got {self.init!r}, expected 'random' or an array (n_objects, n_components)")
+        if self.reliability and not self._make_loss().has_model:
+            raise ValueError(f"reliability: loss {self.loss!r} is not a probability model, expected ckl, ste or tste")
         solver = get_solver(self.solver)
-        return solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
+        solver = solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
+        solver.check_parameters()
+        return solver
 
     @contextlib.contextmanager
     def _opened(
-        self, X: Any, y: Any, sample_weight: Any, n_starts: int, client: Any, checkpoint: Any, resume: Any
+        self, X: Any, y: Any, sample_weight: Any, n_starts: int, client: Any, checkpoint: Checkpoint | None
     ) -> Iterator[_Problem]:
         """The comparisons as a problem to solve: in memory, in a file, or on a cluster."""
         in_file, is_dask = isinstance(X, (str, os.PathLike)), hasattr(X, "__dask_graph__")
         on_cluster = client is not None or is_dask
-        if not on_cluster and (checkpoint is not None or resume is not None):
-            raise ValueError("checkpoint and resume are for a fit on a cluster: give client=, for example 'local:2'")
         held = None
         if not is_dask and not (in_file and _in_blocks(X)):
             held = _as_comparisons(X, y, sample_weight, self.n_objects)
-        d = self._dimension(held)
+        if self.reliability:
+            if on_cluster or held is None:
+                raise ValueError("reliability: got comparisons in a file or on a cluster, expected them in memory")
+            if held.people is None:
+                raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
+        d = self._dimension(held, checkpoint)
         if on_cluster:
-            from nearer.distributed.fit import cluster_objective, solver_with_checkpoints
+            from nearer.distributed.fit import cluster_objective
 
-            solve = solver_with_checkpoints(n_starts, checkpoint, resume)
             given = (X, y, sample_weight) if held is None else (held, None, None)
-            loss = self._make_loss()
-            with cluster_objective(*given, client=client, loss=loss, n_components=d, n_objects=self.n_objects) as found:
+            with cluster_objective(
+                *given, client=client, loss=self._make_loss(), n_components=d, n_objects=self.n_objects,
+                checkpoint=checkpoint,
+            ) as found:  # fmt: skip
                 data = found.data
                 seen = np.zeros(data.n_all, dtype=bool)
                 seen[data.seen] = True
-                yield _Problem(found, data.seen, seen, data.labels, data.n_columns, held, solve=solve)
+                yield _Problem(found, data.seen, seen, data.labels, data.n_columns, held)
         elif held is not None:
             yield self._in_memory(held, d, n_starts)
         else:
@@ -570,10 +597,12 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             # One start after the other: side by side they would read the file against each other.
             yield _Problem(objective, np.arange(n_objects), source.seen, source.labels, source.n_columns)
 
-    def _dimension(self, held: Comparisons | None) -> int:
+    def _dimension(self, held: Comparisons | None, checkpoint: Checkpoint | None) -> int:
         """The dimension of the map to be: as given, or as the comparisons in memory say."""
         if not isinstance(self.n_components, str):
             return int(self.n_components)
+        if checkpoint is not None and checkpoint.found:
+            return int(checkpoint.about["n_components"])
         if held is None:
             raise ValueError(
                 "n_components: got 'auto', which needs the comparisons in memory; give a number, such as a fit to a "
@@ -597,15 +626,25 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         what = f"fit: n_objects = {n_objects:,} with n_components = {d:,} and {n_starts:,} starting points"
         check_memory(needed, what, "ask for fewer, or number the objects without gaps")
 
-    def _solve(self, problem: _Problem, solver: Solver | list[Solver], starts: list[Start]) -> None:
+    def _solve(
+        self,
+        problem: _Problem,
+        solver: Solver | list[Solver],
+        starts: list[Start],
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
         """Solve from every start and make the best result this estimator's own."""
         _warn_unseen(problem.seen, problem.labels)
         shape = (len(problem.seen), problem.objective.n_components)
         generators = as_generator(self.random_state).spawn(len(starts))
         points = [start(rng, shape)[problem.rows] for start, rng in zip(starts, generators)]
-        result = problem.solve(
-            problem.objective, solver, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose
-        )
+        if checkpoint is not None:
+            assert isinstance(solver, Solver)
+            points = checkpoint.begin(problem.objective, solver, points, generators, self._randomness(points))
+        result = best_of_starts(
+            problem.objective, solver, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose,
+            checkpoint,
+        )  # fmt: skip
         if result.trouble:
             warnings.warn(
                 f"the map is not to be trusted: {result.trouble}; try a smaller step, other starting points or "
@@ -623,10 +662,38 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         self.objective_ = result.objective
         self.n_iter_ = result.n_iter
         self.history_ = result.history
+        self.reliability_ = None
         if problem.comparisons is not None:
             self.comparisons_ = problem.comparisons
         elif hasattr(self, "comparisons_"):
             del self.comparisons_  # of an earlier fit; those of this one stay where they are
+
+    def _randomness(self, points: list[np.ndarray]) -> dict[str, str]:
+        """Where the starting points come from, in words that can be compared."""
+        seed = self.random_state
+        named = seed is None or isinstance(seed, (int, np.integer))
+        digest = hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
+        return {
+            "random_state": str(seed) if named else type(seed).__name__,
+            "init": "random" if isinstance(self.init, str) else f"an array ({digest})",
+        }
+
+    def _weigh_people(self, comparisons: Comparisons | None, solver: Solver) -> None:
+        """Estimate in turns who guesses, given the map, and the map, given that."""
+        assert comparisons is not None
+        assert comparisons.people is not None
+        known = None
+        for _ in range(_MOST_ROUNDS):
+            chance = self.loss_.probability(*comparison_distances(self.embedding_, comparisons))
+            weights, found = weigh_answers(chance, comparisons.people, comparisons.weights)
+            if known is not None and np.abs(found.guesses - known.guesses).max() < _LAPSE_CHANGE:
+                break
+            known, point = found, self.embedding_
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
+                problem = self._in_memory(comparisons._with(weights=np.maximum(weights, 1e-12)), point.shape[1], 1)
+                self._solve(problem, solver, [_at(np.nan_to_num(point))])
+        self.comparisons_, self.reliability_ = comparisons, found
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
         if not isinstance(self.init, str):
@@ -681,6 +748,7 @@ class _NamedLoss(OrdinalEmbedding):
         init: Any = "random",
         n_objects: int | None = None,
         max_seconds: float | None = None,
+        reliability: bool = False,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
@@ -689,8 +757,8 @@ class _NamedLoss(OrdinalEmbedding):
     ):
         super().__init__(
             n_components, loss=self.loss, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
+            max_seconds=max_seconds, reliability=reliability,
+            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
         )  # fmt: skip
 
 
@@ -735,6 +803,7 @@ class CKL(_NamedLoss):
         init: Any = "random",
         n_objects: int | None = None,
         max_seconds: float | None = None,
+        reliability: bool = False,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
@@ -743,8 +812,8 @@ class CKL(_NamedLoss):
     ):
         super().__init__(
             n_components, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
+            max_seconds=max_seconds, reliability=reliability,
+            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.delta = delta
 
@@ -775,6 +844,7 @@ class TSTE(_NamedLoss):
         init: Any = "random",
         n_objects: int | None = None,
         max_seconds: float | None = None,
+        reliability: bool = False,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
         n_jobs: int | None = None,
@@ -783,13 +853,18 @@ class TSTE(_NamedLoss):
     ):
         super().__init__(
             n_components, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
+            max_seconds=max_seconds, reliability=reliability,
+            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.alpha = alpha
 
     def _make_loss(self) -> Loss:
         return get_loss(self.loss, alpha=self.alpha)
+
+
+def _at(point: np.ndarray) -> Start:
+    """A start at a given point."""
+    return lambda rng, shape: point
 
 
 def _warn_unseen(seen: np.ndarray, labels: np.ndarray | None) -> None:

@@ -591,6 +591,75 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
 
 
 @_jit
+def weighted_distances(index, X, W, person, start, near, far):
+    """Squared distances of the comparisons from start on, the axes weighted for whoever answered.
+
+    Parameters
+    ----------
+    W : ndarray of float64, shape (n_people, d), C-contiguous
+        Weight of each axis for each person.
+    person : ndarray of int32, shape (N,)
+        Who answered.
+    near, far : ndarray of float64, shape (m,)
+        Written to; their length says how many.
+    """
+    for q in range(near.shape[0]):
+        i, j, l, k = _objects(index, start + q)  # noqa: E741
+        p = person[start + q]
+        near_sum = 0.0
+        far_sum = 0.0
+        for c in range(X.shape[1]):
+            u = X[i, c] - X[j, c]
+            v = X[l, c] - X[k, c]
+            near_sum += W[p, c] * u * u
+            far_sum += W[p, c] * v * v
+        near[q] = near_sum
+        far[q] = far_sum
+
+
+@_jit
+def weighted_gradient_block(index, scale, kind, param, X, W, person, start, stop, G, H):
+    """Sum of the scaled losses of the comparisons start..stop - 1 at weighted distances, and both gradients.
+
+    Parameters
+    ----------
+    W, person : ndarray
+        As in `weighted_distances`.
+    G : ndarray of float64, shape (n, d)
+        The gradient in X is added to it.
+    H : ndarray of float64, shape (n_people, d)
+        The gradient in W is added to it.
+
+    Returns
+    -------
+    float
+    """
+    total = 0.0
+    weighted = scale.shape[0] > 0
+    value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
+    for t in range(start, stop, _TILE):
+        n = min(_TILE, stop - t)
+        weighted_distances(index, X, W, person, t, a[:n], b[:n])
+        _tile_terms(kind, param, a, b, value, n)
+        for q in range(n):
+            s = scale[t + q] if weighted else 1.0
+            total += s * value[q]
+            i, j, l, k = _objects(index, t + q)  # noqa: E741
+            p = person[t + q]
+            for c in range(X.shape[1]):
+                u = X[i, c] - X[j, c]
+                v = X[l, c] - X[k, c]
+                H[p, c] += s * (a[q] * u * u + b[q] * v * v)
+                u *= 2.0 * s * a[q] * W[p, c]
+                v *= 2.0 * s * b[q] * W[p, c]
+                G[i, c] += u
+                G[j, c] -= u
+                G[l, c] += v
+                G[k, c] -= v
+    return total
+
+
+@_jit
 def satisfied_block(index, scale, X, start, stop):
     """Scaled count of the comparisons start..stop - 1 with near < far (ties and NaN are not satisfied).
 
@@ -799,6 +868,78 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
 
 
 @_jit
+def best_places(index, scale, kind, param, X, offsets, rows, order, places, least):
+    """Put one object after the other where its comparisons like it best, the others being where they are; in place.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (n + 1,)
+    rows : ndarray of int64, shape (offsets[n],)
+        The comparisons that name object o are ``rows[offsets[o]:offsets[o + 1]]``.
+    order : ndarray of int64, shape (m,)
+        Objects to look at, in this order.
+    places : ndarray of float64, shape (n_places, d)
+        Where an object may go; the alternative is to stay.
+    least : float
+        An object moves if that lowers the sum of its scaled losses by more than this.
+
+    Returns
+    -------
+    int
+        How many objects moved.
+    """
+    n_places, n_components = places.shape
+    weighted = scale.shape[0] > 0
+    stay = n_places
+    tried = np.empty((n_components, n_places + 1))  # a row for each coordinate, so that loops run over places
+    for c in range(n_components):
+        for q in range(n_places):
+            tried[c, q] = places[q, c]
+    total, value = np.empty(n_places + 1), np.empty(n_places + 1)
+    near, far = np.empty(n_places + 1), np.empty(n_places + 1)
+    moved = 0
+    for o in order:
+        for c in range(n_components):
+            tried[c, stay] = X[o, c]
+        total[:] = 0.0
+        for r in range(offsets[o], offsets[o + 1]):
+            p = rows[r]
+            i, j, l, k = _objects(index, p)  # noqa: E741
+            _distances_from(tried, X, o, i, j, near)
+            _distances_from(tried, X, o, l, k, far)
+            _tile_terms(kind, param, near, far, value, n_places + 1)
+            weight = scale[p] if weighted else 1.0
+            for q in range(n_places + 1):
+                total[q] += weight * value[q]
+        best = stay
+        for q in range(n_places):
+            if total[q] < total[best]:
+                best = q
+        if total[best] < total[stay] - least:
+            moved += 1
+            for c in range(n_components):
+                X[o, c] = tried[c, best]
+    return moved
+
+
+@_jit
+def _distances_from(tried, X, o, i, j, out):
+    """Squared distances of objects i and j with object o at each of the places `tried` (d, m)."""
+    out[:] = 0.0
+    other = j if i == o else i
+    fixed = (i != o and j != o) or i == j
+    for c in range(tried.shape[0]):
+        if fixed:
+            u = X[i, c] - X[j, c]
+            for q in range(out.shape[0]):
+                out[q] += u * u
+        else:
+            for q in range(out.shape[0]):
+                v = tried[c, q] - X[other, c]
+                out[q] += v * v
+
+
+@_jit
 def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
     """As `gradient_block` for the Gram matrix K (n, n): losses of the distances ``K_ii + K_jj - 2 K_ij``.
 
@@ -836,6 +977,107 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
         G[l, k] -= b
         G[k, l] -= b
     return total
+
+
+# ---- questions: what an answer tells about a map, linear in the places of its objects ----
+
+
+@_jit
+def add_information(index, X, slot, d_near, d_far, weight, A):
+    """Add ``weight * g g^T`` of every comparison to A, where g is the gradient of a function of its two distances.
+
+    Parameters
+    ----------
+    slot : ndarray of int32, shape (n,)
+        Which d rows of A belong to an object, counted in objects; -1: none, its place does not count as unknown.
+    d_near, d_far : ndarray of float64, shape (N,)
+        Derivatives of the function by the squared distances.
+    weight : ndarray of float64, shape (N,)
+    A : ndarray of float64, shape (m * d, m * d)
+        Symmetric; changed.
+    """
+    d = X.shape[1]
+    g = np.empty((4, d))
+    at = np.empty(4, dtype=np.int64)
+    for p in range(index.shape[0]):
+        i, j, l, k = _objects(index, p)  # noqa: E741
+        at[0], at[1], at[2], at[3] = slot[i], slot[j], slot[l], slot[k]
+        for c in range(d):
+            g[0, c] = 2.0 * d_near[p] * (X[i, c] - X[j, c])
+            g[1, c] = -g[0, c]
+            g[2, c] = 2.0 * d_far[p] * (X[l, c] - X[k, c])
+            g[3, c] = -g[2, c]
+        for e in range(4):
+            for f in range(4):
+                if at[e] < 0 or at[f] < 0:
+                    continue
+                for b in range(d):
+                    for c in range(d):
+                        A[at[e] * d + b, at[f] * d + c] += weight[p] * g[e, b] * g[f, c]
+
+
+@_jit
+def _power_and_slope(x, power):
+    """x ** power / power, or log x for the power 0, and its derivative."""
+    if power == 0.0:
+        return _log(x), 1.0 / x
+    if power == 1.0:
+        return x, 1.0
+    root = math.sqrt(x) if power == 0.5 else x**power
+    return root / power, root / x
+
+
+@_jit
+def question_forms(index, X, slot, power, offset, slope, blocks, margin, by_S, by_M):
+    """Margins of triplets, and ``g^T S g`` and ``g^T M g`` of their gradients g.
+
+    The margin is ``slope * (far ** power - near ** power) / power`` of the squared distances plus `offset`, or a
+    difference of logarithms where the power is 0.
+
+    Parameters
+    ----------
+    index : ndarray of int32, shape (N, 3)
+    slot : ndarray of int32, shape (n,)
+        As in `add_information`; every object of a triplet has one.
+    power, offset, slope : float
+    blocks : ndarray of float64, shape (m, m, 2, d, d)
+        The parts of S and of M, symmetric, that belong to two slots, side by side: one cache miss for each pair.
+    margin, by_S, by_M : ndarray of float64, shape (N,)
+        Written to.
+    """
+    d = X.shape[1]
+    u, v = np.empty(d), np.empty(d)
+    for p in range(index.shape[0]):
+        i, j, k = index[p, 0], index[p, 1], index[p, 2]
+        near, far = offset, offset
+        for c in range(d):
+            u[c] = X[i, c] - X[j, c]
+            v[c] = X[i, c] - X[k, c]
+            near += u[c] * u[c]
+            far += v[c] * v[c]
+        of_near, by_near = _power_and_slope(near, power)
+        of_far, by_far = _power_and_slope(far, power)
+        margin[p] = slope * (of_far - of_near)
+        for c in range(d):
+            u[c] *= -2.0 * slope * by_near
+            v[c] *= 2.0 * slope * by_far
+        # With g = (u + v, -u, -v) on i, j, k, each form is that of u on i - j and of v on i - k.
+        i, j, k = slot[i], slot[j], slot[k]
+        at_ii, at_jj, at_kk = blocks[i, i], blocks[j, j], blocks[k, k]
+        at_ij, at_ik, at_jk = blocks[i, j], blocks[i, k], blocks[j, k]
+        s = 0.0
+        m = 0.0
+        for b in range(d):
+            for c in range(d):
+                uu, vv, uv = u[b] * u[c], v[b] * v[c], u[b] * v[c]
+                ii, jj, kk = uu + vv + uv + u[c] * v[b], uu, vv
+                ij, ik, jk = -2.0 * (uu + v[b] * u[c]), -2.0 * (uv + vv), 2.0 * uv
+                s += ii * at_ii[0, b, c] + jj * at_jj[0, b, c] + kk * at_kk[0, b, c]
+                s += ij * at_ij[0, b, c] + ik * at_ik[0, b, c] + jk * at_jk[0, b, c]
+                m += ii * at_ii[1, b, c] + jj * at_jj[1, b, c] + kk * at_kk[1, b, c]
+                m += ij * at_ij[1, b, c] + ik * at_ik[1, b, c] + jk * at_jk[1, b, c]
+        by_S[p] = s
+        by_M[p] = m
 
 
 def check_inside(index, n_objects):

@@ -1,57 +1,38 @@
-"""A fitted map in a file: arrays and JSON in a zip archive, no code, every byte under a checksum.
+"""A fitted map in a file: arrays and JSON in an archive (`nearer.io.archive`), no code, every byte under a checksum.
 
-Layout, format 1
-----------------
-An uncompressed zip archive with a fixed order and no dates, so that the same model gives the same bytes:
-
-- ``header.json`` : format version, class and parameters of the estimator, scalar results, the feature map's
-  parameters, and for every array its name, dtype, shape and SHA-256.
-- ``<name>.npy`` : one NumPy array each (version 1.0, little-endian, never pickled).
-- The comment of the archive is ``nearer-model sha256:`` and the SHA-256 of all bytes before the comment.
-
-The checksums find damage, not malice: whoever wants to can write a well-formed file. Loading such a file runs nothing
-that it contains; at worst it gives a wrong map.
+The header of format 1 holds class and parameters of the estimator, scalar results and the feature map's parameters.
+A file written with intent can at worst give a wrong map.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import math
 import os
 import warnings
-import zipfile
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
 
-import nearer
 from nearer import estimator as _estimators
 from nearer import solvers as _solvers
 from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.featuremap import FeatureMap
 from nearer.io import FileFormatError, atomic_write
+from nearer.io.archive import Arrays, little_endian, read_archive, write_archive
 from nearer.io.files import refuse_irregular
+from nearer.lapses import Reliability
 from nearer.losses import Loss, get_loss, loss_names
 from nearer.solvers import History, HistoryRow, Result, Solver
 from nearer.solvers.params import Parameters
 
 __all__ = ["FORMAT", "load", "save_model"]
 
-Arrays = dict[str, np.ndarray]
-
 FORMAT = 1
-_HEADER = "header.json"
-_SEAL = b"nearer-model sha256:"
-_SEAL_LENGTH = len(_SEAL) + 64
-_KINDS = ("b", "i", "u", "f", "U")
-_CHUNK = 1 << 22
+_KIND = "model"
 
 # Nothing but these is ever made from a name in a file.
 _CLASSES = {name: getattr(_estimators, name) for name in _estimators.__all__}
@@ -85,15 +66,13 @@ def save_model(
     feature_map = getattr(estimator, "feature_map_", None) if feature_map is None else feature_map
     arrays: Arrays = {}
     header: dict[str, Any] = {
-        "format": FORMAT,
-        "written_by": f"nearer {nearer.__version__}",
         "estimator": _encode_estimator(estimator, arrays, with_comparisons),
         "feature_map": None if feature_map is None else _encode_feature_map(feature_map, arrays),
     }
     if estimator.callbacks is not None:
         warnings.warn("save: callbacks cannot be written to a file and are left out", stacklevel=3)
     with atomic_write(path, force) as file:
-        _pack(file, header, arrays)
+        write_archive(file, _KIND, FORMAT, header, arrays)
 
 
 def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
@@ -118,7 +97,7 @@ def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
     refuse_irregular(path)
     try:
         with path.open("rb") as file:
-            header, arrays = _unpacked(file)
+            header, arrays = read_archive(file, _KIND, FORMAT)
         estimator = _decode_estimator(header["estimator"], arrays)
         if header["feature_map"] is not None:
             estimator.feature_map_ = _decode_feature_map(header["feature_map"], arrays)
@@ -133,136 +112,15 @@ def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
     return estimator
 
 
-class _Sealed:
-    """Passes bytes on to a file and hashes them, holding back as many of the last as the seal takes."""
-
-    def __init__(self, file: IO[bytes]):
-        self.file, self.hash, self.tail = file, hashlib.sha256(), b""
-
-    def write(self, data: Any) -> int:
-        view = memoryview(data).cast("B")
-        ready = max(len(self.tail) + len(view) - _SEAL_LENGTH, 0)
-        first, second = self.tail[:ready], view[: max(ready - len(self.tail), 0)]
-        self.tail = self.tail[len(first) :] + bytes(view[len(second) :])
-        for part in (first, second):
-            self.hash.update(part)
-            self.file.write(part)
-        return len(view)
-
-    def flush(self) -> None:
-        self.file.flush()
-
-    def seal(self) -> None:
-        """Write the checksum in the place of the bytes held back."""
-        self.file.write(_SEAL + self.hash.hexdigest().encode())
-
-
-def _pack(file: IO[bytes], header: dict[str, Any], arrays: Arrays) -> None:
-    """Write the archive, one array at a time."""
-    header["arrays"] = {}
-    for name, array in arrays.items():
-        digest = hashlib.sha256()
-        for part in _npy(array):
-            digest.update(part)
-        about = {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest.hexdigest()}
-        header["arrays"][name] = about
-    text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False).encode()
-    sealed = _Sealed(file)
-    with zipfile.ZipFile(cast(Any, sealed), "w", zipfile.ZIP_STORED) as archive:
-        archive.comment = b"0" * _SEAL_LENGTH
-        for name, parts in [(_HEADER, iter([text])), *((f"{name}.npy", _npy(array)) for name, array in arrays.items())]:
-            with archive.open(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), "w", force_zip64=True) as member:
-                for part in parts:
-                    member.write(part)
-    sealed.seal()
-
-
-def _unpacked(file: IO[bytes]) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays, every byte checked."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - _SEAL_LENGTH, 0))
-    seal = file.read()
-    file.seek(0)
-    start = file.read(4)
-    if not seal.startswith(_SEAL):
-        if start == b"PK\x03\x04" and _HEADER.encode() in file.read(256):
-            raise FileFormatError("is cut short or damaged: the checksum at its end is missing")
-        raise FileFormatError("is not a model that nearer saved")
-    file.seek(0)
-    digest, left = hashlib.sha256(), size - _SEAL_LENGTH
-    while left > 0 and (part := file.read(min(_CHUNK, left))):
-        digest.update(part)
-        left -= len(part)
-    if digest.hexdigest().encode() != seal[len(_SEAL) :]:
-        raise FileFormatError("is damaged: its bytes do not match the checksum at its end")
-    try:
-        with zipfile.ZipFile(file) as archive:
-            if sum(info.file_size for info in archive.infolist()) > size:
-                raise FileFormatError("is not a readable archive (its members lie over each other)")
-            return _members(archive)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise FileFormatError(f"is not a readable archive ({error})") from error
-
-
-def _members(archive: zipfile.ZipFile) -> tuple[dict[str, Any], Arrays]:
-    names = archive.namelist()
-    if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
-        raise FileFormatError("holds compressed members, which a model never does")
-    if _HEADER not in names:
-        raise FileFormatError(f"has no {_HEADER}")
-    header = json.loads(archive.read(_HEADER))
-    version = header["format"]
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise FileFormatError(f"has format {version!r}, expected a number from 1 to {FORMAT}")
-    if version > FORMAT:
-        raise FileFormatError(
-            f"was written by {header.get('written_by')!s} in format {version}; nearer {nearer.__version__} reads "
-            f"formats up to {FORMAT}: a newer version is needed"
-        )
-    listed = header["arrays"]
-    if sorted(names) != sorted([_HEADER, *(f"{name}.npy" for name in listed)]):
-        raise FileFormatError("holds other arrays than its header lists")
-    return header, {name: _array(name, archive.read(f"{name}.npy"), about) for name, about in listed.items()}
-
-
-def _npy(array: np.ndarray) -> Iterator[Any]:
-    """The array in NumPy's format 1.0, in pieces."""
-    buffer = io.BytesIO()
-    np.lib.format.write_array_header_1_0(buffer, np.lib.format.header_data_from_array_1_0(array))
-    yield buffer.getvalue()
-    data = array.reshape(-1).view(np.uint8)
-    for start in range(0, len(data), _CHUNK):
-        yield data[start : start + _CHUNK].data
-
-
-def _array(name: str, data: bytes, about: dict[str, Any]) -> np.ndarray:
-    """One array, if it is what the header says; nothing is allocated on the word of the file alone."""
-    if hashlib.sha256(data).hexdigest() != about["sha256"]:
-        raise FileFormatError(f"array {name} is damaged: its bytes do not match its checksum")
-    buffer = io.BytesIO(data)
-    if np.lib.format.read_magic(buffer) != (1, 0):
-        raise FileFormatError(f"array {name} is not of NumPy's format 1.0")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
-    if dtype.kind not in _KINDS or dtype.str != about["dtype"] or list(shape) != about["shape"] or fortran:
-        raise FileFormatError(f"array {name} has dtype {dtype} and shape {shape}, not those that the header says")
-    rest = memoryview(data)[buffer.tell() :]
-    count = 1
-    for length in shape:
-        count *= int(length)
-    if count * dtype.itemsize != len(rest):
-        raise FileFormatError(f"array {name} has {len(rest):,} bytes, not those of shape {shape}")
-    return np.frombuffer(rest, dtype=dtype).reshape(shape).copy()
-
-
 def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparisons: bool) -> dict[str, Any]:
     """Parameters and scalar results as JSON; arrays are added to `arrays`."""
     if _CLASSES.get(type(estimator).__name__) is not type(estimator):
         raise ValueError(f"save: {type(estimator).__name__} is not one of {', '.join(_CLASSES)}")
     result = estimator.result_
-    arrays["embedding"] = _little(estimator.embedding_)
-    arrays["result_embedding"] = _little(result.embedding)
+    arrays["embedding"] = little_endian(estimator.embedding_)
+    arrays["result_embedding"] = little_endian(result.embedding)
     if estimator.labels_ is not None:
-        arrays["labels"] = _little(estimator.labels_)
+        arrays["labels"] = little_endian(estimator.labels_)
     for name, column in result.history.to_dict().items():
         arrays[f"history_{name}"] = np.array([math.nan if value is None else value for value in column], dtype="<f8")
     about: dict[str, Any] = {
@@ -278,15 +136,23 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
         "message": str(result.message),
         "comparisons": None,
     }
+    if getattr(estimator, "reliability_", None) is not None:
+        for name, values in vars(estimator.reliability_).items():
+            arrays[f"reliability_{name}"] = little_endian(values)
     if with_comparisons and hasattr(estimator, "comparisons_"):
         data = estimator.comparisons_
         about["comparisons"] = {"n_objects": data.n_objects, "dropped": data.dropped}
-        arrays["comparisons_index"] = _little(data.index)
+        arrays["comparisons_index"] = little_endian(data.index)
         if data.weights is not None:
-            arrays["comparisons_weights"] = _little(data.weights)
+            arrays["comparisons_weights"] = little_endian(data.weights)
         if data.people is not None:
-            arrays["comparisons_person"] = _little(data.people.codes)
-            arrays["comparisons_people"] = _little(data.people.names)
+            arrays["comparisons_person"] = little_endian(data.people.codes)
+            arrays["comparisons_people"] = little_endian(data.people.names)
+        for name, values in ({} if data.details is None else data.details.known()).items():
+            coded = name == "chosen_by"
+            arrays[f"comparisons_{name}"] = little_endian(values.codes if coded else values)
+            if coded:
+                arrays["comparisons_ways"] = little_endian(values.names)
     return about
 
 
@@ -315,6 +181,7 @@ def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding
     estimator.loss_ = loss
     estimator.objective_ = _decode_float(about["objective"])
     estimator.n_iter_ = int(about["n_iter"])
+    estimator.reliability_ = _decode_reliability(arrays)
     estimator.history_ = _decode_history(arrays)
     estimator.result_ = Result(
         placed, estimator.objective_, estimator.n_iter_, int(about["n_gradients"]), bool(about["converged"]),
@@ -326,7 +193,8 @@ def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding
             n_objects=int(about["comparisons"]["n_objects"]),
             weights=arrays.get("comparisons_weights"),
             labels=labels,
-            participants=_participants(arrays),
+            participants=_named(arrays, "person", "people", "the participants"),
+            details=_details(arrays),
         )
         _require(data.n_objects == len(embedding), "the comparisons are not over the objects of the map")
         dropped = {str(reason): int(count) for reason, count in about["comparisons"]["dropped"].items()}
@@ -340,12 +208,12 @@ def _encode_feature_map(feature_map: FeatureMap, arrays: Arrays) -> dict[str, An
         raise ValueError(f"save: feature_map is a {type(feature_map).__name__}, expected a FeatureMap")
     if not hasattr(feature_map, "ridge_"):
         raise ValueError("save: the feature map is not fitted")
-    arrays["features"] = _little(feature_map.ridge_.X_fit_)
-    arrays["feature_coefficients"] = _little(feature_map.ridge_.dual_coef_)
-    arrays["feature_offset"] = _little(feature_map.offset_)
-    arrays["feature_objects"] = _little(feature_map.objects_)
+    arrays["features"] = little_endian(feature_map.ridge_.X_fit_)
+    arrays["feature_coefficients"] = little_endian(feature_map.ridge_.dual_coef_)
+    arrays["feature_offset"] = little_endian(feature_map.offset_)
+    arrays["feature_objects"] = little_endian(feature_map.objects_)
     if hasattr(feature_map, "feature_names_in_"):
-        arrays["feature_names"] = _little(feature_map.feature_names_in_.astype(str))
+        arrays["feature_names"] = little_endian(feature_map.feature_names_in_.astype(str))
     return {
         "parameters": _encode_parameters(feature_map.get_params(deep=False), arrays),
         "gamma": feature_map.gamma_,
@@ -407,7 +275,7 @@ def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
         parts = {inner: _encode_value(f"{name}.{inner}", part, arrays) for inner, part in own.items()}
         return {"part": [type(value).__name__, parts]}
     if isinstance(value, (np.ndarray, list, tuple)) and np.asarray(value).dtype.kind in "bif":
-        arrays[f"parameter_{name}"] = _little(np.asarray(value))
+        arrays[f"parameter_{name}"] = little_endian(np.asarray(value))
         return {"array": f"parameter_{name}"}
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         warnings.warn(f"save: the state of {name} is not kept; loaded, it is None", stacklevel=6)
@@ -453,22 +321,33 @@ def _decode_history(arrays: Arrays) -> History:
     return History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
 
 
-def _participants(arrays: Arrays) -> Any:
+def _named(arrays: Arrays, codes_in: str, names_in: str, what: str) -> Any:
     """Who answered, as codes and names; version 0.1.0 wrote a name for every row."""
-    if "comparisons_person" not in arrays:
-        return arrays.get("comparisons_participants")
-    codes, names = arrays["comparisons_person"], arrays["comparisons_people"]
+    if f"comparisons_{codes_in}" not in arrays:
+        return arrays.get("comparisons_participants") if codes_in == "person" else None
+    codes, names = arrays[f"comparisons_{codes_in}"], arrays[f"comparisons_{names_in}"]
     known = codes.dtype == np.int32 and (not codes.size or (codes.min() >= 0 and codes.max() < len(names)))
-    _require(known, "the codes of the participants do not match their names")
+    _require(known, f"the codes of {what} do not match their names")
     return (names.astype(object) if names.dtype.kind == "U" else names)[codes]
 
 
-def _little(array: np.ndarray) -> np.ndarray:
-    """The array in C order and little-endian, the same bytes on every machine."""
-    array = np.ascontiguousarray(array)
-    if array.dtype.kind == "O":
-        array = array.astype(str)
-    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+def _decode_reliability(arrays: Arrays) -> Reliability | None:
+    """How often each participant guesses, where the model was fitted with that."""
+    names = [field.name for field in fields(Reliability)]
+    if not all(f"reliability_{name}" in arrays for name in names):
+        return None
+    found = {name: arrays[f"reliability_{name}"] for name in names}
+    _require(len({values.shape for values in found.values()}) == 1, "the reliability of people is not one for each")
+    if found["participants"].dtype.kind == "U":
+        found["participants"] = found["participants"].astype(object)
+    return Reliability(**found)
+
+
+def _details(arrays: Arrays) -> dict[str, Any]:
+    """What else is known of each answer, by name."""
+    names = ("side", "seconds", "order", "catch", "correct")
+    found = {name: arrays[f"comparisons_{name}"] for name in names if f"comparisons_{name}" in arrays}
+    return found | {"chosen_by": _named(arrays, "chosen_by", "ways", "the ways questions were chosen")}
 
 
 def _require(condition: bool, otherwise: str) -> None:

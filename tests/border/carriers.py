@@ -11,11 +11,12 @@ import json
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nearer.data import Comparisons
+from nearer.data.details import detail_cells
 from nearer.io import open_blocks, read_comparisons
 
 
@@ -36,8 +37,8 @@ class Sheet:
 class Outcome:
     """What a carrier gave: comparisons by label, or a refusal.
 
-    Rows of weight 0 say nothing and are left out: a stream passes over a block of them. `participants` and `dropped`
-    are None where a carrier does not keep them, `refusal` is "" where it read the table.
+    Rows of weight 0 say nothing and are left out: a stream passes over a block of them. `participants`, `dropped` and
+    `details` are None where a carrier does not keep them, `refusal` is "" where it read the table.
     """
 
     said: tuple[tuple[str, ...], ...] = ()
@@ -46,11 +47,13 @@ class Outcome:
     participants: tuple[str, ...] | None = None
     dropped: tuple[tuple[str, int], ...] | None = None
     refusal: str = ""
+    details: Any = None
 
     def agrees(self, other: Outcome) -> bool:
         """Whether two carriers gave the same, as far as both keep it."""
         mine, theirs = vars(self), vars(other)
-        kept = [key for key in mine if key not in ("participants", "dropped") or None not in (mine[key], theirs[key])]
+        optional = ("participants", "dropped", "details")
+        kept = [key for key in mine if key not in optional or not (mine[key] is None or theirs[key] is None)]
         return all(mine[key] == theirs[key] for key in kept)
 
 
@@ -65,7 +68,10 @@ def _outcome(comparisons: Comparisons, people: bool, dropped: dict[str, int] | N
         participants = () if comparisons.participants is None else tuple(map(str, comparisons.participants.tolist()))
     said = [tuple(labels[place] for place in row) for row in comparisons.index.tolist()]
     weights = None if comparisons.weights is None else comparisons.weights.tolist()
-    return counting(said, weights, participants, labels, dropped)
+    found = counting(said, weights, participants, labels, dropped)
+    if comparisons.details is None:
+        return found
+    return replace(found, details=detail_cells(comparisons.details))
 
 
 def counting(said: Any, weights: Any, participants: Any, labels: Any, dropped: Any) -> Outcome:

@@ -157,3 +157,38 @@ def test_a_number_of_chosen_candidates_must_be_one(cell, tmp_path):
     rows = [["oboe", "flute", "drum", "gong", "1"], ["gong", "drum", "harp", "oboe", str(cell)]]
     found = agree(Sheet(["query", "ref_1", "ref_2", "ref_3", "n_select"], rows), tmp_path)
     assert "is not a number from 1 to 3" in found.refusal
+
+
+DETAILS = {
+    "RT": ([1200.5, 900.0, None, 2100.0], "seconds", [1.2005, 0.9, None, 2.1]),
+    "rt_ms": ([1200.5, 900.0, None, 2100.0], "seconds", [1.2005, 0.9, None, 2.1]),
+    "response time": ([1.5, 0.75, None, 2.25], "seconds", [1.5, 0.75, None, 2.25]),
+    "key_resp.rt": ([1.5, 0.75, None, 2.25], "seconds", [1.5, 0.75, None, 2.25]),
+    "trial_index": ([4, 0, None, 7], "order", [4, 0, None, 7]),
+    "Trial Number": (["4", "0", None, "7"], "order", [4, 0, None, 7]),
+    "Side": (["Left", "right", None, "RIGHT"], "side", ["first", "second", None, "second"]),
+    "position": ([1, 2, None, 3], "side", ["first", "second", None, "third"]),
+    "catch": (["yes", "no", None, "no"], "catch", [True, False, False, False]),
+    "attention_check": ([1, 0, None, 0], "catch", [True, False, False, False]),
+    "correct": (["True", "False", None, "False"], "correct", [True, False, None, False]),
+    "Alg.Label": (["Random", "Greedy", None, "Random"], "chosen_by", ["Random", "Greedy", "unknown", "Random"]),
+}
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_details_of_answers_are_kept_by_every_carrier_that_keeps_them(name, tmp_path):
+    cells, role, expected = DETAILS[name]
+    rows = [["oboe", "flute", "drum"], ["gong", "drum", "harp"], ["harp", "oboe", "gong"], ["oboe", "gong", "harp"]]
+    sheet = Sheet(["anchor", "near", "far", name], [[*row, cell] for row, cell in zip(rows, cells)])
+    found = agree(sheet, tmp_path)
+    assert found.details == {role: expected}
+    assert found.said == tuple(map(tuple, rows))
+
+
+def test_answers_tell_which_side_was_chosen_in_every_carrier(tmp_path):
+    rows = [["oboe", "flute", "drum", "left"], ["gong", "drum", "harp", "right"], ["oboe", "oboe", "gong", "left"]]
+    found = agree(Sheet(["anchor", "left", "right", "answer"], rows), tmp_path)
+    assert found.details == {"side": ["first", "second"]}
+    odd = [["oboe", "flute", "drum", "drum"], ["gong", "drum", "harp", "gong"]]
+    found = agree(Sheet(["a", "b", "c", "odd"], odd), tmp_path)
+    assert found.details == {"side": ["third", "third", "first", "first"]}

@@ -227,6 +227,35 @@ def test_an_error_while_writing_leaves_nothing(nearer, answers, tmp_path, tree, 
 
 
 @pytest.mark.slow
+def test_a_checkpoint_is_kept_until_the_results_are_there(nearer, answers, tmp_path, tree, monkeypatch):
+    keeping = ("--checkpoint", "run.checkpoint")
+    fit = ("fit", "answers.csv", "-o", "out", "--cv", "0", *keeping)
+    monkeypatch.setattr("nearer.cli.fit._write", lambda *_: 1 / 0)
+    assert isinstance(nearer(*fit).exception, ZeroDivisionError)
+    assert tree(tmp_path) == ["answers.csv", "run.checkpoint"]
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    for options in ((), ("--force",)):
+        refused = nearer(*fit, *options)
+        assert refused.code == 2
+        assert "run.checkpoint exists already: go on from it with --resume, or remove it" in refused.err
+    other = nearer(*fit, "--resume", "--loss", "ste")
+    assert other.code == 2
+    assert "run.checkpoint is of another fit: loss: got TSTELoss(alpha=1.0), expected STELoss()" in other.err
+    assert tree(tmp_path) == ["answers.csv", "run.checkpoint"]
+    called = nearer(*fit, "--resume")
+    assert called.code == 0
+    assert "run.checkpoint: going on from there" in called.err
+    assert tree(tmp_path) == ["answers.csv", *FILES]
+    again = nearer(*fit, "--resume", "--force")
+    assert "run.checkpoint: no such checkpoint yet, starting afresh" in again.err
+    assert nearer("fit", "answers.csv", "-o", "other", "--resume").code == 2
+    (tmp_path / "run.checkpoint").write_text("something else")
+    refused = nearer(*fit, "--resume", "--force")
+    assert refused.code == 2
+    assert refused.err.endswith("run.checkpoint: is not a checkpoint that nearer saved\n")
+
+
 def test_fit_on_a_cluster(nearer, answers):
     pytest.importorskip("distributed")
     from nearer.distributed import connect

@@ -15,6 +15,7 @@ import pytest
 from nearer.cli._progress import Interrupt, Watch
 from nearer.cli._say import Say
 from nearer.io import read_embedding
+from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.starts import in_threads
 
 ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
@@ -52,6 +53,17 @@ def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts):
     assert summary["cross_validation"] is None
     assert summary["result"]["message"].startswith("stopped by a callback")
     assert read_embedding(tmp_path / "out/embedding.csv")[0].shape == (12, 2)
+
+
+def test_ctrl_c_keeps_the_checkpoint(answers, tmp_path):
+    command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--checkpoint", "run", *ENDLESS]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        _until(process, "fitting")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "nearer fit: go on with --checkpoint run --resume --force"
+    assert Checkpoint(tmp_path / "run", resume=True).found
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -268,7 +268,8 @@ class TestAsComparisons:
 
     def test_answers(self):
         y = np.array([1, -1, 1, -1])
-        expected = Comparisons(T, weights=[1, 2, 3, 4]).flipped(y < 0)
+        flipped = Comparisons(T, weights=[1, 2, 3, 4]).flipped(y < 0)
+        expected = Comparisons(flipped.index, weights=[1, 2, 3, 4], details={"side": y < 0})
         assert as_comparisons(T, y, sample_weight=[1, 2, 3, 4]) == expected
         assert as_comparisons(Comparisons(T, weights=[1, 2, 3, 4]), y > 0) == expected
 
@@ -280,5 +281,7 @@ class TestAsComparisons:
         columns = {name: list(frame[name]) for name in frame}
         for table in (names, names.tolist(), frame, columns):
             assert as_comparisons(table) == expected
-        assert as_comparisons(frame, [True, True, False, True]) == expected.flipped([False, False, True, False])
+        second = [False, False, True, False]
+        answered = Comparisons(expected.flipped(second).index, labels=["x", "y", "z"], details={"side": second})
+        assert as_comparisons(frame, ~np.array(second)) == answered
         assert as_comparisons(pandas.DataFrame(T)) == Comparisons(T)

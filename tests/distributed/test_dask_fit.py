@@ -11,8 +11,8 @@ import pytest
 from processes import KillDuring, running
 
 from nearer import TSTE, Comparisons, OrdinalEmbedding
-from nearer.distributed import ClusterError, load_checkpoint
-from nearer.solvers import LBFGS, SBB, SVRG
+from nearer.distributed import ClusterError
+from nearer.solvers import LBFGS, SBB, SGD, SVRG, Auto
 
 pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
 
@@ -87,8 +87,6 @@ def test_callbacks_and_limits(client, answers):
 def test_several_starts(client, answers):
     best = OrdinalEmbedding(n_init=2, solver=SVRG(step=SBB(), max_epochs=2), random_state=0)
     assert np.isfinite(best.fit(answers[0], client=client).objective_)
-    with pytest.raises(ValueError, match="checkpoint and resume are for one start, got n_init = 2"):
-        best.fit(answers[0], client=client, checkpoint="c.npz")
 
 
 def test_cancel_leaves_nothing_running(client, answers):
@@ -107,56 +105,33 @@ def test_cancel_leaves_nothing_running(client, answers):
     assert not any(client.processing().values())
 
 
-def test_resume_does_not_warm_up_again(client, answers, parquet, tmp_path):
-    path, where = parquet(answers[0]), tmp_path / "c.npz"
-    solver = SVRG(step=SBB(), warm_up=2, max_epochs=4)
-    first = OrdinalEmbedding(solver=solver, random_state=0).fit(path, client=client, checkpoint=where)
-    second = OrdinalEmbedding(solver=solver, random_state=1).fit(path, client=client, resume=where)
-    assert second.history_[0].objective == first.objective_
-    assert second.objective_ < first.objective_
+class Cut(Exception):
+    """Stands for whatever ends a process."""
 
 
-def test_resume_from_a_warm_up_measures_its_own_step(client, answers, parquet, tmp_path):
-    path, where = parquet(answers[0]), tmp_path / "c.npz"
-    solver = SVRG(step=SBB(), warm_up=2, max_epochs=3)
-    cut = OrdinalEmbedding(solver=solver, random_state=0, callbacks=[lambda row, state: state.provisional])
-    cut.fit(path, client=client, checkpoint=where)
-    saved = load_checkpoint(where)
-    assert saved.step_size is None  # AdaGrad's, which is none of SVRG
-    resumed = OrdinalEmbedding(solver=solver, random_state=1).fit(path, client=client, resume=where)
-    assert resumed.history_[0].objective == pytest.approx(cut.objective_, rel=1e-12)
-    assert resumed.history_[1].step_size != 2.0
-    assert resumed.objective_ < cut.objective_
+@pytest.mark.parametrize("solver", [Auto(max_epochs=15), SVRG(step=SBB(), warm_up=2, max_epochs=3), SGD(max_epochs=3)])
+def test_a_fit_that_was_cut_off_ends_the_same(client, answers, parquet, tmp_path, solver):
+    path, where = parquet(answers[0]), tmp_path / "run.checkpoint"
+    options = {"solver": solver, "random_state": 0}
+    whole = OrdinalEmbedding(**options).fit(path, client=client)
+    for epoch in (whole.n_iter_ // 2, whole.n_iter_ - 1):
 
+        def cut(row, state, epoch=epoch):
+            if row.epoch == epoch:
+                raise Cut
 
-def test_resume(client, answers, parquet, tmp_path):
-    path, where = parquet(answers[0]), tmp_path / "c.npz"
-    solver = SVRG(step=SBB(), max_epochs=3)
-    first = OrdinalEmbedding(solver=solver, random_state=0).fit(path, client=client, checkpoint=where)
-    saved = load_checkpoint(where)
-    assert (saved.epoch, saved.objective) == (3, first.objective_)
-    second = OrdinalEmbedding(solver=solver, random_state=1).fit(path, client=client, checkpoint=where, resume=where)
-    assert second.history_[0].objective == first.objective_
-    assert second.history_[1].step_size == saved.step_size
-    assert second.objective_ < first.objective_
-    assert load_checkpoint(where).epoch == 6
-    with pytest.raises(ValueError, match=r"c.npz is of another problem: shape \(60, 2\), expected \(60, 3\)"):
-        OrdinalEmbedding(3).fit(path, client=client, resume=where)
-    with pytest.raises(ValueError, match=r"of another problem: loss 'tste', expected 'ste'"):
-        OrdinalEmbedding(loss="ste").fit(path, client=client, resume=where)
-    auto = OrdinalEmbedding(random_state=1, callbacks=[lambda row, state: row.epoch == 2])
-    auto.fit(path, client=client, resume=where)
-    assert auto.history_[0].objective == pytest.approx(second.objective_, rel=1e-12)
-    assert auto.objective_ < second.objective_
+        with pytest.raises(Cut):
+            OrdinalEmbedding(**options, callbacks=[cut]).fit(path, client=client, checkpoint=where, resume=True)
+    resumed = OrdinalEmbedding(**options).fit(path, client=client, checkpoint=where, resume=True)
+    np.testing.assert_array_equal(resumed.embedding_, whole.embedding_)
+    assert resumed.result_.message == whole.result_.message
+    with pytest.raises(ValueError, match=r"run.checkpoint is of another fit: n_components: got 2, expected 3"):
+        OrdinalEmbedding(3, **options).fit(path, client=client, checkpoint=where, resume=True)
 
 
 def test_bad_arguments(client, answers):
-    with pytest.raises(ValueError, match="checkpoint and resume are for a fit on a cluster"):
-        OrdinalEmbedding().fit(answers[0], checkpoint="c.npz")
     with pytest.raises(ValueError, match="client: got 3, expected"):
         OrdinalEmbedding().fit(answers[0], client=3)
-    with pytest.raises(ValueError, match=r"expected a file name that ends in .npz"):
-        OrdinalEmbedding().fit(answers[0], client=client, checkpoint="c")
 
 
 class TestLosses:
@@ -185,9 +160,10 @@ class TestLosses:
                 client.wait_for_workers(2, timeout=60)
 
     def test_all_workers_lost(self, tmp_path, answers, parquet):
-        path, where = parquet(answers[0]), tmp_path / "c.npz"
+        path, where = parquet(answers[0]), tmp_path / "run.checkpoint"
         solver = SVRG(step=SBB(), max_epochs=6)
         with running(tmp_path) as processes, processes.client() as client:
+            whole = OrdinalEmbedding(solver=solver, random_state=0).fit(path, client=client)
 
             def kill_all(row, state):
                 if row.epoch == 2:
@@ -198,14 +174,15 @@ class TestLosses:
             with dask.config.set({"nearer.worker-timeout": 1}), pytest.raises(ClusterError) as caught:
                 estimator.fit(path, client=client, checkpoint=where)
             assert "all workers are lost, none came back in 1 s" in str(caught.value)
-            assert f"resume={os.fspath(where)!r}" in str(caught.value)
-            saved = load_checkpoint(where)
-            assert saved.epoch == 2
+            assert f"what was done is in {where}: go on from there with resume=True" in str(caught.value)
             processes.workers.append(processes.add_worker())
             client.wait_for_workers(1, timeout=60)
-            resumed = OrdinalEmbedding(solver=solver, random_state=0).fit(path, client=client, resume=where)
-            assert resumed.history_[0].objective == pytest.approx(saved.objective, rel=1e-12)
-            assert resumed.objective_ < saved.objective
+            seen = []
+            again = OrdinalEmbedding(solver=solver, random_state=0, callbacks=[lambda row, _: seen.append(row.epoch)])
+            again.fit(path, client=client, checkpoint=where, resume=True)
+            assert seen in ([3, 4, 5, 6], [2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6])  # fast epochs are not all written
+            # One worker in place of two does as much as both.
+            np.testing.assert_array_equal(again.embedding_, whole.embedding_)
 
     def test_scheduler_lost(self, tmp_path, answers):
         with running(tmp_path) as processes:

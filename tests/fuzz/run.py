@@ -1,4 +1,4 @@
-"""`make fuzz`: random cases for a number of minutes, in a child with a limit on its memory and on every case's time.
+"""`make fuzz`: random and guided cases for some minutes, in children with limits on memory and on every case's time.
 
 A crash, a hang, an error that is not documented or too much memory is a finding; the command that repeats it is shown.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
+import importlib.util
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -19,9 +21,13 @@ import traceback
 import warnings
 from pathlib import Path
 
+import numpy as np
+
 HERE = Path(__file__).resolve().parent
 SECONDS = 10
 MEMORY = 2 << 30
+# Of the time.
+SHARES = {"api": 0.3, "files": 0.3, "report": 0.1, "guided": 0.3}
 
 
 def run_cases(target, first, last, deadline, status):
@@ -32,9 +38,9 @@ def run_cases(target, first, last, deadline, status):
 
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
-    case = targets.call_api if target == "api" else targets.Files()
+    case = targets.case_of(target)
     with contextlib.suppress(Exception):
-        case(first)  # compiles and loads what the first case of a process has to
+        case(np.random.default_rng(first))  # compiles and loads what the first case of a process has to
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY + (6 << 30), MEMORY + (6 << 30)))  # libraries map much, use little
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     peak = 0
@@ -46,7 +52,7 @@ def run_cases(target, first, last, deadline, status):
         status.flush()
         faulthandler.dump_traceback_later(SECONDS, exit=True)
         try:
-            case(seed)
+            case(np.random.default_rng(seed))
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             found = {"seed": seed, "error": repr(error)[:200], "at": f"{Path(place.filename).name}:{place.lineno}"}
@@ -92,10 +98,28 @@ def fuzz(target, minutes, first=0, last=2**62):
     return done, peak, findings
 
 
+def guided(minutes, found):
+    """Run the fuzzer that follows coverage, in a child; findings are inputs in the folder `found`."""
+    command = [sys.executable, "-m", "fuzz.guided", "--minutes", str(minutes), "--found", str(found)]
+    child = subprocess.run(command, cwd=HERE.parent, capture_output=True, text=True, errors="replace", check=False)
+    findings = [json.loads(line) for line in child.stdout.splitlines() if line.startswith("{")]
+    said = child.stderr
+    if child.returncode:
+        kept = re.findall(r"Test unit written to (\S+)", said)
+        reason = next((line for line in said.splitlines() if "ERROR" in line or "Error" in line), "no words")
+        findings.append({"input": (kept or ["none kept"])[0], "error": reason[:200], "at": "crash, hang or memory"})
+    counts = [int(number) for number in re.findall(r"^(?:stat::number_of_executed_units: |#)(\d+)", said, re.M)]
+    peaks = [int(number) for number in re.findall(r"rss: (\d+)Mb", said)]
+    return max(counts, default=0), max(peaks, default=0) << 20, findings
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--seed", type=int, help="first seed; by default another one every time")
+    parser.add_argument("--only", choices=list(SHARES), help="one target, for all of the time")
+    parser.add_argument("--cases", type=int, default=2**62, help="the most of each target")
+    parser.add_argument("--found", default="found", help="folder for inputs that the guided fuzzer finds")
     parser.add_argument("--repeat", nargs=2, metavar=("TARGET", "SEED"), help="one case, in this process")
     parser.add_argument("--child", nargs=5)
     options = parser.parse_args()
@@ -108,18 +132,27 @@ def main():
         from fuzz import targets
 
         target, seed = options.repeat
-        (targets.call_api if target == "api" else targets.Files())(int(seed))
+        targets.case_of(target)(np.random.default_rng(int(seed)))
         return 0
     start = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "big") << 20
     worst = 0
-    for target in ("api", "files"):
-        done, peak, findings = fuzz(target, options.minutes / 2, start)
-        places = {finding["at"] + finding["error"][:40]: finding for finding in findings}
-        print(f"{target}: {done:,} cases from seed {start}, peak {peak >> 20} MB, {len(findings)} findings")
-        for finding in places.values():
-            print(
-                f"  {finding['at']}: {finding['error']}; again: python -m fuzz.run --repeat {target} {finding['seed']}"
+    for target in [options.only] if options.only else SHARES:
+        minutes = options.minutes * (1.0 if options.only else SHARES[target])
+        if target == "guided" and importlib.util.find_spec("atheris") is None:
+            print("guided: left out, for atheris is not installed")
+            continue
+        if target == "guided":
+            done, peak, findings = guided(minutes, Path(options.found).resolve())
+        else:
+            done, peak, findings = fuzz(target, minutes, start, min(start + options.cases, 2**62))
+        print(f"{target}: {done:,} cases from seed {start}, peak {peak >> 20} MB, {len(findings)} findings", flush=True)
+        for finding in {finding["at"] + finding["error"][:40]: finding for finding in findings}.values():
+            again = (
+                f"guided --repeat {finding['input']}"
+                if target == "guided"
+                else f"run --repeat {target} {finding['seed']}"
             )
+            print(f"  {finding['at']}: {finding['error']}; again: python -m fuzz.{again}")
         worst += len(findings)
     return 1 if worst else 0
 

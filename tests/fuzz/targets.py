@@ -1,18 +1,22 @@
-"""What is fuzzed: random calls of the API, and damaged files for every reader.
+"""What is fuzzed: random calls of the API, damaged files for every reader, pages of hostile labels.
 
-A case is a function of a seed. It may end well or by an error that the documentation names; anything else is a finding.
+A case is a function of what it draws: from a seed, or from bytes that a fuzzer makes (`Drawn`). It may end well or by
+an error that the documentation names; anything else is a finding.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gzip
+import hashlib
 import io
 import json
 import shutil
 import tempfile
 import warnings
+import zipfile
 from fractions import Fraction
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +24,58 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
+from scipy.io import savemat
 from sklearn.exceptions import NotFittedError
 
+import nearer
 from nearer import CKL, STE, TSTE, Comparisons, OrdinalEmbedding, load
 from nearer.io import FileFormatError, open_blocks, read_comparisons, read_embedding, write_comparisons, write_embedding
 from nearer.metrics import comparison_accuracy, log_loss, procrustes_distance, worst_comparisons
+from nearer.reporting import Report, Scores, worst_violations
 from nearer.reporting.thumbnails import load_thumbnails
 from nearer.solvers import GD, LBFGS, SGD, SVRG, Auto
+from nearer.solvers.checkpoint import Checkpoint
 
 DOCUMENTED = (ValueError, OSError, NotFittedError)
 ROWS = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0], [4, 0, 1], [1, 4, 2]])
 NAMES = np.array(["ada", "bob", "cyd", "dee", "eve"])
 CORPUS = Path(__file__).parent / "corpus"
+PICTURES = (".png", ".jpg", ".gif", ".webp")
+# Read in a process of their own, which takes a hundred times as long.
+SLOW, SHARE_OF_SLOW = (".mat", ".xlsx"), 0.003
+
+
+class Drawn:
+    """Draws from bytes as a NumPy generator does from a seed, as far as the cases need it; zeros at the end."""
+
+    def __init__(self, data):
+        self.data, self.place = data, 0
+
+    def _bytes(self, count):
+        taken = self.data[self.place : self.place + count]
+        self.place += count
+        return np.frombuffer(taken + bytes(count - len(taken)), np.uint8)
+
+    def random(self, size=None):
+        return self._made(lambda drawn: drawn / 256, size)
+
+    def normal(self, size=None):
+        return self._made(lambda drawn: drawn / 64 - 2, size)
+
+    def integers(self, low, high=None, size=None):
+        low, high = (0, low) if high is None else (low, high)
+        return self._made(lambda drawn: low + drawn.astype(int) % (high - low), size)
+
+    def choice(self, given, size=None, replace=True):
+        given = np.array(given)
+        if replace:
+            return given[self.integers(len(given), size=size)]
+        return given[np.argsort(self.random(len(given)), kind="stable")[:size]]
+
+    def _made(self, make, size):
+        made = make(self._bytes(int(np.prod(size)) if size is not None else 1))
+        return made.reshape(size) if size is not None else made[0]
+
 
 # ---- the API -------------------------------------------------------------------------------------------------------
 
@@ -95,9 +139,8 @@ def _solver(rng):
     return kind(**own)
 
 
-def call_api(seed):
+def call_api(rng):
     """One random use of the library."""
-    rng = np.random.default_rng(seed)
     extra = {}
     for name, good in {
         "n_objects": 6,
@@ -183,6 +226,43 @@ def mutated(data, rng):
     return bytes(data)
 
 
+def damaged(name, data, rng):
+    """A damaged copy of a file; archives are damaged inside, too, with checksums made right again."""
+    if not data.startswith(b"PK") or rng.random() < 0.5:
+        return mutated(data, rng)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {info.filename: archive.read(info) for info in archive.infolist()}
+    except Exception:  # one of the corpus
+        return mutated(data, rng)
+    chosen = list(members)[rng.integers(len(members))]
+    members[chosen] = mutated(members[chosen], rng)
+    if name.endswith(".nearer"):
+        return _resealed(members)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for member, content in members.items():
+            archive.writestr(zipfile.ZipInfo(member), content)
+    return buffer.getvalue()
+
+
+def _resealed(members):
+    """A model file of these members whose checksums are right, so that the reader believes it."""
+    with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        header = json.loads(members["header.json"])
+        for name, about in header["arrays"].items():
+            about["sha256"] = hashlib.sha256(members[f"{name}.npy"]).hexdigest()
+        members["header.json"] = json.dumps(header).encode()
+    seal = b"nearer-model sha256:"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = b"0" * (len(seal) + 64)
+        for member, content in members.items():
+            archive.writestr(zipfile.ZipInfo(member), content)
+    body = buffer.getvalue()[: -len(seal) - 64]
+    return body + seal + hashlib.sha256(body).hexdigest().encode()
+
+
 def seed_files():
     """Good files of every kind, by name."""
     with tempfile.TemporaryDirectory() as name:
@@ -204,7 +284,16 @@ def seed_files():
         write_embedding(folder / "embedding.csv", np.arange(10.0).reshape(5, 2), NAMES)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            OrdinalEmbedding(1, solver=GD(max_epochs=1), random_state=0).fit(named).save(folder / "model.nearer")
+            model = OrdinalEmbedding(1, solver=GD(max_epochs=1), random_state=0)
+            model.fit(named, checkpoint=folder / "run.checkpoint").save(folder / "model.nearer")
+        savemat(folder / "old.mat", {"triplets": ROWS, "labels": NAMES.astype(object)})
+        with contextlib.suppress(ImportError):
+            import openpyxl
+
+            book = openpyxl.Workbook()
+            for row in (["anchor", "near", "far"], *NAMES[ROWS].tolist()):
+                book.active.append(row)
+            book.save(folder / "sheet.xlsx")
         for form in ("png", "jpg", "gif", "webp"):
             buffer = io.BytesIO()
             picture = Image.fromarray(np.random.default_rng(0).integers(0, 255, (24, 24, 3), dtype=np.uint8))
@@ -226,10 +315,12 @@ def read_file(name, data, folder, rng=None):
         }  # fmt: skip
         chosen = rng.choice(list(wild), size=2, replace=False)
         options = {name: wild[name] for name in chosen}
-    if name.startswith("picture"):
-        readers = [lambda: load_thumbnails(folder, ["picture"])]
+    if path.suffix in PICTURES:
+        readers = [lambda: load_thumbnails(folder, [path.stem])]
     elif name.endswith(".nearer"):
-        readers = [lambda: load(path)]
+        readers = [lambda: load(path).score(ROWS)]
+    elif name.endswith(".checkpoint"):
+        readers = [lambda: Checkpoint(path, resume=True)]
     elif name == "embedding.csv":
         readers = [lambda: read_embedding(path)]
     else:
@@ -248,18 +339,115 @@ def read_file(name, data, folder, rng=None):
 
 
 class Files:
-    """Damaged files, one for each seed."""
+    """Damaged files, one for each draw."""
 
     def __init__(self):
         self.seeds = seed_files()
         for path in CORPUS.iterdir():
             self.seeds[f"corpus-{path.name}"] = path.read_bytes()
+        self.slow = [name for name in self.seeds if name.endswith(SLOW)]
+        self.fast = [name for name in self.seeds if not name.endswith(SLOW)]
         self.folder = tempfile.mkdtemp(prefix="nearer-fuzz-")
 
-    def __call__(self, seed):
-        rng = np.random.default_rng(seed)
-        name = list(self.seeds)[rng.integers(len(self.seeds))]
-        read_file(name, mutated(self.seeds[name], rng), self.folder, rng)
+    def __call__(self, rng):
+        names = self.slow if rng.random() < SHARE_OF_SLOW else self.fast
+        name = names[rng.integers(len(names))]
+        read_file(name, damaged(name, self.seeds[name], rng), self.folder, rng)
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+# ---- the report ----------------------------------------------------------------------------------------------------
+
+WORDS = [
+    "<script>alert(1)</script>", "</script>", "</style>", "<!--", "-->", "<![CDATA[", "]]>", "&", "&lt;",
+    "'", '"', "`", "\\", "\\u003c", "\n", "\r", "\0", "\x1b[2J", "\u2028", "\u202e", "\ufeff", "\ud800", "🦄", "שלום",
+    "{{data}}", "{data}", "%s", "${x}", "javascript:alert(1)", "onerror=alert(1)", "=1+1", "x" * 3_000, "", " ", "a",
+    "b", "&#x3c;b&#x3e;", "<svg/onload=alert(1)>", "<a href=http://x>", "__proto__", "constructor", "NaN", "1e999",
+]  # fmt: skip
+
+
+class _Page(HTMLParser):
+    """Tags with their attributes, and the data of the page."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.data, self.inside = [], "", False
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.inside = tag == "script" and dict(attrs).get("type") == "application/json"
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        self.data += data if self.inside else ""
+
+
+def _word(rng):
+    return "".join(WORDS[rng.integers(len(WORDS))] for _ in range(rng.integers(1, 4)))
+
+
+def _some_report(rng, word, n=5):
+    """A report whose texts are all of the making of `word`."""
+    X = rng.normal(size=(n, int(rng.integers(1, 4))))
+    labels = [f"{word(rng)}{number}" for number in range(n)]
+    more = {
+        "subtitle": word(rng), "command": word(rng), "groups": [word(rng) for _ in range(n)],
+        "facts": {word(rng): word(rng), "Seed": 1}, "violations": worst_violations(X, ROWS, labels=labels),
+        "check": Comparisons(ROWS, labels=labels, participants=[word(rng) or "?" for _ in ROWS]).check(2).to_dict(),
+        "scores": Scores(training=0.9, held_out=0.8), "history": {"epoch": [0, 1], "objective": [2.0, 1.0]},
+    }  # fmt: skip
+    return Report(word(rng), X, labels=labels, **more)
+
+
+_TAGS = set()
+
+
+def write_page(rng):
+    """A page of hostile texts: no tag, attribute or script of theirs, and its data are JSON."""
+    if not _TAGS:
+        for seed in range(20):
+            plain = _some_report(np.random.default_rng(seed), lambda rng: "word")
+            _TAGS.update(tag for tag, _ in _read_page(plain).tags)
+    try:
+        page = _read_page(_some_report(rng, _word))
+    except ValueError as error:
+        if isinstance(error, UnicodeError):
+            raise
+        return
+    assert {tag for tag, _ in page.tags} <= _TAGS, {tag for tag, _ in page.tags} - _TAGS
+    assert sum(tag == "script" for tag, _ in page.tags) == 2
+    for tag, attributes in page.tags:
+        assert not any(name.startswith("on") or name == "style" for name in attributes), (tag, attributes)
+        assert all(attributes.get(name, "#").startswith(("#", "data:")) for name in ("src", "href")), (tag, attributes)
+    assert isinstance(json.loads(page.data), dict)
+
+
+def _read_page(report):
+    with tempfile.TemporaryDirectory() as folder:
+        report.save(Path(folder) / "r.html")
+        page = _Page()
+        page.feed((Path(folder) / "r.html").read_text(encoding="utf-8"))
+    page.close()
+    return page
+
+
+def report_of_a_map(rng):
+    """The report of a map of objects with hostile names, from fit to page."""
+    names = [f"{_word(rng)}{number}" for number in range(5)]
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(*DOCUMENTED):
+        model = OrdinalEmbedding(2, solver=GD(max_epochs=2), random_state=0).fit(Comparisons(ROWS, labels=names))
+        nearer.report(model, path=Path(folder) / "r.html", title=_word(rng), cv=0)
+
+
+def make_page(rng):
+    """One case of the report."""
+    (report_of_a_map if rng.random() < 0.05 else write_page)(rng)
+
+
+def case_of(target):
+    """The function that runs one case of a target."""
+    return {"api": lambda: call_api, "files": Files, "report": lambda: make_page}[target]()

@@ -124,7 +124,8 @@ def test_one_value_alone_must_be_told(save):
     path = save("a.csv", csv_of(rows, ("anchor", "option_a", "option_b", "response")))
     with pytest.raises(FileFormatError, match="column 'response': holds '1': cannot tell"):
         read_comparisons(path)
-    assert read_comparisons(path, answers="index1").comparisons == Comparisons.from_triplets(T, labels=NAMES)
+    expected = Comparisons.from_triplets(T, labels=NAMES, details={"side": np.zeros(4, int)})
+    assert read_comparisons(path, answers="index1").comparisons == expected
 
 
 def test_answers_skipped_as_told_and_answers_that_are_missing(save):

@@ -12,8 +12,8 @@ import pytest
 import scipy.io
 
 from nearer.data.errors import FileFormatError
-from nearer.io import matlab, read_comparisons
-from nearer.io.matlab import read_matlab
+from nearer.io import apart, read_comparisons
+from nearer.io.apart import read_matlab, read_sheets
 
 T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0]])
 
@@ -104,17 +104,54 @@ def test_damaged_matlab_files(tmp_path):
 
 def test_a_crash_of_the_reader_is_an_error_of_the_file(tmp_path, monkeypatch):
     _cells(tmp_path / "t.mat")
-    monkeypatch.setattr(matlab, "_CHILD", "import os; os.abort()")
+    monkeypatch.setattr(apart, "_CHILD", "import os; os.abort()")
     with pytest.raises(FileFormatError, match=r"t\.mat: is not a readable MATLAB file: it crashes the reader"):
         read_comparisons(tmp_path / "t.mat")
 
 
 def test_a_reader_without_end_is_stopped(tmp_path, monkeypatch):
     _cells(tmp_path / "t.mat")
-    monkeypatch.setattr(matlab, "_CHILD", "import time; time.sleep(60)")
-    monkeypatch.setattr(matlab, "_SECONDS", 0.2)
+    monkeypatch.setattr(apart, "_CHILD", "import time; time.sleep(60)")
+    monkeypatch.setattr(apart, "_SECONDS", 0.2)
     with pytest.raises(FileFormatError, match=r"still reading after 0\.2 s"):
         read_comparisons(tmp_path / "t.mat")
+
+
+@pytest.mark.parametrize("corner", ["XFD1048576", "C3"])
+def test_a_cell_far_out_does_not_end_the_process(tmp_path, corner):
+    """The reader makes a table of all cells up to it, which no memory holds."""
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    book = openpyxl.Workbook()
+    for row in (["anchor", "near", "far"], ["a", "b", "c"], ["b", "a", "c"]):
+        book.active.append(row)
+    book.save(tmp_path / "good.xlsx")
+    row = corner.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    with zipfile.ZipFile(tmp_path / "good.xlsx") as good, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as made:
+        for name in good.namelist():
+            text = good.read(name).replace(b'r="C3"', f'r="{corner}"'.encode())
+            made.writestr(name, text.replace(b'<row r="3"', f'<row r="{row}"'.encode()))
+    if corner == "C3":
+        assert read_sheets(str(tmp_path / "t.xlsx")) == {
+            "Sheet": [["anchor", "near", "far"], ["a", "b", "c"], ["b", "a", "c"]]
+        }
+    else:
+        with pytest.raises(FileFormatError, match=r"t\.xlsx: is not a readable spreadsheet"):
+            read_comparisons(tmp_path / "t.xlsx")
+
+
+@pytest.mark.slow
+def test_damaged_spreadsheets(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    path = tmp_path / "t.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["anchor", "near", "far"], ["a", "b", 1.5], ["b", 2, "c"]):
+        book.active.append(row)
+    book.save(path)
+    for data in _damaged(path.read_bytes(), 12):
+        path.write_bytes(data)
+        _reads_or_refuses(path)
 
 
 def test_variables_of_a_matlab_file(tmp_path):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
-import sys
 
 import numpy as np
 import pytest
 
 from nearer.data.errors import counted, listed, shown
-from nearer.io import FileFormatError, read_comparisons
+from nearer.io import FileFormatError, apart, read_comparisons
 
 GOOD = "anchor,near,far\nant,bee,cat\ndog,cat,bee\n"
 
@@ -82,7 +81,8 @@ def test_binary_file_unknown(refused):
 
 def test_spreadsheet(refused, monkeypatch):
     assert refused("b.xlsx", b"PK\x03\x04").startswith("b.xlsx: is not a readable spreadsheet: ")
-    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    child = f"import sys; sys.modules['python_calamine'] = None; {apart._CHILD}"
+    monkeypatch.setattr(apart, "_CHILD", child)
     assert refused("b.xlsx", b"PK\x03\x04") == (
         "b.xlsx: is a spreadsheet, which needs python-calamine: pip install 'nearer[excel]', or save it as CSV"
     )

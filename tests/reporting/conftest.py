@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from browser_page import Page, start_browser
+from browser import start_browser
+from browser_page import Page
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ FORMS = ("triplets", "quadruplets", "weighted triplets")
 def _solved(problem, solver, least_iterations=0):
     """Gram matrix, objective, lam of the first iterate with a small enough duality gap."""
     objective = problem.objective
-    for number, (K, value, _, _, proof) in enumerate(solver.iterate(objective, problem.X @ problem.X.T)):
+    for number, (K, value, _, _, proof, _) in enumerate(solver.iterate(objective, problem.X @ problem.X.T)):
         if proof is not None and proof.relative_gap <= solver.gap_tol and number >= least_iterations:
             return K, value, solver.resolve_lam(objective)
         assert number < 5000

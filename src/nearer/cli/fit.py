@@ -13,6 +13,7 @@ import click
 
 from nearer.cli._inputs import MODEL, labels_of, read_groups
 from nearer.cli._options import (
+    CV_BY,
     DIMENSIONS,
     FORCE,
     GROUPS,
@@ -55,6 +56,7 @@ Example:
     help="Dimensions of the map; auto: as many as the answers speak for.",
 )
 @click.option("--cv", type=click.IntRange(0), help="Folds of cross-validation; 0: none.  [default: 5, unless large]")
+@CV_BY
 @click.option("--dims", type=DIMENSIONS, help="Also tell how maps of these dimensions do, such as 1-5.")
 @click.option("--learning-curve", is_flag=True, help="Also tell whether more answers would help.")
 @click.option("--bootstrap", type=click.IntRange(2), metavar="B", help="B resamples, for regions of uncertainty.")
@@ -62,38 +64,49 @@ Example:
 @GROUPS
 @click.option("--title", help="Heading of the report.  [default: name of the file]")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: tcp://host:8786, or local:4 workers here.")
+@click.option("--checkpoint", type=click.Path(), help="File that keeps the fit while it goes on; removed at the end.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
 @FORCE
 @fitting_options
 @reading_options
 @speaking
 def command(
-    say: Say, file: str, out: str, n_components: int | str, cv: int | None, dims: tuple[int, ...] | None,
+    say: Say, file: str, out: str, n_components: int | str, cv: int | None, cv_by: str, dims: tuple[int, ...] | None,
     learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
-    cluster: str | None, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
+    cluster: str | None, checkpoint: str | None, resume: bool, force: bool, fitting: dict[str, Any],
+    reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Make a map from the answers in FILE.
 
     Writes embedding.csv (label, x1, x2, ...), model.nearer, summary.json and report.html to a folder. Ctrl-C stops
-    the computation and keeps the best map so far (exit code 130).
+    the computation and keeps the best map so far (exit code 130). With --checkpoint, a fit that was broken off goes on
+    with --resume, to the same end.
     """
     if cv == 1:
         raise click.BadParameter("got 1, expected at least 2 folds, or 0 for none", param_hint="--cv")
+    if resume and checkpoint is None:
+        raise click.BadParameter("needs --checkpoint, the file to go on from", param_hint="--resume")
     folder = OutputFolder(out, FILES, force)
+    if checkpoint is not None:
+        _look_at_checkpoint(say, checkpoint, resume)
     make_estimator(fitting, n_components)  # refuses bad options before a large file is read
     answers = _read(say, file, reading, cluster)
     if answers.comparisons is None and (cv or dims or learning_curve or bootstrap):
         raise ValueError("--cv, --dims, --learning-curve and --bootstrap need the answers, which stay on the cluster")
     if answers.comparisons is not None and answers.comparisons.labels is not None:
         read_groups(groups, answers.comparisons.labels)  # refuses a bad file before the work
+    if cv_by == "participant" and answers.comparisons is not None and answers.comparisons.people is None:
+        raise ValueError("--cv-by participant: who gave the answers is not known; say --participant COLUMN")
     from nearer.reporting import default_cv, describe, study
     from nearer.reporting.words import scores_line
 
     interrupt = Interrupt(say)
-    model = _fit(say, answers, fitting, n_components, cluster, interrupt)
+    keeping = {} if checkpoint is None else {"checkpoint": checkpoint, "resume": resume}
+    model = _fit(say, answers, fitting, n_components, cluster, interrupt, keeping)
     if cv is None and answers.comparisons is not None and not default_cv(len(answers.comparisons)):
         say.note(f"no cross-validation for {len(answers.comparisons):,} comparisons unless asked for: --cv 5")
     found = study(
-        model, answers.comparisons, cv=cv, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
+        model, answers.comparisons, cv=cv, cv_by=cv_by, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
         monitor=interrupt.attempt,
     )  # fmt: skip
     for problem in [] if found.check is None else found.check.problems:
@@ -113,7 +126,11 @@ def command(
     say.result(summary, told or None if say.quiet else f"{told}\nwrote {', '.join(folder.files())}".lstrip())
     if interrupt.pressed:
         click.echo(f"nearer fit: interrupted; wrote the best map so far to {folder.shown}", err=True)
+        if checkpoint is not None:
+            click.echo(f"nearer fit: go on with --checkpoint {checkpoint} --resume --force", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
+    if checkpoint is not None:
+        Path(checkpoint).unlink(missing_ok=True)  # only now: the results are in their place
 
 
 class _Answers(NamedTuple):
@@ -133,6 +150,15 @@ def _read(say: Say, file: str, reading: dict[str, Any], cluster: str | None) -> 
     return _Answers(result.comparisons, result.comparisons, result.facts())
 
 
+def _look_at_checkpoint(say: Say, path: str, resume: bool) -> None:
+    """See before the work that a checkpoint can be used; --force does not replace one, which may hold hours of it."""
+    from nearer.solvers.checkpoint import Checkpoint
+
+    found = Checkpoint(path, resume).found
+    if resume:
+        say.note(f"{path}: going on from there" if found else f"{path}: no such checkpoint yet, starting afresh")
+
+
 def _is_parquet(file: str) -> bool:
     path = Path(file)
     return path.suffix.lower() in (".parquet", ".pq") or (path.is_dir() and any(path.glob("*.parquet")))
@@ -145,6 +171,7 @@ def _fit(
     n_components: int | str,
     cluster: str | None,
     interrupt: Interrupt,
+    keeping: dict[str, Any],
 ) -> OrdinalEmbedding:
     from dataclasses import replace
 
@@ -164,7 +191,7 @@ def _fit(
             f"solver {fitting['solver']}, {count(fitting['n_init'], 'start', 'starts')}, seed {fitting['random_state']}"
         )
         with watch.showing(), while_compiling(say.compiling):
-            model.fit(answers.to_fit) if client is None else model.fit(answers.to_fit, client=client)
+            model.fit(answers.to_fit, client=client, **keeping)
     say.note(model.result_.message)
     if n_components == "auto":
         say.note(f"the answers speak for {count(model.n_components_, 'dimension', 'dimensions')}")
@@ -219,6 +246,7 @@ def _summary(
                 "seconds": model.history_[-1].seconds,
             },
             **found.summary(),
+            "reliability": None if model.reliability_ is None else model.reliability_.table(),
             "files": list(FILES),
         }
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from nearer.data.comparisons import Comparisons, as_comparisons, joined, renumbered
 from nearer.data.errors import FileFormatError
 from nearer.data.quality import CheckResult
-from nearer.data.values import as_generator, check_fraction, check_integer, check_numbers
+from nearer.data.values import Details, as_generator, check_fraction, check_integer, check_numbers
 
 __all__ = [
-    "CheckResult", "Comparisons", "FileFormatError", "as_comparisons", "as_generator", "check_fraction",
+    "CheckResult", "Comparisons", "Details", "FileFormatError", "as_comparisons", "as_generator", "check_fraction",
     "check_integer", "check_numbers", "joined", "renumbered",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from nearer.data import making, rules, values
 from nearer.data.columns import is_whole
 from nearer.data.rules import Parts, check_rows
 from nearer.data.tables import Options, is_table, parts_of_table
-from nearer.data.values import People, frozen, take
+from nearer.data.values import Details, People, frozen
 
 if TYPE_CHECKING:
     from nearer.data.quality import CheckResult
@@ -39,6 +39,8 @@ class Comparisons:
     on_degenerate : {"raise", "drop"}
         What to do with rows that compare an object with itself or a pair with the same pair; rows dropped are counted
         in `dropped`.
+    details : Details or mapping of str to array-like of shape (N,), optional
+        What else is known of each answer: side, seconds, order, catch, correct, chosen_by; see `Details`.
 
     Attributes
     ----------
@@ -48,18 +50,21 @@ class Comparisons:
     participants : ndarray of str objects or int64, shape (N,), or None
     people : People or None
         The same as codes and a table of names.
+    details : Details or None
+        Side, response time and so on, one for each row.
     n_objects : int
     dropped : dict of str to int
         Reason -> rows left out by a constructor on request.
     """
 
-    __slots__ = ("_dropped", "_seen", "index", "labels", "n_objects", "people", "weights")
+    __slots__ = ("_dropped", "_seen", "details", "index", "labels", "n_objects", "people", "weights")
     __hash__ = None  # type: ignore[assignment]
 
     index: np.ndarray
     weights: np.ndarray | None
     labels: np.ndarray | None
     people: People | None
+    details: Details | None
     n_objects: int
     _dropped: dict[str, int]
     _seen: np.ndarray | None
@@ -72,8 +77,10 @@ class Comparisons:
         labels: Any = None,
         participants: Any = None,
         on_degenerate: str = "raise",
+        details: Any = None,
     ) -> None:
-        self._fill(check_rows(index, rules.EITHER, n_objects, weights, labels, participants, on_degenerate))
+        given = (n_objects, weights, labels, participants, on_degenerate, details)
+        self._fill(check_rows(index, rules.EITHER, *given))
 
     @classmethod
     def _make(cls, parts: Parts) -> Comparisons:
@@ -89,6 +96,7 @@ class Comparisons:
             "weights": None if parts.weights is None else frozen(parts.weights),
             "labels": None if parts.labels is None else frozen(parts.labels),
             "people": parts.people,
+            "details": parts.details,
             "_dropped": {reason: count for reason, count in parts.dropped.items() if count},
             "_seen": None,
         }
@@ -106,7 +114,9 @@ class Comparisons:
 
     @property
     def _parts(self) -> Parts:
-        return Parts(self.index, self.n_objects, self.weights, self.labels, self.people, self._dropped)
+        return Parts(
+            self.index, self.n_objects, self.weights, self.labels, self.people, self._dropped, details=self.details
+        )
 
     def _with(self, **changes: Any) -> Comparisons:
         """The same with some parts exchanged for others that are known to be valid."""
@@ -123,9 +133,11 @@ class Comparisons:
         labels: Any = None,
         participants: Any = None,
         on_degenerate: str = "raise",
+        details: Any = None,
     ) -> Comparisons:
         """Triplets, int (N, 3): ``anchor, near, far``; the anchor is nearer to `near` than to `far`."""
-        return cls._make(check_rows(T, rules.TRIPLETS, n_objects, weights, labels, participants, on_degenerate))
+        given = (n_objects, weights, labels, participants, on_degenerate, details)
+        return cls._make(check_rows(T, rules.TRIPLETS, *given))
 
     @classmethod
     def from_quadruplets(
@@ -136,9 +148,11 @@ class Comparisons:
         labels: Any = None,
         participants: Any = None,
         on_degenerate: str = "raise",
+        details: Any = None,
     ) -> Comparisons:
         """Quadruplets, int (N, 4): ``i, j, l, k`` means d(i, j) < d(l, k); pairs may share an object."""
-        return cls._make(check_rows(Q, rules.QUADRUPLETS, n_objects, weights, labels, participants, on_degenerate))
+        given = (n_objects, weights, labels, participants, on_degenerate, details)
+        return cls._make(check_rows(Q, rules.QUADRUPLETS, *given))
 
     @classmethod
     def from_labels_table(
@@ -180,6 +194,7 @@ class Comparisons:
         labels: Any = None,
         participants: Any = None,
         on_degenerate: str = "raise",
+        details: Any = None,
     ) -> Comparisons:
         """Questions with two options and the answers to them.
 
@@ -193,15 +208,18 @@ class Comparisons:
             each option, which become weights (a side without votes gives no row; a tie gives two rows of equal weight).
         """
         if isinstance(questions, Comparisons):
-            extra = (n_objects, weights, labels, participants)
+            extra = (n_objects, weights, labels, participants, details)
             if any(value is not None for value in extra):
                 raise ValueError("questions: Comparisons bring their own n_objects, weights, labels and participants")
             return questions._answered(answers)
         if is_table(questions):
             told = Options(labels=labels, n_objects=n_objects, on_degenerate=on_degenerate)
+            if details is not None:
+                raise ValueError("details: a table brings its own, as columns")
             parts = parts_of_table(questions, told, weights, participants)
         else:
-            parts = check_rows(questions, rules.QUESTIONS, n_objects, weights, labels, participants, on_degenerate)
+            given = (n_objects, weights, labels, participants, on_degenerate, details)
+            parts = check_rows(questions, rules.QUESTIONS, *given)
         return cls._make(making.answered(parts, answers))
 
     @classmethod
@@ -214,9 +232,11 @@ class Comparisons:
         labels: Any = None,
         participants: Any = None,
         on_degenerate: str = "raise",
+        details: Any = None,
     ) -> Comparisons:
         """Sets of three, int (N, 3), and the odd object of each, int (N,): two triplets (a, b, odd), (b, a, odd)."""
-        parts = check_rows(sets, rules.SETS, n_objects, weights, labels, participants, on_degenerate)
+        given = (n_objects, weights, labels, participants, on_degenerate, details)
+        parts = check_rows(sets, rules.SETS, *given)
         return cls._make(making.odd_one_out(parts, odd))
 
     @classmethod
@@ -229,9 +249,11 @@ class Comparisons:
         labels: Any = None,
         participants: Any = None,
         on_degenerate: str = "raise",
+        details: Any = None,
     ) -> Comparisons:
         """Sets of three, int (N, 3), and the most central object c of each, int (N,): triplets (a, c, b), (b, c, a)."""
-        parts = check_rows(sets, rules.SETS, n_objects, weights, labels, participants, on_degenerate)
+        given = (n_objects, weights, labels, participants, on_degenerate, details)
+        parts = check_rows(sets, rules.SETS, *given)
         return cls._make(making.most_central(parts, central))
 
     @classmethod
@@ -246,6 +268,7 @@ class Comparisons:
         labels: Any = None,
         participants: Any = None,
         on_degenerate: str = "raise",
+        details: Any = None,
     ) -> Comparisons:
         """The first k of m candidates chosen as nearest to a query.
 
@@ -260,7 +283,8 @@ class Comparisons:
             Whether the chosen stand in order, so that an earlier one is nearer than a later one.
         """
         rows = making.stack_rankings(queries, ranked)
-        parts = check_rows(rows, rules.RANKINGS, n_objects, weights, labels, participants, on_degenerate)
+        given = (n_objects, weights, labels, participants, on_degenerate, details)
+        parts = check_rows(rows, rules.RANKINGS, *given)
         return cls._make(making.ranked_pairs(parts, k, ordered))
 
     @classmethod
@@ -367,6 +391,19 @@ class Comparisons:
             object.__setattr__(self, "_seen", frozen(mask))
         return self._seen  # type: ignore[return-value]
 
+    @property
+    def at_random(self) -> np.ndarray | None:
+        """Which answers are to questions chosen at random: bool, shape (N,); None if all are, as far as is known.
+
+        Questions chosen in the light of earlier answers are a biased sample: accuracy holds for questions at large
+        only where it is measured on the others. "random" and "balanced" questions are chosen without looking.
+        """
+        chosen = None if self.details is None else self.details.chosen_by
+        if chosen is None:
+            return None
+        blind = np.array([str(name).casefold() in values.BLIND for name in chosen.names])
+        return None if blind.all() else frozen(blind[chosen.codes])
+
     def __len__(self) -> int:
         return len(self.index)
 
@@ -377,7 +414,7 @@ class Comparisons:
         if not isinstance(other, Comparisons):
             return NotImplemented
         mine, theirs = (self.index, self.weights, self.labels), (other.index, other.weights, other.labels)
-        same = self.n_objects == other.n_objects and self.people == other.people
+        same = self.n_objects == other.n_objects and self.people == other.people and self.details == other.details
         return same and all(_same(a, b) for a, b in zip(mine, theirs))
 
     def quadruplets(self) -> np.ndarray:
@@ -398,16 +435,14 @@ class Comparisons:
         index = self.index[rows]
         if not len(index):
             raise ValueError("comparisons: the selection is empty")
-        weights = take(self.weights, rows)
-        if weights is not None and not weights.any():
+        beside = self._parts.beside(rows)
+        if beside["weights"] is not None and not beside["weights"].any():
             raise ValueError("comparisons: all weights of the selection are 0")
-        return self._with(index=index, weights=weights, people=take(self.people, rows), dropped={})
+        return self._with(index=index, dropped={}, **beside)
 
     def _rows(self, rows: slice) -> Comparisons:
         """Some of the rows, as they are: none of them may count."""
-        return self._with(
-            index=self.index[rows], weights=take(self.weights, rows), people=take(self.people, rows), dropped={}
-        )
+        return self._with(index=self.index[rows], dropped={}, **self._parts.beside(rows))
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("Comparisons are not iterable; use .index for the rows")
@@ -419,7 +454,11 @@ class Comparisons:
             raise ValueError(
                 f"flipped: got dtype {mask.dtype}, shape {mask.shape}, expected a bool mask ({len(self)},)"
             )
-        return self._with(index=rules.exchanged(self.index, np.flatnonzero(mask)))
+        return self._exchanged(np.flatnonzero(mask))
+
+    def _exchanged(self, rows: np.ndarray) -> Comparisons:
+        details = None if self.details is None else self.details.flipped(rows)
+        return self._with(index=rules.exchanged(self.index, rows), details=details)
 
     def with_noise(self, fraction: float, random_state: Any = None) -> Comparisons:
         """Exactly ``round(fraction * N)`` random rows flipped."""
@@ -427,27 +466,35 @@ class Comparisons:
         rng = values.as_generator(random_state)
         if not count:
             return self
-        return self._with(index=rules.exchanged(self.index, rng.choice(len(self), count, replace=False, shuffle=False)))
+        return self._exchanged(rng.choice(len(self), count, replace=False, shuffle=False))
 
     def aggregate(self) -> Comparisons:
-        """Rows that say the same merged into one, weights summed, in lexicographic order; participants are left out.
+        """Rows that say the same merged into one, weights summed, in lexicographic order; people and details go.
 
         Rows without weights count 1 each. Two quadruplets that differ only in the order inside a pair say the same.
         """
         first, member = rules.group(rules.same_statement(self.index), self.n_objects)
         weights = np.bincount(member, weights=self.weights, minlength=len(first)).astype(np.float64)
-        return self._with(index=self.index[first], weights=weights, people=None)
+        return self._with(index=self.index[first], weights=weights, people=None, details=None)
 
-    def split(self, test_size: float | int = 0.2, random_state: Any = None) -> tuple[Comparisons, Comparisons]:
+    def split(
+        self, test_size: float | int = 0.2, random_state: Any = None, groups: Any = None
+    ) -> tuple[Comparisons, Comparisons]:
         """Random train and test rows, both over all objects.
 
         Parameters
         ----------
         test_size : float or int
-            A fraction between 0 and 1 (rounded to whole rows) or a number of rows.
+            A fraction between 0 and 1 (rounded to whole rows) or a number of rows; with groups, of groups.
         random_state : None, int or Generator
+        groups : array-like, shape (N,), or "participants", optional
+            Rows of one group stay together, so that "participants" tests on people who are new.
         """
-        mask = _test_mask(len(self), test_size, random_state)
+        if groups is None:
+            mask = _test_mask(len(self), test_size, random_state, "rows")
+        else:
+            units = groups_of(self, groups)
+            mask = _test_mask(len(units.names), test_size, random_state, "groups")[units.codes]
         return self[~mask], self[mask]
 
     def folds(
@@ -462,12 +509,8 @@ class Comparisons:
         groups : array-like, shape (N,), or "participants", optional
             Rows of one group stay together.
         """
-        if isinstance(groups, str):
-            if groups != "participants" or self.people is None:
-                raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
-            groups = self.people
-        groups = values.check_people(groups, len(self), "groups")
-        fold = _fold_of_rows(len(self), n_folds, random_state, groups)
+        units = None if groups is None else groups_of(self, groups)
+        fold = fold_of_rows(len(self), n_folds, random_state, units)
         return ((self[fold != number], self[fold == number]) for number in range(n_folds))
 
     def concat(
@@ -475,7 +518,8 @@ class Comparisons:
     ) -> Comparisons:
         """Rows of several, one after the other: ``a.concat([b, c])`` or ``Comparisons.concat([a, b, c])``.
 
-        All must be of one kind, with the same labels. Where some have weights, rows without count 1.
+        All must be of one kind, with the same labels. Where some have weights, rows without count 1; a detail that some
+        lack is unknown there.
         """
         parts: list[Any] = []
         for given in (self, others):
@@ -507,7 +551,8 @@ class Comparisons:
                 dropped[reason] = dropped.get(reason, 0) + count
         index = np.concatenate([part.index for part in parts])
         n_objects = max(part.n_objects for part in parts)
-        return first._make(Parts(index, n_objects, weights, first.labels, people, dropped))
+        details = Details.joined([part.details for part in parts], list(map(len, parts)))
+        return first._make(Parts(index, n_objects, weights, first.labels, people, dropped, details=details))
 
     def relabelled(self, labels: Any) -> Comparisons:
         """The same rows, with the objects numbered as in another list of labels.
@@ -536,7 +581,9 @@ class Comparisons:
         return self._with(labels=None)
 
     def _answered(self, answers: Any) -> Comparisons:
-        return self._make(making.answered(self._parts, answers))
+        # What was chosen before, and whether rightly, says nothing about these answers.
+        details = None if self.details is None else replace(self.details, side=None, correct=None)
+        return self._make(making.answered(replace(self._parts, details=details), answers))
 
     def check(self, n_components: int | None = None) -> CheckResult:
         """Look for faults in the data; see `CheckResult`.
@@ -639,8 +686,20 @@ def renumbered(comparisons: Comparisons, objects: np.ndarray) -> Comparisons:
 # ---- which rows go where -------------------------------------------------------------------------------------------
 
 
-def _test_mask(n_rows: int, test_size: Any, random_state: Any) -> np.ndarray:
-    """Rows of a random test set.
+def groups_of(comparisons: Comparisons, groups: Any) -> People:
+    """The group of each row, from an array (N,) or the word "participants"."""
+    if isinstance(groups, str):
+        if groups != "participants" or comparisons.people is None:
+            raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
+        return comparisons.people
+    units = values.check_people(groups, len(comparisons), "groups")
+    if units is None:
+        raise ValueError("groups: got None, expected a group for each row")
+    return units
+
+
+def _test_mask(n_rows: int, test_size: Any, random_state: Any, what: str) -> np.ndarray:
+    """Rows, or groups of them, of a random test set.
 
     Parameters
     ----------
@@ -648,6 +707,8 @@ def _test_mask(n_rows: int, test_size: Any, random_state: Any) -> np.ndarray:
     test_size : float or int
         A fraction between 0 and 1 (rounded to whole rows) or a number of rows.
     random_state : None, int or Generator
+    what : str
+        What is counted: "rows" or "groups".
 
     Returns
     -------
@@ -655,20 +716,20 @@ def _test_mask(n_rows: int, test_size: Any, random_state: Any) -> np.ndarray:
     """
     if isinstance(test_size, float | np.floating):
         if not 0 < test_size < 1:
-            raise ValueError(f"test_size: got {test_size}, expected a fraction between 0 and 1 or a number of rows")
+            raise ValueError(f"test_size: got {test_size}, expected a fraction between 0 and 1 or a number of {what}")
         n_test = round(float(test_size) * n_rows)
     else:
         n_test = values.check_integer(test_size, "test_size", 1)
     if not 0 < n_test < n_rows:
         raise ValueError(
-            f"test_size: {test_size} of {n_rows:,} rows leaves {n_test:,} for test, need rows on both sides"
+            f"test_size: {test_size} of {n_rows:,} {what} leaves {n_test:,} for test, need {what} on both sides"
         )
     mask = np.zeros(n_rows, dtype=bool)
     mask[values.as_generator(random_state).choice(n_rows, n_test, replace=False, shuffle=False)] = True
     return mask
 
 
-def _fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: People | None) -> np.ndarray:
+def fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: People | None) -> np.ndarray:
     """The fold of each row: sizes as equal as possible, rows of one group together.
 
     Parameters

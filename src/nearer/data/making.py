@@ -10,7 +10,15 @@ import numpy as np
 
 from nearer._memory import check_memory
 from nearer.data.rules import Parts, exchanged
-from nearer.data.values import check_integer, check_objects, check_people, check_weights, first_of, refuse_masked, take
+from nearer.data.values import (
+    Details,
+    check_integer,
+    check_objects,
+    check_people,
+    check_weights,
+    first_of,
+    refuse_masked,
+)
 
 _ANSWERS = "+1/-1, bool, or votes (N, 2)"
 
@@ -32,7 +40,18 @@ def answered(questions: Parts, answers: Any) -> Parts:
     first_is_nearer = values > 0
     if questions.keep is not None:
         first_is_nearer = first_is_nearer[questions.keep]
-    return replace(questions, index=exchanged(questions.index, np.flatnonzero(~first_is_nearer)), keep=None)
+    return replace(
+        questions,
+        index=exchanged(questions.index, np.flatnonzero(~first_is_nearer)),
+        keep=None,
+        details=_with_side(questions.details, ~first_is_nearer),
+    )
+
+
+def _with_side(details: Details | None, side: np.ndarray) -> Details:
+    """Details with the position of what was chosen, unless that is known already, as from a column of its own."""
+    known = {} if details is None else details.known()
+    return Details(**({"side": side.astype(np.int8)} | known))
 
 
 def voted(questions: Parts, votes: np.ndarray) -> Parts:
@@ -45,34 +64,34 @@ def voted(questions: Parts, votes: np.ndarray) -> Parts:
     row, side = np.nonzero(votes)
     if not len(row):
         raise ValueError("answers: no question has a vote")
+    beside = questions.beside(row)
     weights = votes[row, side].astype(np.float64)
-    if questions.weights is not None:
-        weights *= questions.weights[row]
+    if beside["weights"] is not None:
+        weights *= beside["weights"]
     unanswered = int(np.count_nonzero(~votes.any(axis=1)))
     return replace(
         questions,
         index=exchanged(questions.index[row], np.flatnonzero(side)),
-        weights=check_weights(weights, None),
-        people=take(questions.people, row),
         dropped={**questions.dropped, "without votes": unanswered},
         keep=None,
+        **beside | {"weights": check_weights(weights, None)},
     )
 
 
 def odd_one_out(sets: Parts, odd: Any) -> Parts:
     """Two triplets (a, b, odd), (b, a, odd) for each set; see `Comparisons.from_odd_one_out`."""
-    picked, a, b = _picked(sets, odd, "odd")
-    return _doubled(sets, np.stack([a, b, picked, b, a, picked], axis=1))
+    place, picked, a, b = _picked(sets, odd, "odd")
+    return _doubled(sets, place, np.stack([a, b, picked, b, a, picked], axis=1))
 
 
 def most_central(sets: Parts, central: Any) -> Parts:
     """Two triplets (a, c, b), (b, c, a) for each set with central object c; see `Comparisons.from_most_central`."""
-    picked, a, b = _picked(sets, central, "central")
-    return _doubled(sets, np.stack([a, picked, b, b, picked, a], axis=1))
+    place, picked, a, b = _picked(sets, central, "central")
+    return _doubled(sets, place, np.stack([a, picked, b, b, picked, a], axis=1))
 
 
-def _picked(sets: Parts, choice: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The chosen object of each set and the other two, in the order of the set."""
+def _picked(sets: Parts, choice: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The place of the chosen object in its set, the object, and the other two in the order of the set."""
     n_rows = len(sets.index) if sets.keep is None else len(sets.keep)
     values = _as_array(choice, name, "one object for each set")
     if values.dtype.kind not in "iuf" or values.shape != (n_rows,):
@@ -89,18 +108,19 @@ def _picked(sets: Parts, choice: Any, name: str) -> tuple[np.ndarray, np.ndarray
     place = match.argmax(axis=1)
     row = np.arange(len(place))
     others = np.array([[1, 2], [0, 2], [0, 1]])[place]
-    return sets.index[row, place], sets.index[row, others[:, 0]], sets.index[row, others[:, 1]]
+    return place, sets.index[row, place], sets.index[row, others[:, 0]], sets.index[row, others[:, 1]]
 
 
-def _doubled(sets: Parts, pairs_of_rows: np.ndarray) -> Parts:
-    return _repeated(sets, pairs_of_rows.reshape(-1, 3), 2)
+def _doubled(sets: Parts, place: np.ndarray, pairs_of_rows: np.ndarray) -> Parts:
+    return _repeated(replace(sets, details=_with_side(sets.details, place)), pairs_of_rows.reshape(-1, 3), 2)
 
 
 def _repeated(rows: Parts, index: np.ndarray, times: int) -> Parts:
-    """Give every row's weight and person to the `times` rows that came of it."""
+    """Give every row's weight, person and details to the `times` rows that came of it."""
     weights = None if rows.weights is None else np.repeat(rows.weights, times)
     people = None if rows.people is None else rows.people.repeated(times)
-    return replace(rows, index=index, weights=weights, people=people, keep=None)
+    details = None if rows.details is None else rows.details.repeated(times)
+    return replace(rows, index=index, weights=weights, people=people, details=details, keep=None)
 
 
 def stack_rankings(queries: Any, ranked: Any) -> np.ndarray:
@@ -134,8 +154,7 @@ def ranked_each(rankings: Parts, k: np.ndarray, ordered: np.ndarray) -> Parts:
     origin = np.concatenate(origins)
     order = np.argsort(origin, kind="stable")
     origin, index = origin[order], np.concatenate(pieces)[order]
-    weights, people = take(rankings.weights, origin), take(rankings.people, origin)
-    return replace(rankings, index=index, weights=weights, people=people, keep=None)
+    return replace(rankings, index=index, keep=None, **rankings.beside(origin))
 
 
 def _ranked_columns(n_candidates: int, k: int | None, ordered: bool) -> tuple[np.ndarray, np.ndarray]:

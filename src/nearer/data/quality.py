@@ -95,6 +95,9 @@ class CheckResult:
         enclose a point from all sides in that dimension. None if no dimension was asked for.
     participants : list of ParticipantCheck or None
         The most doubtful first; None if the participants are not known.
+    n_adaptive : int
+        Rows whose questions were chosen in the light of earlier answers: a biased sample, so that accuracy is
+        measured on the others; see `Comparisons.at_random`.
     """
 
     kind: str
@@ -116,6 +119,7 @@ class CheckResult:
     n_components: int | None
     too_few: dict[str | int, int] | None
     participants: list[ParticipantCheck] | None
+    n_adaptive: int = 0
 
     @property
     def ok(self) -> bool:
@@ -197,6 +201,11 @@ class CheckResult:
             )
         if self.participants is not None:
             lines.append(f"  participants: {len(self.participants):,}")
+        if self.n_adaptive:
+            lines.append(
+                f"  chosen questions: {self.n_adaptive:,} of {self.n_comparisons:,} rows answer questions chosen by "
+                f"earlier answers; accuracy is measured on the other {self.n_comparisons - self.n_adaptive:,}"
+            )
         problems = self.problems
         lines.append(f"{_count(len(problems), 'problem', 'problems')} found" if problems else "no problem found")
         lines += [f"  - {problem}" for problem in problems]
@@ -278,6 +287,7 @@ def check(comparisons: Any, n_components: int | None = None) -> CheckResult:
         n_components=n_components,
         too_few=None if n_components is None else _too_few(asked, total > 0, seen, names, n_components),
         participants=_participants(comparisons.people, member, answer, votes, counts),
+        n_adaptive=0 if comparisons.at_random is None else int((~comparisons.at_random).sum()),
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,41 @@ ALIASES: dict[str, tuple[str, ...]] = {
                "multiplicity", "repetitions"),
 }  # fmt: skip
 ROLE_OF = {alias: role for role, aliases in ALIASES.items() for alias in aliases}
+
+
+def _times(unit: str, *more: str) -> tuple[str, ...]:
+    stems = ("rt", "responsetime", "reactiontime", "responselatency", "latency", "answertime", "decisiontime")
+    return tuple(stem + unit for stem in stems) + more
+
+
+# What else a table may tell of an answer; see `Details`. Never needed, and never taken for the sign of a header. A
+# column of times whose name does not say its unit (jsPsych's `rt` holds milliseconds, salmon's `response_time` seconds)
+# has a role of its own: its cells must tell.
+DETAILS: dict[str, tuple[str, ...]] = {
+    "side": ("side", "position", "chosenposition", "positionchosen", "responseside", "responseposition"),
+    "seconds": (
+        "seconds", *_times("seconds"), *_times("sec"), *_times("secs"), *_times("inseconds"), "keyresprt", "keyrt",
+    ),
+    "milliseconds": (
+        "milliseconds", *_times("ms"), *_times("msec"), *_times("millis"), *_times("milliseconds"), *_times("inms"),
+    ),
+    "response_time": _times("") + _times("s"),
+    "order": (
+        "order", "trialorder", "presentationorder", "trialnumber", "trialno", "trialnr", "trialnum", "trialindex",
+        "trial", "trialsthisn", "questionnumber", "questionindex", "answernumber",
+    ),
+    "catch": (
+        "catch", "iscatch", "catchtrial", "iscatchtrial", "catchquestion", "iscatchquestion", "attentioncheck",
+        "isattentioncheck",
+    ),
+    "correct": ("correct", "iscorrect", "corr", "keyrespcorr", "passed", "catchpassed", "catchcorrect"),
+    "chosen_by": (
+        "chosenby", "strategy", "questionstrategy", "samplingstrategy", "sampler", "algident", "alglabel", "samplealg",
+    ),
+}  # fmt: skip
+DETAIL_OF = {alias: role for role, aliases in DETAILS.items() for alias in aliases}
+# The first that a table has is read; they tell the same.
+TIMES = ("seconds", "milliseconds", "response_time")
 # Followed by 1, 2, ...: candidates, the chosen first; the latter only where the number chosen is said.
 _RANKED = ("rank", "ranked", "nearest")
 _SELECTED = ("reference", "ref", "option", "candidate", "select")
@@ -105,10 +140,19 @@ def normalise(name: str) -> str:
 
 def role_of(name: str) -> str | None:
     """Give the role that a column name means, or None."""
+    return ROLE_OF.get(_word(name))
+
+
+def detail_of(name: str) -> str | None:
+    """Give the detail of an answer that a column name means, or None."""
+    return DETAIL_OF.get(_word(name))
+
+
+def _word(name: str) -> str:
     plain = name.casefold()
     for prefix in _PREFIXES:
         plain = plain.removeprefix(prefix)
-    return ROLE_OF.get(normalise(plain))
+    return normalise(plain)
 
 
 @dataclass(frozen=True)
@@ -188,16 +232,28 @@ class Roles:
     ----------
     layout : Layout
     at : dict of str to int
-        Role of `layout` (and participant, weight) -> position of its column.
+        Role of `layout` (and participant, weight, details) -> position of its column.
     names_at : list of int
         Columns that name numbered objects, one for each column of objects; empty if there are none.
     notes : list of str
+    told : frozenset of str
+        Roles whose column the user named: what cannot be read there is refused, not left out.
     """
 
     layout: Layout
     at: dict[str, int]
     names_at: list[int] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    told: frozenset[str] = frozenset()
+
+    def without_details(self) -> Roles:
+        """The same for readers that keep no more than comparisons and weights; a note says what they leave out."""
+        left = [role for role in self.at if role in (*DETAILS, "participant")]
+        if not left:
+            return self
+        note = f"not kept when read in blocks: {listed(left)}"
+        return replace(self, at={role: spot for role, spot in self.at.items() if role not in left},
+                       notes=[*self.notes, note])  # fmt: skip
 
     @property
     def positions(self) -> list[int]:
@@ -259,11 +315,14 @@ def _ranked_role(name: str, stems: tuple[str, ...] = _RANKED) -> str | None:
 
 
 def _known_role(role: str) -> str:
-    known = str(role) if role in ALIASES else _ranked_role(str(role)) or role_of(str(role))
+    all_roles = (*ALIASES, *DETAILS)
+    known = str(role) if role in all_roles else _ranked_role(str(role)) or role_of(str(role)) or detail_of(str(role))
     if known is None:
-        near = closest(normalise(str(role)), list(ALIASES))
+        near = closest(normalise(str(role)), list(all_roles))
         hint = f"did you mean {near!r}? " if near else ""
-        raise ValueError(f"columns: got the role {role!r}, expected one of {listed(ALIASES, 99)}; {hint}".rstrip("; "))
+        raise ValueError(
+            f"columns: got the role {role!r}, expected one of {listed(all_roles, 99)}; {hint}".rstrip("; ")
+        )
     return known
 
 
@@ -301,8 +360,13 @@ def find_roles(
         raise ValueError(f"kind: got {kind!r}, expected one of {listed(KINDS)}")
     names, header = table.names, table.header
     notes: list[str] = []
+    told: frozenset[str] = frozenset()
     if columns is not None:
         at = _told(table, columns)
+        told = frozenset(at)
+        if header and at and told <= {*_BESIDE, *DETAILS}:  # the objects are to be found as ever
+            at = _by_name(table, kind, set(at.values())) | at
+            columns = None
     elif header:
         at = _by_name(table, kind)
     else:
@@ -314,23 +378,41 @@ def find_roles(
         elif wanted == "":
             at.pop(role, None)
         elif role not in at and header:
-            found = [spot for spot, name in enumerate(names) if role_of(name) == role and spot not in at.values()]
-            # Several names may do; the plainest, the first in the list of aliases, is meant.
-            found.sort(key=lambda spot, role=role: ALIASES[role].index(normalise(names[spot])))  # type: ignore[misc]
+            found = _columns_for(names, role, ALIASES, at)
             words = [normalise(names[spot]) for spot in found]
             if len(found) > 1 and words[0] == words[1]:
                 raise _refusal(table, f"two columns are called {names[found[0]]!r}", at, kind)
             if found:
                 at[role] = found[0]
                 notes += [f"{role} read from {names[found[0]]!r}, not from {names[spot]!r}" for spot in found[1:]]
+    if header:
+        _add_details(names, at, notes)
     layout = _complete(set(at), kind)
     if layout is None:
         raise _refusal(table, _lacking(table, at, kind), at, kind)
     if columns is None and kind is None and header:
         _refuse_two_meanings(table, at, layout)
-    at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE)}
+    at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS)}
     _refuse_shared(table, at)
-    return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes)
+    return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, told)
+
+
+def _columns_for(names: Sequence[str], role: str, known: Mapping[str, Sequence[str]], at: Mapping[str, int]) -> list:
+    """Find the free columns that mean a role; the plainest name, the first in the list of aliases, comes first."""
+    place = {alias: number for number, alias in enumerate(known[role])}
+    found = [spot for spot, name in enumerate(names) if _word(name) in place and spot not in at.values()]
+    return sorted(found, key=lambda spot: place[_word(names[spot])])
+
+
+def _add_details(names: Sequence[str], at: dict[str, int], notes: list[str]) -> None:
+    """Find the columns that tell more of the answers."""
+    for role in DETAILS:
+        if role in at or (role in TIMES and any(time in at for time in TIMES)):
+            continue
+        found = _columns_for(names, role, DETAILS, at)
+        if found:
+            at[role] = found[0]
+            notes += [f"{role} read from {names[found[0]]!r}, not from {names[spot]!r}" for spot in found[1:]]
 
 
 def _told(table: Table, columns: Mapping[str, str | int] | Sequence[str] | str) -> dict[str, int]:
@@ -350,12 +432,12 @@ def _told(table: Table, columns: Mapping[str, str | int] | Sequence[str] | str) 
     return {_known_role(role): spot for spot, role in enumerate(columns) if role not in ("", "-", "_")}
 
 
-def _by_name(table: Table, kind: str | None) -> dict[str, int]:
+def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dict[str, int]:
     names = table.names
     found: dict[str, list[int]] = {}
     for spot, name in enumerate(names):
         role = role_of(name)
-        if role and role not in _BESIDE:
+        if role and role not in _BESIDE and spot not in taken:
             found.setdefault(role, []).append(spot)
     stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
     ranked = {role: spot for spot, name in enumerate(names) if (role := _ranked_role(name, stems))}
@@ -506,6 +588,70 @@ def _name_columns(names: Sequence[str], at: Mapping[str, int], layout: Layout) -
         if all(names.count(name) == 1 for name in wanted):
             return [names.index(name) for name in wanted]
     return []
+
+
+# ---- what the details of an answer say -----------------------------------------------------------------------------
+
+SIDES = ("first", "second", "third")  # how a position is written; beyond them "option4", ...
+_TRUTHS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "1", "pass", "passed", "correct", "right"), 1),
+    **dict.fromkeys(("false", "f", "no", "n", "0", "fail", "failed", "incorrect", "wrong"), 0),
+}
+# Nobody answers within 50 ms most of the time, and hardly anybody thinks for 200 s over each question.
+_FASTEST_MS, _SLOWEST_S = 50.0, 200.0
+
+
+def truth_of(cell: str) -> int | None:
+    """Read a cell that says yes or no: 1, 0, or None if it says neither."""
+    return _TRUTHS.get(normalise(cell.removesuffix(".0")))
+
+
+def sides_of(cells: Sequence[str]) -> dict[str, int | None]:
+    """Read the distinct cells that say which position was chosen, counted from 0; None for one that does not.
+
+    Numbers are positions counted from 0 if one of them is 0, from 1 if not.
+    """
+    numbers = [_number(cell) for cell in cells]
+    base = 0 if 0 in numbers else 1
+    known = {word: spot for spot, words in enumerate(_SIDES) for word in words}
+    read: dict[str, int | None] = {}
+    for cell, number in zip(cells, numbers):
+        word = normalise(cell)
+        count = word.removeprefix("option")
+        if number is None and word != count and count.isdigit():
+            number = base + int(count) - 1.0
+        spot = known.get(word) if number is None else number - base
+        read[cell] = int(spot) if spot is not None and 0 <= spot < 128 and spot == int(spot) else None
+    return read
+
+
+def units_per_second(role: str, times: np.ndarray) -> tuple[float, str]:
+    """Tell the unit of response times, and what to say about it.
+
+    Parameters
+    ----------
+    role : {"seconds", "milliseconds", "response_time"}
+    times : ndarray of float, shape (n,)
+        As written, without missing ones.
+
+    Returns
+    -------
+    divisor : float
+        1 or 1000, NaN if the unit cannot be told.
+    note : str
+        "" for nothing.
+    """
+    median = float(np.median(times)) if len(times) else np.nan
+    if role != "response_time":
+        divisor = 1.0 if role == "seconds" else 1000.0
+        if _FASTEST_MS / 1000 <= median / divisor <= _SLOWEST_S or not len(times):
+            return divisor, ""
+        return divisor, f"are {role} by name, but the median is {median:,.4g}: is that right?"
+    if median < _FASTEST_MS:
+        return 1.0, f"taken as seconds, since the median is {median:,.4g}"
+    if median > _SLOWEST_S:
+        return 1000.0, f"taken as milliseconds, since the median is {median:,.4g}"
+    return np.nan, f"may be seconds or milliseconds (the median is {median:,.4g})"
 
 
 # ---- what an answer says -------------------------------------------------------------------------------------------

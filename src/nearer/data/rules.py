@@ -11,7 +11,9 @@ import numpy as np
 from nearer.data.errors import counted
 from nearer.data.values import (
     INDEX_LIMIT,
+    Details,
     People,
+    check_details,
     check_objects,
     check_people,
     check_weights,
@@ -37,6 +39,11 @@ class Parts:
     people: People | None = None
     dropped: dict[str, int] = field(default_factory=dict)
     keep: np.ndarray | None = None
+    details: Details | None = None
+
+    def beside(self, rows: Any) -> dict[str, Any]:
+        """What goes with some of the rows (slice, mask or integer array), by name."""
+        return {name: take(getattr(self, name), rows) for name in ("weights", "people", "details")}
 
 
 def _triplet_faults(rows: np.ndarray) -> Faults:
@@ -102,6 +109,7 @@ def check_rows(
     labels: Any = None,
     participants: Any = None,
     on_degenerate: str = "raise",
+    details: Any = None,
 ) -> Parts:
     """Check rows of object indices and all that belongs to them.
 
@@ -111,7 +119,7 @@ def check_rows(
         Whole numbers in a float array are accepted. Copied, unless nobody can write to it.
     shape : Shape
         What the rows are, hence how wide and when degenerate.
-    n_objects, weights, labels, participants, on_degenerate
+    n_objects, weights, labels, participants, on_degenerate, details
         As in `Comparisons.from_triplets`.
 
     Returns
@@ -124,16 +132,18 @@ def check_rows(
     rows = _as_matrix(values, shape)
     weights = check_weights(weights, len(rows))
     people = check_people(participants, len(rows))
+    details = check_details(details, len(rows))
     index, highest, keep = _check_index(rows, shape, n_objects, on_degenerate)
     if n_objects is None:
         n_objects = highest + 1
     if keep is None:
-        return Parts(index, n_objects, weights, labels, people)
+        return Parts(index, n_objects, weights, labels, people, details=details)
     dropped = {"degenerate": int(len(keep) - keep.sum())}
     if dropped["degenerate"] == len(keep):
         raise ValueError(f"{shape.name}: no row is left, all {len(keep):,} are degenerate")
     weights = check_weights(take(weights, keep), None)
-    return Parts(index[keep], n_objects, weights, labels, take(people, keep), dropped, keep)
+    people, details = take(people, keep), take(details, keep)
+    return Parts(index[keep], n_objects, weights, labels, people, dropped, keep, details)
 
 
 def _as_matrix(values: Any, shape: Shape) -> np.ndarray:

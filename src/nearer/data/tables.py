@@ -21,10 +21,11 @@ import numpy as np
 
 from nearer.data import making, rules
 from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, are_numbered, is_whole, whole_number
+from nearer.data.details import read_details
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.roles import NO_ANSWER, Answers, Roles, find_roles, read_answers, refused_answer
+from nearer.data.roles import DETAILS, NO_ANSWER, Answers, Roles, find_roles, read_answers, refused_answer
 from nearer.data.rules import Parts
-from nearer.data.values import INDEX_LIMIT, People, check_objects, check_people, check_weights
+from nearer.data.values import INDEX_LIMIT, UNKNOWN, People, check_objects, check_people, check_weights
 
 __all__ = [
     "Facts",
@@ -171,6 +172,8 @@ class Rows:
         The row of the table that each row comes from; None if all are there.
     dropped : dict of str to (int, str)
         Reason -> rows left out so far, and where the first is.
+    notes : list of str
+        How the details of the answers were understood.
     """
 
     table: Table
@@ -180,6 +183,7 @@ class Rows:
     n_rows: int
     origin: np.ndarray | None = None
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def place(self, row: int) -> str:
         """Say where a row is in the user's terms."""
@@ -725,7 +729,8 @@ def rows_to_parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | Non
     if rows.origin is not None:
         keep = np.zeros(rows.n_rows, dtype=bool)
         keep[rows.origin] = True
-    parts = Parts(index, meaning.n_objects, weights, meaning.labels, _people(rows))
+    details, rows.notes = read_details(rows)
+    parts = Parts(index, meaning.n_objects, weights, meaning.labels, _people(rows), details=details)
     if layout.kind in ("triplets", "quadruplets"):
         return replace(parts, keep=keep)
     if layout.kind == "rankings":
@@ -825,7 +830,7 @@ def _people(rows: Rows) -> People | None:
         import pyarrow as pa
 
         codes = np.where(empty, len(column.texts()), column.cells).astype(np.int32)
-        column = Column(codes=codes, values=pa.array([*column.texts(), "unknown"], pa.string()))
+        column = Column(codes=codes, values=pa.array([*column.texts(), UNKNOWN], pa.string()))
     people = People.of(column)
     if all(is_whole(name) for name in people.names.tolist()):
         numbers = people.names.astype(np.int64)
@@ -891,7 +896,7 @@ def read_table(table: Table, options: Options) -> TableResult:
     roles = options.roles(table)
     rows = Rows.of(table, roles, options)
     meaning = resolve(scan(rows), roles, table, options, lambda: [rows])
-    notes = [*table.notes, *roles.notes, *meaning.notes, *spoken_notes(rows, meaning)]
+    notes = spoken_notes(rows, meaning)
     try:
         parts = rows_to_parts(rows, meaning, options)
     except FileFormatError:
@@ -902,6 +907,7 @@ def read_table(table: Table, options: Options) -> TableResult:
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     degenerate = {reason: count for reason, (count, _) in rows.dropped.items() if reason in rules.DEGENERATE}
     dropped = {**parts.dropped, **({"degenerate": sum(degenerate.values())} if degenerate else {})}
+    notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
     return TableResult(
         replace(parts, dropped=dropped), roles, meaning, rows.n_rows, rows.dropped, tuple(notes), tuple(meaning.alarms)
     )
@@ -929,7 +935,7 @@ def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
     if "participant" in rows.columns:
         nameless = int(np.count_nonzero(rows.columns["participant"].empty(MISSING)))
         if nameless:
-            notes.append(f"{counted(nameless, 'answer')} without a participant put under 'unknown'")
+            notes.append(f"{counted(nameless, 'answer')} without a participant put under {UNKNOWN!r}")
     return notes
 
 
@@ -982,5 +988,6 @@ def _with_columns(table: Table, options: Options, weights: Any, participants: An
         people = check_people(participants, n_rows)
         names, columns = [*names, "participants"], [*columns, None if people is None else people.each()]
         told["participant"] = len(names)
-    layout = {role: spot + 1 for role, spot in roles.at.items() if role in roles.layout.roles}
+    kept = {*roles.layout.roles, *(roles.told & DETAILS.keys())}
+    layout = {role: spot + 1 for role, spot in roles.at.items() if role in kept}
     return replace(table, names=names, columns=columns), replace(options, columns=layout, **told)

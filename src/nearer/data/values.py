@@ -1,10 +1,10 @@
-"""Values that go with the rows, checked once: scalars, labels, weights, people, random generators."""
+"""Values that go with the rows, checked once: scalars, labels, weights, people, details, random generators."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ def first_of(count: int, what: str) -> str:
 
 
 def take(values: Any, rows: Any) -> Any:
-    """Select rows of an array, or of people, that may be absent."""
+    """Select rows of an array, of people or of details, that may be absent."""
     return None if values is None else values[rows]
 
 
@@ -188,7 +188,7 @@ def check_people(participants: Any, n_rows: int | None, name: str = "participant
     """Check participants (or other groups): text or integers, one for each row, none missing; None stays None."""
     if participants is None or isinstance(participants, People):
         return participants
-    what = name[:-1] if name != "classes" else "class"
+    what = {"classes": "class", "chosen_by": "entry"}.get(name, name[:-1])
     try:
         column = column_of(participants if hasattr(participants, "__len__") else list(participants))
     except (TypeError, ValueError) as error:
@@ -205,6 +205,150 @@ def check_people(participants: Any, n_rows: int | None, name: str = "participant
         return People.of(column)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
+
+
+# Detail -> type of its values, and what stands for one that is not known.
+_DETAILS: dict[str, tuple[Any, Any]] = {
+    "side": (np.int8, -1), "seconds": (np.float64, np.nan), "order": (np.int64, -1), "catch": (np.bool_, False),
+    "correct": (np.int8, -1),
+}  # fmt: skip
+BLIND = ("random", "balanced", "unknown")  # ways to choose a question that do not look at answers, as far as known
+UNKNOWN = "unknown"  # who chose a question, or who answered, where that is not known
+
+
+@dataclass(frozen=True, eq=False)
+class Details:
+    """What else is known of the answer that each row comes from; any may be None.
+
+    Parameters
+    ----------
+    side : ndarray of int8, shape (N,), optional
+        Position of the object that was chosen among those shown: 0 left or first, 1 right or second, ...; -1 unknown.
+    seconds : ndarray of float64, shape (N,), optional
+        Response time; NaN unknown.
+    order : ndarray of int64, shape (N,), optional
+        Number of the question within the session of the person; -1 unknown.
+    catch : ndarray of bool, shape (N,), optional
+        Whether it is a catch question, which has a right answer known beforehand.
+    correct : ndarray of int8, shape (N,), optional
+        Whether the answer is the right one: 1 right, 0 wrong, -1 unknown or none is. A catch question is passed if 1.
+    chosen_by : People, optional
+        How the question was chosen, such as "random" or "predictive"; "unknown" where that is not known.
+    """
+
+    side: np.ndarray | None = None
+    seconds: np.ndarray | None = None
+    order: np.ndarray | None = None
+    catch: np.ndarray | None = None
+    correct: np.ndarray | None = None
+    chosen_by: People | None = None
+
+    def __post_init__(self) -> None:
+        for name in _DETAILS:
+            values = getattr(self, name)
+            object.__setattr__(self, name, None if values is None else frozen(values))
+
+    def known(self) -> dict[str, Any]:
+        """The details that are there, by name."""
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
+
+    def _each(self, change: Any) -> Details:
+        return Details(**{name: change(value) for name, value in self.known().items()})
+
+    def __len__(self) -> int:
+        return max(map(len, self.known().values()), default=0)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Details):
+            return NotImplemented
+        mine, theirs = self.known(), other.known()
+        return mine.keys() == theirs.keys() and all(
+            value == theirs[name] if isinstance(value, People) else np.array_equal(value, theirs[name], equal_nan=True)
+            for name, value in mine.items()
+        )
+
+    def __getitem__(self, rows: Any) -> Details:
+        return self._each(lambda value: value[rows])
+
+    def repeated(self, times: int) -> Details:
+        """Every row several times in a row."""
+        return self._each(lambda value: value.repeated(times) if isinstance(value, People) else np.repeat(value, times))
+
+    def flipped(self, rows: np.ndarray) -> Details:
+        """The same where the answers of some rows, int (m,), are turned round: side and correctness become unknown."""
+        changed = {}
+        for name in ("side", "correct"):
+            values = getattr(self, name)
+            if values is not None:
+                changed[name] = values.copy()
+                changed[name][rows] = -1
+        return Details(**(self.known() | changed))
+
+    @staticmethod
+    def joined(parts: Sequence[Details | None], sizes: Sequence[int]) -> Details | None:
+        """Rows of several, one after the other; what some lack is unknown there."""
+        names = dict.fromkeys(name for part in parts if part is not None for name in part.known())
+        if not names:
+            return None
+        values: dict[str, Any] = {}
+        for name in names:
+            given = [None if part is None else getattr(part, name) for part in parts]
+            if name == "chosen_by":
+                nobody = np.array([UNKNOWN], dtype=object)
+                filled = [
+                    People(np.zeros(size, np.int32), nobody) if one is None else one for one, size in zip(given, sizes)
+                ]
+                values[name] = People.joined([one for one in filled if len(one)])
+            else:
+                kind, unknown = _DETAILS[name]
+                values[name] = np.concatenate(
+                    [np.full(size, unknown, kind) if one is None else one for one, size in zip(given, sizes)]
+                )
+        return Details(**values)
+
+
+def check_details(details: Any, n_rows: int | None) -> Details | None:
+    """Check details given as `Details` or as a mapping of their names to arrays (N,); None stays None."""
+    if details is None or (isinstance(details, Details) and (n_rows is None or len(details) in (0, n_rows))):
+        return details if details is None or details.known() else None
+    if isinstance(details, Details):
+        details = details.known()
+    if not isinstance(details, Mapping):
+        raise ValueError(f"details: got {shown(details)}, expected a mapping of names to arrays")
+    checked: dict[str, Any] = {}
+    for name, values in details.items():
+        if name not in (*_DETAILS, "chosen_by"):
+            raise ValueError(f"details: got {name!r}, expected one of {', '.join((*_DETAILS, 'chosen_by'))}")
+        if values is None:
+            continue
+        if name == "chosen_by":
+            checked[name] = check_people(values, n_rows, "chosen_by")
+            continue
+        array, (kind, unknown) = np.asarray(values), _DETAILS[name]
+        if array.ndim != 1 or array.dtype.kind not in "biuf" or (n_rows is not None and len(array) != n_rows):
+            what = f"dtype {array.dtype}, shape {array.shape}"
+            raise ValueError(f"details: got {what} for {name!r}, expected numbers ({n_rows or 'N'},), one for each row")
+        if kind is not np.float64 and array.dtype.kind == "f":
+            array = np.where(np.isnan(array), unknown, array)
+        changed = array.astype(kind)
+        low, high = {"seconds": (0, np.inf), "catch": (0, 1), "correct": (-1, 1)}.get(name, (-1, np.inf))
+        bad = (changed != array) & ~np.isnan(array) if array.dtype.kind == "f" else changed != array
+        bad = bad | (array < low) | (array > high) | np.isinf(array)
+        if bad.any():
+            row = int(np.argmax(bad))
+            more = first_of(int(bad.sum()), "such values")
+            raise ValueError(f"details: {name!r} of row {row} is {array[row]}: {_MEANT[name]}{more}")
+        checked[name] = changed
+    return Details(**checked) if any(value is not None for value in checked.values()) else None
+
+
+_MEANT = {
+    "side": "expected the position of what was chosen, counted from 0, or -1 if unknown",
+    "seconds": "expected a time of 0 or more, or NaN if unknown",
+    "order": "expected a number of 0 or more, or -1 if unknown",
+    "catch": "expected true or false",
+    "correct": "expected 1 (right), 0 (wrong) or -1 (unknown)",
+}
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

@@ -9,17 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nearer.distributed.checkpoint import Checkpoint, load_checkpoint
     from nearer.distributed.cluster import ClusterError, connect
     from nearer.distributed.data import ClusterData, open_data
     from nearer.distributed.objective import DaskObjective
 
-__all__ = ["Checkpoint", "ClusterData", "ClusterError", "DaskObjective", "connect", "load_checkpoint", "open_data"]
+__all__ = ["ClusterData", "ClusterError", "DaskObjective", "connect", "open_data"]
 
 # Loaded on first use, so that the names can be looked at without Dask installed.
 _HOMES = {
-    "Checkpoint": "checkpoint",
-    "load_checkpoint": "checkpoint",
     "ClusterError": "cluster",
     "connect": "cluster",
     "ClusterData": "data",

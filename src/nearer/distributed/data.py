@@ -133,7 +133,7 @@ def open_data(
             raise ValueError("fit from files takes no y or sample_weight: use the files' columns (weight for weights)")
         most_rows = int(_READ_SHARE * _room(engine) / max(threads, 1) / _READ_BYTES)
         pieces = _row_groups(os.fspath(X), engine, count, max(most_rows, 1 << 16))
-        roles = options.roles(pieces[0])
+        roles = options.roles(pieces[0]).without_details()
     sizes = [piece.n_rows for piece in pieces]
     known = [size for size in sizes if size is not None]
     held = _what_fits(engine, sum(known) if len(known) == len(sizes) else 0, len(roles.layout.objects), hold)
@@ -222,6 +222,8 @@ def _scanned(
     if not total.n_comparisons:
         raise ValueError(f"{pieces[0].name}: {nothing_left(dropped, 'weight' in roles.at)}")
     warn_of(pieces[0].name, recipe.meaning.alarms, dropped)
+    for note in (*roles.notes, *recipe.meaning.notes):
+        logger.info("%s: %s", pieces[0].name, note)
     seen = seen_objects(recipe.meaning, total.seen, known)
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(
@@ -380,7 +382,7 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
     parts = list(zip(values, _delayed(sample_weight, _WEIGHT, len(values)), _delayed(y, _ANSWER, len(values))))
     header = not are_numbered(names)
     look = Partition("the Dask collection", "Dask", names, header, parts=parts[0])
-    roles = options.roles(look)
+    roles = options.roles(look).without_details()
     if sample_weight is not None:
         if "weight" in roles.at:
             raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,7 @@ __all__ = [
     "settle",
 ]
 
+logger = logging.getLogger(__name__)
 _SCAN_ROWS = 1 << 20
 _BLOCK_ENDINGS = (".npy", ".parquet", ".pq")
 
@@ -117,7 +119,7 @@ class Recipe:
             parts = rows_to_parts(rows, self.meaning, self.options)
             if parts is None:
                 return None
-            made = Comparisons._make(replace(parts, people=None, dropped={}))
+            made = Comparisons._make(replace(parts, people=None, details=None, dropped={}))
         except FileFormatError:
             raise
         except ValueError as error:
@@ -248,8 +250,9 @@ class BlockReader:
 
     def __init__(self, files: _Files, options: Options) -> None:
         self._files = files
+        self._only: list[Comparisons] | None = None
         self.path = files.path
-        roles = options.roles(files.first)
+        roles = options.roles(files.first).without_details()
 
         def tables() -> Iterator[Table]:
             return files.tables(_SCAN_ROWS, roles.positions)
@@ -275,23 +278,33 @@ class BlockReader:
         self.seen[seen_objects(meaning, counts.seen, known)] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
         warn_of(self.path, self.alarms, dropped)
+        for note in self.notes:
+            logger.info("%s: %s", self.path, note)
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
         """Yield the comparisons in order, `size` at a time; the last block may be shorter."""
         if size < 1:
             raise ValueError(f"size: got {size}, expected at least 1")
-        return self._complete(
-            _joined(map(self._recipe.comparisons, self._files.tables(size, self._recipe.roles.positions)), size)
-        )
+        positions = self._recipe.roles.positions
+        return self._passed(lambda: self._files.tables(size, positions), size)
 
     def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
         """Yield all comparisons once, in blocks of about `size` whose order is random.
 
         Parquet files are shuffled by row group, so a block mixes distant parts of the data if row groups are smaller.
         """
-        return self._complete(
-            _joined(map(self._recipe.comparisons, self._files.shuffled(size, self._recipe.roles.positions, rng)), size)
-        )
+        positions = self._recipe.roles.positions
+        return self._passed(lambda: self._files.shuffled(size, positions, rng), size)
+
+    def _passed(self, tables: Callable[[], Iterator[Table]], size: int) -> Iterator[Comparisons]:
+        """Yield the comparisons of tables in blocks; if there is but one block, it is kept for the next pass."""
+        if self.n_comparisons > size:
+            yield from self._complete(_joined(map(self._recipe.comparisons, tables()), size))
+            return
+        if self._only is None:
+            self._only = list(self._complete(_joined(map(self._recipe.comparisons, tables()), size)))
+        self._files.unchanged()
+        yield from self._only
 
     def _complete(self, blocks: Iterator[Comparisons]) -> Iterator[Comparisons]:
         """Pass blocks on, and see to it that a whole pass gives all that there was at first."""
@@ -342,6 +355,11 @@ class _Files:
     def shuffled(self, size: int, positions: Sequence[int], rng: np.random.Generator) -> Iterator[Table]:
         """Yield tables in random order."""
         raise NotImplementedError
+
+    def unchanged(self) -> None:
+        """Refuse files that are not as they were when they were first read."""
+        for file in self._states:
+            self._unchanged(file)
 
     def _unchanged(self, file: str) -> None:
         if _state(file) != self._states[file]:

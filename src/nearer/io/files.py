@@ -10,9 +10,12 @@ import platform
 import re
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
+
+import numpy as np
 
 from nearer.data.errors import FileFormatError
 
@@ -27,6 +30,16 @@ def refuse_dangling(path: str | os.PathLike[str]) -> None:
     """Refuse to write to a link that leads nowhere."""
     if os.path.islink(path) and not os.path.exists(path):
         raise FileNotFoundError(f"{os.fspath(path)}: is a link to {os.readlink(path)}, which does not exist")
+
+
+def refuse_impossible_text(array: np.ndarray) -> None:
+    """Refuse text of numbers that no character has, which Python itself cannot take."""
+    for name in array.dtype.names or ():
+        refuse_impossible_text(array[name])
+    if array.dtype.kind == "U" and array.dtype.itemsize:
+        codes = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+        if codes.max(initial=0) > sys.maxunicode:
+            raise FileFormatError("holds text that is damaged: numbers that no character has")
 
 
 _PART = re.compile(r"\..*\.([0-9a-f]{8})-([0-9]+)-[0-9a-f]{12}\.part")

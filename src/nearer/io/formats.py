@@ -14,8 +14,10 @@ import numpy as np
 from nearer._memory import available_memory
 from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow
 from nearer.data.errors import FileFormatError, listed, shown
-from nearer.data.roles import normalise, role_of
+from nearer.data.roles import DETAILS, detail_of, normalise, role_of
 from nearer.data.tables import as_table
+from nearer.io.apart import read_matlab, read_sheets
+from nearer.io.files import refuse_impossible_text
 from nearer.io.text import decode_head, encoding_problem, find_header
 
 META_KEY = b"nearer"
@@ -161,17 +163,7 @@ def _loose_lines(path: str, encoding: str) -> Table:
 
 def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | None = None) -> MemoryTable:
     """Open a sheet of a spreadsheet (.xlsx, .xls, .ods); needs the extra ``nearer[excel]``."""
-    try:
-        import python_calamine as calamine
-    except ImportError as error:
-        raise FileFormatError(
-            f"{path}: is a spreadsheet, which needs python-calamine: pip install 'nearer[excel]', or save it as CSV"
-        ) from error
-    try:
-        book = calamine.CalamineWorkbook.from_path(path)
-        sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=True) for name in book.sheet_names}
-    except Exception as error:  # the reader has errors of its own for each format
-        raise FileFormatError(f"{path}: is not a readable spreadsheet: {error}") from error
+    sheets = read_sheets(path)
     filled = {name: rows for name, rows in sheets.items() if rows}
     if variable is not None and variable not in filled:
         raise FileFormatError(
@@ -189,7 +181,7 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
     below = rows[1:] if header else rows
     if not below:
         raise FileFormatError(f"{path}: sheet {name!r} has a header but no rows")
-    columns = [[_cell(row[spot]) for row in below] for spot in range(len(first))]
+    columns = [[row[spot] for row in below] for spot in range(len(first))]
     names = first if header else [""] * len(first)
     return MemoryTable(
         path, f"spreadsheet, sheet {name!r}", names, header and not are_numbered(names), notes=notes, hint=hint,
@@ -197,15 +189,8 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
     )  # fmt: skip
 
 
-def _cell_text(value: Any) -> str:
-    cell = _cell(value)
+def _cell_text(cell: Any) -> str:
     return "" if cell is None else str(cell)
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return None if value == "" else value if isinstance(value, (str, int, float)) else str(value)
 
 
 # ---- Parquet -------------------------------------------------------------------------------------------------------
@@ -365,10 +350,13 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
     try:
         loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):
+            refuse_impossible_text(loaded)
             return _open_matrix(path, "NumPy array", loaded)
         with loaded:
             _refuse_bomb(loaded.zip)
             arrays = {key: loaded[key] for key in loaded.files}
+            for array in arrays.values():
+                refuse_impossible_text(array)
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
     except Exception as error:  # NumPy and zip raise many kinds for a damaged file
@@ -418,8 +406,8 @@ def open_arrays(
     """Find the comparisons among named arrays.
 
     One array of shape (n, 3), (n, 4) or wider holds the comparisons; arrays of length n beside it may hold answers,
-    weights, participants; an array of text called ``labels`` or ``names`` names the objects. Without such an array,
-    1-D arrays of one length are columns.
+    weights, participants, details; an array of text called ``labels`` or ``names`` names the objects. Without an array
+    of comparisons, 1-D arrays of one length are columns.
 
     Parameters
     ----------
@@ -494,6 +482,9 @@ def _shapes(arrays: Mapping[str, np.ndarray]) -> str:
     return listed(f"{name!r} {array.shape}" for name, array in arrays.items()) or "none"
 
 
+_BESIDE = ("answer", "weight", "participant", "odd", "central", "votes_a", "votes_b", *DETAILS)
+
+
 def _beside(
     path: str, arrays: Mapping[str, np.ndarray], main: str, length: int
 ) -> tuple[dict[str, Any], list[str], np.ndarray | None, int | None]:
@@ -502,7 +493,7 @@ def _beside(
     unused, labels, n_objects = [], None, None
     for name, array in arrays.items():
         word = normalise(name)
-        role = "answer" if word in _ANSWERS else role_of(name)
+        role = "answer" if word in _ANSWERS else role_of(name) or detail_of(name)
         if name == main:
             continue
         if array.shape == (1, length):
@@ -511,7 +502,7 @@ def _beside(
             n_objects = int(array.reshape(-1)[0])
         elif word in _LABELS and array.ndim == 1 and array.dtype.kind in "UO":
             labels = np.array([str(label) for label in array.tolist()])
-        elif array.ndim == 1 and role in ("answer", "weight", "participant", "odd", "central", "votes_a", "votes_b"):
+        elif array.ndim == 1 and role in _BESIDE and (len(array) == length or role not in DETAILS):
             if len(array) != length:
                 raise FileFormatError(
                     f"{path}: array {name!r} has {len(array):,} entries for {length:,} rows of {main!r}"
@@ -567,8 +558,6 @@ def open_matlab(path: str, *, kind: str | None = None, variable: str | None = No
     MATLAB counts from 1. Nothing is subtracted: numbers 1..n are the names of the objects, so that every output shows
     the numbers that MATLAB knows.
     """
-    from nearer.io.matlab import read_matlab
-
     form, arrays, structs = read_matlab(path)
     table = open_arrays(path, form, arrays, kind=kind, variable=variable)
     if structs:

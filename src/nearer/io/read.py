@@ -15,7 +15,7 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
-from nearer.data.roles import LAYOUTS
+from nearer.data.roles import DETAILS, LAYOUTS
 from nearer.data.tables import Options, TableResult, as_table, read_table, warn_of
 from nearer.io.files import refuse_irregular
 from nearer.io.text import COMPRESSED
@@ -136,7 +136,9 @@ def read_comparisons(
     columns : mapping, sequence or str, optional
         Which column is what: ``{"anchor": "head", "near": "winner", "far": "loser"}`` (a name, or a position counted
         from 1), or roles in the order of the file: ``["anchor", "near", "far"]``, ``"-"`` for a column to leave out.
-        As text: ``"anchor=head,near=winner,far=loser"`` or ``"anchor,near,far"``. Found by name if not given.
+        As text: ``"anchor=head,near=winner,far=loser"`` or ``"anchor,near,far"``. Found by name if not given; so are
+        the objects if it names details alone: ``{"milliseconds": "rt"}`` (side, seconds, milliseconds, order, catch,
+        correct, chosen_by; see `nearer.data.Details`).
     delimiter : str, optional
         One character, its name ("tab"), or "whitespace".
     header : bool, optional
@@ -310,7 +312,7 @@ def _understood(table: Table, read: TableResult, notes: Sequence[str]) -> str:
         plain = {role for known in LAYOUTS for role in known.roles}
         if layout.kind in ("triplets", "quadruplets") and not set(names) <= plain:
             parts.append(f"taken as {'/'.join(layout.roles)}")
-    for role in ("participant", "weight"):
+    for role in ("participant", "weight", *DETAILS):
         if role in at:
             parts.append(f"{role} {table.names[at[role]] or at[role] + 1}")
     said = repr(comparisons)

@@ -6,14 +6,16 @@ import json
 import logging
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearer.data.columns import MISSING
+from nearer.data.details import detail_cells
 from nearer.data.errors import counted
-from nearer.data.values import People
+from nearer.data.values import Details, People
 from nearer.io.files import atomic_write
 from nearer.io.formats import META_KEY
 from nearer.io.text import text_cells
@@ -91,10 +93,16 @@ def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
     if comparisons.people is not None:
         names = comparisons.people.names
         arrays["participants"] = (names if names.dtype.kind == "i" else names.astype(str))[comparisons.people.codes]
+    for name, cells in detail_cells(comparisons.details).items():
+        numbers = [np.nan if cell is None else cell for cell in cells] if name in ("seconds", "order") else None
+        texts = ["" if cell is None else str(cell).lower() if isinstance(cell, bool) else cell for cell in cells]
+        arrays[name] = np.array(texts) if numbers is None else np.array(numbers)
     return arrays
 
 
-def _blocks(comparisons: Comparisons, labels: np.ndarray | None, people: People | None) -> Iterator[list[list[Any]]]:
+def _blocks(
+    comparisons: Comparisons, labels: np.ndarray | None, people: People | None, details: Details | None
+) -> Iterator[list[list[Any]]]:
     """Yield columns of Python values, a block of rows at a time."""
     for start in range(0, len(comparisons), _BLOCK):
         stop = start + _BLOCK
@@ -105,12 +113,13 @@ def _blocks(comparisons: Comparisons, labels: np.ndarray | None, people: People 
             columns.append(comparisons.weights[start:stop].tolist())
         if people is not None:
             columns.append(people.names[people.codes[start:stop]].tolist())
+        columns += detail_cells(details, slice(start, stop)).values()
         yield columns
 
 
 def _header(comparisons: Comparisons) -> list[str]:
     extra = [name for name in ("weight", "participant") if getattr(comparisons, name + "s") is not None]
-    return _names(comparisons) + extra
+    return [*_names(comparisons), *extra, *({} if comparisons.details is None else comparisons.details.known())]
 
 
 def _write_table(path: Any, comparisons: Comparisons, delimiter: str, force: bool) -> None:
@@ -118,20 +127,36 @@ def _write_table(path: Any, comparisons: Comparisons, delimiter: str, force: boo
     labels, people = None, comparisons.people
     if comparisons.labels is not None:
         labels = np.array(text_cells(comparisons.labels.tolist(), "label", delimiter), dtype=object)
-    if people is not None and people.names.dtype.kind == "O":
-        cells = np.array(text_cells(people.names.tolist(), "participant", delimiter), dtype=object)
-        people = People(people.codes, cells)
+    if people is not None:
+        people = _as_cells(people, "participant", delimiter)
+    details = comparisons.details
+    if details is not None and details.chosen_by is not None:
+        details = replace(details, chosen_by=_as_cells(details.chosen_by, "chosen_by", delimiter))
     with atomic_write(path, force, mode="w") as file:
         file.write(delimiter.join(_header(comparisons)) + "\n")
-        for columns in _blocks(comparisons, labels, people):
-            texts = [column if isinstance(column[0], str) else list(map(repr, column)) for column in columns]
+        for columns in _blocks(comparisons, labels, people, details):
+            texts = [column if isinstance(column[0], str) and None not in column else list(map(_cell, column))
+                     for column in columns]  # fmt: skip
             file.write("\n".join(map(delimiter.join, zip(*texts))) + "\n")
+
+
+def _as_cells(people: People, what: str, delimiter: str) -> People:
+    """The same with names as they are written in a table."""
+    if people.names.dtype.kind != "O":
+        return people
+    return People(people.codes, np.array(text_cells(people.names.tolist(), what, delimiter), dtype=object))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
 def _write_jsonl(path: Any, comparisons: Comparisons, force: bool) -> None:
     header = _header(comparisons)
     with atomic_write(path, force, mode="w") as file:
-        for columns in _blocks(comparisons, comparisons.labels, comparisons.people):
+        for columns in _blocks(comparisons, comparisons.labels, comparisons.people, comparisons.details):
             rows = (json.dumps(dict(zip(header, row)), ensure_ascii=False) for row in zip(*columns))
             file.writelines(row + "\n" for row in rows)
 
@@ -150,6 +175,9 @@ def _write_parquet(path: Any, comparisons: Comparisons, force: bool) -> None:
     if comparisons.people is not None:
         codes, names = comparisons.people.codes, pa.array(comparisons.people.names.tolist())
         arrays.append(pa.DictionaryArray.from_arrays(pa.array(codes), names))
+    for cells in detail_cells(comparisons.details).values():
+        array = pa.array(cells)
+        arrays.append(array.dictionary_encode() if pa.types.is_string(array.type) else array)
     known = {"n_objects": int(comparisons.n_objects)}
     if comparisons.labels is not None:
         known["labels"] = comparisons.labels.tolist()

@@ -9,13 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from nearer.data import CheckResult
     from nearer.reporting.studies import Findings, Judgement, Scores
     from nearer.selection import DimensionSelection
 
 __all__ = [
     "Tried", "answer_sentence", "ceiling_source", "check_facts", "convergence_sentence", "count", "data_sentence",
-    "dimension_lines", "dimensions_sentence", "distances_sentence", "few_answers_sentence", "fit_sentences", "headline",
-    "interval", "judgement_lines", "learning_sentence", "map_sentence", "percent", "points", "scores_line",
+    "dimension_lines", "dimensions_sentence", "distances_sentence", "few_answers_sentence", "fit_sentences",
+    "headline", "interval", "judgement_lines", "learning_sentence", "map_sentence", "on_random", "percent", "points",
+    "scores_line",
     "violations_sentence",
 ]  # fmt: skip
 
@@ -239,13 +241,19 @@ def scores_line(found: Findings) -> str:
     if held_out is not None:
         how = f"{held_out.n_folds}-fold cross-validation, {100 * held_out.level:g} % interval"
         parts.append(
-            f"{percent(held_out.accuracy)} of held-out answers ({how} {interval(held_out.low, held_out.high)})"
+            f"{percent(held_out.accuracy)} of held-out answers{on_random(found.check)} ({how} "
+            f"{interval(held_out.low, held_out.high)})"
         )
     if found.check is not None and found.check.noise_ceiling is not None:
         rough = f" (from {count(found.check.n_repeated_questions, 'repeated question', 'repeated questions')} only)"
         ceiling = percent(found.check.noise_ceiling)
         parts.append(f"noise ceiling {ceiling}{rough if found.scores.ceiling_is_rough else ''}")
     return "; ".join(parts)
+
+
+def on_random(check: CheckResult | None) -> str:
+    """Which held-out answers an accuracy is of, where questions were chosen by earlier answers; else ""."""
+    return " to random questions" if check is not None and check.n_adaptive else ""
 
 
 def judgement_lines(found: Judgement) -> str:
@@ -296,6 +304,42 @@ def data_sentence(check: Mapping[str, Any]) -> str:
     text = f"{answers} to {questions} about {count(check['n_objects'], 'object', 'objects')}"
     people = check.get("participants")
     return text if people is None else f"{text}, by {count(len(people), 'person', 'people')}"
+
+
+PEOPLE_TITLES = {
+    "participant": "Person", "answers": "Answers", "seconds": "Seconds", "first": "First option",
+    "same_side": "Same side", "streak": "Longest streak", "repeats": "Repeats", "repeats_alike": "Alike",
+    "catch": "Catch questions", "catch_passed": "Passed", "agreement": "Agreement", "guesses": "Guesses",
+    "p_chance": "p (only guesses)", "p_decline": "p (no decline)",
+}  # fmt: skip
+
+
+def people_sentences(people: Mapping[str, Any]) -> list[str]:
+    """How people answered: how many answers, how far they agree with the others, who cannot be told from a guesser."""
+    n_people, answers = len(people["participant"]), sorted(people["answers"])
+    each = f"{answers[0]:,}" if answers[0] == answers[-1] else f"{answers[0]:,} to {answers[-1]:,}"
+    told = [f"{count(n_people, 'person', 'people')} gave {each} answers each."]
+    agreement = sorted(value for value in people["agreement"] if value is not None and value == value)
+    if agreement:
+        middle = agreement[len(agreement) // 2]
+        told.append(
+            f"Each was held to a map made without them: they agree with it in {percent(middle)} of answers (median; "
+            f"{percent(agreement[0])} to {percent(agreement[-1])})."
+        )
+    guessing = sum(value is None or not value < 0.05 for value in people["p_chance"])
+    if guessing:
+        some = count(guessing, "person", "people")
+        told.append(f"{some} cannot be told from somebody who only guesses. Nobody was left out for that.")
+    else:
+        told.append("All agree with it better than somebody who only guesses.")
+    return told
+
+
+def reliability_sentence(guesses: Sequence[float]) -> str:
+    """What was found about guessers by a fit that weighs people."""
+    most = sum(share > 0.5 for share in guesses)
+    people = count(len(guesses), "person", "people")
+    return f"answers weighed by how often each of {people} seems to guess; {most:,} do so more often than not"
 
 
 def dimensions_sentence(
@@ -395,6 +439,11 @@ def check_facts(check: Mapping[str, Any]) -> dict[str, str]:
         facts["Asked more than once"] = f"{check['n_repeated_questions']:,}"
     if "contradictions" in check:
         facts["Answered both ways"] = f"{len(check['contradictions']):,}"
+    if check.get("n_adaptive"):
+        others = f"{check['n_comparisons'] - check['n_adaptive']:,}"
+        facts["Answers to questions chosen by earlier ones"] = (
+            f"{check['n_adaptive']:,}; accuracy is of the other {others}"
+        )
     if "components" in check:
         facts["Connected groups of objects"] = f"{len(check['components']):,}"
     if check.get("participants") is not None:

@@ -13,7 +13,7 @@ from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.solvers.starts import in_threads
 
-__all__ = ["Interrupted", "fit_best", "quiet_threads", "simulated", "template"]
+__all__ = ["Interrupted", "at_random", "fit_best", "quiet_threads", "simulated", "template"]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -83,6 +83,29 @@ def fit_best(
         copy.set_params(init="random" if start is None else start)
         fitted.append(copy.fit(comparisons))
     return min(fitted, key=lambda one: np.inf if np.isnan(one.objective_) else one.objective_)
+
+
+def at_random(answers: Comparisons) -> Comparisons:
+    """The answers that accuracy may be measured on: those to questions that were not chosen by earlier answers.
+
+    Parameters
+    ----------
+    answers : Comparisons
+        Held out.
+
+    Returns
+    -------
+    Comparisons
+    """
+    blind = answers.at_random
+    if blind is None:
+        return answers
+    if not blind.any():
+        raise ValueError(
+            f"comparisons: got {len(answers):,} held-out answers, all to questions chosen by earlier answers, expected "
+            "some to random questions, which alone show how well the map predicts"
+        )
+    return answers[blind]
 
 
 def simulated(comparisons: Comparisons, chance: np.ndarray, rng: np.random.Generator) -> Comparisons:

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
+from nearer.data.values import take
 from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_ratio
 from nearer.objective import resolve_jobs
 from nearer.selection.bootstrap import Interval, check_level
-from nearer.selection.common import fit_best, quiet_threads, simulated, template
+from nearer.selection.common import at_random, fit_best, quiet_threads, simulated, template
 
 __all__ = ["LearningCurve", "PowerLaw", "fit_power_law", "learning_curve"]
 
@@ -356,7 +357,8 @@ class _Questions:
         while new.any():
             index[new] = rng.choice(self.objects, size=(int(new.sum()), index.shape[1]))
             new = (np.diff(np.sort(index, axis=1), axis=1) == 0).any(axis=1) & new
-        return self.data._with(index=index, weights=None if weights is None else weights[rows], people=None)
+        weights = None if weights is None else weights[rows]
+        return self.data._with(index=index, weights=weights, people=take(self.data.people, rows), details=None)
 
 
 def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tuple[np.ndarray, Comparisons]:
@@ -369,7 +371,7 @@ def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tup
     held_out = np.zeros(n_questions, dtype=bool)
     held_out[rng.choice(n_questions, n_test, replace=False)] = True
     mask = held_out[question]
-    return rng.permutation(np.flatnonzero(~mask)), data[mask]
+    return rng.permutation(np.flatnonzero(~mask)), at_random(data[mask])
 
 
 def _sizes(sizes: Sequence[int] | None, n_train: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,9 @@ def adaptive_start(
     X: np.ndarray,
     passes: float,
     step: float,
-    rng: np.random.Generator,
+    seed: int,
     damping: float = 0.0,
+    kept: dict[str, Any] | None = None,
 ) -> Iterator[SolverState]:
     """Take AdaGrad steps over random comparisons.
 
@@ -38,11 +40,13 @@ def adaptive_start(
         Number of steps, over the number of comparisons.
     step : float
         Length of a first step; the losses set the scale of a map, so 1 suits them all.
-    rng : Generator
-        Draws the comparisons.
+    seed : int
+        Of the comparisons drawn.
     damping : float, default 0
         How many pulls of typical size count as felt before: first steps are then shorter, later ones do not shrink as
         soon, and `step` may be larger. What is typical is measured on the first comparisons, at their cost.
+    kept : dict, optional
+        Of a state of an earlier run: goes on after it.
 
     Yields
     ------
@@ -50,16 +54,18 @@ def adaptive_start(
         After each piece; its value is the mean loss during the piece.
     """
     memory = np.zeros(objective.n_objects)
-    seed = int(rng.integers(2**63))
     if not math.isfinite(passes * objective.n_comparisons):
         raise ValueError(f"warm_up: got {passes:g} passes, expected a number of steps that can be counted")
     n_steps = int(np.ceil(passes * objective.n_comparisons))
     first = min(_MEASURED, n_steps // 4) if damping > 0 else 0
-    if first > 0:
+    if kept is not None:
+        X, memory, first = kept["X"], kept["memory"], kept["first"]
+    elif first > 0:
         _, pulls, _ = objective.adagrad_pass(X, memory, _STILL, first, seed, 0)
         memory += damping * pulls.sum() / (4 * first)  # a comparison pulls at four ends
     while first < n_steps:
         piece = min(_PIECE, n_steps - first)
         X, memory, value = objective.adagrad_pass(X, memory, step, piece, seed, first)
         first += piece
-        yield SolverState(X, value, first, step, provisional=True)
+        kept = {"X": X, "memory": memory, "first": first}
+        yield SolverState(X, value, first, step, provisional=True, kept=kept)

@@ -7,20 +7,22 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from nearer._tables import html_table
 from nearer.data import check_integer
-from nearer.objective import Objective
+from nearer.objective import Objective, SplittableObjective
 from nearer.solvers.params import Parameters, check_number
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["Callback", "History", "HistoryRow", "Result", "Solver", "SolverState"]
+__all__ = ["Callback", "History", "HistoryRow", "Keeper", "Result", "Solver", "SolverState"]
 
 _OUTPUTS = ("last", "best", "uniform")
+# Epochs to wait at least for held-out comparisons to fare better.
+_LEAST_WAIT = 10
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class HistoryRow:
         Norm of the gradient, where known.
     train_error : float or None
         Fraction of comparisons not satisfied, if asked for.
+    held_out_error : float or None
+        The same of those held out, if `validation_fraction` asks for some.
     """
 
     epoch: int
@@ -49,6 +53,7 @@ class HistoryRow:
     step_size: float | None
     grad_norm: float | None
     train_error: float | None = None
+    held_out_error: float | None = None
 
 
 class History(list[HistoryRow]):
@@ -114,6 +119,9 @@ class Result:
         One row per epoch.
     trouble : str
         Why the embedding is not to be trusted; empty if nothing speaks against it.
+    held_out_error : float or None
+        Fraction of held-out comparisons not satisfied by the map chosen, where some were held out. Having been used to
+        choose, it flatters.
     """
 
     embedding: np.ndarray
@@ -124,6 +132,7 @@ class Result:
     message: str
     history: History
     trouble: str = ""
+    held_out_error: float | None = None
 
     def __repr__(self) -> str:
         n, d = self.embedding.shape
@@ -164,6 +173,13 @@ class SolverState:
         Value and gradient are of a part of the data, so they neither stop the run nor count as best.
     note : str
         What was done so far, for the final message.
+    kept : dict or None
+        All that `Solver.epochs` needs to go on from here: nested dicts and lists of arrays, numbers and texts. None if
+        it cannot.
+    replayed : bool
+        Of the run that is gone on with, and recorded already; it is there for solvers made of parts.
+    other_loss : bool
+        X is a map of another loss, which shows the way: not one to return.
     """
 
     X: np.ndarray
@@ -175,6 +191,9 @@ class SolverState:
     finished: str | None = None
     provisional: bool = False
     note: str = ""
+    kept: dict[str, Any] | None = None
+    replayed: bool = False
+    other_loss: bool = False
 
 
 Callback = Callable[[HistoryRow, SolverState], Any]
@@ -215,6 +234,10 @@ class Solver(Parameters):
         The last iterate, the one with the best objective, or one drawn uniformly from all (as in theory).
     record_error : bool, default False
         Also record the training error, one extra pass per epoch with the clock stopped.
+    validation_fraction : float, default 0
+        Stop when it is best: this share of the questions (0 to below 1) is held out, the run ends when the error about
+        them has not fallen for as many epochs as it took to get there (at least 10), and the map with the lowest is
+        kept; `output` is then not looked at. For comparisons in memory.
     """
 
     max_epochs: int = 200
@@ -224,6 +247,7 @@ class Solver(Parameters):
     max_seconds: float | None = None
     output: str = "last"
     record_error: bool = False
+    validation_fraction: float | None = 0.0
 
     name: ClassVar[str] = ""
     needs: ClassVar[type] = Objective
@@ -235,6 +259,7 @@ class Solver(Parameters):
         X0: np.ndarray,
         rng: np.random.Generator | int | None = None,
         callbacks: Sequence[Callback] = (),
+        keeper: Keeper | None = None,
     ) -> Result:
         """Minimise the objective from X0.
 
@@ -247,12 +272,14 @@ class Solver(Parameters):
         rng : Generator or int, optional
             For everything random in the run.
         callbacks : sequence of Callback, default ()
+        keeper : Keeper, optional
+            Keeps what another run needs to go on; if it holds such a run already, that one is gone on with.
 
         Returns
         -------
         Result
         """
-        self._check_parameters()
+        self.check_parameters()
         self.require(objective, self.needs)
         self.check_objective(objective)
         X0 = np.array(X0, dtype=np.float64, order="C")
@@ -262,8 +289,11 @@ class Solver(Parameters):
         if not np.isfinite(X0).all():
             row = int(np.flatnonzero(~np.isfinite(X0).all(axis=1))[0])
             raise ValueError(f"{self.name}: the starting point is not finite (first in row {row})")
+        rng = np.random.default_rng(rng)
+        if self.fraction_held_out(objective) > 0:
+            self.require(objective, SplittableObjective, "use validation_fraction=0, or hold the comparisons in memory")
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is told once, by the message
-            return _Run(self, objective, np.random.default_rng(rng), callbacks).follow(X0)
+            return _Run(self, objective, rng, callbacks, keeper).follow(X0)
 
     def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
         """Refuse an objective that does not offer a protocol, and say what it lacks.
@@ -282,6 +312,37 @@ class Solver(Parameters):
                 f"{self.name}: got {type(objective).__name__}, expected {protocol.__name__} "
                 f"(it has no {', '.join(lacking)}); {remedy}"
             )
+
+    def fraction_held_out(self, objective: Any) -> float:
+        """The share of comparisons to hold out.
+
+        Parameters
+        ----------
+        objective : Objective
+
+        Returns
+        -------
+        float
+        """
+        return float(self.validation_fraction or 0.0)
+
+    def take_in(self, objective: Any, X: np.ndarray, level: float) -> Iterator[SolverState]:
+        """Go on from the map chosen by held-out comparisons with all of them; by default not at all.
+
+        Parameters
+        ----------
+        objective : Objective
+            Of all comparisons.
+        X : ndarray of float64, shape (n, d)
+        level : float
+            Objective at X of the comparisons that were not held out: going below it would be too far.
+
+        Yields
+        ------
+        SolverState
+            The work is counted from here.
+        """
+        yield from ()
 
     def check_objective(self, objective: Any) -> None:
         """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own.
@@ -312,7 +373,9 @@ class Solver(Parameters):
             return ""
         return f"objective fell by less than {self.tol:.3g} (relative) in {self.patience} epochs"
 
-    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+    def epochs(
+        self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+    ) -> Iterator[SolverState]:
         """Yield the starting point, then the state after every epoch; the run loop decides when to stop.
 
         Parameters
@@ -322,6 +385,9 @@ class Solver(Parameters):
             Starting point; not to be changed.
         rng : Generator
             For everything random.
+        kept : dict, optional
+            Of a state of an earlier run with the same objective, X0 and rng: the first state is the one after it.
+            A solver whose states have none need not take it.
 
         Yields
         ------
@@ -329,7 +395,8 @@ class Solver(Parameters):
         """
         raise NotImplementedError
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise a ValueError for parameters that no solver can take."""
         if not isinstance(self.output, str) or self.output not in _OUTPUTS:
             raise ValueError(f"{self.name}: output: got {self.output!r}, expected one of {', '.join(_OUTPUTS)}")
         check_integer(self.max_epochs, f"{self.name}: max_epochs", 0)
@@ -337,18 +404,101 @@ class Solver(Parameters):
         check_number(f"{self.name}: tol", self.tol, zero=True)
         check_number(f"{self.name}: grad_tol", self.grad_tol, zero=True)
         check_number(f"{self.name}: max_seconds", self.max_seconds, allow_none=True)
+        check_number(f"{self.name}: validation_fraction", self.validation_fraction, zero=True, allow_none=True)
+        if self.validation_fraction is not None and self.validation_fraction >= 1:
+            got = f"{self.name}: validation_fraction: got {self.validation_fraction!r}"
+            raise ValueError(f"{got}, expected a number from 0 to below 1; 0.1 is usual")
+
+
+class _HeldOut:
+    """The held-out comparisons of a run: which map they like best so far, and whether to go on.
+
+    Parameters
+    ----------
+    objective : Objective
+        Of the held-out comparisons.
+    """
+
+    def __init__(self, objective: Any):
+        self.objective = objective
+        self.lowest = math.inf
+        self.best = 0
+        self.X: np.ndarray | None = None
+        self.in_earnest: int | None = None
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """All that is known of the run."""
+        return {name: value for name, value in vars(self).items() if name != "objective"}
+
+    def look(self, epoch: int, state: SolverState) -> float:
+        """The error at the point of an epoch, which is kept if it is as good as any before."""
+        error = float(self.objective.error(state.X))
+        if not state.provisional and self.in_earnest is None:
+            self.in_earnest = epoch
+        if not state.other_loss and error <= self.lowest:
+            if error < self.lowest or self.X is None:
+                self.best = epoch
+            self.lowest, self.X = error, state.X.copy()
+        return error
+
+    def enough(self, epoch: int) -> bool:
+        """Whether the error has not fallen for as long as it took to get there; early stages do not count."""
+        if self.in_earnest is None:
+            return False
+        return epoch - max(self.best, self.in_earnest) >= _LEAST_WAIT and epoch >= 2 * self.best
+
+
+class Keeper(Protocol):
+    """Keeps a run, so that another one can go on from its last epoch."""
+
+    @property
+    def kept(self) -> dict[str, Any] | None:
+        """What was kept last; None at the beginning."""
+        ...
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to keep the run again."""
+        ...
+
+    def keep(self, run: dict[str, Any]) -> None:
+        """Keep a run.
+
+        Parameters
+        ----------
+        run : dict
+            Nested dicts and lists of arrays, numbers and texts.
+        """
+        ...
 
 
 class _Run:
     """One run of a solver: follows its epochs and keeps the books."""
 
-    def __init__(self, solver: Solver, objective: Any, rng: np.random.Generator, callbacks: Sequence[Callback]):
+    def __init__(
+        self,
+        solver: Solver,
+        objective: Any,
+        rng: np.random.Generator,
+        callbacks: Sequence[Callback],
+        keeper: Keeper | None,
+    ):
         self.solver = solver
-        self.objective = objective
+        if keeper is not None and keeper.kept is not None:
+            rng.bit_generator.state = keeper.kept["rng_at_start"]
         self.rng = rng
+        self.rng_at_start = rng.bit_generator.state
+        self.whole = self.objective = objective
+        self.held_out: _HeldOut | None = None
+        fraction = solver.fraction_held_out(objective)
+        if fraction > 0:
+            self.objective, held_out = objective.split(fraction, rng)
+            self.held_out = _HeldOut(held_out)
         # A stream of its own, so that the output rule does not change the iterates.
         self.output_rng = rng.spawn(1)[0]
         self.callbacks = callbacks
+        self.keeper = keeper
         self.history = History()
         self.values: list[float] = []
         self.best_value = math.inf
@@ -358,9 +508,18 @@ class _Run:
 
     def follow(self, X0: np.ndarray) -> Result:
         clock = _Clock()
-        message, converged, note, trouble = "", False, "", ""
-        last = X0
-        for epoch, state in enumerate(self.solver.epochs(self.objective, X0, self.rng)):
+        message, converged, trouble = "", False, ""
+        first, state, kept = 0, SolverState(X0, None, 0), None
+        if self.keeper is not None and self.keeper.kept is not None:
+            seconds, state = self._go_on(self.keeper.kept)
+            clock.started -= seconds
+            first, kept = len(self.history), state.kept
+            message, converged = self._verdict(first - 1, seconds, state)
+        last, note = state.X, state.note
+        for epoch, state in enumerate([] if message else self._states(X0, kept), start=first):
+            error = None
+            if self.held_out is not None and np.isfinite(state.X).all():
+                error = self.held_out.look(epoch, state)
             seconds = clock.seconds()
             moment = time.perf_counter()
             trouble = self._not_finite(state)
@@ -369,13 +528,17 @@ class _Run:
                 message = f"stopped: {trouble}"
                 break
             last, self.provisional, note = state.X, state.provisional, state.note
-            stop = self._record(epoch, seconds, state)
-            clock.pause_since(moment)
+            stop = self._record(epoch, seconds, state, error)
             message, converged = self._verdict(epoch, seconds, state)
             if not message and stop:
                 message = "stopped by a callback"
+            self._keep(seconds, state, bool(message))
+            clock.pause_since(moment)
             if message:
                 break
+        if self.held_out is not None and self.held_out.X is not None:
+            last, told = self._take_in(clock, self.held_out.X)
+            note = "; ".join(filter(None, [note, told]))
         result = self._result(last, message, converged)
         trouble = trouble or self._trouble(X0, result)
         if trouble and converged:
@@ -384,6 +547,63 @@ class _Run:
         logger.info("%s: %s", self.solver.name, message)
         return replace(result, message=message, trouble=trouble)
 
+    def _states(self, X0: np.ndarray, kept: dict[str, Any] | None) -> Iterator[SolverState]:
+        """The states that are new."""
+        if kept is None:
+            yield from self.solver.epochs(self.objective, X0, self.rng)
+        else:
+            states = self.solver.epochs(self.objective, X0, self.rng, kept)
+            yield from (state for state in states if not state.replayed)
+
+    def _keep(self, seconds: float, state: SolverState, last: bool) -> None:
+        """Keep the books and the state; the first and the last in any case."""
+        if self.keeper is None or not (last or len(self.history) == 1 or self.keeper.due):
+            return
+        if state.kept is None:
+            raise ValueError(
+                f"checkpoint: {self.solver.name} does not say what it needs to go on (`SolverState.kept`); leave "
+                "checkpoint out, or use another solver"
+            )
+        run = {name: getattr(self, name) for name in ("values", "best_value", "best_X", "drawn", "rng_at_start")}
+        run["history"] = self.history.to_dict()
+        run["held_out"] = self.held_out and self.held_out.found
+        run["output_rng"] = self.output_rng.bit_generator.state
+        run["seconds"] = seconds
+        run["state"] = vars(state)
+        self.keeper.keep(run)
+
+    def _go_on(self, run: dict[str, Any]) -> tuple[float, SolverState]:
+        """Open the books of a run that was kept; its time and its last state."""
+        self.values, self.best_value, self.best_X = list(run["values"]), run["best_value"], run["best_X"]
+        self.drawn = run["drawn"] and tuple(run["drawn"])
+        columns = run["history"]
+        self.history = History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
+        self.output_rng.bit_generator.state = run["output_rng"]
+        if self.held_out is not None:
+            vars(self.held_out).update(run["held_out"])
+        state = SolverState(**run["state"])
+        self.provisional = state.provisional
+        return run["seconds"], state
+
+    def _take_in(self, clock: _Clock, X: np.ndarray) -> tuple[np.ndarray, str]:
+        """Go on from the map that held-out comparisons like best with all of them; the map, and what was done."""
+        assert self.held_out is not None
+        held_out, work, count = self.held_out, self.history[-1].n_gradients, -1  # the first state is where it begins
+        told = (
+            f"best of epoch {held_out.best} on {held_out.objective.n_comparisons:,} held out, "
+            f"error {held_out.lowest:.4g}, at the end {self.history[-1].held_out_error:.4g}"
+        )
+        for state in self.solver.take_in(self.whole, X, self.objective.value(X)):
+            if self._not_finite(state):
+                break
+            count += 1
+            X, seconds, moment = state.X, clock.seconds(), time.perf_counter()
+            stop = self._record(len(self.history), seconds, replace(state, n_gradients=work + state.n_gradients), None)
+            clock.pause_since(moment)
+            if stop or (self.solver.max_seconds is not None and seconds >= self.solver.max_seconds):
+                break
+        return X, f"{told}; then {count} iterations on all" if count > 0 else told
+
     def _not_finite(self, state: SolverState) -> str:
         if not np.isfinite(state.X).all():
             return "iterate"
@@ -391,10 +611,12 @@ class _Run:
             state.value = self.objective.value(state.X)
         return "" if math.isfinite(state.value) else "objective"
 
-    def _record(self, epoch: int, seconds: float, state: SolverState) -> bool:
+    def _record(self, epoch: int, seconds: float, state: SolverState, held_out_error: float | None) -> bool:
         assert state.value is not None
         error = self.objective.error(state.X) if self.solver.record_error else None
-        row = HistoryRow(epoch, state.n_gradients, seconds, state.value, state.step_size, state.grad_norm, error)
+        row = HistoryRow(
+            epoch, state.n_gradients, seconds, state.value, state.step_size, state.grad_norm, error, held_out_error
+        )
         self.history.append(row)
         if not state.provisional:
             self.values.append(state.value)
@@ -418,6 +640,8 @@ class _Run:
             reason = solver.settled(self.values, self.objective)
             if reason:
                 return f"converged: {reason}", True
+        if self.held_out is not None and self.held_out.enough(epoch):
+            return f"converged: held-out comparisons fared no better in {epoch - self.held_out.best} epochs", True
         if epoch >= solver.max_epochs:
             return f"stopped: reached max_epochs = {solver.max_epochs}", False
         if solver.max_seconds is not None and seconds >= solver.max_seconds:
@@ -436,6 +660,11 @@ class _Run:
     def _result(self, last: np.ndarray, message: str, converged: bool) -> Result:
         rows = self.history
         embedding, value = last, rows[-1].objective if rows else math.nan
+        n_gradients = rows[-1].n_gradients if rows else 0
+        if self.held_out is not None and rows:
+            value, lowest = self.whole.value(embedding), self.held_out.lowest
+            count = max(len(rows) - 1, 0)
+            return Result(embedding, value, count, n_gradients, converged, message, rows, held_out_error=lowest)
         if self.solver.output == "best" and self.best_X is not None:
             embedding, value = self.best_X, self.best_value
         elif self.solver.output == "uniform" and self.drawn is not None:
@@ -443,5 +672,4 @@ class _Run:
             value = self.objective.value(embedding) if known is None else known
         elif self.provisional:
             value = self.objective.value(embedding)
-        n_gradients = rows[-1].n_gradients if rows else 0
         return Result(embedding, value, max(len(rows) - 1, 0), n_gradients, converged, message, rows)

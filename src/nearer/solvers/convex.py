@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -63,17 +63,19 @@ class Convex(Solver):
             )
         check_number(f"{self.name}: lam", self.lam, zero=True, allow_none=True)
 
-    def epochs(self, objective: GramObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
-        for K, value, work, step, proof in self.iterate(objective, X0 @ X0.T):
+    def epochs(
+        self, objective: GramObjective, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+    ) -> Iterator[SolverState]:
+        for K, value, work, step, proof, to_keep in self.iterate(objective, X0 @ X0.T, kept):
             finished = None
             if proof is not None and proof.relative_gap <= self.gap_tol:
                 finished = f"converged: relative duality gap {proof.relative_gap:.3g} <= {self.gap_tol:.3g}"
             X = points_from_gram(K, objective.n_components)
-            yield SolverState(X, value, work, step, None, finished=finished)
+            yield SolverState(X, value, work, step, None, finished=finished, kept=to_keep)
 
     def iterate(
-        self, objective: GramObjective, K: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, float, int, float | None, Certificate | None]]:
+        self, objective: GramObjective, K: np.ndarray, kept: dict[str, Any] | None = None
+    ) -> Iterator[tuple[np.ndarray, float, int, float | None, Certificate | None, dict[str, Any]]]:
         """Iterate.
 
         Parameters
@@ -81,26 +83,36 @@ class Convex(Solver):
         objective : GramObjective
         K : ndarray of float64, shape (n, n)
             Gram matrix to start from.
+        kept : dict, optional
+            The last item of what an earlier run gave: goes on after it.
 
         Yields
         ------
         tuple
-            Gram matrix, objective, work, step and (where the loss is convex, now and then) certificate.
+            Gram matrix, objective, work, step, certificate (where the loss is convex, now and then) and what is needed
+            to go on.
         """
         lam = self.resolve_lam(objective)
         convex = objective.loss.convex_in_gram
         n = objective.n_objects
-        width = 1.0
+        names = ("K", "Y", "work", "width", "momentum", "step", "growth", "bound", "iteration")
+
+        def to_keep() -> dict[str, Any]:
+            return dict(zip(names, (K, Y, work, width, momentum, step, growth, bound, iteration)))
+
+        if kept is None:
+            width, Y, momentum, step, bound, iteration = 1.0, K, 1.0, float(n), -math.inf, 0
+            growth = 2.0  # until a step proves too long
+            value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
+            work = (1 if self.lam is not None else 2) * objective.n_comparisons  # finding lam took a pass
+            yield K, value, work, None, None, to_keep()
+        else:
+            K, Y, work, width, momentum, step, growth, bound, iteration = (kept[name] for name in names)
         smooth = objective.smoothed(width)
         is_smooth = smooth.loss == objective.loss
-        value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
-        work = (1 if self.lam is not None else 2) * objective.n_comparisons  # finding lam took a pass
-        yield K, value, work, None, None
-        Y, momentum, step = K, 1.0, float(n)
-        growth = 2.0  # until a step proves too long
         identity = np.eye(n)
-        bound = -math.inf
-        for iteration in itertools.count(1):
+        while True:
+            iteration += 1
             f, G, _ = smooth.gram_value_and_gradient(Y)
             work += objective.n_comparisons
             while True:
@@ -137,8 +149,8 @@ class Convex(Solver):
             else:
                 value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
                 work += objective.n_comparisons
-            yield K, value, work, step, proof
-            step *= growth
+            used, step = step, step * growth
+            yield K, value, work, used, proof, to_keep()
 
     def resolve_lam(self, objective: GramObjective) -> float:
         """Return the regularisation in force.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,13 +37,22 @@ class GD(Solver):
     def check_objective(self, objective: object) -> None:
         check_number(f"{self.name}: step", self.step, allow_none=True)
 
-    def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+    def epochs(
+        self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+    ) -> Iterator[SolverState]:
+        def state(step: float | None, finished: str | None = None) -> SolverState:
+            kept = {"X": X, "value": value, "gradient": gradient, "work": work, "trial": trial}
+            return SolverState(X, value, work, step, float(np.linalg.norm(gradient)), finished=finished, kept=kept)
+
         n = objective.n_comparisons
-        X = X0
-        value, gradient = objective.value_and_gradient(X)
-        work = n
-        yield SolverState(X, value, work, None, float(np.linalg.norm(gradient)))
-        trial = self.step or 1.0 / max(float(np.abs(gradient).max()), 1e-12)
+        if kept is None:
+            X = X0
+            value, gradient = objective.value_and_gradient(X)
+            work = n
+            trial = self.step or 1.0 / max(float(np.abs(gradient).max()), 1e-12)
+            yield state(None)
+        else:
+            X, value, gradient, work, trial = (kept[name] for name in ("X", "value", "gradient", "work", "trial"))
         while True:
             slope = float(np.vdot(gradient, gradient))
             for _ in range(self._MOST_HALVINGS):
@@ -53,11 +63,11 @@ class GD(Solver):
                     break
                 trial *= 0.5
             else:
-                yield SolverState(X, value, work, trial, slope**0.5, finished="converged: no step lowers the objective")
+                yield state(trial, "converged: no step lowers the objective")
                 return
             used = trial
             if self.step is None:
                 trial = SBB(epsilon=0.0).after(Change.between(X_new, X, new_gradient, gradient), 1, trial)
                 trial = min(trial, 100.0 * used)
             X, value, gradient = X_new, new_value, new_gradient
-            yield SolverState(X, value, work, used, float(np.linalg.norm(gradient)))
+            yield state(used)

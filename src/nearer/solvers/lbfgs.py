@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -42,15 +43,26 @@ class LBFGS(Solver):
     def check_objective(self, objective: object) -> None:
         check_integer(self.memory, f"{self.name}: memory", 1)
 
-    def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
-        X = X0
-        value, gradient = objective.value_and_gradient(X)
-        work = objective.n_comparisons
+    def epochs(
+        self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+    ) -> Iterator[SolverState]:
         pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=min(int(self.memory), sys.maxsize))
-        yield SolverState(X, value, work, None, float(np.linalg.norm(gradient)))
-        # The first step has no curvature to go by: move by a hundredth of the size of the point.
-        length = float(np.linalg.norm(gradient))
-        trial = 1e-2 * max(float(np.linalg.norm(X)), 1e-3) / length if length > 0 else 1.0
+
+        def state(step: float | None, finished: str | None = None) -> SolverState:
+            kept = {"X": X, "value": value, "gradient": gradient, "work": work, "trial": trial, "pairs": list(pairs)}
+            return SolverState(X, value, work, step, float(np.linalg.norm(gradient)), finished=finished, kept=kept)
+
+        if kept is None:
+            X = X0
+            value, gradient = objective.value_and_gradient(X)
+            work = objective.n_comparisons
+            # The first step has no curvature to go by: move by a hundredth of the size of the point.
+            length = float(np.linalg.norm(gradient))
+            trial = 1e-2 * max(float(np.linalg.norm(X)), 1e-3) / length if length > 0 else 1.0
+            yield state(None)
+        else:
+            X, value, gradient, work, trial = (kept[name] for name in ("X", "value", "gradient", "work", "trial"))
+            pairs.extend(kept["pairs"])
         while True:
             direction = -_two_loop(gradient, pairs)
             slope = float(np.vdot(direction, gradient))
@@ -64,8 +76,7 @@ class LBFGS(Solver):
                     pairs.clear()
                     trial = 1e-2 * float(np.linalg.norm(X)) / max(float(np.linalg.norm(gradient)), 1e-300)
                     continue
-                norm = float(np.linalg.norm(gradient))
-                yield SolverState(X, value, work, 0.0, norm, finished="converged: no step lowers the objective")
+                yield state(0.0, "converged: no step lowers the objective")
                 return
             s, y = X_new - X, new_gradient - gradient
             sy = float(np.vdot(s, y))
@@ -73,7 +84,7 @@ class LBFGS(Solver):
                 pairs.append((s, y, 1.0 / sy))
             X, value, gradient = X_new, new_value, new_gradient
             trial = 1.0
-            yield SolverState(X, value, work, step, float(np.linalg.norm(gradient)))
+            yield state(step)
 
     def _search(
         self, objective: Objective, X: np.ndarray, value: float, direction: np.ndarray, slope: float, trial: float
@@ -98,7 +109,13 @@ class LBFGS(Solver):
 
 
 def descend(
-    objective: Objective, X: np.ndarray, tol: float, unit: float | None = None, patience: int = 5, memory: int = 10
+    objective: Objective,
+    X: np.ndarray,
+    tol: float,
+    unit: float | None = None,
+    patience: int = 5,
+    memory: int = 10,
+    kept: dict[str, Any] | None = None,
 ) -> Iterator[SolverState]:
     """L-BFGS until `patience` iterations gain less than `tol` of `unit`; the last state says why it is the last.
 
@@ -113,13 +130,19 @@ def descend(
         The objective with all points in one place; by default the value at X.
     patience, memory : int
         See `LBFGS`.
+    kept : dict, optional
+        Of a state of an earlier run: goes on after it.
 
     Yields
     ------
     SolverState
+        Its note tells the iterations so far, ``kept["values"]`` has the objective at each of them.
     """
-    values: list[float] = []
-    for state in LBFGS(memory=memory).epochs(objective, X, np.random.default_rng(0)):
+    if kept is not None and kept["finished"]:
+        return
+    values: list[float] = [] if kept is None else list(kept["values"])
+    inner = None if kept is None else kept["lbfgs"]
+    for state in LBFGS(memory=memory).epochs(objective, X, np.random.default_rng(0), inner):
         values.append(float(state.value))  # type: ignore[arg-type]
         if state.grad_norm == 0:
             state = replace(state, finished="converged: the gradient vanishes", grad_norm=None)
@@ -128,7 +151,8 @@ def descend(
             what = "of the objective with all points in one place"
             reason = f"converged: {patience} iterations gained less than {tol:.3g} {what}"
             state = replace(state, finished=state.finished or reason)
-        yield state
+        kept = {"values": values[:], "finished": state.finished is not None, "lbfgs": state.kept}
+        yield replace(state, note=f"{len(values) - 1} iterations", kept=kept)
         if state.finished:
             return
 

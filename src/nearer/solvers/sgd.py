@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -39,17 +40,26 @@ class SGD(Solver):
         if isinstance(self.step, Constant) and self.step.first_step is None:
             raise ValueError(f"{self.name}: step: got Constant(), expected one with a step, for example Constant(0.1)")
 
-    def epochs(self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
+    def epochs(
+        self,
+        objective: StochasticObjective,
+        X0: np.ndarray,
+        rng: np.random.Generator,
+        kept: dict[str, Any] | None = None,
+    ) -> Iterator[SolverState]:
         step, decay, power = self._schedule()
         n = objective.n_comparisons
         seed = int(rng.integers(2**63))
-        X, done = X0, 0
-        yield SolverState(X, None, 0)
+        if kept is None:
+            X, done = X0, 0
+            yield SolverState(X, None, 0, kept={"X": X, "done": done})
+        else:
+            X, done = kept["X"], kept["done"]
         while True:
             size = step / (1.0 + decay * done / n) ** power
             X = objective.sgd_pass(X, step, n, seed, first=done, decay=decay / n, power=power)
             done += n
-            yield SolverState(X, None, done, size)
+            yield SolverState(X, None, done, size, kept={"X": X, "done": done})
 
     def _schedule(self) -> tuple[float, float, float]:
         if isinstance(self.step, Decaying):

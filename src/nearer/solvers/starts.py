@@ -14,6 +14,7 @@ import numpy as np
 
 from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, Result, Solver
+from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.monitor import ProgressLines
 from nearer.solvers.svrg import SVRG
 
@@ -91,8 +92,11 @@ def best_of_starts(
     n_jobs: int = 1,
     callbacks: Sequence[Callback] = (),
     verbose: int = 0,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Solve from every starting point; the result with the lowest objective is kept, the first of equals.
+
+    Where every start held comparisons out, it is the one with the lowest error about them.
 
     Parameters
     ----------
@@ -109,6 +113,8 @@ def best_of_starts(
         Of every run.
     verbose : int, default 0
         1 shows progress about twice a second, 2 every epoch.
+    checkpoint : Checkpoint, optional
+        Begun with these starts; keeps every run.
 
     Returns
     -------
@@ -121,7 +127,14 @@ def best_of_starts(
         if verbose:
             prefix = "nearer" if len(starts) == 1 else f"nearer: start {number + 1} of {len(starts)}"
             watching.append(ProgressLines(objective, every=0.5 if verbose == 1 else 0.0, prefix=prefix))
-        return solvers[number].solve(objective, starts[number], generators[number], watching)
+        keeper = None if checkpoint is None else checkpoint.keeper(number)
+        return solvers[number].solve(objective, starts[number], generators[number], watching, keeper)
 
     results = in_threads(run, len(starts), n_jobs)
-    return min(results, key=lambda result: math.inf if math.isnan(result.objective) else result.objective)
+    judged = all(result.held_out_error is not None for result in results)
+
+    def rank(result: Result) -> float:
+        value = result.held_out_error if judged else result.objective
+        return math.inf if value is None or math.isnan(result.objective) else value
+
+    return min(results, key=rank)

@@ -15,6 +15,7 @@ from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.curvature import curvature_along_gradient
 from nearer.solvers.params import check_number
+from nearer.solvers.parts import Parts
 from nearer.solvers.step_sizes import Change, Constant, StepSize
 
 __all__ = ["SVRG"]
@@ -78,32 +79,67 @@ class SVRG(Solver):
         if self.first_snapshot < 1:
             self.require(objective, GrowingObjective, "use first_snapshot=1")
 
-    def epochs(self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
-        rule: StepSize = self.step if isinstance(self.step, StepSize) else Constant(float(self.step))
-        m = self.inner_steps or objective.n_comparisons
+    def epochs(
+        self,
+        objective: StochasticObjective,
+        X0: np.ndarray,
+        rng: np.random.Generator,
+        kept: dict[str, Any] | None = None,
+    ) -> Iterator[SolverState]:
+        parts = Parts(kept)
         X, work = X0, 0
         if self.warm_up > 0:
-            for state in adaptive_start(objective, X0, self.warm_up, _WARM_STEP, rng, _WARM_DAMPING):
+            seed = int(rng.integers(2**63))
+            for state in parts.follow(adaptive_start, objective, X0, self.warm_up, _WARM_STEP, seed, _WARM_DAMPING):
                 X, work = state.X, state.n_gradients
                 yield state
+        yield from parts.follow(self._reduced, objective, X, work, rng)
+
+    def _reduced(
+        self, objective: Any, X: np.ndarray, work: int, rng: np.random.Generator, kept: dict[str, Any] | None = None
+    ) -> Iterator[SolverState]:
+        """Epochs of variance-reduced steps from X, after so much work."""
+        rule: StepSize = self.step if isinstance(self.step, StepSize) else Constant(float(self.step))
+        m = self.inner_steps or objective.n_comparisons
         snapshots = _Snapshots(objective, self.first_snapshot, rng)
-        old, _ = snapshots.take(X)
-        work += snapshots.covered
-        yield SolverState(X, old.value, work, None, _norm(old.gradient), provisional=snapshots.partial)
-        if rule.needs_curvature:
-            start = objective.snapshot(X) if snapshots.partial else old
-            rule = rule.measured(curvature_along_gradient(objective, start), m, objective.n_objects)
+        curvature: float | None = None
+        eta: Any = None
+
+        def state(snapshot: Snapshot, step: float | None, sample: np.ndarray | None = None) -> SolverState:
+            kept = {
+                "X": X, "work": work, "eta": eta, "curvature": curvature, "share": snapshots.before,
+                "rng": rng.bit_generator.state,
+            }  # fmt: skip
+            norm = float(np.linalg.norm(snapshot.gradient))
+            partial = snapshots.partial
+            return SolverState(X, snapshot.value, work, step, norm, sample, provisional=partial, kept=kept)
+
+        if kept is None:
+            old, _ = snapshots.take(X)
+            work += snapshots.covered
+            yield state(old, None)
+        else:
+            X, work, eta, curvature = (kept[name] for name in ("X", "work", "eta", "curvature"))
+            snapshots.share, snapshots.next_share, snapshots.covered = kept["share"]
+            old, _ = snapshots.take(X)
+            rng.bit_generator.state = kept["rng"]
+        if eta is None and rule.needs_curvature:
+            curvature = curvature_along_gradient(objective, objective.snapshot(X) if snapshots.partial else old)
             work += (1 + snapshots.partial) * objective.n_comparisons
-        eta: float = rule.first_step  # type: ignore[assignment]
+        if curvature is not None:
+            rule = rule.measured(curvature, m, objective.n_objects)
+        if eta is None:
+            eta = rule.first_step
         while True:
             X, sample, gradients = self._inner_loop(snapshots, old, eta, m, rng)
             of_a_part = snapshots.partial
             new, gradient = snapshots.take(X)
             work += gradients + snapshots.covered
-            yield SolverState(X, new.value, work, eta, _norm(new.gradient), sample, provisional=snapshots.partial)
             change = Change.between(new.X, old.X, gradient, old.gradient)
+            used = eta
             if not of_a_part or change.curvature != 0:  # a part may be flat where the whole is not
                 eta = rule.after(change, m, eta)
+            yield state(new, used, sample)
             old = new
 
     def _inner_loop(
@@ -128,6 +164,7 @@ class _Snapshots:
         # A comparison is covered once the share reaches its mark.
         self.marks = rng.random(objective.n_comparisons, dtype=np.float32) if first < 1 else np.zeros(0, np.float32)
         self.share, self.next_share = -1.0, max(first, float(self.marks.min(initial=1.0)))
+        self.before = [self.share, self.next_share, self.covered]
 
     @property
     def partial(self) -> bool:
@@ -136,6 +173,7 @@ class _Snapshots:
 
     def take(self, X: np.ndarray) -> tuple[Snapshot, np.ndarray]:
         """The next snapshot, and the gradient at X of what the last one covered."""
+        self.before = [self.share, self.next_share, self.covered]
         if self.partial and self.marks.size:
             known = np.flatnonzero(self.marks <= self.share)
             new = np.flatnonzero((self.marks > self.share) & (self.marks <= self.next_share))
@@ -154,7 +192,3 @@ class _Snapshots:
             return self.objective.svrg_pass(X, snapshot, step, n_steps, seed, first=first), 2 * n_steps
         X, reduced = self.objective.mixed_pass(X, snapshot, step, n_steps, seed, first=first)
         return X, n_steps + reduced
-
-
-def _norm(gradient: np.ndarray) -> float:
-    return float(np.linalg.norm(gradient))

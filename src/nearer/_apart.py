@@ -1,81 +1,46 @@
-"""The variables of .mat files, read in a process of their own: a damaged file can crash the readers of the format.
+"""Readers that a damaged file can crash, run in a process of their own; `nearer.io.apart` starts it.
 
-A child reads the file within limits of memory and time and writes plain arrays, which this process takes.
+The process reads within limits of memory and time, and writes what is in the file in a form that is safe to read. It
+imports little, so that it starts at once.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
+import json
 import sys
-import tempfile
-from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from nearer._memory import available_memory
-from nearer.data.errors import FileFormatError
 
-_SECONDS = 600
-_CHILD = "import sys; from nearer.io.matlab import main; main(*sys.argv[1:])"
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["main"]
 
 
-def read_matlab(path: str) -> tuple[str, dict[str, np.ndarray], list[str]]:
-    """Read a .mat file: the old formats by scipy, version 7.3 (HDF5) by h5py.
+def main(kind: str, path: str, out: str) -> None:
+    """Write what is in `path` to `out`, or say on standard output why not and exit with 1.
 
     Parameters
     ----------
-    path : str
-
-    Returns
-    -------
-    form : str
-        The format in words.
-    arrays : dict of str to ndarray
-        Numbers and text, vectors 1-D.
-    structs : list of str
-        Variables of other kinds.
+    kind : {"MATLAB file", "spreadsheet"}
+    path, out : str
     """
-    with tempfile.TemporaryDirectory(prefix="nearer-") as folder:
-        out = Path(folder) / "variables.npz"
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        try:
-            done = subprocess.run(
-                [sys.executable, "-c", _CHILD, os.path.abspath(path), str(out)],
-                capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, env=environment,
-                timeout=_SECONDS, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise FileFormatError(f"{path}: is not a readable MATLAB file: still reading after {_SECONDS} s") from error
-        if done.returncode == 1 and done.stdout:
-            raise FileFormatError(f"{path}: {done.stdout.strip()}")
-        if done.returncode or not out.exists():
-            raise FileFormatError(f"{path}: is not a readable MATLAB file: it crashes the reader of this format")
-        with np.load(out, allow_pickle=False) as loaded:
-            form, *structs = loaded[""].tolist()
-            arrays = {name[1:]: loaded[name] for name in loaded.files if name}
-    return form, arrays, structs
-
-
-def main(path: str, out: str) -> None:
-    """Be the child: write the arrays of `path` to `out`, or say on standard output why not and exit with 1."""
     _limit_memory()
     try:
-        form, variables = _load(path)
-        structs = [name for name, value in variables.items() if value is None]
-        named: dict[str, Any] = {f"={name}": value for name, value in variables.items() if value is not None}
-        np.savez(out, **named | {"": np.array([form, *structs])})
-    except FileFormatError as error:
-        sys.stdout.write(str(error))
+        (_write_variables if kind == "MATLAB file" else _write_sheets)(path, out)
+    except (Exception, MemoryError) as error:  # the readers raise many kinds for a damaged file
+        known = isinstance(error, _ToldError)
+        sys.stdout.write(f"{'' if known else f'is not a readable {kind}: '}{str(error) or type(error).__name__}")
         sys.exit(1)
-    except (Exception, MemoryError) as error:  # scipy and h5py raise many kinds for a damaged file
-        sys.stdout.write(f"is not a readable MATLAB file: {error or type(error).__name__}")
-        sys.exit(1)
+
+
+class _ToldError(Exception):
+    """What is wrong, in words for the user."""
 
 
 def _limit_memory() -> None:
-    """Half of what is free is the most that a file may take; the child has mapped libraries already."""
+    """Half of what is free is the most that a file may take; the process has mapped libraries already."""
     available = available_memory()
     try:
         import resource
@@ -86,6 +51,43 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     except (ImportError, ValueError, OSError):
         pass
+
+
+# ---- spreadsheets --------------------------------------------------------------------------------------------------
+
+
+def _write_sheets(path: str, out: str) -> None:
+    """Write the rows of every sheet as JSON."""
+    try:
+        import python_calamine as calamine
+    except ImportError as error:
+        raise _ToldError(
+            "is a spreadsheet, which needs python-calamine: pip install 'nearer[excel]', or save it as CSV"
+        ) from error
+    book = calamine.CalamineWorkbook.from_path(path)
+    sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=True) for name in book.sheet_names}
+    with open(out, "w", encoding="ascii") as file:
+        json.dump({name: [list(map(_cell, row)) for row in rows] for name, rows in sheets.items()}, file)
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return None if value == "" else value if isinstance(value, (str, int, float)) else str(value)
+
+
+# ---- MATLAB --------------------------------------------------------------------------------------------------------
+
+
+def _write_variables(path: str, out: str) -> None:
+    """Write arrays as .npz, with the format and the names of other variables under an empty name."""
+    import numpy as np
+
+    form, variables = _load(path)
+    structs = [name for name, value in variables.items() if value is None]
+    named: dict[str, Any] = {f"={name}": value for name, value in variables.items() if value is not None}
+    with open(out, "wb") as file:
+        np.savez(file, **named | {"": np.array([form, *structs])})
 
 
 def _load(path: str) -> tuple[str, dict[str, np.ndarray | None]]:
@@ -100,6 +102,8 @@ def _load(path: str) -> tuple[str, dict[str, np.ndarray | None]]:
 
 def _plain(value: Any) -> np.ndarray | None:
     """Turn a MATLAB value into an array: vectors 1-D, cell arrays of text into arrays of str; None if it is neither."""
+    import numpy as np
+
     value = np.asarray(value)
     if value.dtype.names or value.dtype.kind not in "biufUO":
         return None
@@ -117,7 +121,7 @@ def _load_hdf5(path: str) -> dict[str, np.ndarray | None]:
     try:
         import h5py
     except ImportError as error:
-        raise FileFormatError(
+        raise _ToldError(
             "is a MATLAB 7.3 file, which needs h5py: pip install 'nearer[mat73]', or save it with -v7"
         ) from error
     variables = {}
@@ -130,6 +134,8 @@ def _load_hdf5(path: str) -> dict[str, np.ndarray | None]:
 
 def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:
     """Read one variable; HDF5 holds MATLAB's arrays transposed, text as UTF-16 code units, cells as references."""
+    import numpy as np
+
     kind = node.attrs.get("MATLAB_class", b"double")
     if kind == b"cell":
         cells = [file[reference] for reference in np.asarray(node).T.reshape(-1)]
@@ -144,6 +150,8 @@ def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:
 
 
 def _text(node: Any) -> str:
+    import numpy as np
+
     if node.attrs.get("MATLAB_empty", 0):
         return ""
     return np.asarray(node).T.reshape(-1).astype("<u2").tobytes().decode("utf-16-le")

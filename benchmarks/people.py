@@ -1,0 +1,445 @@
+"""People: are the careless found, is the map rid of them, are individual maps better, and does the test keep its level?
+
+    python -m benchmarks.people [find] [guesses] [folds] [reliability] [individual] [level] [speed] [page] [--quick]
+
+Everything is simulated, so that the truth is known; maps and ways to err are those of `benchmarks.verdicts`. Methods
+were chosen on the kinds in `SEEN`; those in `ASIDE` were not looked at until all was settled. Every part prints its
+table and saves it under ``benchmarks/results``; `page` writes what is saved into ``docs/people.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+from sklearn.metrics import roc_auc_score
+
+from benchmarks import common
+from benchmarks.figures import fill
+from benchmarks.verdicts import KINDS, points_of
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.people import IndividualEmbedding, differ, participants
+
+Rows = list[dict[str, Any]]
+
+SEED = 17_000
+CARELESS = ("random", "left", "inverted", "tired")
+SEEN = ("even, flips", "cube, close calls", "ball, misjudged", "skewed, slips and close calls")
+ASIDE = ("uneven, flips", "clumps, flips", "heavy and uneven, heavy tails")
+
+
+def study(
+    kind: str,
+    points: np.ndarray,
+    n_people: int,
+    n_answers: int,
+    rng: np.random.Generator,
+    *,
+    behaviour: np.ndarray | None = None,
+    guesses: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> Comparisons:
+    """Answers of people to questions of their own.
+
+    Parameters
+    ----------
+    kind : str
+        How the careful err, see `benchmarks.verdicts.KINDS`.
+    points : ndarray of float64, shape (n, d)
+    n_people, n_answers : int
+        Answers are of each.
+    rng : Generator
+    behaviour : ndarray of str, shape (n_people,), optional
+        "careful", or one of `CARELESS`; tired people guess in the second half.
+    guesses : ndarray of float64, shape (n_people,), optional
+        Share of guesses of each.
+    weights : ndarray of float64, shape (n_people, d), optional
+        Weights of the axes for each.
+    """
+    n, d = points.shape
+    who = np.repeat(np.arange(n_people), n_answers)
+    order = np.tile(np.arange(n_answers), n_people)
+    rows = np.argsort(rng.random((len(who), n)), axis=1)[:, :3].astype(np.int32)
+    scale = np.ones((n_people, d)) if weights is None else weights
+    one, two = ((scale[who] * (points[rows[:, 0]] - points[rows[:, k]]) ** 2).sum(axis=1) for k in (1, 2))
+    near, far = np.minimum(one, two), np.maximum(one, two)
+    first = (one < two) ^ KINDS[kind][1](near, far, rng)
+    coin = rng.random(len(who)) < 0.5
+    if guesses is not None:
+        first = np.where(rng.random(len(who)) < guesses[who], coin, first)
+    if behaviour is not None:
+        does = behaviour[who]
+        first = np.where((does == "random") | ((does == "tired") & (order >= n_answers // 2)), coin, first)
+        first = np.where(does == "left", True, first ^ (does == "inverted"))
+    return Comparisons.from_answers(rows, first, n_objects=n, participants=who, details={"order": order})
+
+
+def _aside(kind: str) -> str:
+    return "aside" if kind in ASIDE else "seen"
+
+
+def _rng(*numbers: int) -> np.random.Generator:
+    return np.random.default_rng([SEED, *numbers])
+
+
+def _people(n_people: int, share: float, kinds: tuple[str, ...]) -> np.ndarray:
+    n_bad = round(share * n_people)
+    return np.array([kinds[number % len(kinds)] for number in range(n_bad)] + ["careful"] * (n_people - n_bad))
+
+
+# ---- the parts -------------------------------------------------------------------------------------------------------
+
+
+def find(quick: bool = False) -> Rows:
+    """100 people, 10 careless, 50 answers each, 40 objects: area under the ROC curve of the share of guesses."""
+    rows = []
+    for kind in SEEN if quick else (*SEEN, *ASIDE):
+        for careless in CARELESS:
+            found: dict[str, list[float]] = {"share of guesses": [], "plain agreement": [], "decline": []}
+            for seed in range(2 if quick else 10):
+                rng = _rng(1, seed, list(KINDS).index(kind), CARELESS.index(careless))
+                behaviour = _people(100, 0.1, (careless,))
+                data = study(kind, points_of(kind, 40, 2, rng), 100, 50, rng, behaviour=behaviour)
+                table = participants(data, random_state=seed)
+                bad = behaviour[table.participant.astype(int)] != "careful"
+                found["share of guesses"].append(roc_auc_score(bad, table.guesses))
+                found["plain agreement"].append(roc_auc_score(bad, -table.agreement))
+                found["decline"].append(roc_auc_score(bad, -table.p_decline))
+            rows.append({"kind": kind, "which": _aside(kind), "careless": careless, "studies": len(found["decline"])}
+                        | {name: float(np.mean(values)) for name, values in found.items()}
+                        | {"worst study": float(np.min(found["share of guesses"]))})  # fmt: skip
+    return rows
+
+
+def guesses(quick: bool = False) -> Rows:
+    """60 people with a planted share of guesses each: the estimate, and how often its 95 % interval holds the truth."""
+    shares = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
+    rows = []
+    for kind in SEEN if quick else (*SEEN, *ASIDE):
+        for n_answers in (50, 200):
+            held, errors = [[] for _ in shares], [[] for _ in shares]
+            for seed in range(2 if quick else 10):
+                rng = _rng(2, seed, list(KINDS).index(kind), n_answers)
+                planted = np.tile(np.r_[np.zeros(5), np.arange(len(shares))[1:]].astype(int), 6)
+                data = study(kind, points_of(kind, 40, 2, rng), 60, n_answers, rng, guesses=shares[planted])
+                table = participants(data, random_state=seed)
+                for person, low, middle, high in zip(
+                    table.participant, table.guesses_low, table.guesses, table.guesses_high
+                ):
+                    at = planted[person]
+                    held[at].append(low <= shares[at] <= high)
+                    errors[at].append(middle - shares[at])
+            row: dict[str, Any] = {"kind": kind, "which": _aside(kind), "answers each": n_answers}
+            row |= {f"holds {100 * share:.0f} %": float(np.mean(h)) for share, h in zip(shares, held)}
+            row["holds, all"] = float(np.mean(np.concatenate(held)))
+            row["mean error"] = float(np.mean(np.concatenate(errors)))
+            rows.append(row)
+    return rows
+
+
+def folds(quick: bool = False) -> Rows:
+    """Maps without a tenth of the people against maps without each single one: agreement, guesses, and the time."""
+    rows = []
+    for kind in SEEN[:1] if quick else (*SEEN, *ASIDE):
+        for n_answers in (20, 50):
+            rng = _rng(3, list(KINDS).index(kind), n_answers)
+            behaviour = _people(40, 0.1, ("random",))
+            data = study(kind, points_of(kind, 30, 2, rng), 40, n_answers, rng, behaviour=behaviour)
+            tables, seconds = [], []
+            for n_folds in (5, 10, 5 if quick else 40):
+                started = time.process_time()
+                table = participants(data, n_folds=n_folds, random_state=0)
+                seconds.append(time.process_time() - started)
+                tables.append(table.to_frame().set_index("participant").sort_index())
+            for number, n_folds in enumerate((5, 10)):
+                off = (tables[number] - tables[2])[["agreement", "guesses"]].abs().mean()
+                rows.append({
+                    "kind": kind, "which": _aside(kind), "answers each": n_answers, "folds": n_folds,
+                    "agreement off by": off["agreement"],
+                    "guesses off by": off["guesses"],
+                    "mean agreement": tables[number].agreement.mean(), "leaving out one": tables[2].agreement.mean(),
+                    "times as fast": seconds[2] / seconds[number],
+                })  # fmt: skip
+    return rows
+
+
+def reliability(quick: bool = False) -> Rows:
+    """100 people, 50 answers each, 40 objects: held-out accuracy plain, with reliability=True, without them."""
+    rows = []
+    for kind in SEEN if quick else (*SEEN, *ASIDE):
+        for loss in ("ste", "tste", "ckl"):
+            for share, careless in ((0.0, ("random",)), (0.3, ("random",)), (0.3, CARELESS)):
+                plain, weighed, rid = [], [], []
+                for seed in range(2 if quick else 8):
+                    rng = _rng(4, seed, list(KINDS).index(kind))
+                    points, behaviour = points_of(kind, 40, 2, rng), _people(100, share, careless)
+                    data = study(kind, points, 100, 50, rng, behaviour=behaviour)
+                    test = study(kind, points, 200, 100, rng)
+                    base = OrdinalEmbedding(2, loss=loss, random_state=seed)
+                    plain.append(base.fit(data).score(test))
+                    careful = (behaviour == "careful")[data.people.codes]
+                    rid.append(base.fit(data[careful]).score(test))
+                    weighed.append(base.set_params(reliability=True).fit(data).score(test))
+                lost, won = np.subtract(rid, plain), np.subtract(weighed, plain)
+                rows.append({
+                    "kind": kind, "which": _aside(kind), "loss": loss,
+                    "bad people": "none" if not share else "30 %, " + ("guess" if len(careless) == 1 else "mixed"),
+                    "plain": np.mean(plain), "reliability": np.mean(weighed), "without them": np.mean(rid),
+                    "recovered": won.sum() / lost.sum() if share else None,
+                    "gain": won.mean(), "its standard error": won.std(ddof=1) / len(won) ** 0.5,
+                })  # fmt: skip
+    return rows
+
+
+def _weights(spread: float, n_people: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    drawn = np.exp(spread * rng.normal(size=(n_people, d)))
+    return drawn / drawn.mean(axis=0)
+
+
+def individual(quick: bool = False) -> Rows:
+    """60 people, 30 objects: held-out accuracy of the group's map, of one map per person, and of individual weights."""
+    rows = []
+    for kind in SEEN if quick else (*SEEN, *ASIDE):
+        for d, n_answers, spread in (
+            (2, 50, 0.7),
+            (2, 100, 0.7),
+            (3, 50, 0.7),
+            (3, 100, 0.7),
+            (2, 50, 0.0),
+            (3, 100, 0.0),
+        ):
+            group, own, shared, chosen = [], [], [], []
+            for seed in range(1 if quick else 5):
+                rng = _rng(5, seed, list(KINDS).index(kind), d, n_answers)
+                points, weights = 2.0 * points_of(kind, 30, d, rng), _weights(spread, 60, d, rng)
+                data = study(kind, points, 60, n_answers, rng, weights=weights)
+                test = study(kind, points, 60, 200, rng, weights=weights)
+                model = IndividualEmbedding(d, random_state=seed).fit(data)
+                group.append(model.group_.score(test))
+                shared.append(model.score(test))
+                chosen.append(model.spread_)
+                some = range(0, 60, 6)  # maps of single people take their time
+                own.append(np.mean([
+                    OrdinalEmbedding(d, loss="ste", random_state=seed).fit(data[data.people.codes == person])
+                    .score(test[test.people.codes == person]) for person in some
+                ]))  # fmt: skip
+            rows.append({
+                "kind": kind, "which": _aside(kind), "dimensions": d, "answers each": n_answers,
+                "people": "differ" if spread else "equal", "group's map": np.mean(group),
+                "one map each": np.mean(own), "individual": np.mean(shared),
+                "gain": np.mean(shared) - np.mean(group), "least gain": np.min(np.subtract(shared, group)),
+                "median spread": np.median(chosen),
+            })  # fmt: skip
+    return rows
+
+
+def level(quick: bool = False) -> Rows:
+    """Test of a difference at 5 %: false alarms with their 95 % interval, and how often a difference is found."""
+    rows = []
+    cases = (("equal", 0.0, 0.0), ("equal, some guess", 0.0, 0.6), ("differ a little", 0.2, 0.0), ("differ", 0.5, 0.0))
+    for which, kinds in (("seen", SEEN), ("aside", ASIDE))[: 1 if quick else 2]:
+        for name, spread, careless in cases:
+            studies = 20 if quick else 600 if not spread else 60
+            alarms: dict[str, list[bool]] = {"people": [], "groups": []}
+            for seed in range(studies):
+                kind = kinds[seed % len(kinds)]
+                rng = _rng(6, seed, cases.index((name, spread, careless)), which == "aside")
+                d = 2 + seed % 2
+                points = 2.0 * points_of(kind, 30, d, rng)
+                person, of_group = _weights(spread, 40, d, rng), _weights(spread, 2, d, rng)
+                half = np.arange(40) % 2
+                for by, weights in (("people", person), ("groups", of_group[half])):
+                    data = study(kind, points, 40, 50, rng, weights=weights, guesses=careless * rng.random(40))
+                    model = OrdinalEmbedding(d, loss="ste", random_state=seed).fit(data)
+                    groups = None if by == "people" else {str(p): int(half[p]) for p in range(40)}
+                    found = differ(model, data, groups, n_resamples=199, random_state=seed)
+                    alarms[by].append(found.p_value <= 0.05)
+            for by, said in alarms.items():
+                interval = binomtest(sum(said), len(said)).proportion_ci(method="wilson")
+                rows.append({
+                    "kinds": which, "people": name, "of": by, "studies": len(said), "says they differ": np.mean(said),
+                    "from": interval.low, "to": interval.high,
+                })  # fmt: skip
+    return rows
+
+
+def speed(quick: bool = False) -> Rows:
+    """1,000 people, 100 answers each, 100 objects, two dimensions: seconds, once everything is compiled."""
+    n_people = 50 if quick else 1000
+    rng = _rng(7)
+    kind = ASIDE[0]
+    points = 2.0 * points_of(kind, 100, 2, rng)
+    data = study(kind, points, n_people, 100, rng, weights=_weights(0.5, n_people, 2, rng))
+    tasks = {
+        "individual maps, spread chosen": lambda: IndividualEmbedding(2, random_state=0).fit(data),
+        "table of participants": lambda: participants(data),
+        "reliability=True": lambda: OrdinalEmbedding(2, loss="ste", reliability=True, random_state=0).fit(data),
+        "plain fit": lambda: OrdinalEmbedding(2, loss="ste", random_state=0).fit(data),
+        "test of a difference": lambda: differ(OrdinalEmbedding(2, loss="ste", random_state=0), data),
+    }
+    rows = []
+    for name, task in tasks.items():
+        task()
+        wall, cpu, load = [], [], []
+        for _ in range(1 if quick else 5):
+            load.append(os.getloadavg()[0])
+            started, busy = time.perf_counter(), time.process_time()
+            task()
+            wall.append(time.perf_counter() - started)
+            cpu.append(time.process_time() - busy)
+        rows.append({"task": name, "least seconds": min(wall), "median seconds": np.median(wall),
+                     "processor seconds": np.median(cpu), "load of the machine": np.mean(load)})  # fmt: skip
+    return rows
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------
+
+
+def _mean(rows: Rows, name: str) -> float:
+    return float(np.mean([row[name] for row in rows]))
+
+
+def _percent(value: float, digits: int = 1) -> str:
+    return f"{100 * value:.{digits}f} %"
+
+
+def _told(record: dict[str, Any], rows: Rows) -> str:
+    return f"{common.table(rows)}\n{common.about(record)}.\n"
+
+
+def blocks(records: dict[str, dict[str, Any] | None]) -> dict[str, str]:
+    """What stands between the markers of ``docs/people.md``, from saved results by the name of their part."""
+    made = {}
+    for name, summary in SUMMARIES.items():
+        record = records.get(name)
+        made[f"people-{name}"] = "(not run)" if record is None else _told(record, summary(record["rows"]))
+    return made
+
+
+def _of(rows: Rows, **wanted: Any) -> Rows:
+    return [row for row in rows if all(row[name.replace("_", " ")] == value for name, value in wanted.items())]
+
+
+def _find_summary(rows: Rows) -> Rows:
+    found = []
+    for careless in CARELESS:
+        row = {"careless": careless}
+        for which in ("seen", "aside"):
+            own = _of(rows, which=which, careless=careless)
+            row[which] = f"{_mean(own, 'share of guesses'):.3f}"
+            row[f"{which}, worst study"] = f"{min(one['worst study'] for one in own):.3f}"
+        found.append(row | {"aside, by plain agreement": f"{_mean(own, 'plain agreement'):.3f}"})
+    return found
+
+
+def _guesses_summary(rows: Rows) -> Rows:
+    names = [name for name in rows[0] if name.startswith("holds")]
+    found = []
+    for which, number in dict.fromkeys((row["which"], row["answers each"]) for row in rows):
+        own = _of(rows, which=which, answers_each=number)
+        held = {name.removeprefix("holds").strip(" ,"): _percent(_mean(own, name), 0) for name in names}
+        found.append({"kinds": which, "answers each": number} | held)
+    return found
+
+
+def _folds_summary(rows: Rows) -> Rows:
+    found = []
+    for number, n_folds in dict.fromkeys((row["answers each"], row["folds"]) for row in rows):
+        own = _of(rows, answers_each=number, folds=n_folds)
+        found.append({
+            "answers each": number, "folds": n_folds, "off by": _percent(_mean(own, "agreement off by")),
+            "mean agreement": _percent(_mean(own, "mean agreement")),
+            "mean, leaving out one": _percent(_mean(own, "leaving out one")),
+            "times as fast": f"{np.median([row['times as fast'] for row in own]):.1f}",
+        })  # fmt: skip
+    return found
+
+
+def _reliability_summary(rows: Rows) -> Rows:
+    found = []
+    for loss, bad, which in dict.fromkeys((row["loss"], row["bad people"], row["which"]) for row in rows):
+        own = _of(rows, loss=loss, bad_people=bad, which=which)
+        plain, weighed, rid = (_mean(own, name) for name in ("plain", "reliability", "without them"))
+        row = {"loss": loss, "bad people": bad, "kinds": which, "plain": _percent(plain), "weighed": _percent(weighed),
+               "gain": f"{100 * (weighed - plain):+.2f}"}  # fmt: skip
+        if bad != "none":
+            least = min(one["recovered"] for one in own)
+            row |= {"without them": _percent(rid), "recovered": _percent((weighed - plain) / (rid - plain), 0),
+                    "least of a kind": _percent(least, 0)}  # fmt: skip
+        found.append(row)
+    return sorted(found, key=lambda row: row["bad people"])
+
+
+def _individual_summary(rows: Rows) -> Rows:
+    cases = dict.fromkeys((row["people"], row["dimensions"], row["answers each"], row["which"]) for row in rows)
+    names = ("people", "dimensions", "answers each", "which")
+    found = []
+    for case in cases:
+        own = [row for row in rows if tuple(row[name] for name in names) == case]
+        found.append(dict(zip(("people", "dimensions", "answers each", "kinds"), case)) | {
+            name: _percent(_mean(own, name)) for name in ("group's map", "one map each", "individual")
+        } | {"least gain of a study": f"{100 * min(row['least gain'] for row in own):+.2f}"})  # fmt: skip
+    return found
+
+
+def _level_summary(rows: Rows) -> Rows:
+    return [
+        {"people": row["people"], "of": row["of"], "kinds": row["kinds"], "studies": row["studies"],
+         "says they differ": _percent(row["says they differ"]),
+         "95 % interval": f"{100 * row['from']:.1f} to {100 * row['to']:.1f} %"}
+        for row in rows
+    ]  # fmt: skip
+
+
+def _speed_summary(rows: Rows) -> Rows:
+    return [
+        {"task": row["task"], "seconds, best of five": f"{row['least seconds']:.1f}",
+         "processor seconds": f"{row['processor seconds']:.1f}", "load": f"{row['load of the machine']:.1f}"}
+        for row in rows
+    ]  # fmt: skip
+
+
+SUMMARIES = {
+    "find": _find_summary, "guesses": _guesses_summary, "folds": _folds_summary, "reliability": _reliability_summary,
+    "individual": _individual_summary, "level": _level_summary, "speed": _speed_summary,
+}  # fmt: skip
+
+
+def write_page() -> None:
+    """Write the saved results into ``docs/people.md``."""
+    paths = {name: common.RESULTS / f"people_{name}.json" for name in SUMMARIES}
+    records = {name: json.loads(path.read_text()) if path.is_file() else None for name, path in paths.items()}
+    page = common.ROOT / "docs" / "people.md"
+    page.write_text(fill(page.read_text(), blocks(records)))
+
+
+PARTS = {part.__name__: part for part in (find, guesses, folds, reliability, individual, level, speed)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, "page", []], help="default: all, and the page")
+    parser.add_argument("--quick", action="store_true", help="a few cases, nothing saved")
+    args = parser.parse_args()
+    for name in args.parts or [*PARTS, *([] if args.quick else ["page"])]:
+        if name == "page":
+            write_page()
+            continue
+        started = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows = PARTS[name](args.quick)
+        print(f"{name}: {PARTS[name].__doc__}\n\n{common.table(rows)}", flush=True)
+        if not args.quick:
+            seconds = round(time.perf_counter() - started, 1)
+            common.save(f"people_{name}", rows, about=PARTS[name].__doc__, seconds=seconds)
+
+
+if __name__ == "__main__":
+    main()

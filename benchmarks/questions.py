@@ -1,0 +1,369 @@
+"""What choosing questions is worth: error against number of answers, by strategy; speed; the stopping rule.
+
+    python -m benchmarks.questions [curves] [stopping] [speed] [summary] [--only NUMBER ...] [--quick]
+
+Everything is simulated, so that the truth is known. `curves` runs one setting after the other and keeps each in
+``benchmarks/results/questions_curves.json`` when it is done: what is there is not run again, so it can be broken off
+and taken up (`--only` names settings by number). `summary` makes the tables of what is there.
+
+Settings, fixed before any was run. Every level of kind, noise, size and answers in flight occurs, not every
+combination. "chosen on" are the kinds of points that the strategy was developed with; the others were kept aside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from benchmarks import common
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.questions import Crowd, forecast, simulate_study, suggest
+from nearer.questions.pool import Pool
+from nearer.questions.posterior import Posterior, fit_odds
+from nearer.questions.strategies import Predictive
+
+Rows = list[dict[str, Any]]
+
+SEED = 9000
+RUNS = 10
+STRATEGIES = ("random", "balanced", "uncertainty", "crowd-kernel", "auto")
+TIMES = (1.0, 1.5, 2.0, 3.0, 4.5)  # n d log2 n answers; 4.5 are 45 answers an object for 30 objects in 2-D
+LEVELS = {"low": 0.1, "high": 0.25}  # of random answers wrong
+CURVES = common.RESULTS / "questions_curves.json"
+
+
+class Setting(NamedTuple):
+    """One study that is simulated over and over."""
+
+    kind: str
+    noise: str
+    law: str
+    n: int
+    in_flight: int
+
+
+SETTINGS = (
+    Setting("normal 2-D", "low", "ste", 60, 0), Setting("normal 2-D", "high", "ratio", 200, 20),
+    Setting("normal 5-D", "low", "ratio", 30, 0), Setting("normal 5-D", "high", "tste", 60, 100),
+    Setting("clusters", "low", "ratio", 200, 100), Setting("clusters", "high", "ste", 30, 20),
+    Setting("ring", "low", "ste", 30, 20), Setting("ring", "high", "ratio", 60, 0),
+    Setting("tree", "low", "ste", 60, 100), Setting("tree", "high", "ratio", 30, 0),
+    Setting("music", "low", "ratio", 200, 0), Setting("music", "high", "ste", 60, 20),
+)  # fmt: skip
+CHOSEN_ON = ("normal 2-D", "ring")
+
+
+# ---- points and people -----------------------------------------------------------------------------------------------
+
+
+def _clusters(n: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=(6, 2))[rng.integers(6, size=n)] + 0.25 * rng.normal(size=(n, 2))
+
+
+def _ring(n: int, rng: np.random.Generator) -> np.ndarray:
+    angle = rng.uniform(0.0, 2.0 * np.pi, n)
+    return np.column_stack([np.cos(angle), np.sin(angle)]) + 0.05 * rng.normal(size=(n, 2))
+
+
+def _tree(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Every object branches off one of the first few at a distance that shrinks with each level."""
+    X, depth = np.zeros((n, 3)), np.zeros(n)
+    for k in range(1, n):
+        parent = rng.integers(min(k, max(k // 2, 1)))
+        depth[k] = depth[parent] + 1
+        X[k] = X[parent] + 0.75 ** depth[k] * rng.normal(size=3)
+    return X
+
+
+def _music(n: int, rng: np.random.Generator) -> np.ndarray:
+    """A 3-D map of real answers about artists; those with the most answers."""
+    from nearer.io import read_comparisons
+
+    folder = os.environ.get("NEARER_DATA")
+    if folder is None:
+        raise SystemExit("music: set NEARER_DATA to the folder with music.csv")
+    data = read_comparisons(Path(folder) / "music.csv").comparisons
+    X = OrdinalEmbedding(3, random_state=0, n_jobs=1).fit(data).embedding_
+    return X[np.argsort(-np.bincount(data.index.ravel(), minlength=len(X)), kind="stable")[:n]]
+
+
+POINTS: dict[str, tuple[Callable[[int, np.random.Generator], np.ndarray], int]] = {
+    "normal 2-D": (lambda n, rng: rng.normal(size=(n, 2)), 2),
+    "normal 5-D": (lambda n, rng: rng.normal(size=(n, 5)), 5),
+    "clusters": (_clusters, 2),
+    "ring": (_ring, 2),
+    "tree": (_tree, 3),
+    "music": (_music, 3),
+}
+
+
+def crowd_of(setting: Setting, rng: np.random.Generator) -> Crowd:
+    """Ten people of different quality who get the share of answers wrong that the setting says."""
+    X = POINTS[setting.kind][0](setting.n, rng)
+    X = X / math.sqrt(X.var(axis=0).sum())
+    asked = Crowd(X).truth(4000, rng).index
+    people = {"lapse": 0.02, "n_people": 10, "spread": 0.3, "random_state": int(rng.integers(2**31))}
+
+    def excess(log_scale: float) -> float:
+        made = Crowd(X, setting.law, math.exp(log_scale), **people)
+        return float(1.0 - made.probability(asked).mean()) - LEVELS[setting.noise]
+
+    scale = math.exp(brentq(excess, math.log(1e-2), math.log(1e2), xtol=1e-3))
+    return Crowd(X, setting.law, scale, **people)
+
+
+# ---- error against answers -------------------------------------------------------------------------------------------
+
+
+def unit_of(setting: Setting) -> float:
+    """n d log2 n, the answers at which a map begins to form."""
+    return setting.n * POINTS[setting.kind][1] * math.log2(setting.n)
+
+
+def _run(case: tuple[Setting, str, int]) -> tuple[list[float], float]:
+    setting, strategy, seed = case
+    started = time.process_time()
+    crowd = crowd_of(setting, np.random.default_rng([SEED, seed, SETTINGS.index(setting)]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study = simulate_study(
+            crowd, [round(times * unit_of(setting)) for times in TIMES], strategy=strategy,
+            batch=round(unit_of(setting) / 4), in_flight=setting.in_flight, random_state=seed,
+            estimator=OrdinalEmbedding(POINTS[setting.kind][1], n_jobs=1),
+        )  # fmt: skip
+    return study.error.tolist(), time.process_time() - started
+
+
+def curves(quick: bool = False, only: list[int] | None = None) -> None:
+    """Error on random questions by number of answers; the same points, people and first answers for all strategies."""
+    record = {} if quick or not CURVES.is_file() else json.loads(CURVES.read_text())
+    done = {row["setting"]: row for row in record.get("rows", [])}
+    runs = 2 if quick else RUNS
+    for number, setting in enumerate(SETTINGS[6:7] if quick else SETTINGS):
+        if number in done or (only and number not in only):
+            continue
+        started = time.perf_counter()
+        cases = [(setting, strategy, seed) for strategy in STRATEGIES for seed in range(runs)]
+        with ProcessPoolExecutor(2) as pool:
+            found = list(pool.map(_run, cases))
+        errors = {s: [found[k * runs + seed][0] for seed in range(runs)] for k, s in enumerate(STRATEGIES)}
+        cpu = sum(seconds for _, seconds in found)
+        done[number] = {
+            "setting": number, **setting._asdict(), "d": POINTS[setting.kind][1],
+            "answers": [round(times * unit_of(setting)) for times in TIMES], "errors": errors, "cpu_seconds": cpu,
+        }  # fmt: skip
+        print(f"{setting}: {cpu:.0f} s of CPU, {time.perf_counter() - started:.0f} s", flush=True)
+        if quick:
+            print(common.table(_curve_rows(list(done.values()))))
+        else:
+            rows = [done[key] for key in sorted(done)]
+            CURVES.write_text(json.dumps({**common.facts(), "rows": rows}, indent=1) + "\n")
+
+
+def share_needed(answers: np.ndarray, base: np.ndarray, mine: np.ndarray, at: int) -> float:
+    """Answers with which `mine` reaches the error of `base` at one of the sizes, as a fraction of that size.
+
+    Above 1 if it takes more; infinite if it is not reached.
+    """
+    goal, best = base[at], np.minimum.accumulate(mine)
+    below = np.flatnonzero(best <= goal)
+    if not len(below):
+        return math.inf
+    k = int(below[0])
+    if k == 0:
+        return float(answers[0] / answers[at])
+    share = math.log(best[k - 1] / goal) / math.log(best[k - 1] / max(best[k], 1e-9))
+    return float(answers[k - 1] * (answers[k] / answers[k - 1]) ** share / answers[at])
+
+
+def _curve_rows(done: Rows) -> Rows:
+    rows = []
+    for one in done:
+        answers = np.array(one["answers"], dtype=float)
+        errors = {name: np.array(runs) for name, runs in one["errors"].items()}
+        base, mine = errors["random"], errors["auto"]
+        rng = np.random.default_rng(0)
+        drawn = []
+        for _ in range(400):  # runs drawn with replacement, the same for both: points and people are shared
+            pick = rng.integers(len(base), size=len(base))
+            drawn.append(share_needed(answers, base[pick].mean(axis=0), mine[pick].mean(axis=0), -1))
+        low, high = np.quantile(drawn, [0.05, 0.95], method="nearest")
+        difference = mine - base
+        se = difference.std(axis=0, ddof=1) / math.sqrt(len(base))
+        worst = float(np.max(np.where(se > 0, difference.mean(axis=0) / np.where(se > 0, se, 1.0), 0.0)))
+        row: dict[str, Any] = {
+            "setting": f"{one['kind']}, {one['noise']} noise ({one['law']})", "n": one["n"],
+            "in flight": one["in_flight"], "data": "chosen on" if one["kind"] in CHOSEN_ON else "aside",
+            "random's error": float(base[:, -1].mean()), "auto's": float(mine[:, -1].mean()),
+            "auto needs": share_needed(answers, base.mean(axis=0), mine.mean(axis=0), -1),
+            "90 % from": float(low), "to": float(high),
+            "at 3 n d log2 n": share_needed(answers, base.mean(axis=0), mine.mean(axis=0), -2),
+            "at 2": share_needed(answers, base.mean(axis=0), mine.mean(axis=0), -3),
+        }  # fmt: skip
+        for name in ("balanced", "uncertainty", "crowd-kernel"):
+            row[name] = share_needed(answers, base.mean(axis=0), errors[name].mean(axis=0), -1)
+        rows.append(row | {"auto at its worst, in SE": worst})
+    return rows
+
+
+def summary() -> None:
+    """Tables of the curves that are there."""
+    record = json.loads(CURVES.read_text())
+    rows = _curve_rows(record["rows"])
+    for side in ("chosen on", "aside", "all"):
+        mine = [row for row in rows if side in (row["data"], "all")]
+        if mine:
+            middle = {name: float(np.median([row[name] for row in mine])) for name, value in mine[0].items()
+                      if isinstance(value, float)}  # fmt: skip
+            rows.append({"setting": f"median, {side}", "n": "", "in flight": "", "data": len(mine), **middle})
+    print(common.table(rows))
+    common.save("questions", rows, about=curves.__doc__, curves=CURVES.name, runs=RUNS,
+                cpu_seconds=round(sum(row["cpu_seconds"] for row in record["rows"])))  # fmt: skip
+
+
+# ---- the stopping rule -----------------------------------------------------------------------------------------------
+
+
+def _stopping_case(case: tuple[Setting, float, str, int]) -> dict[str, Any]:
+    setting, times, strategy, seed = case
+    rng = np.random.default_rng([SEED + 1, seed, SETTINGS.index(setting)])
+    crowd, d = crowd_of(setting, rng), POINTS[setting.kind][1]
+    count, more = round(times * unit_of(setting)), 500
+    test = crowd.truth(20_000, rng)
+    chance = crowd.probability(test.index)
+
+    def accuracy(answers: Comparisons) -> float:
+        right = OrdinalEmbedding(d, n_jobs=1, random_state=0).fit(answers).predict(test)
+        return float(np.where(right, chance, 1.0 - chance).mean())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answers = simulate_study(
+            crowd, [count + more], strategy=strategy, batch=round(unit_of(setting) / 8), random_state=rng,
+            estimator=OrdinalEmbedding(d, n_jobs=1),
+        ).comparisons  # fmt: skip
+        now, later = accuracy(answers[:count]), accuracy(answers[: count + more])
+        told = forecast(answers[:count], more, n_components=d, random_state=seed, n_jobs=1)
+    return {
+        "case": (setting.kind, strategy), "gain": later - now, "inside": told.gain.low <= later - now <= told.gain.high,
+        "told": told.gain.estimate, "width": told.gain.high - told.gain.low, "enough": told.is_enough(),
+        "accuracy": told.accuracy.estimate - now, "accuracy inside": told.accuracy.low <= now <= told.accuracy.high,
+        "adaptive": _apparent(answers[:count], d) - now if strategy == "auto" else math.nan,
+    }  # fmt: skip
+
+
+def _apparent(answers: Comparisons, d: int) -> float:
+    """Accuracy on held-out answers of all kinds, as if no question had been chosen."""
+    train, test = answers.split(0.2, random_state=0)
+    return OrdinalEmbedding(d, n_jobs=1, random_state=0).fit(train).score(test)
+
+
+def stopping(quick: bool = False) -> None:
+    """90 % intervals for the change by 500 further answers, and for the accuracy, in simulated studies."""
+    some = [one for one in SETTINGS if one.n <= 60]
+    cases = [
+        (setting, (1.0, 2.0, 4.0)[(seed + number) % 3], strategy, seed)
+        for seed in range(1 if quick else 4)
+        for number, setting in enumerate(some[:2] if quick else some)
+        for strategy in ("random", "auto")
+    ]
+    with ProcessPoolExecutor(2) as pool:
+        found = list(pool.map(_stopping_case, cases))
+    rows = []
+    for name, mine in (
+        *((f"{side}, {s}", [one for one in found if one["case"][1] == s and (one["case"][0] in CHOSEN_ON) == known])
+          for side, known in (("chosen on", True), ("aside", False)) for s in ("random", "auto")),
+        ("all", found),
+    ):  # fmt: skip
+        if not mine:
+            continue
+        enough = [one for one in mine if one["enough"]]
+        rows.append({
+            "studies": name, "count": len(mine), "change inside": _mean(mine, "inside"),
+            "mean change": _mean(mine, "gain"), "mean foretold": _mean(mine, "told"),
+            "mean width": _mean(mine, "width"),
+            "said enough": len(enough), "wrongly": sum(abs(one["gain"]) >= 0.005 for one in enough),
+            "accuracy inside": _mean(mine, "accuracy inside"), "accuracy told - true": _mean(mine, "accuracy"),
+            "if chosen answers counted": _mean(mine, "adaptive"),
+        })  # fmt: skip
+    print(common.table(rows), flush=True)
+    if not quick:
+        common.save("questions_stopping", rows, about=stopping.__doc__)
+
+
+def _mean(found: Rows, name: str) -> float:
+    values = np.array([one[name] for one in found], dtype=float)
+    return float(np.nanmean(values)) if np.isfinite(values).any() else math.nan
+
+
+# ---- speed -----------------------------------------------------------------------------------------------------------
+
+
+def speed(quick: bool = False) -> None:
+    """Candidates scored in a second by two threads, and a round at 300 objects and 20,000 answers; medians of 9."""
+    rows = []
+    repeats, count = (2, 50_000) if quick else (9, 1_000_000)
+    for d in (2, 5):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(300, d))
+        data = Comparisons.from_points(X, 20_000, random_state=0, noise=0.1)
+        fitted = OrdinalEmbedding(d, random_state=0).fit(data)
+        posterior = Posterior(fitted.embedding_, fit_odds(fitted.embedding_, data), np.arange(300))
+        posterior.add(data.index)
+        S = posterior.covariance()
+        pool = Pool(300, np.arange(300))
+        M = Predictive()._targets(posterior, S, pool.draw(2000, rng))
+        candidates = pool.draw(count, rng)
+        scoring, rounds, again = [], [], []
+        for _ in range(repeats):
+            started = time.perf_counter()
+            margin, by_S, by_M = posterior.forms(candidates, S, M, n_jobs=2)
+            worth = posterior.odds.worth(margin, by_S)
+            _ = worth * by_M / (1.0 + worth * by_S)
+            scoring.append(time.perf_counter() - started)
+            started = time.perf_counter()
+            first = suggest(data, 100, n_components=d, random_state=0, n_jobs=2)
+            rounds.append(time.perf_counter() - started)
+            started = time.perf_counter()
+            suggest(data, 100, n_components=d, random_state=0, n_jobs=2, state=first.state)
+            again.append(time.perf_counter() - started)
+        rows.append({
+            "d": d, "candidates a second": round(count / float(np.median(scoring))),
+            "first round, s": float(np.median(rounds)), "later round, s": float(np.median(again)),
+            "slowest round, s": max(rounds),
+        })  # fmt: skip
+    print(common.table(rows), flush=True)
+    if not quick:
+        common.save("questions_speed", rows, about=speed.__doc__)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parts = ("curves", "stopping", "speed", "summary")
+    parser.add_argument("parts", nargs="*", choices=[*parts, []], help="default: all")
+    parser.add_argument("--only", type=int, nargs="*", help="settings of the curves, by number")
+    parser.add_argument("--quick", action="store_true", help="a few cases, nothing saved")
+    args = parser.parse_args()
+    for name in args.parts or parts:
+        if name == "curves":
+            curves(args.quick, args.only)
+        elif name == "summary":
+            if not args.quick:
+                summary()
+        else:
+            {"stopping": stopping, "speed": speed}[name](args.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,293 @@
+"""`nearer collect`: run a study, from nothing to a file of answers."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nearer.cli._options import FORCE
+from nearer.cli._output import refuse_existing
+from nearer.cli._say import Say, speaking
+
+if TYPE_CHECKING:
+    from nearer.collect.store import Store
+    from nearer.collect.study import Study
+
+__all__ = ["command"]
+
+_STUDY = click.argument("study", type=click.Path(file_okay=False))
+_DATABASE = click.option(
+    "--database", metavar="URL", envvar="NEARER_DATABASE",
+    help="postgresql://user:password@host/name instead of the file answers.db of the study.  [env: NEARER_DATABASE]",
+)  # fmt: skip
+
+
+class _Group(click.Group):
+    """Turns errors of the database into one line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if not type(error).__module__.startswith("sqlalchemy"):
+                raise
+            told = str(getattr(error, "orig", error)).strip().split("\n")[0]
+            raise OSError(f"the database failed: {told}") from error
+
+
+@click.group(
+    cls=_Group,
+    epilog="""\b
+Example:
+  nearer collect new fruit --images photos
+  nearer collect serve fruit
+  nearer collect export fruit -o answers.csv
+  nearer fit answers.csv -o map""",
+)
+def command() -> None:
+    """Run a study: ask people, keep their answers, write them for `nearer fit`. Needs nearer[collect]."""
+
+
+@command.command(
+    epilog="""\b
+Example:
+  nearer collect new fruit --images photos
+  nearer collect new words --words list.txt --kind odd"""
+)
+@_STUDY
+@click.option("--images", type=click.Path(), help="Folder of pictures.")
+@click.option("--audio", type=click.Path(), help="Folder of sounds.")
+@click.option("--words", type=click.Path(), help="Text file, a word on each line.")
+@click.option("--items", type=click.Path(), help="CSV file: name, and text, image, audio or html.")
+@click.option(
+    "--kind", type=click.Choice(["triplet", "odd", "choose"]), default="triplet", show_default=True,
+    help="Which of two is more like this one; the odd one out of three; those of many most like this one.",
+)  # fmt: skip
+@click.option("--title", help="Of the study.  [default: the name of the folder]")
+@speaking
+def new(say: Say, study: str, **given: Any) -> None:
+    """Begin a STUDY: a folder with study.toml, every line explained, and items.csv."""
+    _need()
+    from nearer.collect.study import new_study
+
+    made = new_study(study, **given)
+    values = {"study": study, "kind": made.questions.kind, "n_objects": len(made.items)}
+    values["questions"] = made.questions.number
+    told = (
+        f"wrote {study}/study.toml: {len(made.items)} objects, {made.questions.number} questions for each participant\n"
+        f"next: read it through, above all the consent, then: nearer collect serve {study}"
+    )
+    say.result(values, None if say.quiet else told)
+
+
+@command.command(
+    epilog="""\b
+Example:
+  nearer collect serve fruit
+  nearer collect serve fruit --host 0.0.0.0 --port 443 --certificate cert.pem --key key.pem
+  nearer collect serve fruit --database postgresql://nearer@db/fruit --processes 2 --behind-proxy"""
+)
+@_STUDY
+@_DATABASE
+@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: for everybody who can reach us.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any that is free.")
+@click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="For https: the certificate.")
+@click.option("--key", type=click.Path(exists=True, dir_okay=False), help="For https: its private key.")
+@click.option("--behind-proxy", is_flag=True, help="A proxy on this machine passes requests on, and tells from whom.")
+@click.option("--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="With PostgreSQL only.")
+@click.option("--background/--no-background", default=True, help="Whether this server also computes the map.")
+@speaking
+def serve(
+    say: Say, study: str, database: str | None, host: str, port: int, certificate: str | None, key: str | None,
+    behind_proxy: bool, processes: int, background: bool,
+) -> None:  # fmt: skip
+    """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
+    _need()
+    from nearer.collect.processes import Keeper
+    from nearer.collect.server import bind, make_server
+    from nearer.collect.tokens import Signer
+
+    if bool(key) != bool(certificate):
+        raise click.UsageError("--certificate and --key: got one of them, expected both or none")
+    read, store = _opened(study, database, create=True)
+    if processes > 1 and store.is_sqlite:
+        raise click.UsageError("--processes: got more than 1, expected --database postgresql://... with it")
+    listening = bind(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"{'https' if certificate else 'http'}://{shown}:{listening.getsockname()[1]}/"
+    researcher = f"{address}researcher#{Signer(store.secret).researcher}"
+    values = {"participants": address, "researcher": researcher, "database": store.shown}
+    told = (
+        f"{read.title}: {len(read.items)} objects, {read.questions.number} questions for each participant\n"
+        f"participants: {address}?{(*read.participants.id, 'participant')[0]}=their-id\n"
+        f"researcher:   {researcher}\n"
+        f"answers:      {store.shown}\n"
+        "stop by ctrl-C; everything goes on where it stopped"
+    )
+    say.result(values, told)
+    sys.stdout.flush()
+    options: dict[str, Any] = {"certificate": certificate, "key": key, "behind_proxy": behind_proxy}
+    orders: dict[str, Any] = {"study": str(read.folder.resolve()), "database": database or read.database}
+    helpers = [Keeper("nearer.collect.background", orders)] if background else []
+    orders |= {"descriptor": listening.fileno(), "options": options}
+    helpers += [Keeper("nearer.collect.server", orders, [listening.fileno()]) for _ in range(processes - 1)]
+    line = _Line(store) if sys.stderr.isatty() and not say.quiet else None
+    try:
+        make_server(read, store, **options).run([listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        for helper in helpers:
+            helper.stop(5)
+        if line is not None:
+            line.stop()
+    with store.reading() as connection:
+        say.note(_status_line(connection))
+    store.close()
+
+
+@command.command(epilog="\b\nExample:\n  nearer collect status fruit\n  nearer collect status fruit --json")
+@_STUDY
+@_DATABASE
+@speaking
+def status(say: Say, study: str, database: str | None) -> None:
+    """Tell how many took part in a STUDY, and how far they are."""
+    _need()
+    from nearer.collect.figures import participant_table, study_status
+
+    _, store = _opened(study, database)
+    with store.reading() as connection:
+        values = study_status(connection)
+        people = participant_table(store, connection)
+        told = _status_line(connection)
+    say.result({**values, "people": people}, told)
+
+
+@command.command(
+    epilog="""\b
+Example:
+  nearer collect export fruit -o answers.csv
+  nearer fit answers.csv -o map"""
+)
+@_STUDY
+@_DATABASE
+@click.option("-o", "--out", required=True, type=click.Path(), help="CSV file to write.")
+@FORCE
+@speaking
+def export(say: Say, study: str, database: str | None, out: str, force: bool) -> None:
+    """Write the answers of a STUDY as a CSV file that `nearer fit` reads. Works while it is served.
+
+    Answers that no map can use are left out and counted: "cannot tell", and catch questions that show an object twice.
+    """
+    _need()
+    from nearer.collect.export import Export
+    from nearer.io.files import atomic_write
+
+    refuse_existing(out, force)
+    read, store = _opened(study, database)
+    found = Export(store, read.questions.kind, read.questions.n_shown)
+    with atomic_write(out, force, mode="w") as file:
+        file.writelines(found.lines())
+    for reason, count in found.left_out.items():
+        say.note(f"{count:,} left out: {reason}")
+    values = {"output": out, "n_answers": found.n_rows, "left_out": found.left_out}
+    say.result(values, None if say.quiet else f"wrote {out}: {found.n_rows:,} answers")
+
+
+@command.command(epilog="\b\nExample:\n  nearer collect backup fruit -o fruit-monday.db")
+@_STUDY
+@_DATABASE
+@click.option("-o", "--out", required=True, type=click.Path(), help="SQLite file to write; must not exist.")
+@speaking
+def backup(say: Say, study: str, database: str | None, out: str) -> None:
+    """Copy the whole database of a STUDY, as it is at one moment, also while it is served."""
+    _need()
+    from nearer.collect.export import back_up
+
+    refuse_existing(out, False)
+    _, store = _opened(study, database)
+    count = back_up(store, out)
+    say.result({"output": out, "n_answers": count}, None if say.quiet else f"wrote {out}: {count:,} answers")
+
+
+@command.command(epilog="\b\nExample:\n  nearer collect pause fruit")
+@_STUDY
+@_DATABASE
+@speaking
+def pause(say: Say, study: str, database: str | None) -> None:
+    """Hand out no more questions; open ones may still be answered. Works while the STUDY is served."""
+    _switch(say, study, database, True)
+
+
+@command.command(epilog="\b\nExample:\n  nearer collect resume fruit")
+@_STUDY
+@_DATABASE
+@speaking
+def resume(say: Say, study: str, database: str | None) -> None:
+    """Go on after `pause`. Open pages of participants go on by themselves."""
+    _switch(say, study, database, False)
+
+
+def _switch(say: Say, study: str, database: str | None, paused: bool) -> None:
+    _need()
+    _, store = _opened(study, database)
+    changed = store.set_paused(paused)
+    state = "paused" if paused else "open"
+    told = f"{study}: {state}" if changed else f"{study}: was {state} already"
+    say.result({"paused": paused, "changed": changed}, None if say.quiet else told)
+
+
+def _need() -> None:
+    try:
+        import nearer.collect.server  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"needs the extra: pip install 'nearer[collect]' ({error})") from error
+
+
+def _opened(study: str, database: str | None, create: bool = False) -> tuple[Study, Store]:
+    from nearer.collect.store import Store
+    from nearer.collect.study import read_study
+
+    read = read_study(study)
+    return read, Store(database or read.database, create)
+
+
+def _status_line(connection: Any) -> str:
+    from nearer.collect.figures import study_status
+
+    found = study_status(connection)
+    words = [
+        f"{found['participants']:,} participants ({found['finished']:,} finished, {found['present']:,} there now)",
+        f"{found['answers']:,} answers ({found['answers_last_minute']:,} in the last minute)",
+    ]
+    if found["cannot_tell"]:
+        words.append(f"{found['cannot_tell']:,} times 'cannot tell'")
+    return "; ".join(words) + ("; PAUSED" if found["paused"] else "")
+
+
+class _Line:
+    """A line of the terminal that tells how a study goes, written again every two seconds."""
+
+    def __init__(self, store: Store):
+        self._store, self._end = store, threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        while not self._end.wait(2):
+            try:
+                with self._store.reading() as connection:
+                    told = _status_line(connection)
+            except SQLAlchemyError:
+                told = "the database does not answer; participants are asked to wait"
+            click.echo(f"\r\x1b[K{told}", err=True, nl=False)
+
+    def stop(self) -> None:
+        self._end.set()
+        self._thread.join(timeout=5)
+        click.echo("\r\x1b[K", err=True, nl=False)

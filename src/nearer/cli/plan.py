@@ -1,0 +1,72 @@
+"""`nearer plan`: how many answers a study needs."""
+
+from __future__ import annotations
+
+import click
+
+from nearer.cli._options import FORCE, RANDOM_STATE
+from nearer.cli._output import refuse_existing
+from nearer.cli._say import Say, speaking
+from nearer.cli.suggest import QUESTIONS, STRATEGIES
+
+__all__ = ["command"]
+
+_BAR = 30
+
+
+@click.command(
+    epilog="""\b
+Example:
+  nearer plan 40
+  nearer plan 60 -d 3 --wrong 0.2 --target 0.85 --plot plan.png"""
+)
+@click.argument("n_objects", type=click.IntRange(4))
+@click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Dimensions.")
+@click.option(
+    "--wrong", type=click.FloatRange(0.01, 0.45, min_open=True, max_open=True), default=0.15, show_default=True,
+    help="Fraction of answers that are not what the true distances say.",
+)  # fmt: skip
+@click.option(
+    "--target", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.9, show_default=True,
+    help="Fraction of all questions that the map is to be right about.",
+)  # fmt: skip
+@click.option("--strategy", type=click.Choice(STRATEGIES), default="random", show_default=True, help="Of asking.")
+@click.option("--ask", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question.")
+@click.option("--n-runs", type=click.IntRange(2), default=5, show_default=True, help="Simulated studies.")
+@click.option("--n-jobs", type=int, help="Threads; all cores if not given.")
+@click.option("--plot", "picture", type=click.Path(), help="Also draw the curve: .png, .svg or .pdf.")
+@RANDOM_STATE
+@FORCE
+@speaking
+def command(
+    say: Say, n_objects: int, n_components: int, wrong: float, target: float, strategy: str, ask: str, n_runs: int,
+    n_jobs: int | None, picture: str | None, random_state: int, force: bool,
+) -> None:  # fmt: skip
+    """Tell how many answers a map of N_OBJECTS objects needs, before anything is asked.
+
+    Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
+    answers until they are right about as many questions as asked for.
+    """
+    if picture is not None:
+        refuse_existing(picture, force)
+    from nearer.kernels import while_compiling
+    from nearer.questions import plan_study
+
+    say.note(f"simulating {n_runs} studies of {n_objects:,} objects")
+    with while_compiling(say.compiling):
+        found = plan_study(
+            n_objects, n_components, wrong=wrong, target=target, strategy=strategy, kind=ask, n_runs=n_runs,
+            random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
+    if picture is not None:
+        from nearer.plots import plot_learning_curve, save_figure
+
+        save_figure(plot_learning_curve(found, ceiling=target), picture, force=force)
+        say.note(f"wrote {picture}")
+    table = found.to_dict()
+    lines = [f"{'answers':>8}  {'right':>6}  from    to"]
+    for n, mean, low, high in zip(*table.values()):
+        bar = "#" * round(_BAR * max(2 * mean - 1, 0))
+        lines.append(f"{n:>8,}  {mean:>6.1%}  {low:.0%}  {high:>4.0%}  {bar}")
+    values = {"table": table, "needed": found.needed, "range": list(found.range), "sentence": str(found)}
+    say.result(values | {"random_state": random_state}, "\n".join([*lines, "", str(found)]))

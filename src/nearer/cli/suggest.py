@@ -1,0 +1,148 @@
+"""`nearer suggest`: which questions to ask next."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nearer.cli._options import FORCE, RANDOM_STATE, read_answers, reading_options
+from nearer.cli._output import refuse_existing
+from nearer.cli._say import Say, speaking
+
+__all__ = ["command"]
+
+# Known here so that --help need not load the library; a test compares them with it.
+STRATEGIES = ("auto", "random", "balanced", "uncertainty", "crowd-kernel", "predictive")
+QUESTIONS = ("triplets", "odd-one-out")
+
+
+@click.command(
+    epilog="""\b
+Example:
+  nearer suggest answers.csv -n 100 -o questions.csv
+  nearer suggest --objects 40 -n 200 -o questions.csv          (no answers yet)
+  nearer suggest answers.csv -n 50 --pending questions.csv -o more.csv"""
+)
+@click.argument("file", type=click.Path(), required=False)
+@click.option("-n", "--size", type=click.IntRange(1), default=100, show_default=True, help="How many questions.")
+@click.option("-o", "--out", type=click.Path(), help="CSV file to write; printed if not given.")
+@click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", show_default=True, help="How to choose.")
+@click.option(
+    "--random-share", type=click.FloatRange(0, 1), default=0.2, show_default=True,
+    help="Fraction chosen at random, on which accuracy is measured.",
+)  # fmt: skip
+@click.option(
+    "--objects", metavar="N or FILE",
+    help="Objects beside those of the answers: how many in all, or a file with a label on each line.",
+)  # fmt: skip
+@click.option("--exclude", metavar="LABEL,...", help="Objects not to ask about.")
+@click.option("--pending", type=click.Path(), help="CSV file of questions in flight, as this command writes them.")
+@click.option("--ask", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question.")
+@click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the map.")
+@RANDOM_STATE
+@FORCE
+@reading_options
+@speaking
+def command(
+    say: Say, file: str | None, size: int, out: str | None, strategy: str, random_share: float, objects: str | None,
+    exclude: str | None, pending: str | None, ask: str, n_components: int, random_state: int, force: bool,
+    reading: dict[str, Any],
+) -> None:  # fmt: skip
+    """Tell which questions to ask next, given the answers in FILE.
+
+    Writes the columns head, a, b (is the head nearer to a or to b?), information (bits that the answer is expected to
+    tell, empty for random questions) and strategy. Keep the column strategy with the answers: accuracy is measured on
+    those to random questions.
+    """
+    if file is None and objects is None:
+        raise click.UsageError("FILE: got none, expected a file of answers, or --objects where there are none yet")
+    if out is not None:
+        refuse_existing(out, force)
+    known = None if file is None else read_answers(say, file, reading).comparisons
+    from nearer.kernels import while_compiling
+    from nearer.questions import suggest
+
+    with while_compiling(say.compiling):
+        found = suggest(
+            known, size, strategy=strategy, random_share=random_share, objects=_objects(objects), kind=ask,
+            exclude=_excluded(exclude, known, objects), n_components=n_components, random_state=random_state,
+            pending=None if pending is None else _questions(pending, ask, known, objects),
+        )  # fmt: skip
+    table = found.to_dict()
+    text = _csv(table)
+    if out is not None:
+        from nearer.io import atomic_write
+
+        with atomic_write(out, force, mode="w") as target:
+            target.write(text)
+        say.note(f"wrote {out}: {found!r}")
+    chosen = {name: int((found.strategy == name).sum()) for name in sorted(set(found.strategy.tolist()))}
+    values = {"output": out, "kind": ask, "strategies": chosen, "questions": table, "random_state": random_state}
+    say.result(values, None if out is not None else text.rstrip("\n"), is_data=True)
+
+
+def _objects(given: str | None) -> int | list[str] | None:
+    """A number, or the labels in a file."""
+    if given is None or given.isdecimal():
+        return None if given is None else int(given)
+    path = Path(given)
+    if not path.is_file():
+        raise ValueError(f"--objects: got {given!r}, expected a number or a file with a label on each line")
+    labels = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    return [label for label in labels if label]
+
+
+def _by_number(known: Any, objects: str | None) -> bool:
+    """Whether the objects have no labels."""
+    return known.labels is None if known is not None else objects is not None and objects.isdecimal()
+
+
+def _names(cells: list[str], known: Any, objects: str | None, what: str) -> list[Any]:
+    if not _by_number(known, objects):
+        return cells
+    wrong = [cell for cell in cells if not cell.isdecimal()]
+    if wrong:
+        raise ValueError(f"{what}: got {wrong[0]!r}, expected numbers of objects, which have no labels here")
+    return [int(cell) for cell in cells]
+
+
+def _excluded(given: str | None, known: Any, objects: str | None) -> list[Any] | None:
+    if given is None:
+        return None
+    return _names([cell.strip() for cell in given.split(",") if cell.strip()], known, objects, "--exclude")
+
+
+def _questions(path: str, ask: str, known: Any, objects: str | None) -> list[list[Any]]:
+    """The questions of a file that this command wrote."""
+    from nearer.io.text import unguard
+
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path}: cannot be read as a CSV file: {error}") from error
+    names = ("head", "a", "b") if ask == "triplets" else ("a", "b", "c")
+    for row in rows[:1]:
+        if not set(names) <= set(row):
+            raise ValueError(f"{path}: got the columns {', '.join(row)}, expected {', '.join(names)}")
+    return [_names([unguard(row[name] or "") for name in names], known, objects, path) for row in rows]
+
+
+def _csv(table: dict[str, list[Any]]) -> str:
+    from nearer.io.text import text_cells
+
+    columns = [
+        [("" if math.isnan(value) else f"{value:.6g}") for value in column] if name == "information"
+        else text_cells([str(value) for value in column], name)
+        for name, column in table.items()
+    ]  # fmt: skip
+    out = io.StringIO()
+    out.write(",".join(table) + "\n")
+    for row in zip(*columns):
+        out.write(",".join(row) + "\n")
+    return out.getvalue()

@@ -1,0 +1,286 @@
+"""The web application: the participant's page, its JSON interface, the files of the objects."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from nearer.collect.batches import Batches, Refusal, Unavailable
+from nearer.collect.desk import Desk
+from nearer.collect.limits import Rate, read_json
+from nearer.collect.store import Store
+from nearer.collect.study import Study
+
+__all__ = ["make_app"]
+
+logger = logging.getLogger(__name__)
+_PAGES = Path(__file__).parent / "pages"
+_ASSETS = {"participant.css": "text/css", "participant.js": "text/javascript"}
+_STRICT = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
+    "frame-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+_OWN_PAGE = "default-src 'self' 'unsafe-inline' data: blob:; base-uri 'self'; frame-ancestors 'self'"
+# What an object brings along may look as it likes, and do nothing.
+_ITEM = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+_RETRY = {"Retry-After": "2"}
+
+
+def make_app(study: Study, store: Store, *, seed: int | None = None) -> Starlette:
+    """Make the web application of a study.
+
+    Parameters
+    ----------
+    study : Study
+    store : Store
+        Open database; stays open when the application ends.
+    seed : int, optional
+        Of the random questions, for tests.
+
+    Returns
+    -------
+    starlette.applications.Starlette
+    """
+    office = Office(study, store, seed)
+    routes: list[BaseRoute] = [
+        Route("/api/study", office.study_told),
+        Route("/api/start", office.start, methods=["POST"]),
+        Route("/api/next", office.next, methods=["POST"]),
+        Route("/api/answer", office.answer, methods=["POST"]),
+        Route("/health", office.health),
+        Route("/items/{number:int}", office.item),
+        Route("/assets/{name}", asset),
+    ]
+    if study.server.page:
+        routes.append(Mount("/", StaticFiles(directory=study.folder / study.server.page, html=True)))
+    else:
+        routes.append(Route("/", page("participant.html", _STRICT)))
+    middleware = [Middleware(_Headers, policy=_OWN_PAGE if study.server.page else _STRICT)]
+    if study.server.origins:
+        cors = Middleware(
+            CORSMiddleware, allow_origins=list(study.server.origins), allow_methods=["GET", "POST"],
+            allow_headers=["content-type"],
+        )  # fmt: skip
+        middleware.append(cors)
+    return Starlette(
+        routes=routes, middleware=middleware, lifespan=office.lifespan,
+        exception_handlers={
+            Refusal: _refused, Unavailable: _unavailable, HTTPException: _http, ClientDisconnect: _gone,
+            Exception: _failed,
+        },
+    )  # fmt: skip
+
+
+class Office:
+    """What the addresses of the interface do.
+
+    Parameters
+    ----------
+    study : Study
+    store : Store
+    seed : int, optional
+    """
+
+    def __init__(self, study: Study, store: Store, seed: int | None = None):
+        self.study, self.store = study, store
+        self.desk = Desk(study, store, seed)
+        self._often = Rate(study.server.requests_per_second, 3 * study.server.requests_per_second)
+        per_minute = study.server.new_participants_per_minute
+        self._arrivals = Rate(per_minute / 60, per_minute)
+        self._salt = secrets.token_bytes(16)
+        self.batches: Batches
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        """Keep threads for the database while the application runs."""
+        self.batches = Batches(self.store, 1 if self.store.is_sqlite else 4)
+        try:
+            yield
+        finally:
+            self.batches.close()
+
+    async def study_told(self, _request: Request) -> Response:
+        """What the page shows before anything is stored."""
+        study, asked = self.study, self.study.questions
+        told = {
+            "title": study.title,
+            "language": study.language,
+            "texts": study.texts,
+            "kind": asked.kind,
+            "number": asked.number,
+            "cannot_tell": asked.cannot_tell,
+            "break_every": asked.break_every,
+            "practice": self.desk.practice(),
+            "id_names": study.participants.id,
+            "anonymous": study.participants.anonymous,
+        }
+        return answered(told)
+
+    async def start(self, request: Request) -> Response:
+        """Begin or go on."""
+        given = await read_json(request)
+        name = given.get("participant")
+        if name is None and self.study.participants.anonymous:
+            name = f"anonymous-{secrets.token_hex(8)}"
+        if not isinstance(name, str):
+            raise Refusal(422, "participant: expected the participant's id as text")
+        if not self._arrivals.allow(self._caller(request)):
+            raise Refusal(429, "start: too many participants from one address; try again in a minute")
+        done = await self.batches.run(partial(self.desk.start, name=name))
+        return answered({**done, "id": name})
+
+    async def next(self, request: Request) -> Response:
+        """Open questions."""
+        token = (await read_json(request)).get("participant")
+        self._not_too_often(token)
+        return answered(await self.batches.run(partial(self.desk.next, token=token)))
+
+    async def answer(self, request: Request) -> Response:
+        """Store an answer, and give the next question."""
+        given = await read_json(request)
+        token, question = given.get("participant"), given.get("question")
+        if "choice" not in given:
+            raise Refusal(422, "choice: got none, expected a list of whole numbers, or null")
+        self._not_too_often(token)
+        choice, seconds = given["choice"], given.get("seconds")
+        work = partial(self.desk.answer, token=token, question=question, choice=choice, seconds=seconds)
+        return answered(await self.batches.run(work))
+
+    async def health(self, _request: Request) -> Response:
+        """Tell whether the database can be written to."""
+        await self.batches.run(lambda connection: self.store.value(connection, "schema"), timeout=5)
+        return answered({"ok": True})
+
+    async def item(self, request: Request) -> Response:
+        """The file of an object: found by its number, so no path comes from outside."""
+        item = self.desk.by_number.get(request.path_params["number"])
+        if item is None or item.form == "text":
+            raise HTTPException(404)
+        headers = {"Content-Security-Policy": _ITEM, "Cache-Control": "private, max-age=86400"}
+        return FileResponse(item.content, media_type=item.media_type, headers=headers)
+
+    def _not_too_often(self, token: object) -> None:
+        if not self._often.allow(self.desk.participant(token)):
+            raise Refusal(429, "too many requests; slow down")
+
+    def _caller(self, request: Request) -> bytes:
+        """Something that is the same for the same address, and tells nothing about it after a restart."""
+        host = request.client.host if request.client else ""
+        return hashlib.blake2b(host.encode(), key=self._salt, digest_size=8).digest()
+
+
+# ---- answers to requests ---------------------------------------------------------------------------------------------
+
+
+def answered(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """JSON that nobody keeps.
+
+    Parameters
+    ----------
+    values : dict
+    status : int
+    headers : dict, optional
+
+    Returns
+    -------
+    Response
+    """
+    return JSONResponse(values, status, {"Cache-Control": "no-store", **(headers or {})})
+
+
+def page(name: str, policy: str) -> Callable[[Request], Awaitable[Response]]:
+    """An address that gives a page of the package, which asks for its own files by their content.
+
+    Parameters
+    ----------
+    name : str
+    policy : str
+        Content-Security-Policy.
+
+    Returns
+    -------
+    callable
+    """
+    text = (_PAGES / name).read_text(encoding="utf-8")
+    for file in _ASSETS:
+        digest = hashlib.sha256((_PAGES / file).read_bytes()).hexdigest()[:12]
+        text = text.replace(f"assets/{file}", f"assets/{file}?{digest}")
+
+    async def give(_request: Request) -> Response:
+        headers = {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
+        return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+    return give
+
+
+async def asset(request: Request) -> Response:
+    """A style sheet or script of the package."""
+    name = request.path_params["name"]
+    if name not in _ASSETS:
+        raise HTTPException(404)
+    return FileResponse(
+        _PAGES / name, media_type=_ASSETS[name], headers={"Cache-Control": "public, max-age=31536000, immutable"}
+    )
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    headers = {"Retry-After": "1"} if error.status == 429 else {"Connection": "close"} if error.status == 413 else {}
+    return answered({"error": str(error)}, error.status, headers)
+
+
+async def _unavailable(_request: Request, error: Exception) -> Response:
+    logger.warning("the database does not take answers: %s; participants wait", error)
+    return answered({"error": "the study cannot store answers at the moment; try again soon"}, 503, _RETRY)
+
+
+async def _http(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return answered({"error": error.detail}, error.status_code)
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=400)  # nobody is there to read it
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    logger.error("%s %s failed: %r", request.method, request.url.path, error)
+    return answered({"error": "something went wrong; try again"}, 500, _RETRY)
+
+
+class _Headers:
+    """Adds the headers that every response has."""
+
+    def __init__(self, app: Any, policy: str):
+        self._app, self._policy = app, policy.encode()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def adding(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                headers = message["headers"]
+                headers.extend(_HEADERS)
+                if not any(name == b"content-security-policy" for name, _ in headers):
+                    headers.append((b"content-security-policy", self._policy))
+            await send(message)
+
+        await self._app(scope, receive, adding if scope["type"] == "http" else send)

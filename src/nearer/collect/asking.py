@@ -1,0 +1,190 @@
+"""Which question is asked: random and balanced, with a known answer, or again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nearer.collect.study import Questions, n_questions
+
+__all__ = ["Asked", "Dealer", "Deck", "plan", "question_key"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that can be handed out.
+
+    Parameters
+    ----------
+    items : tuple of int
+        Numbers of the objects: the head (not for "odd"), then the options from left to right.
+    key : str
+        The same for the same question in another order.
+    chosen_by : str
+        How it was chosen: "random", "catch", "repeat", or the name of a strategy.
+    expected : int, optional
+        The right option of a catch question.
+    """
+
+    items: tuple[int, ...]
+    key: str
+    chosen_by: str
+    expected: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The objects as they are stored."""
+        return json.dumps(self.items, separators=(",", ":"))
+
+
+def question_key(kind: str, items: Sequence[int], catch: bool = False) -> str:
+    """A text that two questions share if they ask the same.
+
+    Parameters
+    ----------
+    kind : {"triplet", "odd", "choose"}
+    items : sequence of int
+        As in `Asked`.
+    catch : bool
+        Questions with a known answer do not count among the others.
+
+    Returns
+    -------
+    str
+    """
+    start = 0 if kind == "odd" else 1
+    parts = [*items[:start], *sorted(items[start:])]
+    return ("c" if catch else kind[0]) + "-".join(map(str, parts))
+
+
+class Deck:
+    """Deals objects so that each comes as often as any other, up to one.
+
+    Parameters
+    ----------
+    cards : sequence of int
+    rng : random.Random
+    """
+
+    def __init__(self, cards: Sequence[int], rng: random.Random):
+        self._cards, self._rng = list(cards), rng
+        self._left: list[int] = []
+
+    def deal(self, without: Sequence[int] = ()) -> int:
+        """The next object that is not among `without`."""
+        for spot in range(len(self._left) - 1, -1, -1):
+            if self._left[spot] not in without:
+                return self._left.pop(spot)
+        # All cards left are excluded: they stay on top of the next pack.
+        fresh = list(self._cards)
+        self._rng.shuffle(fresh)
+        self._left = fresh + self._left
+        return self.deal(without)
+
+
+class Dealer:
+    """Makes questions about the objects of a study.
+
+    Parameters
+    ----------
+    asked : Questions
+    numbers : sequence of int
+        Numbers of the objects.
+    catches : sequence of tuple of int
+        The study's own catch questions, as numbers: head, right, wrong, or with the odd one last.
+    seed : int, optional
+    """
+
+    def __init__(
+        self,
+        asked: Questions,
+        numbers: Sequence[int],
+        catches: Sequence[tuple[int, ...]] = (),
+        seed: int | None = None,
+    ):
+        self.asked, self.numbers, self.catches = asked, list(numbers), list(catches)
+        self.rng = random.Random(seed)
+        self._heads, self._options = Deck(self.numbers, self.rng), Deck(self.numbers, self.rng)
+
+    def random(self) -> Asked:
+        """A question in which every object is as likely as any other, and comes as often."""
+        items: list[int] = [] if self.asked.kind == "odd" else [self._heads.deal()]
+        while len(items) < self.asked.n_items:
+            items.append(self._options.deal(items))
+        return self._shown(items, "random")
+
+    def other_than(self, keys: set[str]) -> Asked | None:
+        """A random question whose key is not among `keys`: slow and sure, for studies that ask nearly everything."""
+        asked, left = self.asked, []
+        if n_questions(asked, len(self.numbers)) > 2 * asked.number + len(keys):
+            return self.random()
+        for head in [None] if asked.kind == "odd" else self.numbers:
+            others = [number for number in self.numbers if number != head]
+            for options in itertools.combinations(others, asked.n_shown):
+                items = options if head is None else (head, *options)
+                if question_key(asked.kind, items) not in keys:
+                    left.append(items)
+        return self._shown(list(self.rng.choice(left)), "random") if left else None
+
+    def catch(self) -> Asked:
+        """A question with a known answer."""
+        kind = self.asked.kind
+        if self.catches:
+            row = self.rng.choice(self.catches)
+            items, right = list(row), row[2 if kind == "odd" else 1]
+        else:
+            items = [self._heads.deal()]
+            right = items[0]
+            if kind == "odd":
+                right = self._options.deal(items)
+                items += [items[0], right]
+            else:
+                items.append(right)
+                while len(items) < self.asked.n_items:
+                    items.append(self._options.deal(items))
+        made = self._shown(items, "catch", catch=True)
+        start = 0 if kind == "odd" else 1
+        return Asked(made.items, made.key, made.chosen_by, made.items.index(right, start) - start)
+
+    def again(self, items: Sequence[int], chosen_by: str) -> Asked:
+        """A question that was asked, or chosen, before; its options change places."""
+        return self._shown(list(items), chosen_by)
+
+    def _shown(self, items: list[int], chosen_by: str, catch: bool = False) -> Asked:
+        start = 0 if self.asked.kind == "odd" else 1
+        options = items[start:]
+        self.rng.shuffle(options)
+        shown = (*items[:start], *options)
+        return Asked(shown, question_key(self.asked.kind, shown, catch), chosen_by)
+
+
+def plan(asked: Questions, total: int, seed: str) -> list[str]:
+    """What each question of a participant is: "random", "repeat", "catch" or "ready" (chosen by the answers so far).
+
+    Parameters
+    ----------
+    asked : Questions
+    total : int
+        Questions of this participant.
+    seed : str
+        The same seed gives the same plan, on any server.
+
+    Returns
+    -------
+    list of str, of length total
+    """
+    rng = random.Random(seed)
+    slots = ["random"] * total
+    # The first questions are plain ones: nobody is on guard, or bored, yet.
+    later = list(range(min(2, total - 1), total))
+    special = rng.sample(later, min(len(later), asked.catch + asked.repeats))
+    for number, spot in enumerate(special):
+        slots[spot] = "catch" if number < asked.catch else "repeat"
+    if asked.adaptive:
+        for spot, slot in enumerate(slots):
+            if slot == "random" and rng.random() >= asked.random_share:
+                slots[spot] = "ready"
+    return slots

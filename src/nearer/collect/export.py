@@ -1,0 +1,190 @@
+"""Answers as a CSV file that `nearer fit` reads, and the whole database as a copy."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from nearer.collect.store import Store, answers, items, participants, questions, tables
+from nearer.io.files import part_name, remove_leftovers
+from nearer.io.text import guard
+
+__all__ = ["Export", "back_up", "columns_of"]
+
+_DETAILS = ("participant", "side", "seconds", "order", "catch", "correct", "chosen_by", "answered_at")
+
+
+def columns_of(kind: str, n_options: int = 0) -> list[str]:
+    """Names of the columns of an exported file.
+
+    Parameters
+    ----------
+    kind : {"triplet", "odd", "choose"}
+    n_options : int
+        For "choose": how many options a question shows.
+
+    Returns
+    -------
+    list of str
+    """
+    if kind == "triplet":
+        about = ["head", "near", "far"]
+    elif kind == "odd":
+        about = ["a", "b", "c", "odd"]
+    else:
+        about = ["head", *(f"rank_{number + 1}" for number in range(n_options)), "n_chosen", "ordered"]
+    return [*about, *_DETAILS]
+
+
+@dataclass
+class Export:
+    """The answers of a study, row by row, with a count of what is left out.
+
+    Parameters
+    ----------
+    store : Store
+    kind : {"triplet", "odd", "choose"}
+        Questions of other kinds, asked before the study was changed, are left out and counted.
+    n_options : int
+        For "choose": as many options as the file has columns for.
+    left_out : dict of str to int
+        Reasons and numbers; complete when all rows were read.
+    n_rows : int
+        Rows read so far.
+    """
+
+    store: Store
+    kind: str
+    n_options: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    n_rows: int = 0
+
+    def rows(self) -> Iterator[list[str]]:
+        """Cells of each answer, in the order in which the questions were handed out.
+
+        Yields
+        ------
+        list of str
+        """
+        self.left_out, self.n_rows = {}, 0
+        both = questions.join(answers, answers.c.question == questions.c.id)
+        both = both.join(participants, participants.c.id == questions.c.participant)
+        wanted: list[Any] = [
+            questions, answers.c.choice, answers.c.seconds, answers.c.answered, participants.c.name.label("person"),
+        ]  # fmt: skip
+        statement = sa.select(*wanted).select_from(both).order_by(questions.c.id)
+        with self.store.reading() as connection:
+            names = {row.id: row.name for row in connection.execute(sa.select(items))}
+            for row in connection.execution_options(yield_per=2000).execute(statement):
+                why = self._unfit(row)
+                if why:
+                    self.left_out[why] = self.left_out.get(why, 0) + 1
+                    continue
+                self.n_rows += 1
+                yield [*self._about(row, names), *_details(row)]
+
+    def lines(self) -> Iterator[str]:
+        """Lines of a CSV file, the names of the columns first; what a spreadsheet could run as a formula is guarded.
+
+        Yields
+        ------
+        str
+        """
+        yield ",".join(columns_of(self.kind, self.n_options)) + "\n"
+        for cells in self.rows():
+            yield ",".join(map(_cell, cells)) + "\n"
+
+    def _unfit(self, row: Any) -> str:
+        if row.kind != self.kind:
+            return f"a question of another kind ({row.kind})"
+        if row.choice is None:
+            return "cannot tell"
+        shown = json.loads(row.shown)
+        if self.kind == "choose" and len(shown) - 1 != self.n_options:
+            return f"a question with {len(shown) - 1} options instead of {self.n_options}"
+        if len(set(shown)) < len(shown):
+            return "a catch question that shows an object twice"
+        return ""
+
+    def _about(self, row: Any, names: dict[int, str]) -> list[str]:
+        shown, choice = [names[number] for number in json.loads(row.shown)], json.loads(row.choice)
+        if self.kind == "odd":
+            return [*shown, shown[choice[0]]]
+        options = shown[1:]
+        if self.kind == "triplet":
+            return [shown[0], options[choice[0]], options[1 - choice[0]]]
+        rest = [name for number, name in enumerate(options) if number not in choice]
+        ranked = [options[number] for number in choice]
+        return [shown[0], *ranked, *rest, str(row.n_chosen), str(bool(row.ordered)).lower()]
+
+
+def _details(row: Any) -> list[str]:
+    first = json.loads(row.choice)[0]
+    catch = row.expected is not None
+    # A repeated question was drawn at random when it was asked first.
+    chosen_by = "random" if row.chosen_by == "repeat" else row.chosen_by
+    return [
+        row.person,
+        str(first),
+        "" if row.seconds is None else f"{row.seconds:.3f}",
+        str(row.position),
+        str(catch).lower(),
+        str(first == row.expected).lower() if catch else "",
+        chosen_by,
+        datetime.fromtimestamp(row.answered, timezone.utc).isoformat(timespec="milliseconds"),
+    ]
+
+
+def _cell(text: str) -> str:
+    text = guard(text)
+    quoted = any(mark in text for mark in ',;"\n\r') or text != text.strip()
+    return '"' + text.replace('"', '""') + '"' if quoted else text
+
+
+def back_up(store: Store, path: str | os.PathLike[str]) -> int:
+    """Copy everything, as it is at one moment, into an SQLite file; works while the study is served.
+
+    The copy can be served: ``--database sqlite:///copy.db``.
+
+    Parameters
+    ----------
+    store : Store
+        SQLite or PostgreSQL.
+    path : path-like
+        Must not exist yet.
+
+    Returns
+    -------
+    int
+        Answers in the copy.
+    """
+    path = Path(path)
+    if path.exists():
+        raise FileExistsError(f"{path}: exists already; choose another name")
+    remove_leftovers(path.parent)
+    part = path.with_name(part_name(path))
+    try:
+        copy = Store(f"sqlite:///{part}", create=True)
+        try:
+            with store.reading() as source, copy.writing() as target:
+                for table in tables.sorted_tables:
+                    target.execute(sa.delete(table))
+                    for block in source.execution_options(yield_per=2000).execute(sa.select(table)).partitions():
+                        target.execute(sa.insert(table), [dict(row._mapping) for row in block])
+                count = target.scalar(sa.select(sa.func.count()).select_from(answers)) or 0
+        finally:
+            copy.close()  # the last to leave puts the log into the file
+        with open(part, "rb") as file:
+            os.fsync(file.fileno())
+        os.link(part, path)  # refuses what has appeared meanwhile, as a rename would not
+    finally:
+        for ending in ("", "-wal", "-shm"):
+            Path(f"{part}{ending}").unlink(missing_ok=True)
+    return count

@@ -1,0 +1,245 @@
+"""The database of a study, SQLite or PostgreSQL: its tables, how it is opened, what is read from it as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from nearer.data.errors import FileFormatError
+
+__all__ = ["Store", "answers", "findings", "insert", "items", "meta", "participants", "questions", "ready", "tables"]
+
+_SCHEMA = "1"
+_LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are made
+_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+tables = sa.MetaData()
+
+meta = sa.Table(
+    "meta", tables,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)  # fmt: skip
+items = sa.Table(
+    "items", tables,
+    sa.Column("id", _ID, primary_key=True, autoincrement=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+)  # fmt: skip
+participants = sa.Table(
+    "participants", tables,
+    sa.Column("id", _ID, primary_key=True, autoincrement=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("started", sa.Double, nullable=False),
+    sa.Column("seen", sa.Double, nullable=False),  # when the last answer came
+    sa.Column("visits", sa.Integer, nullable=False),
+    sa.Column("total", sa.Integer, nullable=False),
+    sa.Column("answered", sa.Integer, nullable=False),
+)  # fmt: skip
+# A row for every question handed out. `shown` lists the objects, the head first, then the options as they stand
+# on the screen; `key` is the same for the same question in another order.
+questions = sa.Table(
+    "questions", tables,
+    sa.Column("id", _ID, primary_key=True, autoincrement=True),
+    sa.Column("participant", _ID, sa.ForeignKey("participants.id"), nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("n_chosen", sa.Integer, nullable=False),
+    sa.Column("ordered", sa.Boolean, nullable=False),
+    sa.Column("shown", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("chosen_by", sa.Text, nullable=False),
+    sa.Column("expected", sa.Integer),  # the right option of a catch question
+    sa.Column("asked", sa.Double, nullable=False),
+    sa.UniqueConstraint("participant", "position"),
+    sa.UniqueConstraint("participant", "key"),
+)  # fmt: skip
+# At most one answer for each question: the key is what makes a resent answer count once.
+answers = sa.Table(
+    "answers", tables,
+    sa.Column("question", _ID, sa.ForeignKey("questions.id"), primary_key=True, autoincrement=False),
+    sa.Column("choice", sa.Text),  # JSON list of options; NULL: cannot tell
+    sa.Column("seconds", sa.Double),
+    sa.Column("answered", sa.Double, nullable=False),
+    sa.Index("answers_by_time", "answered"),
+)  # fmt: skip
+ready = sa.Table(
+    "ready", tables,
+    sa.Column("id", _ID, primary_key=True, autoincrement=True),
+    sa.Column("shown", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("chosen_by", sa.Text, nullable=False),
+)  # fmt: skip
+findings = sa.Table(
+    "findings", tables,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("made", sa.Double, nullable=False),
+)  # fmt: skip
+
+
+def insert(connection: sa.Connection, table: sa.Table) -> Any:
+    """An INSERT of the connection's database, which knows ON CONFLICT."""
+    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+
+
+class Store:
+    """An open database.
+
+    Parameters
+    ----------
+    url : str
+        ``sqlite:///path`` or ``postgresql://user:password@host/name``.
+    create : bool, default=False
+        Make the tables if they are not there; otherwise a database without them is refused.
+    """
+
+    def __init__(self, url: str, create: bool = False):
+        self.engine = _engine(url)
+        self.shown = self.engine.url.render_as_string(hide_password=True)
+        try:
+            if create:
+                self._create()
+            with self.reading() as connection:
+                if not sa.inspect(connection).has_table("meta"):
+                    raise FileFormatError(f"{self.shown}: holds no study yet; nearer collect serve begins it")
+                schema = self.value(connection, "schema")
+                if schema != _SCHEMA:
+                    raise FileFormatError(
+                        f"{self.shown}: got schema {schema}, expected {_SCHEMA}; use the other version"
+                    )
+                self.secret = bytes.fromhex(str(self.value(connection, "secret")))
+        except sa.exc.DBAPIError as error:
+            self.close()
+            raise FileFormatError(f"{self.shown}: cannot be opened: {_reason(error)}") from error
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether one file holds it all."""
+        return self.engine.dialect.name == "sqlite"
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction that is committed at the end."""
+        with self.engine.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A transaction that sees the database as it is at one moment, and keeps nobody from writing."""
+        options = {"nearer_begin": "BEGIN"} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with self.engine.connect().execution_options(**options) as connection, connection.begin():
+            yield connection
+
+    def _create(self) -> None:
+        with self.writing() as connection:
+            if not self.is_sqlite:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+            tables.create_all(connection)
+            values = {"schema": _SCHEMA, "secret": secrets.token_hex(32), "created": repr(time.time())}
+            rows = [{"key": key, "value": value} for key, value in values.items()]
+            connection.execute(insert(connection, meta).on_conflict_do_nothing(), rows)
+
+    def number_items(self, names: Sequence[str]) -> dict[str, int]:
+        """Give each object a number, for good, and return them all, also those that are no longer asked about.
+
+        Parameters
+        ----------
+        names : sequence of str
+
+        Returns
+        -------
+        dict of str to int
+        """
+        with self.writing() as connection:
+            known = set(connection.scalars(sa.select(items.c.name)))
+            fresh = [{"name": name} for name in names if name not in known]
+            if fresh:
+                connection.execute(insert(connection, items).on_conflict_do_nothing(), fresh)
+            return {row.name: row.id for row in connection.execute(sa.select(items))}
+
+    # ---- single values -----------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def value(connection: sa.Connection, key: str) -> str | None:
+        """A value of the table of settings, or None."""
+        return connection.scalar(sa.select(meta.c.value).where(meta.c.key == key))
+
+    def set_paused(self, paused: bool) -> bool:
+        """Stop or go on handing out questions.
+
+        Parameters
+        ----------
+        paused : bool
+
+        Returns
+        -------
+        bool
+            Whether this changed anything.
+        """
+        with self.writing() as connection:
+            before = self.value(connection, "paused") == "1"
+            statement = insert(connection, meta).values(key="paused", value=str(int(paused)))
+            excluded = {"value": statement.excluded.value}
+            connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=excluded))
+            return before != paused
+
+    def keep_finding(self, name: str, value: Any) -> None:
+        """Keep what was computed in the background, for the researcher's page."""
+        with self.writing() as connection:
+            row = {"name": name, "value": json.dumps(value, allow_nan=False), "made": time.time()}
+            statement = insert(connection, findings).values(row)
+            changes = {"value": statement.excluded.value, "made": statement.excluded.made}
+            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=changes))
+
+    def finding(self, connection: sa.Connection, name: str) -> dict[str, Any] | None:
+        """What was computed last, with the time in `made`; None if nothing was."""
+        row = connection.execute(sa.select(findings).where(findings.c.name == name)).first()
+        return None if row is None else {**json.loads(row.value), "made": row.made}
+
+
+def _reason(error: sa.exc.DBAPIError) -> str:
+    return str(error.orig).strip().split("\n")[0]
+
+
+def _engine(url: str) -> sa.Engine:
+    try:
+        parsed = sa.engine.make_url(url)
+    except sa.exc.ArgumentError as error:
+        raise ValueError(f"database: got {url!r}, expected sqlite:///file or postgresql://user@host/name") from error
+    if parsed.drivername in ("postgresql", "postgres"):
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    name = parsed.get_backend_name()
+    if name not in ("sqlite", "postgresql"):
+        raise ValueError(f"database: got {name!r}, expected sqlite or postgresql")
+    if name == "postgresql":
+        return sa.create_engine(parsed, pool_pre_ping=True, pool_size=8, connect_args={"connect_timeout": 5})
+    engine = sa.create_engine(parsed, connect_args={"timeout": 10, "check_same_thread": False})
+    sa.event.listen(engine, "connect", _prepare_sqlite)
+    sa.event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say so
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    # A writer asks for the right to write at once: asking half-way could fail.
+    connection.exec_driver_sql(connection.get_execution_options().get("nearer_begin", "BEGIN IMMEDIATE"))

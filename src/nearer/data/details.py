@@ -1,0 +1,113 @@
+"""Details of answers as cells of a table: read from columns, and written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearer.data.columns import MISSING, Column
+from nearer.data.errors import FileFormatError, shown
+from nearer.data.roles import DETAILS, SIDES, TIMES, sides_of, truth_of, units_per_second
+from nearer.data.values import UNKNOWN, Details, People
+
+if TYPE_CHECKING:
+    from nearer.data.tables import Rows
+
+__all__ = ["detail_cells", "read_details"]
+
+_EXPECTED = {
+    "side": "a position such as left, right, first, second, 1 or 2",
+    "order": "a whole number, 0 or more",
+    "catch": "true or false",
+    "correct": "true or false",
+} | dict.fromkeys(TIMES, "a time, 0 or more")
+
+
+def read_details(rows: Rows) -> tuple[Details | None, list[str]]:
+    """Read what a table tells of its answers beside what they say.
+
+    A column found by its name that cannot be read is left out, which the notes say; one that the user named is refused.
+
+    Returns
+    -------
+    details : Details or None
+    notes : list of str
+    """
+    found: dict[str, Any] = {}
+    notes: list[str] = []
+    for role in DETAILS:
+        if role not in rows.columns:
+            continue
+        values, problem = _read(role, rows.columns[role])
+        title = rows.title(role)
+        if isinstance(problem, int):
+            cell = shown(rows.columns[role].spelled().cell(problem))
+            problem = f"{cell} is not {_EXPECTED[role]} ({rows.place(problem)})"
+        if values is None and role in rows.roles.told:
+            raise FileFormatError(f"{rows.table.name}, {title}: {problem}")
+        if values is None:
+            name = rows.table.names[rows.roles.at[role]]
+            told = " or ".join(f"columns={{{way!r}: {name!r}}}" for way in (TIMES[:2] if role in TIMES else (role,)))
+            problem = f"{problem}; not kept (say {told} if it is to be read)"
+        notes += [f"{title}: {problem}"] if problem else []
+        if values is not None:
+            found["seconds" if role in TIMES else role] = values
+    return (Details(**found) if found else None), notes
+
+
+def _read(role: str, column: Column) -> tuple[Any, str | int]:
+    """Values of a column, None if they cannot be read; then what to say, or the first row that is wrong."""
+    if role in TIMES:
+        return _read_times(role, column)
+    if role == "order":
+        numbers, bad = column.as_numbers()
+        bad = bad | (numbers < 0) | ((numbers != np.floor(numbers)) & ~np.isnan(numbers)) | (numbers >= 2**53)
+        if bad.any():
+            return None, int(np.argmax(bad))
+        return np.where(np.isnan(numbers), -1, numbers).astype(np.int64), ""
+    column = column.spelled()
+    empty = column.empty(MISSING)
+    texts = column.texts()
+    if role == "chosen_by":
+        named = [UNKNOWN if text.strip() in MISSING else text.strip() for text in texts]
+        names, place = np.unique(np.array([*named, UNKNOWN], dtype=object), return_inverse=True)
+        return People(place.astype(np.int32)[column.cells], names)[slice(None)], ""
+    used = np.unique(column.cells[~empty])
+    cells = [texts[code] for code in used.tolist()]
+    told = sides_of(cells) if role == "side" else {cell: truth_of(cell) for cell in cells}
+    said = np.array([-1 if (value := told[cell]) is None else value for cell in cells], np.int8)
+    if (said < 0).any():
+        return None, int(np.argmax(np.isin(column.cells, used[said < 0])))
+    codes = np.full(len(texts) + 1, -1, np.int8)
+    codes[used] = said
+    values = np.where(empty, np.int8(-1), codes[column.cells])
+    return (values == 1 if role == "catch" else values), ""
+
+
+def _read_times(role: str, column: Column) -> tuple[Any, str | int]:
+    numbers, bad = column.as_numbers()
+    bad = bad | (numbers < 0) | np.isinf(numbers)
+    if bad.any():
+        return None, int(np.argmax(bad))
+    divisor, note = units_per_second(role, numbers[~np.isnan(numbers)])
+    return (None if np.isnan(divisor) else numbers / divisor), note
+
+
+def detail_cells(details: Details | None, rows: slice = slice(None)) -> dict[str, list[Any]]:
+    """Cells that tell some of the rows' details, by role; None where a detail is not known."""
+    known = {} if details is None else details[rows].known()
+    cells: dict[str, list[Any]] = {}
+    for name, values in known.items():
+        if isinstance(values, People):
+            cells[name] = values.each().tolist()
+        elif name == "side":
+            words = [*SIDES, *(f"option{spot + 1}" for spot in range(len(SIDES), 128)), None]
+            cells[name] = [words[spot] for spot in values.tolist()]
+        elif name == "correct":
+            cells[name] = [(False, True, None)[value] for value in values.tolist()]
+        elif name == "catch":
+            cells[name] = values.tolist()
+        else:
+            cells[name] = [value if value >= 0 else None for value in values.tolist()]
+    return cells

@@ -1,0 +1,170 @@
+"""How often people guess: shares of guesses, one for each person, and what they say about single answers.
+
+A person answers by the map with probability 1 - s and guesses with probability s, the share of guesses (the lapse
+rate). With q the probability of an answer by the map, it is given with probability ``s / 2 + (1 - s) q``. How the
+shares are spread over people is found from all of them, so that a person of few answers is taken for what most are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nearer._tables import data_frame
+from nearer.data.values import People, frozen
+
+__all__ = ["SHARES", "Reliability", "log_likelihoods", "population", "responsibilities", "weigh_answers"]
+
+SHARES = frozen(np.linspace(0.0, 1.0, 41))
+# What is known before anybody answers, worth one person: an even chance of a careful one, else any share.
+_BEFORE = frozen(np.append(0.5, np.zeros(len(SHARES) - 1)) + 0.5 / len(SHARES))
+_STEPS = 200
+_CHANGE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """How often each person guesses, as estimated together with a map.
+
+    Attributes
+    ----------
+    participants : ndarray of str objects or int64, shape (n_people,)
+    n_answers : ndarray of float64, shape (n_people,)
+        Answers of each; with weights, their sum.
+    guesses : ndarray of float64, shape (n_people,)
+        Share of each person's answers that are guesses, from 0 to 1.
+    weights : ndarray of float64, shape (n_people,)
+        Mean weight of each person's answers in the fit, from 0 to 1.
+    """
+
+    participants: np.ndarray
+    n_answers: np.ndarray
+    guesses: np.ndarray
+    weights: np.ndarray
+
+    def __repr__(self) -> str:
+        half = int(np.count_nonzero(self.guesses > 0.5))
+        return f"Reliability of {len(self.guesses):,} people: {half:,} guess more often than not"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Reliability):
+            return NotImplemented
+        return all(np.array_equal(value, vars(other)[name]) for name, value in vars(self).items())
+
+    def table(self) -> dict[str, list[Any]]:
+        """Columns by name.
+
+        Returns
+        -------
+        dict of str to list
+        """
+        named = {"participant": self.participants, "answers": self.n_answers, "guesses": self.guesses}
+        return {name: values.tolist() for name, values in (named | {"weight": self.weights}).items()}
+
+    def to_frame(self) -> Any:
+        """The same as a data frame, one row for each person.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        return data_frame(self.table())
+
+
+def log_likelihoods(chance: np.ndarray, people: People, weights: np.ndarray | None = None) -> np.ndarray:
+    """Logarithm of the probability of every person's answers, for each share of guesses.
+
+    Parameters
+    ----------
+    chance : ndarray of float64, shape (N,)
+        Probability of each answer if it is not a guess.
+    people : People
+    weights : ndarray of float64, shape (N,), optional
+        A weight of w counts as w answers.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_people, len(SHARES))
+    """
+    found = np.empty((len(people.names), len(SHARES)))
+    for k, share in enumerate(SHARES.tolist()):
+        logs = np.log(np.maximum(0.5 * share + (1.0 - share) * chance, 1e-300))
+        logs = logs if weights is None else logs * weights
+        found[:, k] = np.bincount(people.codes, weights=logs, minlength=len(people.names))
+    return found
+
+
+def population(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How shares of guesses are spread over people, and what each person's is, given that.
+
+    Parameters
+    ----------
+    logs : ndarray of float64, shape (n_people, len(SHARES))
+        From `log_likelihoods`.
+
+    Returns
+    -------
+    spread : ndarray of float64, shape (len(SHARES),)
+        The most likely law of the shares (Kiefer and Wolfowitz 1956), with one person's worth of doubt; sums to 1.
+    posterior : ndarray of float64, shape (n_people, len(SHARES))
+        Probability of each share for each person; every row sums to 1.
+    """
+    relative = np.exp(logs - logs.max(axis=1, keepdims=True))
+    spread = np.full(len(SHARES), 1.0 / len(SHARES))
+    for _ in range(_STEPS):
+        posterior = relative * spread
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        new = (posterior.sum(axis=0) + _BEFORE) / (len(logs) + 1.0)
+        moved = float(np.abs(new - spread).max())
+        spread = new
+        if moved < _CHANGE:
+            break
+    return spread, posterior
+
+
+def responsibilities(chance: np.ndarray, people: People, posterior: np.ndarray) -> np.ndarray:
+    """Probability that each answer was given by the map rather than guessed.
+
+    Parameters
+    ----------
+    chance : ndarray of float64, shape (N,)
+        As in `log_likelihoods`.
+    people : People
+    posterior : ndarray of float64, shape (n_people, len(SHARES))
+        From `population`.
+
+    Returns
+    -------
+    ndarray of float64, shape (N,)
+    """
+    total = np.zeros(len(chance))
+    for k, share in enumerate(SHARES.tolist()):
+        by_map = (1.0 - share) * chance
+        total += posterior[people.codes, k] * by_map / np.maximum(0.5 * share + by_map, 1e-300)
+    return total
+
+
+def weigh_answers(chance: np.ndarray, people: People, weights: np.ndarray | None) -> tuple[np.ndarray, Reliability]:
+    """Weights for the answers, given how likely each is by the map.
+
+    Parameters
+    ----------
+    chance : ndarray of float64, shape (N,)
+    people : People
+    weights : ndarray of float64, shape (N,), optional
+        Weights that the answers have already.
+
+    Returns
+    -------
+    weights : ndarray of float64, shape (N,)
+        Those, times the probability that the answer is no guess.
+    reliability : Reliability
+    """
+    _, posterior = population(log_likelihoods(chance, people, weights))
+    by_map = responsibilities(chance, people, posterior)
+    own = np.ones(len(chance)) if weights is None else weights
+    n_answers = np.bincount(people.codes, weights=own, minlength=len(people.names))
+    mean = np.bincount(people.codes, weights=own * by_map, minlength=len(people.names)) / np.maximum(n_answers, 1e-300)
+    return own * by_map, Reliability(people.names, n_answers, posterior @ SHARES, mean)

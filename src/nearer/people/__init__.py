@@ -1,0 +1,13 @@
+"""People: who to trust, and whose map it is."""
+
+from __future__ import annotations
+
+from nearer.people.difference import Difference, differ
+from nearer.people.individual import IndividualEmbedding, SpreadChoice
+from nearer.people.quality import ParticipantTable, participants
+from nearer.people.rules import ExclusionRules, Exclusions, exclude
+
+__all__ = [
+    "Difference", "ExclusionRules", "Exclusions", "IndividualEmbedding", "ParticipantTable", "SpreadChoice", "differ",
+    "exclude", "participants",
+]  # fmt: skip

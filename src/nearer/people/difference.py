@@ -1,0 +1,209 @@
+"""Do people, or groups of people, see the objects differently? A test that says no when they do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
+from nearer.estimator import OrdinalEmbedding
+from nearer.people.individual import metric_slopes, units_of
+
+__all__ = ["Difference", "answer_of_rows", "differ"]
+
+# Share of rows that continue the one before from which on data are taken as rankings: with three candidates of which
+# one is chosen it is a half, with random questions about ten objects some 4 %.
+_RANKED = 0.4
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Whether people, or groups, differ in how much the axes of the map count for them.
+
+    Attributes
+    ----------
+    p_value : float
+        Probability of answers that speak at least as much for a difference, if there is none.
+    statistic : float
+        How much they speak for it, in standard deviations of what there is without a difference.
+    n_units, n_resamples : int
+        People or groups compared, and data sets without a difference that these answers were held against.
+    of : str
+        "people" or "groups".
+    """
+
+    p_value: float
+    statistic: float
+    n_units: int
+    n_resamples: int
+    of: str
+
+    def __str__(self) -> str:
+        found = "differ" if self.p_value < 0.05 else "were not found to differ"
+        least = 1.0 / (self.n_resamples + 1)
+        p = f"p < {2 * least:.2g}" if self.p_value <= least else f"p = {self.p_value:.2g}"
+        return f"The {self.n_units:,} {self.of} {found} in how much the axes of the map count for them ({p})."
+
+
+def answer_of_rows(comparisons: Comparisons) -> np.ndarray:
+    """Number the answers that rows come from: an odd-one-out answer or a ranking gives several rows.
+
+    Rows one after the other, of one person, are of one answer if their order says so. Where that is not known, they
+    are if they are what an odd-one-out or a most-central answer gives; and rows that have the anchor and one more
+    object in common are, if most of the data are such, as rankings give them.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+
+    Returns
+    -------
+    ndarray of int, shape (N,)
+        Counted from 0, in the order of the rows.
+    """
+    index = comparisons.index
+    same = np.zeros(len(index), dtype=bool)
+    order = None if comparisons.details is None else comparisons.details.order
+    if index.shape[1] == 3 and len(index) > 1:
+        (a, b, c), (d, e, f) = index[:-1].T, index[1:].T
+        paired = ((a == e) & (b == d) & (c == f)) | ((a == f) & (c == d) & (b == e))
+        place = np.arange(len(paired))
+        in_run = place - np.maximum.accumulate(np.where(paired, -1, place))
+        paired &= in_run % 2 == 1  # of the same answer given again, every other row begins anew
+        ranked = (a == d) & ((b == e) | (b == f) | (c == e) | (c == f)) & ~((b == e) & (c == f))
+        same[1:] = ranked if ranked.mean() >= _RANKED else paired
+    if order is not None:
+        known = (order[1:] >= 0) & (order[:-1] >= 0)
+        same[1:] = np.where(known, order[1:] == order[:-1], same[1:])
+    if comparisons.people is not None:
+        same[1:] &= np.diff(comparisons.people.codes) == 0
+    return np.cumsum(~same) - 1
+
+
+def differ(
+    estimator: OrdinalEmbedding,
+    comparisons: Any,
+    groups: Any = None,
+    *,
+    n_resamples: int = 999,
+    random_state: Any = None,
+) -> Difference:
+    """Test whether people, or groups of people, differ in how much the axes of the map count for them.
+
+    Under the map of all, the answers of each person (or group) are asked how they would change the metric of the map;
+    the statistic is how far those wishes agree within people (for groups: among the people of a group) and differ
+    between them. That somebody guesses now and then, or is less sure, moves a wish in a known direction, which is left
+    out. Without a difference, wishes of single answers are as likely to point one way as the other: the signs of a
+    person's answers are drawn at random. For groups of known people, people are dealt out to groups at random instead.
+
+    Parameters
+    ----------
+    estimator : OrdinalEmbedding
+        With a loss that is a probability model; fitted to the comparisons if it is not yet.
+    comparisons : Comparisons
+        With participants, unless `groups` are given.
+    groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
+    n_resamples : int
+    random_state : None, int or Generator
+
+    Returns
+    -------
+    Difference
+    """
+    check_integer(n_resamples, "n_resamples", 19)
+    data = as_comparisons(comparisons)
+    units = units_of(data, groups)
+    if len(units.names) < 2:
+        raise ValueError(f"differ: got 1 of {'people' if groups is None else 'groups'}, expected at least 2")
+    if not hasattr(estimator, "embedding_"):
+        estimator = estimator.fit(data)
+    if not estimator.loss_.has_model:
+        raise ValueError(f"differ: loss {estimator.loss_.name!r} is not a probability model, expected ckl, ste or tste")
+    X, data = estimator._on_map(data)
+    if X.shape[1] < 2:
+        raise ValueError("differ: got a map of 1 dimension, expected at least 2: one axis can only count more or less")
+    wishes, guess = _wishes(data, X, estimator.loss_)
+    rng = as_generator(random_state)
+    answer = answer_of_rows(data)
+    first = np.append(0, np.flatnonzero(np.diff(answer)) + 1)
+    wishes, guess = np.add.reduceat(wishes, first), np.add.reduceat(guess, first)
+    unit = units.codes[first]
+    if groups is not None and data.people is not None:
+        found = _by_people(wishes, guess, data.people.codes[first], unit, n_resamples, rng)
+    else:
+        found = _by_signs(_cleaned(wishes, guess, unit), unit, len(units.names), n_resamples, rng)
+    value, others = found
+    p_value = (1 + int(np.count_nonzero(others >= value))) / (n_resamples + 1)
+    spread = float(others.std()) or 1.0
+    return Difference(
+        p_value, float((value - others.mean()) / spread), len(units.names), n_resamples,
+        "people" if groups is None else "groups",
+    )  # fmt: skip
+
+
+def _wishes(data: Comparisons, X: np.ndarray, loss: Any) -> tuple[np.ndarray, np.ndarray]:
+    """What each answer asks of the metric, and what a guess would ask on average: whitened, (N, d (d + 1) / 2)."""
+    swap = [0, 2, 1] if data.index.shape[1] == 3 else [2, 3, 0, 1]
+    upper = np.triu_indices(X.shape[1])
+    factor = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
+    said, turned = (
+        metric_slopes(index, loss, X)[:, upper[0], upper[1]] * factor
+        for index in (data.index, np.ascontiguousarray(data.index[:, swap]))
+    )
+    known = np.isfinite(said).all(axis=1)
+    said, turned = np.where(known[:, None], said, 0.0), np.where(known[:, None], turned, 0.0)
+    weights = np.ones(len(said)) if data.weights is None else data.weights
+    said = said * weights[:, None]
+    guess = 0.5 * (said + turned * weights[:, None])
+    said = said - said.mean(axis=0)  # what all ask for is no difference between them
+    scale, turn = np.linalg.eigh(said.T @ said / len(said))
+    whiten = turn / np.sqrt(np.maximum(scale, 1e-12 * scale.max()))
+    return said @ whiten, guess @ whiten
+
+
+def _cleaned(wishes: np.ndarray, guess: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """The wishes without the direction in which each unit's would move by guessing."""
+    n_units = int(unit.max()) + 1
+    away = _sums(guess, unit, n_units)
+    length = np.linalg.norm(away, axis=1, keepdims=True)
+    away = np.divide(away, length, out=np.zeros_like(away), where=length > 0)[unit]
+    return wishes - away * (wishes * away).sum(axis=1, keepdims=True)
+
+
+def _sums(values: np.ndarray, unit: np.ndarray, n_units: int) -> np.ndarray:
+    return np.stack([np.bincount(unit, weights=column, minlength=n_units) for column in values.T], axis=1)
+
+
+def _by_signs(
+    wishes: np.ndarray, unit: np.ndarray, n_units: int, n_resamples: int, rng: np.random.Generator
+) -> tuple[float, np.ndarray]:
+    """Agreement of the answers of each unit with one another, and the same with random signs."""
+    counts = np.maximum(np.bincount(unit, minlength=n_units), 1.0)
+
+    def agreement(values: np.ndarray) -> float:
+        values = values - values.mean(axis=0)
+        own = np.bincount(unit, weights=(values * values).sum(axis=1), minlength=n_units)
+        return float((((_sums(values, unit, n_units) ** 2).sum(axis=1) - own) / counts).sum())
+
+    signs = (rng.choice((-1.0, 1.0), size=(len(wishes), 1)) for _ in range(n_resamples))
+    return agreement(wishes), np.array([agreement(wishes * sign) for sign in signs])
+
+
+def _by_people(
+    wishes: np.ndarray, guess: np.ndarray, person: np.ndarray, unit: np.ndarray, n_resamples: int, rng: Any
+) -> tuple[float, np.ndarray]:
+    """Agreement of the people of each group, and the same with people dealt out to groups at random."""
+    people, place = np.unique(np.stack([person, unit]), axis=1, return_inverse=True)
+    place = place.ravel()
+    sums = _sums(_cleaned(wishes, guess, place), place, people.shape[1])
+    counts = np.bincount(place).astype(float)
+    group = people[1]
+    n_groups = int(group.max()) + 1
+
+    def agreement(of: np.ndarray) -> float:
+        total = np.maximum(np.bincount(of, weights=counts, minlength=n_groups), 1.0)
+        return float(((_sums(sums, of, n_groups) ** 2).sum(axis=1) / total).sum())
+
+    return agreement(group), np.array([agreement(rng.permutation(group)) for _ in range(n_resamples)])

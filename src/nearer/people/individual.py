@@ -1,0 +1,520 @@
+"""`IndividualEmbedding`: one map for all, and for each person (or group) how much each axis of it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from nearer import kernels
+from nearer._tables import data_frame
+from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
+from nearer.data.values import People, check_people
+from nearer.estimator import OrdinalEmbedding
+from nearer.losses import Loss, get_loss
+from nearer.objective.base import in_order, read_only, resolve_jobs
+from nearer.objective.local import block_bounds
+
+__all__ = ["IndividualEmbedding", "SpreadChoice", "units_of"]
+
+# Standard deviations of the weights that are tried; 0 is the group's map.
+SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0)
+_FOLDS = 3
+
+
+def units_of(comparisons: Comparisons, groups: Any = None) -> People:
+    """Who the weights are for: the participants, or groups of answers or of participants.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
+
+    Returns
+    -------
+    People
+    """
+    if groups is None:
+        if comparisons.people is None:
+            raise ValueError(
+                "participants: who gave the answers is not known; give comparisons with participants, or groups="
+            )
+        return comparisons.people
+    if not isinstance(groups, Mapping):
+        found = check_people(groups, len(comparisons), "groups")
+        assert found is not None
+        return found
+    if comparisons.people is None:
+        raise ValueError("groups: got a group for each participant, but the participants are not known")
+    known = {str(name): group for name, group in groups.items()}
+    lacking = [str(name) for name in comparisons.people.names.tolist() if str(name) not in known]
+    if lacking:
+        raise ValueError(f"groups: participant {lacking[0]!r} has no group ({len(lacking):,} have none)")
+    of_person = [known[str(name)] for name in comparisons.people.names.tolist()]
+    found = check_people(np.array(of_person, dtype=object)[comparisons.people.codes], len(comparisons), "groups")
+    assert found is not None
+    return found
+
+
+@dataclass(frozen=True)
+class SpreadChoice:
+    """What held-out answers say about how far people differ.
+
+    Attributes
+    ----------
+    spread : float
+        Standard deviation of the weights about 1; 0 is one map for all.
+    loss : float
+        Mean loss of held-out answers.
+    accuracy : float
+        Share of held-out answers foretold.
+    """
+
+    spread: float
+    loss: float
+    accuracy: float
+
+
+class _Problem:
+    """Comparisons, who answered, and a loss: value and gradient in positions and weights."""
+
+    def __init__(self, comparisons: Comparisons, units: People, loss: Loss, n_jobs: int | None):
+        self.index = read_only(comparisons.index)
+        kernels.check_inside(self.index, comparisons.n_objects)
+        self.scale = read_only(np.empty(0) if comparisons.weights is None else comparisons.weights)
+        self.person = read_only(np.ascontiguousarray(units.codes, dtype=np.int32))
+        self.n_people, self.n_objects = len(units.names), comparisons.n_objects
+        self.loss, self.n_jobs = loss, resolve_jobs(n_jobs)
+        self.blocks = block_bounds(len(self.index), self.n_objects)
+
+    def value_and_gradients(self, X: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Sum of the losses, and its gradients in X and in W; the same bits on any number of threads."""
+
+        def part(bounds: tuple[int, int]) -> tuple[float, np.ndarray, np.ndarray]:
+            G, H = np.zeros_like(X), np.zeros_like(W)
+            value = self.loss.kernels.weighted_gradient_block(
+                self.index, self.scale, self.loss.kind, self.loss.param, X, W, self.person, *bounds, G, H
+            )
+            return value, G, H
+
+        parts = list(in_order(part, self.blocks, self.n_jobs))
+        return (
+            sum(value for value, _, _ in parts),
+            sum((G for _, G, _ in parts), np.zeros_like(X)),
+            sum((H for _, _, H in parts), np.zeros_like(W)),
+        )
+
+    def distances(self, X: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Squared distances of the near and of the far pairs, for whoever answered."""
+        near, far = np.empty(len(self.index)), np.empty(len(self.index))
+        kernels.weighted_distances(self.index, X, W, self.person, 0, near, far)
+        return near, far
+
+    def solve(
+        self, X: np.ndarray, W: np.ndarray, spread: float, max_iter: int, tol: float
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Minimise the losses plus ``|W - 1|^2 / (2 spread^2)`` with W >= 0; at spread 0, W stays 1.
+
+        Returns
+        -------
+        X, W : ndarray
+        n_iter : int
+        """
+        n, d = X.shape
+        fixed = spread == 0.0
+        start = X.ravel() if fixed else np.concatenate([X.ravel(), W.ravel()])
+        ones = np.ones_like(W)
+
+        def value(z: np.ndarray) -> tuple[float, np.ndarray]:
+            at, weights = z[: n * d].reshape(n, d), ones if fixed else z[n * d :].reshape(W.shape)
+            total, G, H = self.value_and_gradients(np.ascontiguousarray(at), np.ascontiguousarray(weights))
+            if fixed:
+                return total / len(self.index), G.ravel() / len(self.index)
+            off = weights - 1.0
+            total += 0.5 * float((off * off).sum()) / spread**2
+            return total / len(self.index), np.concatenate([G.ravel(), (H + off / spread**2).ravel()]) / len(self.index)
+
+        bounds = None if fixed else [(None, None)] * (n * d) + [(0.0, None)] * W.size
+        options = {"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxcor": 20, "maxfun": 4 * max_iter}
+        found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        X = found.x[: n * d].reshape(n, d).copy()
+        return X, ones if fixed else found.x[n * d :].reshape(W.shape).copy(), int(found.nit)
+
+
+def metric_slopes(index: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
+    """Slope of each answer's loss in a metric M about the identity, with distances ``u' M u``.
+
+    Parameters
+    ----------
+    index : ndarray of int32, shape (N, 3) or (N, 4)
+    loss : Loss
+    X : ndarray of float64, shape (n_objects, d)
+
+    Returns
+    -------
+    ndarray of float64, shape (N, d, d)
+    """
+    i, j, l, k = index.T if index.shape[1] == 4 else index[:, [0, 1, 0, 2]].T  # noqa: E741
+    u, v = X[i] - X[j], X[l] - X[k]
+    _, a, b = loss.terms((u * u).sum(axis=1), (v * v).sum(axis=1))
+    return a[:, None, None] * u[:, :, None] * u[:, None, :] + b[:, None, None] * v[:, :, None] * v[:, None, :]
+
+
+def joint_axes(matrices: np.ndarray) -> np.ndarray:
+    """The rotation that makes symmetric matrices as diagonal as one rotation can, by Jacobi turns.
+
+    Parameters
+    ----------
+    matrices : ndarray of float64, shape (m, d, d)
+
+    Returns
+    -------
+    ndarray of float64, shape (d, d)
+        Its columns are the axes.
+    """
+    M, d = matrices.copy(), matrices.shape[1]
+    R = np.eye(d)
+    for _ in range(50):
+        largest = 0.0
+        for p in range(d):
+            for q in range(p + 1, d):
+                # Cardoso and Souloumiac (1996): the angle is that of a 2 x 2 eigenproblem.
+                h = np.stack([M[:, p, p] - M[:, q, q], 2.0 * M[:, p, q]])
+                (a, b), (_, c) = h @ h.T
+                angle = 0.25 * np.arctan2(2.0 * b, a - c)
+                largest = max(largest, abs(angle))
+                turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+                M[:, :, [p, q]] = M[:, :, [p, q]] @ turn
+                M[:, [p, q], :] = turn.T @ M[:, [p, q], :]
+                R[:, [p, q]] = R[:, [p, q]] @ turn
+        if largest < 1e-8:
+            break
+    return R
+
+
+class IndividualEmbedding(BaseEstimator):
+    """One map for all, and for each person the weight of each of its axes.
+
+    For person p the squared distance of two objects is ``sum_a w_pa (x_a - y_a)^2`` with ``w_pa >= 0`` (as in INDSCAL).
+    Weights are drawn to 1, the group's, by as much as held-out answers say: they are taken as spread about 1 with a
+    standard deviation that is chosen from a few, 0 (one map for all) among them. If people differ, the axes are
+    determined up to their order, unlike those of a map for all.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+    loss : str or Loss, default "ste"
+        One that is a probability model: "ckl", "ste" or "tste".
+    loss_params : dict of str to float, optional
+    spread : "auto" or float, default "auto"
+        Standard deviation of the weights about 1. "auto": the one under which held-out answers are most likely.
+    n_init : int, default 1
+        Random starts of the group's map.
+    max_iter : int, default 300
+        Most steps of each fit.
+    tol : float, default 1e-7
+        Steps end once they lower the mean loss by no more than this share.
+    n_jobs : int, optional
+        Threads; None or -1 means all cores. The result does not depend on it.
+    random_state : int, Generator or RandomState, optional
+
+    Attributes
+    ----------
+    embedding_ : ndarray of float64, shape (n_objects, n_components)
+        The common map, centred; axes by their spread, the farthest object on the positive side. Objects that occur in
+        no comparison are NaN.
+    weights_ : ndarray of float64, shape (n_people, n_components)
+        With a mean of 1 on every axis.
+    participants_ : ndarray of str objects or int64, shape (n_people,)
+        People, or groups, in the order of `weights_`.
+    spread_ : float
+        The standard deviation used.
+    choice_ : list of SpreadChoice
+        What held-out answers say about each that was tried; empty if the spread was given.
+    group_ : OrdinalEmbedding
+        The map without weights.
+    labels_ : ndarray of str, shape (n_objects,), or None
+    loss_ : Loss
+    n_objects_, n_iter_, n_features_in_ : int
+    """
+
+    embedding_: np.ndarray
+    weights_: np.ndarray
+    participants_: np.ndarray
+    spread_: float
+    choice_: list[SpreadChoice]
+    group_: OrdinalEmbedding
+    labels_: np.ndarray | None
+    loss_: Loss
+    n_objects_: int
+    n_iter_: int
+    n_features_in_: int
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        loss: str | Loss = "ste",
+        loss_params: dict[str, float] | None = None,
+        spread: float | str = "auto",
+        n_init: int = 1,
+        max_iter: int = 300,
+        tol: float = 1e-7,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.loss = loss
+        self.loss_params = loss_params
+        self.spread = spread
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> IndividualEmbedding:
+        """Find the map and the weights.
+
+        Parameters
+        ----------
+        X, y, sample_weight : Any
+            As in `OrdinalEmbedding.fit`, in memory and with participants, unless `groups` are given.
+        groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
+            Weights are then one set for each group, such as experts and novices.
+
+        Returns
+        -------
+        self
+        """
+        check_integer(self.n_components, "n_components", 1)
+        spreads = self._spreads()
+        loss = get_loss(self.loss, **(self.loss_params or {})).resolve(self.n_components)
+        if not loss.has_model:
+            raise ValueError(f"loss: {loss.name!r} is not a probability model, expected ckl, ste or tste")
+        data = as_comparisons(X, y, sample_weight)
+        units = units_of(data, groups)
+        rng = as_generator(self.random_state)
+        self.group_ = OrdinalEmbedding(
+            self.n_components, loss=loss, n_init=self.n_init, n_jobs=self.n_jobs, random_state=rng
+        ).fit(data)
+        seen = data.seen
+        start = np.ascontiguousarray(np.nan_to_num(self.group_.embedding_))
+        start = start @ _axes_of_people(data, units, loss, start)
+        problem = _Problem(data, units, loss, self.n_jobs)
+        ones = np.ones((len(units.names), self.n_components))
+        self.choice_ = []
+        self.spread_ = spreads[0]
+        if len(spreads) > 1:
+            self.choice_ = self._judge(data, units, loss, start, spreads, rng)
+            self.spread_ = min(self.choice_, key=lambda tried: tried.loss).spread
+        points, weights, self.n_iter_ = problem.solve(start, ones, self.spread_, self.max_iter, self.tol)
+        self._keep(points, weights, seen)
+        self.participants_ = units.names
+        self.labels_, self.loss_ = data.labels, loss
+        self.n_objects_, self.n_features_in_ = data.n_objects, data.index.shape[1]
+        return self
+
+    def _spreads(self) -> tuple[float, ...]:
+        if self.spread == "auto":
+            return SPREADS
+        spread = self.spread
+        if isinstance(spread, (str, bool)) or not 0.0 <= float(spread) < np.inf:
+            raise ValueError(f"spread: got {spread!r}, expected 'auto' or a number of 0 or more")
+        return (float(spread),)
+
+    def _judge(
+        self, data: Comparisons, units: People, loss: Loss, start: np.ndarray, spreads: tuple[float, ...], rng: Any
+    ) -> list[SpreadChoice]:
+        """Held-out loss and accuracy of the spreads, from the least on until they only get worse.
+
+        A third of each person's answers is left out in turn.
+        """
+        fold = _folds_within(units, _FOLDS, rng)
+        names = units.names  # kept whole, so that a person without answers in a fold keeps their row
+        ones = np.ones((len(names), self.n_components))
+        folds: list[tuple[_Problem, _Problem]] = []
+        for number in range(_FOLDS):
+            rows, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+            if len(rows) and len(held):
+                train, test = (
+                    _Problem(data[some], People(units.codes[some], names), loss, self.n_jobs) for some in (rows, held)
+                )
+                folds.append((train, test))
+        points = [(start, ones)] * len(folds)
+        tried: list[SpreadChoice] = []
+        for spread in spreads:
+            lost = right = total = 0.0
+            for number, (train, test) in enumerate(folds):
+                points[number] = train.solve(*points[number], spread, self.max_iter, self.tol)[:2]
+                near, far = test.distances(*points[number])
+                weight = test.scale if len(test.scale) else np.ones(len(near))
+                lost += float(weight @ loss.terms(near, far)[0])
+                right += float(weight @ (near < far))
+                total += float(weight.sum())
+            tried.append(SpreadChoice(spread, lost / total, right / total))
+            if len(tried) > 2 and tried[-1].loss > tried[-2].loss > min(one.loss for one in tried):
+                break
+        return tried
+
+    def _keep(self, X: np.ndarray, W: np.ndarray, seen: np.ndarray) -> None:
+        """Make the weights of each axis 1 on average, and put the axes in order."""
+        mean = W.mean(axis=0)
+        mean[mean <= 0.0] = 1.0
+        X, W = X * np.sqrt(mean), W / mean
+        X = X - X[seen].mean(axis=0)
+        order = np.argsort(-X[seen].var(axis=0), kind="stable")
+        X, W = X[:, order], W[:, order]
+        farthest = np.abs(np.where(seen[:, None], X, 0.0)).argmax(axis=0)
+        X = X * np.where(X[farthest, np.arange(X.shape[1])] < 0, -1.0, 1.0)
+        self.embedding_ = np.where(seen[:, None], X, np.nan)
+        self.weights_ = np.ascontiguousarray(W)
+
+    # ---- what it foretells -----------------------------------------------------------------------------------------
+
+    def weights_of(self, participant: str | int) -> np.ndarray:
+        """Weights of the axes for one person or group.
+
+        Parameters
+        ----------
+        participant : str or int
+
+        Returns
+        -------
+        ndarray of float64, shape (n_components,)
+            Ones, the group's, for somebody not among `participants_`.
+        """
+        check_is_fitted(self, "embedding_")
+        found = np.flatnonzero(self.participants_.astype(str) == str(participant))
+        return self.weights_[found[0]] if len(found) else np.ones(self.embedding_.shape[1])
+
+    def map_of(self, participant: str | int) -> np.ndarray:
+        """The map of one person or group: the common one, stretched by the roots of the weights.
+
+        Parameters
+        ----------
+        participant : str or int
+
+        Returns
+        -------
+        ndarray of float64, shape (n_objects, n_components)
+        """
+        return self.embedding_ * np.sqrt(self.weights_of(participant))
+
+    def predict_proba(self, X: Any, groups: Any = None) -> np.ndarray:
+        """Probability that each row of X is answered as it stands by the person it belongs to.
+
+        Parameters
+        ----------
+        X : Any
+            As in `fit`; rows without participants, or of people not met before, get the group's weights.
+        groups : optional
+            As in `fit`, if the weights are those of groups.
+
+        Returns
+        -------
+        ndarray of float64, shape (N,)
+        """
+        near, far = self._distances(X, groups)
+        known = np.isfinite(near) & np.isfinite(far)
+        chance = np.full(len(near), np.nan)
+        chance[known] = self.loss_.probability(near[known], far[known])
+        return chance
+
+    def predict(self, X: Any, groups: Any = None) -> np.ndarray:
+        """Whether each row of X holds for the person it belongs to.
+
+        Parameters
+        ----------
+        X, groups : Any
+            As in `predict_proba`.
+
+        Returns
+        -------
+        ndarray of bool, shape (N,)
+        """
+        near, far = self._distances(X, groups)
+        return near < far
+
+    def score(self, X: Any, y: Any = None, groups: Any = None) -> float:
+        """Share of the comparisons that hold for the people who answered.
+
+        Parameters
+        ----------
+        X, y : Any
+            As in `fit`.
+        groups : optional
+            As in `fit`.
+
+        Returns
+        -------
+        float
+        """
+        data = as_comparisons(X, y)
+        right = self.predict(data, groups)
+        return float(np.average(right, weights=data.weights))
+
+    def _distances(self, X: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:
+        check_is_fitted(self, "embedding_")
+        data = as_comparisons(X)
+        if self.labels_ is not None and data.labels is not None:
+            data = data.relabelled(self.labels_)
+        if data.n_objects > self.n_objects_:
+            raise ValueError(
+                f"comparisons: got {data.n_objects:,} objects, expected the {self.n_objects_:,} of the map"
+            )
+        who = np.full(len(data), len(self.weights_), np.int32)
+        if groups is not None or data.people is not None:
+            units = units_of(data, groups)
+            place = {str(name): at for at, name in enumerate(self.participants_.tolist())}
+            known = [place.get(str(name), len(self.weights_)) for name in units.names.tolist()]
+            who = np.array(known, np.int32)[units.codes]
+        W = np.vstack([self.weights_, np.ones(self.embedding_.shape[1])])
+        near, far = np.empty(len(data)), np.empty(len(data))
+        kernels.weighted_distances(
+            read_only(data.index), np.ascontiguousarray(self.embedding_), W, read_only(who), 0, near, far
+        )
+        return near, far
+
+    def to_frame(self) -> Any:
+        """The weights as a data frame: one row for each person, one column for each axis.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        check_is_fitted(self, "weights_")
+        names = [f"axis_{number}" for number in range(1, self.weights_.shape[1] + 1)]
+        return data_frame(self.weights_, index=self.participants_, columns=names)
+
+
+def _axes_of_people(data: Comparisons, units: People, loss: Loss, X: np.ndarray) -> np.ndarray:
+    """The rotation of a map whose axes are those on which people differ most."""
+    d = X.shape[1]
+    if d == 1 or len(units.names) < 2:
+        return np.eye(d)
+    slopes = metric_slopes(data.index, loss, X)
+    if data.weights is not None:
+        slopes = slopes * data.weights[:, None, None]
+    flat = slopes.reshape(len(slopes), -1)
+    sums = np.stack([np.bincount(units.codes, weights=column, minlength=len(units.names)) for column in flat.T], axis=1)
+    counts = np.bincount(units.codes, minlength=len(units.names))[:, None]
+    sums = sums - counts * (sums.sum(axis=0) / len(data))
+    return joint_axes(sums.reshape(-1, d, d) / np.sqrt(np.maximum(counts, 1))[:, :, None])
+
+
+def _folds_within(units: People, n_folds: int, rng: np.random.Generator) -> np.ndarray:
+    """The fold of each row, the rows of every unit dealt out evenly: int, shape (N,)."""
+    shuffled = rng.permutation(len(units))
+    order = shuffled[np.argsort(units.codes[shuffled], kind="stable")]
+    counts = np.bincount(units.codes, minlength=len(units.names))
+    first = np.cumsum(counts) - counts
+    place = np.arange(len(units)) - np.repeat(first, counts)
+    fold = np.empty(len(units), dtype=np.int64)
+    fold[order] = (place + rng.integers(n_folds, size=len(counts))[np.repeat(np.arange(len(counts)), counts)]) % n_folds
+    return fold

@@ -1,0 +1,378 @@
+"""Which questions to ask next."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from nearer._tables import data_frame, html_table
+from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
+from nearer.estimator import OrdinalEmbedding
+from nearer.objective import resolve_jobs
+from nearer.placement import extended
+from nearer.questions.pool import KINDS, Pool
+from nearer.questions.posterior import fit_odds
+from nearer.questions.strategies import Balanced, CrowdKernel, Predictive, Random, Situation, Strategy, Uncertainty
+from nearer.selection.common import fit_best, quiet_threads, template
+
+__all__ = ["STRATEGIES", "Questions", "State", "suggest"]
+
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
+    one.name: one for one in (Random, Balanced, Uncertainty, CrowdKernel, Predictive)
+}
+
+# With fewer than so many times n d log2 n answers about n objects a map is too vague to choose questions by.
+_ENOUGH = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What a round leaves to the next, which is quicker with it and no different without; it can be pickled.
+
+    Attributes
+    ----------
+    embedding : ndarray of float64, shape (n_objects, n_components)
+        The last map.
+    labels : ndarray of str, shape (n_objects,), or None
+    n_comparisons : int
+        Answers at the last fresh start.
+    """
+
+    embedding: np.ndarray
+    labels: np.ndarray | None
+    n_comparisons: int
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Questions to ask.
+
+    Attributes
+    ----------
+    index : ndarray of int32, shape (size, 3)
+        Triplets ``head, a, b``: is the head nearer to a or to b? Or three objects: which is the odd one out?
+    information : ndarray of float64, shape (size,)
+        What the answer is expected to tell, in bits, as the strategy counts it; NaN where it does not ask.
+    strategy : ndarray of str, shape (size,)
+        By which strategy each was chosen; answers to "random" ones are what accuracy may be measured on.
+    kind : {"triplets", "odd-one-out"}
+    labels : ndarray of str, shape (n_objects,), or None
+    state : State or None
+        For the next call.
+    """
+
+    index: np.ndarray
+    information: np.ndarray
+    strategy: np.ndarray
+    kind: str
+    labels: np.ndarray | None
+    state: State | None
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the columns of a table, one row for each question.
+
+        Returns
+        -------
+        dict of str to list
+            ``head, a, b`` (or ``a, b, c`` of odd-one-out questions), ``information`` and ``strategy``; objects by
+            label where they have one.
+        """
+        names = ("head", "a", "b") if self.kind == "triplets" else ("a", "b", "c")
+        objects = self.index if self.labels is None else self.labels[self.index]
+        table = {name: column.tolist() for name, column in zip(names, objects.T)}
+        return table | {"information": self.information.tolist(), "strategy": self.strategy.tolist()}
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        return data_frame(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_dict(), repr(self))
+
+    def __repr__(self) -> str:
+        names, counts = np.unique(self.strategy, return_counts=True)
+        told = ", ".join(f"{count:,} {name}" for name, count in zip(names.tolist(), counts.tolist()))
+        return f"{len(self):,} {self.kind} questions: {told}"
+
+
+def suggest(
+    known: Any = None,
+    size: int = 100,
+    *,
+    strategy: str | Strategy = "auto",
+    random_share: float = 0.2,
+    objects: int | Sequence[str] | None = None,
+    exclude: Any = None,
+    pending: Any = None,
+    among: Any = None,
+    kind: str = "triplets",
+    n_components: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    state: State | None = None,
+) -> Questions:
+    """Choose the questions to ask next.
+
+    Parameters
+    ----------
+    known : OrdinalEmbedding, Comparisons or what `OrdinalEmbedding.fit` takes in memory, optional
+        The answers so far; a fitted model brings its own. None: there are none yet, and `objects` says what to ask
+        about.
+    size : int, default 100
+    strategy : str or Strategy, default "auto"
+        "random"; "balanced" (every object as often as every other); "uncertainty" (the closest calls);
+        "crowd-kernel" (what tells most about the place of the head); "predictive" (what tells most about the answers to
+        random questions); or an object with a method `choose` like theirs. "auto": random up to n d log2 n answers
+        about n objects in d dimensions, then predictive, but balanced as long as some objects are in fewer than
+        d log2 n answers. Where there is no answer yet, all that need a map are random.
+    random_share : float, default 0.2
+        Fraction of the questions that are chosen at random whatever the strategy: accuracy is measured on their
+        answers, since those to chosen questions are a biased sample.
+    objects : int or sequence of str, optional
+        Objects to ask about beside those that the answers name: how many there are in all, or their labels.
+    exclude : sequence of int or str, or array-like of shape (m, 3), optional
+        Objects, or questions, not to ask about; by label where there are labels.
+    pending : Questions, or array-like of int or str of shape (p, 3), optional
+        Questions asked whose answers have not come yet; not asked again, and counted as if they had been answered.
+    among : array-like of int or str of shape (q, 3), optional
+        All questions that can be asked; default: every one about the objects.
+    kind : {"triplets", "odd-one-out"}, default "triplets"
+    n_components : int, optional
+        Dimension of the map; default that of the model, else 2.
+    random_state : int or Generator, optional
+    n_jobs : int, optional
+        Threads; the result does not depend on it.
+    state : State, optional
+        ``state`` of the last round's questions.
+
+    Returns
+    -------
+    Questions
+        In random order. No question occurs twice, and one that was answered comes again only, with a warning, when
+        none is left that was not.
+    """
+    size = check_integer(size, "size", 1)
+    check_fraction(random_share, "random_share")
+    if kind not in KINDS:
+        raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(KINDS)}")
+    _check_strategy(strategy)
+    rng = as_generator(random_state)
+    model, data, n_objects, labels = _known(known, objects, n_components)
+    asked = np.zeros((0, 3), dtype=np.int32) if data is None else _questions_answered(data)
+    waiting = _rows(pending, "pending", n_objects, labels)
+    allowed, closed = _exclusions(exclude, n_objects, labels)
+    if len(allowed) < 3:
+        raise ValueError(f"exclude: leaves {len(allowed)} of {n_objects:,} objects, expected at least 3 to ask about")
+    listed = None if among is None else _rows(among, "among", n_objects, labels)
+    bounds = Pool(n_objects, allowed, kind, listed).without(closed, waiting)
+    pool = bounds.without(asked)
+    if pool.n_open < size:
+        if bounds.n_open < size:
+            raise ValueError(
+                f"size: got {size:,}, but there are only {bounds.n_open:,} different questions about "
+                f"{len(allowed):,} objects that may be asked; ask for fewer, or exclude less"
+            )
+        warnings.warn(
+            f"only {pool.n_open:,} questions about {len(allowed):,} objects have not been answered: others come again",
+            stacklevel=2,
+        )
+        pool = bounds
+    chooser = _strategy(strategy, data, int(model.n_components))
+    n_random = size if isinstance(chooser, Random) else round(random_share * size)
+    situation = Situation(pool, data, waiting, n_jobs=resolve_jobs(n_jobs))
+    if chooser.needs_map and n_random < size:
+        assert data is not None
+        state = _fitted(model, known, data, state, rng)
+        X = np.where(np.isnan(state.embedding), np.nanmean(state.embedding, axis=0), state.embedding)
+        situation = replace(situation, embedding=X, odds=fit_odds(X, data))
+    n_balanced = _n_lacking(situation, int(model.n_components)) if strategy == "auto" and chooser.needs_map else 0
+    n_balanced = min(n_balanced, size - n_random)
+    shares = ((Random(), n_random), (Balanced(), n_balanced), (chooser, size - n_random - n_balanced))
+    index, information, names = [], [], []
+    for one, count in shares:
+        if count:
+            rows, bits = one.choose(situation, count, rng)
+            situation = situation.asked(rows)
+            index.append(rows)
+            information.append(bits)
+            names += [one.name] * count
+    order = rng.permutation(size)
+    return Questions(
+        np.concatenate(index).astype(np.int32)[order], np.concatenate(information)[order], np.array(names)[order],
+        kind, labels, state,
+    )  # fmt: skip
+
+
+def _check_strategy(strategy: str | Strategy) -> None:
+    if not isinstance(strategy, str):
+        if not callable(getattr(strategy, "choose", None)):
+            raise ValueError(f"strategy: got {strategy!r}, expected a name or an object with a method choose")
+    elif strategy not in ("auto", *STRATEGIES):
+        raise ValueError(f"strategy: got {strategy!r}, expected auto, {', '.join(STRATEGIES)}")
+
+
+def _strategy(strategy: str | Strategy, data: Comparisons | None, d: int) -> Strategy:
+    """What to choose by; without enough answers there is no map worth looking at."""
+    if isinstance(strategy, str):
+        chooser: Strategy = Predictive() if strategy == "auto" else STRATEGIES[strategy]()
+    else:
+        chooser = strategy
+    enough = 1.0
+    if strategy == "auto" and data is not None:
+        n = int(data.seen.sum())
+        enough = _ENOUGH * n * d * math.log2(max(n, 2))
+    return Random() if chooser.needs_map and (data is None or len(data) < enough) else chooser
+
+
+def _n_lacking(situation: Situation, d: int) -> int:
+    """Questions that objects lack which were asked about far less than others, such as new ones: d log2 n for each.
+
+    Where next to nothing is known of a place, what an answer would tell cannot be foretold from the map.
+    """
+    objects = situation.pool.objects
+    least = math.ceil(d * math.log2(len(objects)))
+    return int(np.maximum(least - situation.counts()[0][objects], 0).sum())
+
+
+def _fitted(
+    model: OrdinalEmbedding, known: Any, data: Comparisons, state: State | None, rng: np.random.Generator
+) -> State:
+    """The map of the answers, from where the last round left it."""
+    if getattr(known, "comparisons_", None) is data:
+        return State(known.embedding_, known.labels_, len(data))
+    base = template(model)
+    loss = base._make_loss().resolve(int(base.n_components))
+    starts, fresh, since = [], base.n_init, len(data)
+    if state is not None and state.embedding.shape[1] == base.n_components:
+        shape = (data.n_objects, state.embedding.shape[1])
+        starts = [extended(_renumbered(state, data), data, loss, shape, rng, 1)]
+        if len(data) < 2 * state.n_comparisons:
+            fresh, since = 0, state.n_comparisons
+    found = quiet_threads(lambda _: fit_best(base, data, starts, fresh, rng), 1, 1)[0]
+    return State(found.embedding_, data.labels, since)
+
+
+def _renumbered(state: State, data: Comparisons) -> np.ndarray:
+    """The last map with its objects numbered as those of the answers; NaN for objects it does not have."""
+    X = np.full((data.n_objects, state.embedding.shape[1]), np.nan)
+    if state.labels is None or data.labels is None:
+        n = min(len(X), len(state.embedding))
+        X[:n] = state.embedding[:n]
+    else:
+        place = {label: number for number, label in enumerate(data.labels.tolist())}
+        for row, label in zip(state.embedding, state.labels.tolist()):
+            if label in place:
+                X[place[label]] = row
+    return X
+
+
+def _known(
+    known: Any, objects: int | Sequence[str] | None, n_components: int | None
+) -> tuple[OrdinalEmbedding, Comparisons | None, int, np.ndarray | None]:
+    """What to fit, the answers, the number of objects and their labels."""
+    model = OrdinalEmbedding(2)
+    data: Comparisons | None = None
+    if isinstance(known, OrdinalEmbedding):
+        if not hasattr(known, "comparisons_"):
+            raise ValueError("known: got a model without its comparisons, expected the answers; give the comparisons")
+        model, data = clone(known).set_params(n_components=known.n_components_), known.comparisons_
+    elif known is not None:
+        data = as_comparisons(known)
+    if n_components is not None:
+        model.set_params(n_components=check_integer(n_components, "n_components", 1))
+    if data is None and objects is None:
+        raise ValueError("objects: got None and no answers, expected how many objects there are, or their labels")
+    if data is None:
+        return model, None, *_fresh(objects)
+    if objects is None:
+        return model, data, data.n_objects, data.labels
+    n_objects, labels = _fresh(objects)
+    if (labels is None) != (data.labels is None):
+        have = "none" if data.labels is None else f"labels such as {str(data.labels[0])!r}"
+        raise ValueError(f"objects: got {objects!r}, but the objects of the answers have {have}")
+    if labels is None:
+        if n_objects < data.n_objects:
+            raise ValueError(f"objects: got {n_objects:,}, but the answers are about {data.n_objects:,} objects")
+        return model, as_comparisons(data, n_objects=n_objects), n_objects, None
+    assert data.labels is not None
+    further = [label for label in labels.tolist() if label not in set(data.labels.tolist())]
+    data = data.relabelled(np.concatenate([data.labels, np.array(further, dtype=labels.dtype)]))
+    return model, data, data.n_objects, data.labels
+
+
+def _fresh(objects: Any) -> tuple[int, np.ndarray | None]:
+    """How many objects, and their labels."""
+    if isinstance(objects, (int, np.integer)) and not isinstance(objects, bool):
+        return check_integer(objects, "objects", 3), None
+    if isinstance(objects, str):
+        raise ValueError(f"objects: got {objects!r}, expected a number or a sequence of labels")
+    labels = np.asarray(objects, dtype=str)
+    if labels.ndim != 1 or len(labels) < 3 or len(np.unique(labels)) < len(labels):
+        raise ValueError(f"objects: got {objects!r}, expected at least 3 labels, each once")
+    return len(labels), labels
+
+
+def _questions_answered(data: Comparisons) -> np.ndarray:
+    """The questions of triplets; a quadruplet is none that is suggested."""
+    return data.index if data.kind == "triplets" else np.zeros((0, 3), dtype=np.int32)
+
+
+def _exclusions(exclude: Any, n_objects: int, labels: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Objects (m,) that may be asked about, and questions (p, 3) that may not be asked."""
+    everything, none = np.arange(n_objects), np.zeros((0, 3), dtype=np.int32)
+    if exclude is None:
+        return everything, none
+    if isinstance(exclude, str):
+        raise ValueError(f"exclude: got {exclude!r}, expected a sequence of objects, or questions of shape (m, 3)")
+    if isinstance(exclude, (Comparisons, Questions)) or np.ndim(exclude) == 2:
+        return everything, _rows(exclude, "exclude", n_objects, labels)
+    return np.setdiff1d(everything, _numbers(np.asarray(exclude), "exclude", n_objects, labels)), none
+
+
+def _rows(questions: Any, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
+    """Questions (m, 3) as numbers of objects."""
+    if questions is None:
+        return np.zeros((0, 3), dtype=np.int32)
+    if isinstance(questions, (Comparisons, Questions)):
+        own = questions.labels
+        questions = questions.index if own is None or labels is None else own[questions.index]
+    rows = np.asarray(questions)
+    if rows.size == 0:
+        return np.zeros((0, 3), dtype=np.int32)
+    if rows.ndim != 2 or rows.shape[1] != 3:
+        raise ValueError(f"{name}: got shape {rows.shape}, expected questions (m, 3): head, a, b")
+    return _numbers(rows, name, n_objects, labels)
+
+
+def _numbers(values: np.ndarray, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
+    """Numbers of objects given by number or by label, of the same shape."""
+    if not values.size:
+        return np.zeros(values.shape, dtype=np.int32)
+    if values.dtype.kind in "iu":
+        numbers = values
+    elif labels is None:
+        raise ValueError(f"{name}: got {values.flat[0]!r}, but the objects have no labels; give numbers")
+    else:
+        place = {label: number for number, label in enumerate(labels.tolist())}
+        unknown = [str(value) for value in values.ravel().tolist() if str(value) not in place]
+        if unknown:
+            raise ValueError(f"{name}: got {unknown[0]!r}, expected labels of the objects, such as {str(labels[0])!r}")
+        numbers = np.array([place[str(value)] for value in values.ravel().tolist()]).reshape(values.shape)
+    if numbers.min() < 0 or numbers.max() >= n_objects:
+        worst = int(numbers.min()) if numbers.min() < 0 else int(numbers.max())
+        raise ValueError(f"{name}: got object {worst}, expected numbers from 0 to {n_objects - 1}")
+    return numbers.astype(np.int32)

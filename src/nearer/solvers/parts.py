@@ -1,0 +1,62 @@
+"""Runs made of parts, which can be gone on with in any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from nearer.solvers.base import SolverState
+
+__all__ = ["Parts"]
+
+
+class Parts:
+    """The parts of a run, one after the other; those that an earlier run had finished are not run again.
+
+    What happens between the parts is done again, so it has to be cheap and to depend on the states alone. It may draw
+    from the random generator of the run; a part draws nothing unless it is the last.
+
+    Parameters
+    ----------
+    kept : dict, optional
+        Of a state of the earlier run.
+
+    Attributes
+    ----------
+    kept : dict
+        Of the last state, as the part itself gave it.
+    """
+
+    def __init__(self, kept: dict[str, Any] | None = None):
+        self._earlier: list[dict[str, Any]] = [] if kept is None else kept["parts"]
+        self._done: list[dict[str, Any]] = []
+        self.kept: dict[str, Any] = {}
+
+    def follow(self, part: Callable[..., Iterator[SolverState]], *args: Any) -> Iterator[SolverState]:
+        """Follow one part, the next.
+
+        Parameters
+        ----------
+        part : callable
+            Called as ``part(*args, kept=...)``.
+        *args : Any
+
+        Yields
+        ------
+        SolverState
+            If an earlier run was in this part already, the last state it had there comes first, as `replayed`.
+        """
+        number, state = len(self._done), None
+        earlier = self._earlier[number] if number < len(self._earlier) else None
+        if earlier is not None:
+            state = SolverState(**{**earlier, "replayed": True})
+            yield self._with_others(state)
+        if number >= len(self._earlier) - 1:
+            for state in part(*args, kept=None if earlier is None else earlier["kept"]):
+                yield self._with_others(state)
+        self._done.append({} if state is None else vars(replace(state, kept=None)))
+
+    def _with_others(self, state: SolverState) -> SolverState:
+        self.kept = state.kept or {}
+        return replace(state, kept={"parts": [*self._done, vars(state)]})

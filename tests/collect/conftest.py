@@ -1,0 +1,67 @@
+"""Studies that are served, and stopped at the end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # for the benchmarks
+
+pytest.importorskip("starlette")
+pytest.importorskip("sqlalchemy")
+
+from browsing import Participant
+from serving import Served, make_study
+
+from browser import start_browser
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """``serve(number=10, ...)``: a server of a study of eight words."""
+    running = []
+
+    def start(study=None, **changes):
+        if study is None:
+            study = make_study(tmp_path / f"study{len(running)}", **{"requests_per_second": 10_000, **changes})
+        running.append(Served(study))
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """One Chromium for the tests of a file."""
+    driver = start_browser(tmp_path_factory.mktemp("browser") / "profile")
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def person(browser):
+    """A participant whose browser has no memory."""
+    found = Participant(browser)
+    found.offline(False)
+    found.size(1280)
+    return found
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A private PostgreSQL, or a skip (a failure where one is required)."""
+    from benchmarks.postgres import PrivatePostgres, find_postgres
+
+    if find_postgres() is None:
+        message = "PostgreSQL is not installed"
+        if os.environ.get("NEARER_REQUIRE_POSTGRES") == "1":
+            pytest.fail(f"{message}, and NEARER_REQUIRE_POSTGRES is 1")
+        pytest.skip(message)
+    cluster = PrivatePostgres(("fsync=off",))  # nobody cuts the power of a test
+    yield cluster
+    cluster.close()

@@ -1,0 +1,98 @@
+"""A study that is served from a thread, and people who answer it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from pathlib import Path
+
+WORDS = ["cat", "dog", "lorry", "bus", "rose", "tulip", "piano", "violin"]
+
+
+def make_study(folder, words=WORDS, kind="triplet", **changes):
+    """A study of words; ``changes`` are values of study.toml, e.g. number=10 or link="https://..."."""
+    from nearer.collect.study import new_study, read_study
+
+    folder = Path(folder)
+    source = folder.with_suffix(".txt")
+    source.write_text("\n".join(words))
+    new_study(folder, words=source, kind=kind)
+    if "number" in changes:
+        changes = {"repeats": 0, "catch": 0, **changes}
+    change(folder, **changes)
+    return read_study(folder)
+
+
+def change(folder, **changes):
+    """Give keys of study.toml other values."""
+    path = Path(folder) / "study.toml"
+    lines = path.read_text().split("\n")
+    for name, value in changes.items():
+        at = next(number for number, line in enumerate(lines) if line.startswith(f"{name} = "))
+        lines[at] = f"{name} = {json.dumps(value)}"
+    path.write_text("\n".join(lines))
+
+
+class Served:
+    """A server in a thread of this process."""
+
+    def __init__(self, study, database=None, port=0, **options):
+        from nearer.collect.server import bind, make_server
+        from nearer.collect.store import Store
+
+        self.study, self.store = study, Store(database or study.database, create=True)
+        self.server = make_server(study, self.store, **options)
+        listening = bind("127.0.0.1", port)
+        self.port = listening.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/"
+        self.thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.005)
+        self._connection = None
+
+    def call(self, path, body=None, method=None, headers=None):
+        """Status and JSON (or bytes) of a request."""
+        if self._connection is None:
+            self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        try:
+            self._connection.request(method or ("GET" if data is None else "POST"), path, data, headers or {})
+            self.response = self._connection.getresponse()
+            text = self.response.read()
+        except Exception:
+            self._connection.close()
+            self._connection = None
+            raise
+        kind = self.response.headers.get("content-type", "")
+        return self.response.status, json.loads(text) if kind.startswith("application/json") else text
+
+    def start(self, name="p1"):
+        status, state = self.call("/api/start", {"participant": name})
+        assert status == 200, state
+        return state
+
+    def answer(self, participant, question, choice=(0,), seconds=1.5):
+        choice = None if choice is None else list(choice)
+        body = {"participant": participant, "question": question, "choice": choice, "seconds": seconds}
+        return self.call("/api/answer", body)
+
+    def play(self, name="p1", choose=lambda question: [0], most=None):
+        """Answer to the end, or `most` questions; return the last state and the questions seen."""
+        state = self.start(name)
+        token, seen = state["participant"], []
+        while not state["finished"] and (most is None or len(seen) < most):
+            question = state["questions"][0]
+            status, state = self.answer(token, question["id"], choose(question))
+            assert status == 200, state
+            seen.append(question)
+        return state, seen
+
+    def stop(self):
+        if self._connection is not None:
+            self._connection.close()
+        self.server.should_exit = True
+        self.thread.join(timeout=20)
+        self.store.close()

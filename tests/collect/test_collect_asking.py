@@ -1,0 +1,122 @@
+"""Which questions are asked: balanced, planned, never the same twice."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+
+import pytest
+
+from nearer.collect.asking import Dealer, Deck, plan, question_key
+from nearer.collect.study import Questions, n_questions
+from nearer.collect.tokens import Signer
+
+KINDS = [Questions(), Questions(kind="odd"), Questions(kind="choose", options=5, choose=2)]
+
+
+def test_a_deck_deals_every_card_as_often_as_any_other():
+    deck = Deck(range(7), random.Random(0))
+    counts = Counter(deck.deal() for _ in range(7 * 13))
+    assert set(counts.values()) == {13}
+
+
+def test_a_deck_keeps_the_balance_where_cards_are_excluded():
+    rng, deck = random.Random(1), Deck(range(7), random.Random(0))
+    counts = Counter()
+    for _ in range(7 * 100):
+        without = rng.sample(range(7), 3)
+        card = deck.deal(without)
+        assert card not in without
+        counts[card] += 1
+    assert max(counts.values()) - min(counts.values()) <= 3
+
+
+@pytest.mark.parametrize("asked", KINDS, ids=lambda asked: asked.kind)
+def test_random_questions_are_balanced_and_of_different_objects(asked):
+    dealer = Dealer(asked, range(10, 30), seed=0)
+    made = [dealer.random() for _ in range(1000)]
+    assert all(len(set(one.items)) == asked.n_items == len(one.items) for one in made)
+    counts = Counter(number for one in made for number in one.items)
+    assert set(counts) == set(range(10, 30))
+    assert max(counts.values()) - min(counts.values()) <= 4
+    if asked.kind != "odd":
+        heads = Counter(one.items[0] for one in made)
+        assert max(heads.values()) - min(heads.values()) <= 1
+    sides = Counter(one.items[-1] > one.items[-2] for one in made)
+    assert abs(sides[True] - 500) < 4 * 500**0.5
+
+
+def test_keys_tell_questions_apart_and_not_the_order_of_options():
+    assert question_key("triplet", (1, 2, 3)) == question_key("triplet", (1, 3, 2))
+    assert question_key("triplet", (1, 2, 3)) != question_key("triplet", (2, 1, 3))
+    assert question_key("odd", (3, 1, 2)) == question_key("odd", (1, 2, 3))
+    assert question_key("triplet", (1, 23, 4)) != question_key("triplet", (12, 3, 4))
+    assert question_key("odd", (1, 2, 3)) != question_key("odd", (1, 2, 3), catch=True)
+
+
+@pytest.mark.parametrize("asked", KINDS, ids=lambda asked: asked.kind)
+def test_catch_questions_know_their_answer(asked):
+    dealer = Dealer(asked, range(8), seed=0)
+    for _ in range(50):
+        made = dealer.catch()
+        assert made.chosen_by == "catch"
+        options = made.items if asked.kind == "odd" else made.items[1:]
+        right = options[made.expected]
+        assert len(made.items) == asked.n_items
+        if asked.kind == "odd":
+            assert Counter(made.items)[right] == 1
+            assert len(set(made.items)) == 2
+        else:
+            assert right == made.items[0]
+            assert len(set(options)) == len(options)
+
+
+def test_own_catch_questions_are_used():
+    triplets = Dealer(Questions(), range(8), [(3, 5, 7)], seed=0)
+    for _ in range(20):
+        made = triplets.catch()
+        assert made.items[0] == 3
+        assert made.items[1 + made.expected] == 5
+    odd = Dealer(Questions(kind="odd"), range(8), [(3, 5, 7)], seed=0).catch()
+    assert odd.items[odd.expected] == 7
+
+
+def test_the_last_questions_of_all_are_found():
+    asked = Questions(number=30)
+    dealer = Dealer(asked, range(5), seed=0)
+    everything = {
+        question_key("triplet", (head, *pair))
+        for head in range(5)
+        for pair in itertools.combinations(set(range(5)) - {head}, 2)
+    }
+    assert len(everything) == n_questions(asked, 5)
+    missing = everything.pop()
+    assert dealer.other_than(everything).key == missing
+    assert dealer.other_than(everything | {missing}) is None
+
+
+def test_a_plan_has_the_numbers_asked_for_and_is_the_same_on_every_server():
+    asked = Questions(number=100, catch=4, repeats=10)
+    made = plan(asked, 100, "secret:1")
+    assert made == plan(asked, 100, "secret:1")
+    assert made != plan(asked, 100, "secret:2")
+    assert Counter(made) == {"random": 86, "repeat": 10, "catch": 4}
+    assert made[:2] == ["random", "random"]
+    adaptive = Counter(plan(Questions(adaptive=True, random_share=0.25, number=4000), 4000, "x"))
+    assert adaptive["random"] == pytest.approx(0.25 * 3986, abs=4 * 27)
+    assert plan(Questions(number=1, catch=1, repeats=0), 1, "x") == ["catch"]
+
+
+def test_signed_numbers():
+    signer, other = Signer(b"a" * 32), Signer(b"b" * 32)
+    token = signer.sign(17, "question:3")
+    assert signer.number(token, "question:3") == 17
+    assert signer.number(token, "question:4") is None
+    assert other.number(token, "question:3") is None
+    assert signer.number(token.replace("17", "18"), "question:3") is None
+    for wrong in (None, 17, "", "17", "17.", ".x", "x" * 1000, "１７.x", token + "\n", ["17"], b"17"):
+        assert signer.number(wrong, "question:3") is None
+    assert signer.is_researcher(signer.researcher)
+    assert not signer.is_researcher("")
+    assert not signer.is_researcher("ü")

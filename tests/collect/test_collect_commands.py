@@ -1,0 +1,216 @@
+"""The commands: from nothing to a map, counted, paused, copied."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner
+from serving import WORDS, Served, make_study
+
+from nearer.cli import cli
+from nearer.cli.collect import command
+from nearer.collect.export import Export, back_up, columns_of
+from nearer.collect.store import Store, answers, participants, questions
+from nearer.collect.study import read_study
+from nearer.io import read_comparisons
+
+ORDER = {word: number for number, word in enumerate(WORDS)}
+
+
+def nearer(*args):
+    return CliRunner().invoke(cli, [str(arg) for arg in args], prog_name="nearer")
+
+
+def by_distance(question):
+    """Answers of somebody for whom the words lie on a line."""
+    options = [ORDER[option["name"]] for option in question["options"]]
+    if question["head"] is None:
+        spread = [sum(abs(one - other) for other in options) for one in options]
+        return [max(range(len(options)), key=spread.__getitem__)]
+    head = ORDER[question["head"]["name"]]
+    near = sorted(range(len(options)), key=lambda number: (abs(options[number] - head), number))
+    return near[: question["choose"]]
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return make_study(tmp_path / "study", number=20, repeats=2, catch=2, requests_per_second=10_000)
+
+
+@pytest.mark.parametrize("name", sorted(command.commands))
+def test_each_command_has_an_example_and_speaks_to_machines(name):
+    text = nearer("collect", name, "--help").output
+    assert f"  nearer collect {name}" in text.split("Example", 1)[1]
+    assert "--json" in text
+    assert "--quiet" in text
+
+
+def test_the_commands_are_those_of_the_group():
+    listed = nearer("collect", "--help").output
+    assert all(f"  {name} " in listed for name in ("new", "serve", "export", "status", "pause", "resume", "backup"))
+
+
+@pytest.mark.parametrize(("kind", "reader"), [("triplet", "triplets"), ("odd", "odd-one-out"), ("choose", "rankings")])
+def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind, reader):
+    monkeypatch.chdir(tmp_path)
+    catches = [["cat", "dog", "piano"], ["bus", "lorry", "rose"]] if kind != "choose" else []
+    study = make_study(
+        tmp_path / "study", kind=kind, number=20, repeats=2, catch=2, catch_questions=catches,
+        requests_per_second=10_000,
+    )  # fmt: skip
+    served = Served(study)
+    for name in ("=p1", "p, 2", "p3"):
+        served.play(name, by_distance)
+    served.stop()
+    done = nearer("collect", "export", "study", "-o", "answers.csv")
+    assert done.exit_code == 0, done.output
+    with open("answers.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == columns_of(kind, study.questions.options)
+    left_out = 6 if kind == "choose" else 0
+    assert len(rows) == 60 - left_out
+    if left_out:
+        assert "6 left out: a catch question that shows an object twice" in done.stderr
+    else:
+        caught = [row for row in rows if row["catch"] == "true"]
+        assert len(caught) == 6
+        assert all(row["correct"] in ("true", "false") for row in caught)
+    assert {row["participant"] for row in rows} == {"'=p1", "p, 2", "p3"}
+    assert all(float(row["seconds"]) == 1.5 for row in rows)
+    assert {int(row["order"]) for row in rows} <= set(range(1, 21))
+    found = read_comparisons("answers.csv")
+    assert found.kind == reader if hasattr(found, "kind") else True
+    comparisons = found.comparisons
+    assert set(comparisons.labels) <= set(WORDS)
+    assert sorted(comparisons.people.names) == ["=p1", "p, 2", "p3"]
+    assert comparisons.details.seconds.min() == 1.5
+    # What was chosen is what the file says.
+    place = [ORDER[label] for label in comparisons.labels]
+    if kind == "triplet":
+        plain = comparisons.details.catch == 0
+        for head, near, far in comparisons.index[plain]:
+            assert abs(place[near] - place[head]) <= abs(place[far] - place[head])
+        for row in rows:
+            shown = {"0": "near", "1": "near"}[row["side"]]
+            assert row[shown]
+    fitted = nearer("fit", "answers.csv", "-d", "1", "-o", "map", "--quiet")
+    assert fitted.exit_code == 0, fitted.output
+    refused = nearer("collect", "export", "study", "-o", "answers.csv")
+    assert refused.exit_code == 2
+    assert "exists already" in refused.stderr
+
+
+def test_what_no_map_can_use_is_counted(small):
+    served = Served(small)
+    state = served.start("p")
+    with served.store.writing() as connection:
+        connection.execute(sa.update(questions).values(kind="odd").where(questions.c.position == 2))
+    first, second = (question["id"] for question in state["questions"])
+    served.answer(state["participant"], first)
+    served.answer(state["participant"], second, [1])
+    with served.store.writing() as connection:
+        connection.execute(sa.update(answers).values(choice=None).where(answers.c.question == 1))
+    export = Export(served.store, "triplet", 2)
+    assert list(export.rows()) == []
+    assert export.left_out == {"cannot tell": 1, "a question of another kind (odd)": 1}
+    served.stop()
+
+
+def test_status_pause_and_resume(small):
+    served = Served(small)
+    served.play("p1", most=3)
+    served.play("p2")
+    told = json.loads(nearer("collect", "status", "study", "--json").stdout)
+    assert (told["participants"], told["finished"], told["answers"], told["paused"]) == (2, 1, 23, False)
+    assert told["per_minute"][-1] + told["per_minute"][-2] == 23
+    assert [one["answered"] for one in told["people"]] == [3, 20]
+    assert nearer("collect", "pause", "study").stdout == "study: paused\n"
+    assert nearer("collect", "pause", "study").stdout == "study: was paused already\n"
+    assert "PAUSED" in nearer("collect", "status", "study").stdout
+    assert nearer("collect", "resume", "study").stdout == "study: open\n"
+    served.stop()
+
+
+def test_a_backup_is_whole_while_people_answer(small, tmp_path):
+    served = Served(small)
+    served.play("p1")
+    done = nearer("collect", "backup", "study", "-o", "copy.db")
+    assert done.stdout == "wrote copy.db: 20 answers\n", done.output
+    served.play("p2", most=5)
+    assert nearer("collect", "backup", "study", "-o", "copy.db").exit_code == 2
+    served.stop()
+    assert sorted(path.name for path in tmp_path.glob("*copy*")) == ["copy.db"]
+    copy = Store(f"sqlite:///{tmp_path / 'copy.db'}")
+    with copy.reading() as connection:
+        assert [row.answered for row in connection.execute(sa.select(participants))] == [20]
+    copy.close()
+    # The copy can be served, and its participants go on.
+    again = Served(small, f"sqlite:///{tmp_path / 'copy.db'}")
+    assert again.start("p1")["finished"]
+    assert len(again.play("p2")[1]) == 20
+    again.stop()
+
+
+def test_a_failed_backup_leaves_nothing(small, tmp_path, monkeypatch):
+    store = Store(small.database, create=True)
+
+    def fail(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "link", fail)
+    with pytest.raises(OSError, match="No space"):
+        back_up(store, tmp_path / "copy.db")
+    assert list(tmp_path.glob("*copy*")) == []
+    store.close()
+
+
+def test_two_commands_to_the_first_question(tmp_path):
+    """What the README promises: new, serve, and the page is there; ctrl-C ends it cleanly."""
+    (tmp_path / "list.txt").write_text("\n".join(WORDS))
+    run = [sys.executable, "-m", "nearer.cli", "collect"]
+    made = subprocess.run([*run, "new", "words", "--words", "list.txt"], cwd=tmp_path, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    assert "next: " in made.stdout
+    assert read_study(tmp_path / "words").title == "words"
+    command = [*run, "serve", "words", "--port", "0", "--no-background"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            told = [process.stdout.readline() for _ in range(5)]
+            address = told[1].split()[1].split("?")[0]
+            visitor = Served.__new__(Served)
+            visitor.port, visitor._connection = int(address.rsplit(":", 1)[1].strip("/")), None
+            status, page = visitor.call("/")
+            assert status == 200
+            assert b"participant.js" in page
+            assert len(visitor.start("p")["questions"]) == 2
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    assert "1 participants" in errors
+    assert "Traceback" not in errors
+
+
+def test_faults_of_the_user_are_one_line(small, tmp_path):
+    for args, message in [
+        (("serve", "nowhere"), "study.toml: no such file; nearer collect new nowhere begins a study"),
+        (("export", "study", "-o", "x.csv"), "holds no study yet"),
+        (("serve", "study", "--database", "mysql://x/y"), "expected sqlite or postgresql"),
+        (("serve", "study", "--port", "0", "--host", "nowhere.invalid"), "host: got 'nowhere.invalid'"),
+        (("new", "study", "--words", "study.txt"), "exists already"),
+        (("new", "other"), "expected one of images"),
+    ]:
+        done = nearer("collect", *args)
+        assert done.exit_code == 2, (args, done.output)
+        assert message in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+    assert nearer("collect", "serve", "study", "--processes", "2").exit_code == 2

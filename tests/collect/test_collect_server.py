@@ -1,0 +1,401 @@
+"""The server: every acknowledged answer once, nobody asked the same twice, and hostile requests refused."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import sqlalchemy as sa
+from serving import Served, make_study
+
+from nearer.collect import limits, server
+from nearer.collect.asking import question_key
+from nearer.collect.figures import participant_table, study_status
+from nearer.collect.store import Store, answers, participants, questions, ready
+from nearer.data.errors import FileFormatError
+
+
+def rows(store, table):
+    with store.reading() as connection:
+        return list(connection.execute(sa.select(table)))
+
+
+@pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
+def test_a_study_from_the_first_question_to_the_completion_link(serve, kind):
+    served = serve(
+        kind=kind, number=20, repeats=3, catch=2, link="https://example.org/done?id={participant}", code="C1"
+    )
+    asked = served.study.questions
+    state, seen = served.play("Zoë & Co", lambda question: list(range(question["choose"])))
+    assert state["finished"]
+    assert state["completion"] == {"link": "https://example.org/done?id=Zo%C3%AB%20%26%20Co", "code": "C1"}
+    assert len(seen) == 20 == len({question["id"] for question in seen})
+    assert [question["position"] for question in seen] == list(range(1, 21))
+    assert all(len(question["options"]) == asked.n_shown for question in seen)
+    stored = rows(served.store, questions)
+    assert len({(row.participant, row.key) for row in stored}) == 20
+    assert sum(row.chosen_by == "catch" for row in stored) == 2
+    assert len(rows(served.store, answers)) == 20
+    with served.store.reading() as connection:
+        assert study_status(connection)["finished"] == 1
+        table = participant_table(served.store, connection)
+    assert table[0]["catch_asked"] == 2
+    again = served.start("Zoë & Co")
+    assert again["finished"]
+    assert again["questions"] == []
+
+
+def test_a_resent_answer_counts_once_and_the_first_one_stays(serve):
+    served = serve(number=10)
+    state = served.start()
+    token, first = state["participant"], state["questions"][0]["id"]
+    assert served.answer(token, first, [1])[1]["stored"] is True
+    for _ in range(3):
+        status, state = served.answer(token, first, [0])
+        assert (status, state["stored"], state["answered"]) == (200, False, 1)
+    stored = rows(served.store, answers)
+    assert [row.choice for row in stored] == ["[1]"]
+    assert rows(served.store, participants)[0].answered == 1
+
+
+def test_many_at_once_and_two_tabs(serve):
+    # Every answer is sent three times at the same moment, over connections of their own.
+    served = serve(number=12, repeats=4, new_participants_per_minute=1000)
+    failed = []
+
+    def tab(name):
+        mine = Served.__new__(Served)
+        mine.port, mine._connection = served.port, None
+        try:
+            mine.play(name)
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=tab, args=(f"p{number // 3}",)) for number in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    people = rows(served.store, participants)
+    assert [(person.answered, person.total) for person in people] == [(12, 12)] * 8
+    stored = rows(served.store, questions)
+    assert len(stored) == 8 * 12 == len(rows(served.store, answers))
+    assert {row.position for row in stored} == set(range(1, 13))
+    # Some were asked of several people, and none twice of one.
+    assert any(row.chosen_by == "repeat" for row in stored)
+    keys = [row.key for row in stored if row.chosen_by != "catch"]
+    assert len(set(keys)) < len(keys)
+
+
+def test_resumed_where_it_stopped(serve):
+    served = serve(number=10)
+    state, seen = served.play("p", most=4)
+    shown = [question["id"] for question in state["questions"]]
+    served.stop()
+    other = serve(served.study)
+    again = other.start("p")
+    assert again["answered"] == 4
+    assert [question["id"] for question in again["questions"]] == shown
+    assert not set(shown) & {question["id"] for question in seen}
+    assert rows(other.store, participants)[0].visits == 2
+    state, more = other.play("p")
+    assert state["finished"]
+    assert len(more) == 6
+
+
+def test_every_question_there_is_can_be_asked(serve):
+    served = serve(words=["a", "b", "c", "d"], number=12, repeats=0, catch=0)
+    _, seen = served.play("p")
+    keys = set()
+    for question in seen:
+        names = [question["head"]["name"], *(option["name"] for option in question["options"])]
+        keys.add(question_key("triplet", [ord(name) for name in names]))
+    assert len(keys) == 12
+
+
+def test_ready_questions_come_first_and_random_ones_when_there_are_none(serve):
+    served = serve(number=10, repeats=0, catch=0, adaptive=True, random_share=0)
+    state = served.start("p")
+    numbers = {row.name: row.id for row in rows(served.store, sa.table("items", sa.column("name"), sa.column("id")))}
+    shown = [numbers[name] for name in ("cat", "dog", "bus")]
+    entry = {"shown": json.dumps(shown), "key": question_key("triplet", shown), "chosen_by": "predictive"}
+    with served.store.writing() as connection:
+        connection.execute(sa.insert(ready), [entry, entry])
+    token = state["participant"]
+    while not state["finished"]:
+        state = served.answer(token, state["questions"][0]["id"])[1]
+    by = [row.chosen_by for row in rows(served.store, questions)]
+    assert by.count("predictive") == 1  # the second is the same question: it waits for another participant
+    assert by.count("random") == 9
+    assert len(rows(served.store, ready)) == 1
+
+
+def test_cannot_tell_only_where_the_study_allows_it(serve):
+    for allowed in (True, False):
+        served = serve(number=5, repeats=0, catch=0, cannot_tell=allowed)
+        state = served.start()
+        status, _ = served.answer(state["participant"], state["questions"][0]["id"], None)
+        assert status == (200 if allowed else 422)
+        assert len(rows(served.store, answers)) == allowed
+
+
+def test_paused_and_resumed(serve):
+    served = serve(number=5)
+    state = served.start()
+    assert served.store.set_paused(True)
+    assert not served.store.set_paused(True)
+    time.sleep(1.05)
+    status, after = served.answer(state["participant"], state["questions"][0]["id"])
+    assert (status, after["stored"], after["paused"], after["questions"]) == (200, True, True, [])
+    served.store.set_paused(False)
+    time.sleep(1.05)
+    assert len(served.call("/api/next", {"participant": state["participant"]})[1]["questions"]) == 2
+
+
+def test_participants_need_an_id_where_the_study_says_so(serve):
+    assert serve(anonymous=True).call("/api/start", {})[1]["id"].startswith("anonymous-")
+    assert serve(anonymous=False).call("/api/start", {})[0] == 422
+
+
+# ---- hostile requests ------------------------------------------------------------------------------------------------
+
+
+def test_questions_and_tokens_of_others_are_refused(serve):
+    served = serve(number=10)
+    mine, other = served.start("mine"), served.start("other")
+    theirs = other["questions"][0]["id"]
+    assert served.answer(mine["participant"], theirs)[0] == 403
+    assert served.answer(theirs, theirs)[0] == 403
+    changed = other["participant"].replace("2.", "1.", 1)
+    assert served.answer(changed, mine["questions"][0]["id"])[0] == 403
+    assert served.call("/api/next", {"participant": "1"})[0] == 403
+    assert rows(served.store, answers) == []
+
+
+@pytest.mark.parametrize(
+    "choice", [[], [2], [-1], [0, 1], [True], ["0"], "0", 0, {"0": 1}, [0.0], [[0]], [10**30], "x" * 9000]
+)
+def test_choices_that_are_none_are_refused(serve, choice):
+    served = serve(number=5)
+    state = served.start()
+    body = {"participant": state["participant"], "question": state["questions"][0]["id"], "choice": choice}
+    assert served.call("/api/answer", body)[0] == 422
+    assert rows(served.store, answers) == []
+
+
+def test_bodies_that_are_none_are_refused(serve):
+    served = serve(number=5)
+    for body in (b"", b"{", b"[]", b"null", b"1", b'"x"', b"\xff\xfe", b"[" * 10_000, b"\x00" * 100, b'{"a":' * 2000):
+        assert served.call("/api/start", body)[0] == 400, body[:20]
+    for body in ({"participant": 3}, {"participant": ""}, {"participant": "a\x00b"}, {"participant": "x" * 300}):
+        assert served.call("/api/start", body)[0] == 422, body
+    assert served.call("/api/answer", {"participant": "x"})[0] == 422
+    assert rows(served.store, participants) == []
+    assert served.call("/api/start", method="GET")[0] == 405
+
+
+def test_injection_stays_text(serve):
+    served = serve(number=5)
+    name = "'; DROP TABLE answers; -- <script>alert(1)</script>"
+    served.play(name)
+    assert rows(served.store, participants)[0].name == name
+    assert len(rows(served.store, answers)) == 5
+
+
+def test_large_bodies_are_refused_unread_and_nobody_waits(serve):
+    served = serve(number=5)
+    assert served.call("/api/start", b"x" * (limits.MAX_BODY + 1))[0] == 413
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as raw:
+        raw.sendall(b"POST /api/start HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000000\r\n\r\n")
+        assert b"413" in raw.recv(200)
+    # Without a length, in chunks
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as raw:
+        raw.sendall(b"POST /api/start HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n")
+        for _ in range(9):
+            raw.sendall(b"1000\r\n" + b"x" * 4096 + b"\r\n")
+        assert b"413" in raw.recv(200)
+    assert served.play("p")[0]["finished"]
+
+
+def test_slow_and_endless_requests_are_cut_off(serve, monkeypatch):
+    monkeypatch.setattr(server, "_HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(limits, "_SECONDS", 0.2)
+    served = serve(number=5)
+    address = ("127.0.0.1", served.port)
+    with socket.create_connection(address, timeout=10) as raw:
+        assert raw.recv(100) == b""  # nothing was ever asked
+    with socket.create_connection(address, timeout=10) as raw:
+        raw.sendall(b"GET / HTTP/1.1\r\nhost: x")
+        assert raw.recv(100) == b""
+    with socket.create_connection(address, timeout=10) as raw:
+        raw.sendall(b"POST /api/start HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
+        assert b" 408 " in raw.recv(300)
+    with socket.create_connection(address, timeout=10) as raw, pytest.raises(ConnectionError):
+        while True:
+            raw.sendall(b"GET / HTTP/1.1\r\n" + b"a: " + b"b" * 4000 + b"\r\n")
+            raw.sendall(b"c: " + b"d" * 60_000 + b"\r\n")
+            time.sleep(0.05)
+    # A request on a connection that was used before has the same time.
+    with socket.create_connection(address, timeout=10) as raw:
+        raw.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert b"200" in raw.recv(1000)
+        raw.sendall(b"GET /health HT")
+        assert raw.recv(1000) == b""
+
+
+def test_requests_that_come_too_often_are_told_to_wait(serve):
+    served = serve(number=5, requests_per_second=1, new_participants_per_minute=2)
+    state = served.start("a")
+    codes = [served.call("/api/next", {"participant": state["participant"]})[0] for _ in range(5)]
+    assert codes == [200, 200, 200, 429, 429]
+    assert served.response.headers["retry-after"] == "1"
+    assert served.call("/api/start", {"participant": "b"})[0] == 200
+    assert served.call("/api/start", {"participant": "c"})[0] == 429
+
+
+def test_rate():
+    rate = limits.Rate(2, 3)
+    assert [rate.allow("a", 0.0) for _ in range(4)] == [True, True, True, False]
+    assert rate.allow("b", 0.0)
+    assert not rate.allow("a", 0.4)
+    assert rate.allow("a", 0.95)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../study.toml", "/items/../study.toml", "/items/1", "/items/-1", "/items/1e3", "/assets/..%2f..%2fstore.py",
+     "/assets/%2e%2e/app.py", "/assets/", "//etc/passwd", "/answers.db", "/study.toml", "/items/99999999999999999999",
+     "/%00", "/api", "/.git/config"],
+)  # fmt: skip
+def test_no_path_leads_out(serve, path):
+    assert serve(number=5).call(path)[0] in (404, 400)
+
+
+def test_headers_of_the_page(serve):
+    served = serve(number=5)
+    status, _ = served.call("/")
+    assert status == 200
+    policy = served.response.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert served.response.headers["x-content-type-options"] == "nosniff"
+    assert served.response.headers.get("server") is None
+    assert served.call("/nowhere")[0] == 404
+    assert "content-security-policy" in served.response.headers
+    assert served.call("/api/start%0d%0ax:%20y")[0] == 404
+
+
+def test_other_sites_only_if_the_study_names_them(serve):
+    for origins, allowed in (([], None), (["https://lab.example.org"], "https://lab.example.org")):
+        served = serve(number=5, origins=origins)
+        served.call("/api/start", {}, headers={"Origin": "https://lab.example.org"})
+        assert served.response.headers.get("access-control-allow-origin") == allowed
+        served.call("/api/start", {}, headers={"Origin": "https://evil.example.org"})
+        assert served.response.headers.get("access-control-allow-origin") is None
+
+
+def test_no_address_of_a_caller_is_stored(serve, tmp_path):
+    served = serve(number=5)
+    served.play("p")
+    served.stop()
+    for path in served.study.folder.rglob("*"):
+        if path.is_file():
+            assert b"127.0.0.1" not in path.read_bytes(), path
+
+
+# ---- what can break --------------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_is_told_calmly_and_nothing_is_lost(serve):
+    served = serve(number=200, words=[f"word {number}" for number in range(30)], repeats=0)
+    state, _ = served.play("p", most=3)
+    token = served.start("p")["participant"]
+
+    def limit(pages):
+        # The one connection of the writing thread, told that the disk has no more room.
+        def work(connection):
+            used = connection.exec_driver_sql("PRAGMA page_count").scalar()
+            connection.exec_driver_sql(f"PRAGMA max_page_count={pages or used}")
+
+        with served.store.writing() as connection:
+            work(connection)
+
+    limit(0)
+    codes, acknowledged = set(), 3
+    for _ in range(300):
+        status, after = served.answer(token, state["questions"][0]["id"])
+        codes.add(status)
+        if status != 200:
+            assert "cannot store answers at the moment" in after["error"]
+            assert served.response.headers["retry-after"] == "2"
+            break
+        acknowledged += 1
+        state = after
+    assert codes == {200, 503}
+    assert len(rows(served.store, answers)) == acknowledged
+    limit(1_000_000)
+    status, after = served.answer(token, state["questions"][0]["id"])
+    assert (status, after["stored"], after["answered"]) == (200, True, acknowledged + 1)
+
+
+def test_kills_lose_no_acknowledged_answer(tmp_path):
+    study = make_study(tmp_path / "study", number=100, requests_per_second=10_000, repeats=0)
+    acknowledged, sent = {}, Served.__new__(Served)
+    sent._connection = None
+    for _ in range(3):
+        command = [sys.executable, "-m", "nearer.cli", "collect", "serve", str(study.folder), "--port", "0", "--json"]
+        with subprocess.Popen([*command, "--no-background"], stdout=subprocess.PIPE, text=True) as process:
+            try:
+                told = ""
+                while not told.endswith("}\n"):
+                    told += process.stdout.readline()
+                sent.port = int(json.loads(told)["participants"].rsplit(":", 1)[1].strip("/"))
+                state = sent.start("p")
+                token = state["participant"]
+                killer = threading.Timer(0.15, os.kill, (process.pid, signal.SIGKILL))
+                killer.start()
+                while not state["finished"]:
+                    question = state["questions"][0]["id"]
+                    status, state = sent.answer(token, question)
+                    assert status == 200
+                    acknowledged[question] = acknowledged.get(question, 0) + state["stored"]
+            except (OSError, http.client.HTTPException):
+                pass  # the kill
+            finally:
+                process.kill()
+                sent._connection = None
+    store = Store(study.database)
+    stored = {row.question for row in rows(store, answers)}
+    known = {int(question.split(".")[0]) for question in acknowledged}
+    assert known <= stored
+    assert len(stored) <= len(known) + 3  # at most the one on its way at each kill
+    assert rows(store, participants)[0].answered == len(stored)
+    assert all(count <= 1 for count in acknowledged.values())
+    store.close()
+
+
+def test_a_database_that_is_none_is_refused(tmp_path):
+    (tmp_path / "x.db").write_bytes(b"not a database at all, but long enough to be read as one" * 50)
+    with pytest.raises(FileFormatError, match="cannot be opened"):
+        Store(f"sqlite:///{tmp_path / 'x.db'}")
+    with pytest.raises(FileFormatError, match="holds no study yet"):
+        Store(f"sqlite:///{tmp_path / 'y.db'}")
+    with pytest.raises(ValueError, match="expected sqlite or postgresql"):
+        Store("mysql://x")
+    with pytest.raises(ValueError, match="database: got 'nonsense'"):
+        Store("nonsense")
+    store = Store(f"sqlite:///{tmp_path / 'z.db'}", create=True)
+    with store.writing() as connection:
+        connection.execute(sa.text("UPDATE meta SET value = '99' WHERE key = 'schema'"))
+    store.close()
+    with pytest.raises(FileFormatError, match="got schema 99"):
+        Store(f"sqlite:///{tmp_path / 'z.db'}")

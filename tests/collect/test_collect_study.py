@@ -1,0 +1,182 @@
+"""study.toml and items.csv: begun, read, and refused with file and key."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from serving import WORDS, change, make_study
+
+from nearer.collect.items import read_items
+from nearer.collect.study import Completion, Participants, Questions, Server, n_questions, new_study, read_study
+from nearer.data.errors import FileFormatError
+
+
+@pytest.fixture
+def study(tmp_path):
+    make_study(tmp_path / "study")
+    return tmp_path / "study"
+
+
+def test_what_new_writes_are_the_defaults_of_the_library(tmp_path):
+    words = tmp_path / "words.txt"
+    words.write_text("\n".join(f"word {number}" for number in range(40)))
+    made = new_study(tmp_path / "s", words=words)
+    assert made.questions == Questions()
+    assert made.participants == Participants()
+    assert made.completion == Completion()
+    assert made.server == Server()
+    assert made.title == "s"
+    assert [item.name for item in made.items][:2] == ["word 0", "word 1"]
+    text = (tmp_path / "s" / "study.toml").read_text()
+    for cls in (Questions, Participants, Completion, Server):
+        for field in dataclasses.fields(cls):
+            assert f"\n{field.name} = " in text, field.name
+
+
+@pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
+def test_few_objects_make_few_questions(tmp_path, kind):
+    made = make_study(tmp_path / "s", words=WORDS[:4], kind=kind)
+    assert 1 <= made.questions.number <= n_questions(made.questions, 4)
+    assert made.questions.kind == kind
+    assert "{" not in made.texts["question"]
+
+
+def test_questions_are_counted():
+    import itertools
+
+    asked = Questions(kind="choose", options=3, choose=1)
+    n = len([1 for head in range(6) for _ in itertools.combinations(set(range(6)) - {head}, 3)])
+    assert n_questions(asked, 6) == n
+    assert n_questions(Questions(kind="odd"), 6) == 20
+    assert n_questions(Questions(), 6) == 6 * 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"number": 0}, "questions.number: got 0, expected a number from 1"),
+        ({"number": 1000}, "questions.number: got 1000, expected at most"),
+        ({"number": "ten"}, "questions.number: got 'ten', expected a whole number"),
+        ({"number": True}, "questions.number: got True, expected a whole number"),
+        ({"kind": "quartet"}, "questions.kind: got 'quartet', expected one of 'triplet'"),
+        ({"repeats": 200}, "questions.repeats: got 200, expected with catch and repeats together"),
+        ({"catch": -1}, "questions.catch: got -1"),
+        ({"kind": "choose", "options": 8}, "questions.options: got 8, expected a number from 2 to 7"),
+        ({"kind": "choose", "options": 5, "choose": 5}, "questions.choose: got 5, expected a number from 1 to 4"),
+        ({"random_share": 1.5}, "questions.random_share: got 1.5, expected a number from 0 to 1"),
+        ({"break_every": -1}, "questions.break_every: got -1"),
+        ({"map_dimensions": 0}, "questions.map_dimensions: got 0"),
+        ({"catch_questions": [["cat", "tulpi", "bus"]]}, "'tulpi' is no object of the study; did you mean 'tulip'?"),
+        ({"catch_questions": [["cat", "dog"]]}, "expected 3 different objects"),
+        ({"catch_questions": [["cat", "dog", "bus"]]}, "questions.catch: got 4, expected at most 1"),
+        ({"practice_question": ["cat", "cat", "bus"]}, "expected 3 different objects"),
+        ({"link": "javascript:alert(1)"}, "completion.link: got 'javascript:alert(1)', expected an address"),
+        ({"origins": ["lab.example.org"]}, "server.origins"),
+        ({"origins": "lab"}, "server.origins: got 'lab', expected a list"),
+        ({"page": "own"}, "server.page: got 'own', expected a folder of the study that holds index.html"),
+        ({"requests_per_second": 0}, "server.requests_per_second: got 0, expected a number above 0"),
+        ({"title": 3}, "title: got 3, expected a text"),
+        ({"agree": 3}, "texts.agree: got 3, expected a text"),
+        ({"items": "none.csv"}, "none.csv: no such file"),
+    ],
+)
+def test_wrong_values_are_refused_by_file_and_key(study, changes, message):
+    change(study, **changes)
+    with pytest.raises(FileFormatError) as error:
+        read_study(study)
+    assert str(study) in str(error.value)
+    assert message in str(error.value)
+
+
+def test_unknown_keys_are_refused(study):
+    path = study / "study.toml"
+    text = path.read_text()
+    for line, message in [
+        ("titel = 'x'\n", "titel: unknown; did you mean 'title'?"),
+        ("[questions]\nnumbre = 3\n", "questions.numbre: unknown; did you mean 'number'?"),
+        ("[texts]\nhello = 'x'\n", "texts.hello: unknown; known are consent"),
+        ("questions = 3\n", "questions: got 3, expected a table"),
+        ("x = [1\n", "study.toml: "),
+    ]:
+        path.write_text(line)
+        with pytest.raises(FileFormatError, match=r"study\.toml") as error:
+            read_study(study)
+        assert message in str(error.value)
+    path.write_text(text)
+    assert read_study(study).title == "study"
+
+
+def test_what_is_left_out_has_its_default(study):
+    (study / "study.toml").write_text("[questions]\nkind = 'odd'\nnumber = 5\nrepeats = 0\ncatch = 0\n")
+    read = read_study(study)
+    assert read.texts["question"] == "Which of these three is the odd one out?"
+    assert read.server == Server()
+
+
+def test_a_study_is_never_written_over(study, tmp_path):
+    (study / "answers.db").write_text("precious")
+    with pytest.raises(FileExistsError, match="exists already"):
+        new_study(study, words=tmp_path / "study.txt")
+    with pytest.raises(ValueError, match="expected one of images"):
+        new_study(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_pictures_are_copied_and_named_by_their_files(tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for name in ("b.png", "a.jpg", "c.WEBP", "notes.txt"):
+        (folder / name).write_bytes(b"x")
+    made = new_study(tmp_path / "s", images=folder)
+    assert [item.name for item in made.items] == ["a", "b", "c"]
+    assert [item.media_type for item in made.items] == ["image/jpeg", "image/png", "image/webp"]
+    assert all(item.content.is_relative_to(tmp_path / "s") for item in made.items)
+    with pytest.raises(FileFormatError, match="got 0 files"):
+        new_study(tmp_path / "t", audio=folder)
+    assert not (tmp_path / "t").exists()
+
+
+def test_items_of_all_forms(tmp_path):
+    (tmp_path / "a.svg").write_text("<svg/>")
+    (tmp_path / "b.mp3").write_bytes(b"x")
+    (tmp_path / "c.html").write_text("<b>c</b>")
+    (tmp_path / "i.csv").write_text(
+        "name,text,image,audio,html,alt\na,,a.svg,,,a circle\nb,,,b.mp3,,\nc,,,,c.html,\nd,four,,,,\n"
+    )
+    found = read_items(tmp_path / "i.csv")
+    assert [item.form for item in found] == ["image", "audio", "html", "text"]
+    assert [item.alt for item in found] == ["a circle", "b", "c", "four"]
+    assert len(new_study(tmp_path / "s", items=tmp_path / "i.csv").items) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,text\na,a\nb,b\n", "got 2 objects, expected 3 or more"),
+        ("label,text\na,a\n", "line 1: got the columns label, text, expected name"),
+        ("name\na\n", "line 1"),
+        ("", "line 1: got the columns none"),
+        ("name,text\na,a\na,b\nc,c\n", "the name 'a' occurs twice"),
+        ("name,text\nNA,a\nb,b\nc,c\n", "the name 'NA' would be read as a missing cell"),
+        ("name,text\n,a\n", "line 2: name: got ''"),
+        ("name,text\na\x07,a\n", "line 2: name"),
+        ("name,text\na,b,c\n", "line 2: got 3 cells, expected 2"),
+        ("name,text,image\na,b,c.png\n", "line 2: got text and image to show"),
+        ("name,image\na,../../etc/passwd\n", "expected a file below"),
+        ("name,image\na,a.exe\n", "expected an ending of .png"),
+        ("name,image\na,a.png\n", "a.png: no such file"),
+    ],
+)
+def test_wrong_items_are_refused_by_line(tmp_path, text, message):
+    (tmp_path / "i.csv").write_text(text)
+    with pytest.raises(FileFormatError) as error:
+        read_items(tmp_path / "i.csv")
+    assert message in str(error.value)
+    assert "i.csv" in str(error.value)
+
+
+def test_items_that_are_not_text(tmp_path):
+    (tmp_path / "i.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(FileFormatError, match="not a UTF-8 CSV file"):
+        read_items(tmp_path / "i.csv")

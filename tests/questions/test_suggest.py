@@ -1,0 +1,118 @@
+"""`suggest`: what may be asked, what must not, and in what form it comes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.questions import suggest
+
+LABELS = [f"thing {letter}" for letter in "abcdefghijkl"]
+
+
+def answers(n=12, count=200, labels=None):
+    points = np.random.default_rng(1).normal(size=(n, 2))
+    return Comparisons.from_points(points, count, random_state=2, labels=labels)
+
+
+def keys(index, odd=False):
+    if odd:
+        return [tuple(sorted(row)) for row in index.tolist()]
+    return [(head, *sorted((a, b))) for head, a, b in index.tolist()]
+
+
+@pytest.mark.parametrize("kind", ["triplets", "odd-one-out"])
+@pytest.mark.parametrize("n", [8, 200])  # listed one by one, and drawn
+def test_questions_are_different_and_not_those_asked(kind, n):
+    pending = suggest(objects=n, size=20, kind=kind, random_state=0)
+    found = suggest(objects=n, size=30, kind=kind, pending=pending, random_state=0)
+    odd = kind == "odd-one-out"
+    assert len(set(keys(found.index, odd))) == 30
+    assert not set(keys(found.index, odd)) & set(keys(pending.index, odd))
+    assert all(len(set(row)) == 3 for row in found.index.tolist())
+
+
+def test_random_questions_are_uniform_and_shuffled():
+    counts = np.zeros((5, 5, 5))
+    for seed in range(400):
+        rows = suggest(objects=5, size=10, strategy="random", random_state=seed).index
+        np.add.at(counts, tuple(rows.T), 1)
+    asked = counts[counts > 0]
+    assert len(asked) == 60  # every head with every ordered pair
+    assert abs(asked - 4000 / 60).max() < 5 * np.sqrt(4000 / 60)
+
+
+def test_balanced_asks_about_each_object_as_often():
+    data = Comparisons.from_triplets([[0, 1, 2]] * 3 + [[0, 2, 3]], n_objects=10)
+    rows = suggest(data, 32, strategy="balanced", random_share=0, random_state=0).index
+    asked = np.bincount(np.concatenate([rows, data.index]).ravel(), minlength=10)
+    heads = np.bincount(np.concatenate([rows, data.index])[:, 0], minlength=10)
+    assert asked.max() - asked.min() <= 1
+    assert heads.max() - heads.min() <= 2
+
+
+def test_random_share_is_told():
+    found = suggest(objects=20, size=50, strategy="balanced", random_share=0.3, random_state=0)
+    assert (found.strategy == "random").sum() == 15
+    assert "35 balanced, 15 random" in repr(found)
+
+
+def test_excluded_objects_and_questions_do_not_come():
+    data = answers(labels=LABELS)
+    found = suggest(data, 60, exclude=LABELS[:4], random_state=0)
+    assert found.index.min() == 4
+    every = suggest(data, 1, random_state=0)
+    left = suggest(objects=5, size=29, exclude=every.index[:1] % 5 * 0 + [[0, 2, 1]], random_state=0)
+    assert (0, 1, 2) not in keys(left.index)
+
+
+def test_labels_new_objects_and_table():
+    found = suggest(answers(labels=LABELS), 40, objects=[*LABELS, "new"], random_state=0, strategy="balanced")
+    table = found.to_dict()
+    assert list(table) == ["head", "a", "b", "information", "strategy"]
+    assert table["head"].count("new") + table["a"].count("new") + table["b"].count("new") > 10
+    assert set(table["head"]) <= {*LABELS, "new"}
+    odd = suggest(objects=LABELS, size=3, kind="odd-one-out", random_state=0).to_dict()
+    assert list(odd) == ["a", "b", "c", "information", "strategy"]
+
+
+def test_a_question_comes_again_only_when_none_is_left():
+    data = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], n_objects=3)
+    assert keys(suggest(data, 1).index) == [(2, 0, 1)]
+    with pytest.warns(UserWarning, match="only 1 questions about 3 objects have not been answered"):
+        assert len(suggest(data, 3)) == 3
+
+
+def test_same_seed_same_questions():
+    one, two = (suggest(answers(), 30, random_state=5) for _ in range(2))
+    assert (one.index == two.index).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"size": 0, "objects": 5}, "size: got 0"),
+        ({"size": 1000, "objects": 5}, "only 30 different questions about 5 objects"),
+        ({"objects": 2}, "objects: got 2"),
+        ({}, "objects: got None and no answers"),
+        ({"objects": ["a", "b", "b"]}, "each once"),
+        ({"objects": 5, "strategy": "best"}, "strategy: got 'best', expected auto, random"),
+        ({"objects": 5, "strategy": 7}, "strategy: got 7"),
+        ({"objects": 5, "kind": "pairs"}, "kind: got 'pairs'"),
+        ({"objects": 5, "random_share": 2}, "random_share: got 2"),
+        ({"objects": 5, "exclude": [0, 1, 2]}, "exclude: leaves 2 of 5 objects"),
+        ({"objects": 5, "exclude": [9]}, "exclude: got object 9"),
+        ({"objects": 5, "exclude": ["x"]}, "the objects have no labels"),
+        ({"objects": list("abcd"), "exclude": ["x"]}, "exclude: got 'x', expected labels"),
+        ({"objects": 5, "pending": [[0, 1]]}, r"pending: got shape \(1, 2\)"),
+        ({"known": [[0, 1, 2]], "objects": 2}, "objects: got 2"),
+        ({"known": [[0, 1, 5]], "objects": 4}, "objects: got 4, but the answers are about 6"),
+        ({"known": [[0, 1, 5]], "objects": list("abcdef")}, "have none"),
+        ({"known": OrdinalEmbedding(2)}, "a model without its comparisons"),
+        ({"objects": 5, "n_components": 0}, "n_components: got 0"),
+    ],
+)
+def test_what_is_wrong_is_refused(arguments, told):
+    with pytest.raises(ValueError, match=told):
+        suggest(**{"size": 1, **arguments})

@@ -1,0 +1,111 @@
+"""How often people guess, estimated together with the map."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nearer
+from nearer import STE, Comparisons, OrdinalEmbedding
+from nearer.data.values import People
+from nearer.lapses import SHARES, log_likelihoods, population, responsibilities, weigh_answers
+from nearer.metrics import comparison_accuracy
+
+
+def people_of(codes):
+    return People(np.asarray(codes, np.int32), np.arange(max(codes) + 1))
+
+
+def study(n_people=60, n_bad=18, n_answers=50, n_objects=30, seed=0):
+    """Answers of careful people and of guessers; the map; who guesses; further answers of careful people."""
+    rng = np.random.default_rng(seed)
+    X = 2 * rng.normal(size=(n_objects, 2))
+
+    def answers(n_rows, chance_of_guess):
+        rows = np.array([rng.permutation(n_objects)[:3] for _ in range(n_rows)])
+        near, far = (np.linalg.norm(X[rows[:, 0]] - X[rows[:, k]], axis=1) for k in (1, 2))
+        p = 1 / (1 + np.exp(2 * (near - far)))
+        return rows, rng.random(n_rows) < np.where(rng.random(n_rows) < chance_of_guess, 0.5, p)
+
+    who = np.repeat(np.arange(n_people), n_answers)
+    made = Comparisons.from_answers(*answers(len(who), who < n_bad), participants=who)
+    return made, np.arange(n_people) < n_bad, Comparisons.from_answers(*answers(4000, 0.0))
+
+
+def test_likelihoods_and_responsibilities_are_those_of_the_mixture():
+    rng = np.random.default_rng(1)
+    q, people, w = rng.random(30), people_of(rng.permutation(np.arange(30) % 4)), rng.integers(1, 4, 30).astype(float)
+    logs = log_likelihoods(q, people, w)
+    for person in range(4):
+        own = people.codes == person
+        for k, share in enumerate(SHARES):
+            assert logs[person, k] == pytest.approx((w[own] * np.log(share / 2 + (1 - share) * q[own])).sum())
+    posterior = rng.dirichlet(np.ones(len(SHARES)), 4)
+    expected = [
+        sum(posterior[p, k] * (1 - s) * q[r] / (s / 2 + (1 - s) * q[r]) for k, s in enumerate(SHARES))
+        for r, p in enumerate(people.codes)
+    ]
+    np.testing.assert_allclose(responsibilities(q, people, posterior), expected)
+
+
+def test_the_spread_of_shares_is_found_and_nobody_is_judged_by_few_answers():
+    rng = np.random.default_rng(2)
+    share = np.r_[np.zeros(80), np.ones(20)]
+    people = people_of(np.repeat(np.arange(100), 60))
+    clear = rng.uniform(0.6, 0.99, 6000)
+    right = rng.random(6000) < np.where(rng.random(6000) < share[people.codes], 0.5, clear)
+    spread, posterior = population(log_likelihoods(np.where(right, clear, 1 - clear), people))
+    assert spread.sum() == pytest.approx(1)
+    np.testing.assert_allclose(posterior.sum(axis=1), 1)
+    assert (SHARES * spread).sum() == pytest.approx(0.2, abs=0.05)
+    shares = posterior @ SHARES
+    assert np.mean(shares[:80] < 0.3) > 0.9
+    assert np.mean(shares[80:] > 0.7) > 0.9
+    # A single wrong answer of a new person among careful ones costs little.
+    few = people_of(np.r_[people.codes[:4800], 80])
+    weights, found = weigh_answers(np.r_[np.where(right, clear, 1 - clear)[:4800], 0.2], few, None)
+    assert found.guesses[-1] < 0.2
+    assert weights[-1] > 0.7
+
+
+def test_the_fit_finds_the_guessers_and_is_the_better_for_it(tmp_path):
+    data, bad, further = study()
+    plain = OrdinalEmbedding(2, loss="ste", random_state=0).fit(data)
+    model = STE(2, reliability=True, random_state=0).fit(data)
+    found = model.reliability_
+    assert found.guesses[bad].min() > 0.5 > found.guesses[~bad].max()
+    assert found.n_answers.tolist() == [50] * 60
+    assert comparison_accuracy(model.embedding_, further) > comparison_accuracy(plain.embedding_, further) + 0.005
+    assert model.comparisons_ == data
+    assert plain.reliability_ is None
+    assert list(found.to_frame().columns) == ["participant", "answers", "guesses", "weight"]
+    assert repr(found) == "Reliability of 60 people: 18 guess more often than not"
+    model.save(tmp_path / "m.nearer")
+    again = nearer.load(tmp_path / "m.nearer")
+    assert again.reliability_ == found
+    assert again.reliability is True
+
+
+def test_without_guessers_nobody_is_weighed_down():
+    data, _, _ = study(n_bad=0)
+    found = OrdinalEmbedding(2, loss="tste", reliability=True, random_state=0).fit(data).reliability_
+    assert found.weights.min() > 0.95
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [({"loss": "hinge"}, "loss 'hinge' is not a probability model"), ({}, "who gave the answers is not known")],
+)
+def test_what_it_needs_is_told(params, message):
+    with pytest.raises(ValueError, match=message):
+        OrdinalEmbedding(2, reliability=True, **params).fit(study(6, 0, 20)[0]._with(people=None))
+
+
+def test_partial_fit_says_that_it_cannot(tmp_path):
+    data, _, _ = study(10, 0, 30)
+    model = OrdinalEmbedding(2, reliability=True, random_state=0).fit(data)
+    with pytest.raises(ValueError, match="reliability=True needs fit"):
+        model.partial_fit(data)
+    np.save(tmp_path / "a.npy", data.index)
+    with pytest.raises(ValueError, match="expected them in memory"):
+        OrdinalEmbedding(2, reliability=True).fit(tmp_path / "a.npy")
