@@ -18,7 +18,7 @@ def rows_of(path):
 
 
 def test_options_name_what_the_library_has():
-    assert suggest.STRATEGIES == ("auto", *STRATEGIES)
+    assert ("auto", *STRATEGIES) == suggest.STRATEGIES
     assert suggest.QUESTIONS == KINDS
     assert plan.command.name == "command"
 

@@ -94,7 +94,7 @@ class Odds:
         ----------
         margin : ndarray of float64, any shape
         variance : ndarray of float64 of the same shape, or float, default 0
-            Of the margin, if it is uncertain: the mean over what it may be, as for a logistic curve met by a normal one.
+            Of the margin, if it is uncertain: the mean over what it may be, to a good approximation.
 
         Returns
         -------
