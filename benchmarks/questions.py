@@ -4,7 +4,8 @@
 
 Everything is simulated, so that the truth is known. `curves` runs one setting after the other and keeps each in
 ``benchmarks/results/questions_curves.json`` when it is done: what is there is not run again, so it can be broken off
-and taken up (`--only` names settings by number, `--minutes` begins none after so long). `summary` makes the tables of what is there.
+and taken up (`--only` names settings by number, `--minutes` begins none after so long). `summary` makes the tables
+of what is there.
 
 Settings, fixed before any was run. Every level of kind, noise, size and answers in flight occurs, not every
 combination. "chosen on" are the kinds of points that the strategy was developed with; the others were kept aside.
@@ -13,6 +14,7 @@ combination. "chosen on" are the kinds of points that the strategy was developed
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import math
 import os
@@ -88,6 +90,11 @@ def _tree(n: int, rng: np.random.Generator) -> np.ndarray:
 
 def _music(n: int, rng: np.random.Generator) -> np.ndarray:
     """A 3-D map of real answers about artists; those with the most answers."""
+    return _artists()[:n]
+
+
+@functools.cache
+def _artists() -> np.ndarray:
     from nearer.io import read_comparisons
 
     folder = os.environ.get("NEARER_DATA")
@@ -95,7 +102,7 @@ def _music(n: int, rng: np.random.Generator) -> np.ndarray:
         raise SystemExit("music: set NEARER_DATA to the folder with music.csv")
     data = read_comparisons(Path(folder) / "music.csv").comparisons
     X = OrdinalEmbedding(3, random_state=0, n_jobs=1).fit(data).embedding_
-    return X[np.argsort(-np.bincount(data.index.ravel(), minlength=len(X)), kind="stable")[:n]]
+    return X[np.argsort(-np.bincount(data.index.ravel(), minlength=len(X)), kind="stable")]
 
 
 POINTS: dict[str, tuple[Callable[[int, np.random.Generator], np.ndarray], int]] = {
