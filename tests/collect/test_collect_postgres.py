@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
+import subprocess
+import sys
 import threading
 import time
 
@@ -127,3 +130,26 @@ def test_a_database_that_is_down_is_waited_for(tmp_path, postgres, database):
     assert found[1]["answered"] == 4
     assert served.play("p")[0]["finished"]
     served.stop()
+
+
+def test_several_processes_of_one_command(tmp_path, database):
+    study = make_study(tmp_path / "study", number=12, requests_per_second=10_000)
+    command = [sys.executable, "-m", "nearer.cli", "collect", "serve", str(study.folder), "--port", "0", "--json"]
+    command += ["--database", database, "--processes", "2", "--no-background"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            told = ""
+            while not told.endswith("}\n"):
+                told += process.stdout.readline()
+            visitor = Served.__new__(Served)
+            visitor.port = int(json.loads(told)["participants"].rsplit(":", 1)[1].strip("/"))
+            for number in range(4):
+                visitor._connection = None
+                assert visitor.play(f"p{number}")[0]["finished"]
+            store = Store(database)
+            assert len(rows(store, answers)) == 48
+            store.close()
+            process.terminate()
+            process.wait(20)
+        finally:
+            process.kill()

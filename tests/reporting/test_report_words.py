@@ -26,6 +26,7 @@ from nearer.reporting.words import (
     answer_sentence,
     ceiling_source,
     check_facts,
+    convergence_sentence,
     count,
     data_sentence,
     dimension_lines,
@@ -456,6 +457,15 @@ HELD_OUT = CrossValidation(5, 0.912, 0.01, 0.8842, 0.9398, 0.95, [0.912] * 5)
         (
             dimensions_sentence(None, 2, is_partial=True)[102:],
             "The computation was interrupted: some maps are missing, and no dimension is chosen.",
+        ),
+        (
+            convergence_sentence(),
+            "How the objective came down. A flat end means that the computation had finished.",
+        ),
+        (
+            convergence_sentence(in_stages=True),
+            "How the objective came down. The first stages see a part of the answers only, or another loss, so it may "
+            "jump between them. A flat end means that the computation had finished.",
         ),
         (points(0.001), "less than 1 point"),
         (points(0.012), "1 point"),

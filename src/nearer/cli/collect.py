@@ -106,6 +106,7 @@ def serve(
 ) -> None:  # fmt: skip
     """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
     _need()
+    from nearer.collect.processes import Keeper
     from nearer.collect.server import bind, make_server
     from nearer.collect.tokens import Signer
 
@@ -117,23 +118,30 @@ def serve(
     listening = bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"{'https' if certificate else 'http'}://{shown}:{listening.getsockname()[1]}/"
-    values = {"participants": address, "researcher": f"{address}researcher#{Signer(store.secret).researcher}"}
-    values["database"] = store.shown
+    researcher = f"{address}researcher#{Signer(store.secret).researcher}"
+    values = {"participants": address, "researcher": researcher, "database": store.shown}
     told = (
         f"{read.title}: {len(read.items)} objects, {read.questions.number} questions for each participant\n"
         f"participants: {address}?{(*read.participants.id, 'participant')[0]}=their-id\n"
-        f"researcher:   {values['researcher']}\n"
+        f"researcher:   {researcher}\n"
         f"answers:      {store.shown}\n"
         "stop by ctrl-C; everything goes on where it stopped"
     )
     say.result(values, told)
     sys.stdout.flush()
+    options: dict[str, Any] = {"certificate": certificate, "key": key, "behind_proxy": behind_proxy}
+    orders: dict[str, Any] = {"study": str(read.folder.resolve()), "database": database or read.database}
+    helpers = [Keeper("nearer.collect.background", orders)] if background else []
+    orders |= {"descriptor": listening.fileno(), "options": options}
+    helpers += [Keeper("nearer.collect.server", orders, [listening.fileno()]) for _ in range(processes - 1)]
     line = _Line(store) if sys.stderr.isatty() and not say.quiet else None
     try:
-        make_server(read, store, certificate=certificate, key=key, behind_proxy=behind_proxy).run([listening])
+        make_server(read, store, **options).run([listening])
     except KeyboardInterrupt:
         pass
     finally:
+        for helper in helpers:
+            helper.stop(5)
         if line is not None:
             line.stop()
     with store.reading() as connection:

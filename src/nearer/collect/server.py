@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
+import signal
 import socket
 from typing import Any
 
@@ -12,8 +14,9 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nearer.collect.app import make_app
+from nearer.collect.processes import read_orders
 from nearer.collect.store import Store
-from nearer.collect.study import Study
+from nearer.collect.study import Study, read_study
 
 __all__ = ["bind", "make_server"]
 
@@ -80,7 +83,7 @@ class PatientProtocol(HttpToolsProtocol):
             self.transport.abort()
 
 
-def bind(host: str, port: int, shared: bool = False) -> socket.socket:
+def bind(host: str, port: int) -> socket.socket:
     """Open the address to listen at.
 
     Parameters
@@ -88,8 +91,6 @@ def bind(host: str, port: int, shared: bool = False) -> socket.socket:
     host : str
     port : int
         0: any that is free.
-    shared : bool
-        Whether other server processes listen at the same address.
 
     Returns
     -------
@@ -102,8 +103,6 @@ def bind(host: str, port: int, shared: bool = False) -> socket.socket:
     listening = socket.socket(kind, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        if shared:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listening.bind(address)
         listening.listen(_BACKLOG)  # who comes before the server is ready waits
     except OSError as error:
@@ -154,3 +153,17 @@ def _many_files() -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft < hard:
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
+
+
+def main() -> None:
+    """Serve, as one of several processes that share a socket; started by `nearer.collect.processes.Keeper`."""
+    told = read_orders(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    study, store = read_study(told["study"]), Store(told["database"])
+    listening = socket.socket(fileno=told["descriptor"])
+    with contextlib.suppress(KeyboardInterrupt):
+        make_server(study, store, **told["options"]).run([listening])
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

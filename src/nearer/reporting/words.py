@@ -299,6 +299,42 @@ def data_sentence(check: Mapping[str, Any]) -> str:
     return text if people is None else f"{text}, by {count(len(people), 'person', 'people')}"
 
 
+PEOPLE_TITLES = {
+    "participant": "Person", "answers": "Answers", "seconds": "Seconds", "first": "First option",
+    "same_side": "Same side", "streak": "Longest streak", "repeats": "Repeats", "repeats_alike": "Alike",
+    "catch": "Catch questions", "catch_passed": "Passed", "agreement": "Agreement", "guesses": "Guesses",
+    "p_chance": "p (only guesses)", "p_decline": "p (no decline)",
+}  # fmt: skip
+
+
+def people_sentences(people: Mapping[str, Any]) -> list[str]:
+    """How people answered: how many answers, how far they agree with the others, who cannot be told from a guesser."""
+    n_people, answers = len(people["participant"]), sorted(people["answers"])
+    each = f"{answers[0]:,}" if answers[0] == answers[-1] else f"{answers[0]:,} to {answers[-1]:,}"
+    told = [f"{count(n_people, 'person', 'people')} gave {each} answers each."]
+    agreement = sorted(value for value in people["agreement"] if value is not None and value == value)
+    if agreement:
+        middle = agreement[len(agreement) // 2]
+        told.append(
+            f"Each was held to a map made without them: they agree with it in {percent(middle)} of answers (median; "
+            f"{percent(agreement[0])} to {percent(agreement[-1])})."
+        )
+    guessing = sum(value is None or not value < 0.05 for value in people["p_chance"])
+    if guessing:
+        some = count(guessing, "person", "people")
+        told.append(f"{some} cannot be told from somebody who only guesses. Nobody was left out for that.")
+    else:
+        told.append("All agree with it better than somebody who only guesses.")
+    return told
+
+
+def reliability_sentence(guesses: Sequence[float]) -> str:
+    """What was found about guessers by a fit that weighs people."""
+    most = sum(share > 0.5 for share in guesses)
+    people = count(len(guesses), "person", "people")
+    return f"answers weighed by how often each of {people} seems to guess; {most:,} do so more often than not"
+
+
 def dimensions_sentence(
     chosen: int | None, shown: int, accuracy: Mapping[int, float] | None = None, is_partial: bool = False
 ) -> str:
@@ -342,9 +378,12 @@ def learning_sentence() -> str:
     return "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
 
 
-def convergence_sentence() -> str:
-    """What the chart of the computation shows."""
-    return "How the objective came down. A flat end means that the computation had finished."
+def convergence_sentence(in_stages: bool = False) -> str:
+    """What the chart of the computation shows; a solver that works in stages minimises something else in each."""
+    told = ["How the objective came down."]
+    if in_stages:
+        told.append("The first stages see a part of the answers only, or another loss, so it may jump between them.")
+    return " ".join([*told, "A flat end means that the computation had finished."])
 
 
 def violations_sentence(n_violated: float, n_answers: float, n_unplaced: float, share: float | None = None) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
-from nearer.data.values import check_people
+from nearer.data import as_comparisons, as_generator, check_integer
+from nearer.data.comparisons import fold_of_rows, groups_of
 from nearer.dimensions import Evidence, held_out_ratios, questions_of, weigh
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_loss
@@ -167,10 +167,9 @@ def cross_validate_dimensions(
     rng = as_generator(random_state)
     if groups is None:
         groups = questions_of(data)
-    if not isinstance(groups, str):
-        data = data._with(people=check_people(groups, len(data), "groups"))
-        groups = "participants"
-    folds = [(train, at_random(test)) for train, test in data.folds(n_folds, rng, groups)]
+    units = groups_of(data, groups)
+    fold = fold_of_rows(len(data), n_folds, rng, units)
+    folds = [(data[fold != number], at_random(data[fold == number])) for number in range(n_folds)]
     generators = rng.spawn(len(folds))
     judged = len(tried) > 1
     table = np.full((3, len(folds), len(tried)), np.nan)  # accuracy, log-loss, accuracy on the training answers
@@ -192,9 +191,11 @@ def cross_validate_dimensions(
         raise Interrupted(_unfinished(tried, table)) from None
     evidence = None
     if judged:
-        tested = Comparisons.concat([test for _, test in folds])
+        counts = np.ones(len(data), dtype=bool) if data.at_random is None else data.at_random
+        tested = np.concatenate([np.flatnonzero((fold == number) & counts) for number in range(n_folds)])
         ratios = np.concatenate(results, axis=1)
-        evidence = weigh(tried, ratios, tested.people.codes, tested.weights)  # type: ignore[union-attr]
+        weights = None if data.weights is None else data.weights[tested]
+        evidence = weigh(tried, ratios, units.codes[tested], weights)
     return judge_dimension(
         tried, table[0], table[1], table[2], evidence, n_objects=int(data.seen.sum()),
         n_comparisons=min(len(train) for train, _ in folds),

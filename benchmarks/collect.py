@@ -1,0 +1,493 @@
+"""The study server under load, on this machine alone: response times, the highest rate, kills, a long run.
+
+    python -m benchmarks.collect [--quick] [--only people,rate,kills,soak,hostile] [--databases sqlite,postgresql]
+
+people: 1,000 simulated participants who answer once in 2 seconds each. rate: more and more answers in a second, until
+the 99th percentile reaches 200 ms. kills: server, background process and PostgreSQL's own processes are killed at
+random under load; every acknowledged answer must be stored exactly once. soak: the same load for a while, memory
+measured. hostile: bad requests beside good ones. Server, database and simulated participants share the cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import sqlalchemy as sa
+
+from benchmarks.common import save, table
+from benchmarks.postgres import PrivatePostgres
+from nearer.collect.store import Store, answers, participants, questions
+from nearer.collect.study import new_study
+
+N_OBJECTS = 100
+BOUND = 0.2  # seconds, of the 99th percentile
+
+
+# ---- a study, served -------------------------------------------------------------------------------------------------
+
+
+class Server:
+    """`nearer collect serve` as its own processes."""
+
+    def __init__(self, folder: Path, database: str | None, processes: int, port: int = 0, background: bool = True):
+        command = [sys.executable, "-m", "nearer.cli", "collect", "serve", str(folder), "--json", "--port", str(port)]
+        command += ["--processes", str(processes), "--background" if background else "--no-background"]
+        environment = {**os.environ, **({"NEARER_DATABASE": database} if database else {})}
+        self.process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        told = ""
+        assert self.process.stdout is not None
+        while not told.endswith("}\n"):
+            line = self.process.stdout.readline()
+            if not line:
+                raise RuntimeError("the server did not start")
+            told += line
+        self.port = int(json.loads(told)["participants"].rsplit(":", 1)[1].strip("/"))
+
+    def family(self) -> list[psutil.Process]:
+        """All its processes, itself first."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            mine = psutil.Process(self.process.pid)
+            return [mine, *mine.children(recursive=True)]
+        return []
+
+    def memory(self) -> float:
+        """Resident MiB of the serving processes, the background one left out."""
+        total = 0
+        for one in self.family():
+            with contextlib.suppress(psutil.Error):
+                if "nearer.collect.background" not in one.cmdline():
+                    total += one.memory_info().rss
+        return total / 2**20
+
+    def stop(self) -> None:
+        family = self.family()
+        self.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(15)
+        for one in family:
+            with contextlib.suppress(psutil.Error):
+                one.kill()
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def study(kind: str, number: int) -> Iterator[tuple[Path, str | None, PrivatePostgres | None]]:
+    """A study of words in a temporary folder, with its database."""
+    with tempfile.TemporaryDirectory() as place:
+        words = Path(place) / "words.txt"
+        words.write_text("\n".join(f"word {one}" for one in range(N_OBJECTS)))
+        folder = Path(place) / "study"
+        new_study(folder, words=words)
+        path = folder / "study.toml"
+        text = path.read_text().replace("number = 100 ", f"number = {number} ")
+        text = text.replace("requests_per_second = 10 ", "requests_per_second = 1e6 ")
+        path.write_text(text.replace("new_participants_per_minute = 60 ", "new_participants_per_minute = 1e6 "))
+        if kind == "sqlite":
+            yield folder, None, None
+            return
+        cluster = PrivatePostgres()
+        try:
+            yield folder, cluster.fresh("study"), cluster
+        finally:
+            cluster.close()
+
+
+# ---- simulated participants ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Tally:
+    """What the participants saw."""
+
+    answer: list[float] = field(default_factory=list)
+    next: list[float] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)
+    errors: int = 0
+    acknowledged: dict[str, int] = field(default_factory=dict)
+
+    def row(self, seconds: float) -> dict[str, Any]:
+        told: dict[str, Any] = {"answers/s": len(self.answer) / seconds, "errors": self.errors}
+        for name in ("answer", "next"):
+            times = 1000 * np.array(getattr(self, name) or [np.nan])
+            told |= {f"{name} p50 ms": np.percentile(times, 50), f"{name} p99 ms": np.percentile(times, 99)}
+        return told
+
+
+class Person:
+    """A participant with a connection of its own, as a browser has it."""
+
+    def __init__(self, name: str, port: int, tally: Tally):
+        self.name, self.port, self.tally = name, port, tally
+        self.reader: Any = None
+        self.writer: Any = None
+        self.token = ""
+        self.state: dict[str, Any] = {}
+
+    async def ask(self, path: str, body: dict[str, Any], patient: bool = False) -> dict[str, Any] | None:
+        """The response, or None; a patient person tries again until there is one."""
+        while True:
+            try:
+                if self.writer is None:
+                    self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+                data = json.dumps(body).encode()
+                head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(data)}\r\n\r\n".encode()
+                self.writer.write(head + data)
+                told = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), 30)
+                length = int(told.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+                text = await self.reader.readexactly(length)
+                if told[9:12] == b"200":
+                    return json.loads(text)
+            except (OSError, EOFError, asyncio.TimeoutError):
+                self.close()
+            self.tally.errors += 1
+            if not patient:
+                return None
+            await asyncio.sleep(random.uniform(0.05, 0.3))
+
+    async def start(self, patient: bool = False) -> None:
+        found = await self.ask("/api/start", {"participant": self.name}, patient)
+        if found is not None:
+            self.token, self.state = found["participant"], found
+
+    async def answer(self, patient: bool = False) -> None:
+        if not self.state or not self.state["questions"]:
+            return
+        question = self.state["questions"][0]["id"]
+        body = {"participant": self.token, "question": question, "choice": [random.randrange(2)], "seconds": 1.2}
+        began = time.perf_counter()
+        found = await self.ask("/api/answer", body, patient)
+        if found is not None:
+            self.tally.answer.append(time.perf_counter() - began)
+            self.tally.acknowledged[question] = self.tally.acknowledged.get(question, 0) + found["stored"]
+            self.state = found
+
+    async def next(self) -> None:
+        began = time.perf_counter()
+        if await self.ask("/api/next", {"participant": self.token}) is not None:
+            self.tally.next.append(time.perf_counter() - began)
+
+    def close(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+        self.reader = self.writer = None
+
+
+async def arrive(port: int, count: int, tally: Tally, patient: bool = False) -> list[Person]:
+    """Participants who have begun, fifty at a time."""
+    people = [Person(f"person {number}", port, tally) for number in range(count)]
+    for start in range(0, count, 50):
+        await asyncio.gather(*(one.start(patient) for one in people[start : start + 50]))
+    return people
+
+
+async def at_rate(people: list[Person], rate: float, seconds: float, tally: Tally) -> None:
+    """Answers that come at random moments, `rate` in a second, whoever is still waiting for the last one."""
+    tasks: set[asyncio.Task[None]] = set()
+    began, due = time.perf_counter(), 0.0
+    free = list(people)
+    random.shuffle(free)
+
+    async def act(person: Person) -> None:
+        await person.answer()
+        if random.random() < 0.2:
+            await person.next()
+        free.insert(0, person)
+
+    while due < seconds:
+        due += random.expovariate(rate)
+        delay = began + due - time.perf_counter()
+        if delay > 0:
+            await asyncio.sleep(delay)
+        if not free:
+            tally.errors += 1  # everybody waits
+            continue
+        task = asyncio.create_task(act(free.pop()))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+    await asyncio.gather(*tasks)
+
+
+# ---- what is measured ------------------------------------------------------------------------------------------------
+
+
+def run(coroutine: Any) -> Any:
+    """Run with the fast loop, if there is one."""
+    with contextlib.suppress(ImportError):
+        import uvloop
+
+        return uvloop.run(coroutine)
+    return asyncio.run(coroutine)
+
+
+def processes_for(kind: str) -> int:
+    return 1 if kind == "sqlite" else 2
+
+
+def measure_people(kind: str, count: int, seconds: float, background: bool) -> dict[str, Any]:
+    """`count` participants, one answer in 2 seconds each."""
+    with study(kind, 300) as (folder, database, _):
+        server = Server(folder, database, processes_for(kind), background=background)
+        try:
+
+            async def go() -> Tally:
+                people = await arrive(server.port, count, Tally())
+                tally = Tally()
+                for one in people:
+                    one.tally = tally
+                await at_rate(people, count / 2, seconds, tally)
+                return tally
+
+            tally = run(go())
+            shape = {"database": kind, "processes": processes_for(kind), "background": background}
+            return {**shape, "participants": count, **tally.row(seconds), "MiB": server.memory()}
+        finally:
+            server.stop()
+
+
+def measure_rate(kind: str, count: int, seconds: float, rates: list[int]) -> list[dict[str, Any]]:
+    """More and more answers in a second, until the 99th percentile is too long."""
+    rows = []
+    with study(kind, 1000) as (folder, database, _):
+        server = Server(folder, database, processes_for(kind), background=False)
+        try:
+
+            async def go() -> None:
+                people = await arrive(server.port, count, Tally())
+                for rate in rates:
+                    tally = Tally()
+                    for one in people:
+                        one.tally = tally
+                    await at_rate(people, rate, seconds, tally)
+                    row = {"database": kind, "processes": processes_for(kind), "asked/s": rate, **tally.row(seconds)}
+                    row["held"] = row["answer p99 ms"] < 1000 * BOUND and tally.errors == 0
+                    rows.append(row)
+                    if not row["held"]:
+                        break
+
+            run(go())
+        finally:
+            server.stop()
+    return rows
+
+
+def check_once(store: Store, tally: Tally) -> dict[str, Any]:
+    """Whether every acknowledged answer is stored exactly once."""
+    with store.reading() as connection:
+        stored = list(connection.scalars(sa.select(answers.c.question)))
+        people = connection.scalar(sa.select(sa.func.sum(participants.c.answered))) or 0
+        asked = list(connection.execute(sa.select(questions.c.participant, questions.c.key)))
+    known = {int(question.split(".")[0]) for question in tally.acknowledged}
+    return {
+        "acknowledged": len(known),
+        "stored": len(stored),
+        "lost": len(known - set(stored)),
+        "stored twice": len(stored) - len(set(stored)) + sum(count > 1 for count in tally.acknowledged.values()),
+        "counters agree": people == len(stored),
+        "asked twice": len(asked) - len(set(asked)),
+    }
+
+
+def measure_kills(kind: str, kills: int, count: int) -> dict[str, Any]:
+    """Kills at random moments under load; people try again, as the page does."""
+    tally, done = Tally(), {"server": 0, "background": 0, "postgres": 0}
+    with study(kind, 3000) as (folder, database, cluster):
+        server = Server(folder, database, processes_for(kind))
+        port = server.port
+        ended = False
+
+        async def person(number: int) -> None:
+            one = Person(f"person {number}", port, tally)
+            await one.start(patient=True)
+            while not ended:
+                await one.answer(patient=True)
+                await asyncio.sleep(random.uniform(0, 0.1))
+            one.close()
+
+        async def killer() -> None:
+            nonlocal server, ended
+            for _ in range(kills):
+                await asyncio.sleep(random.uniform(0.2, 1.0))
+                what = random.choice(["server", "background"] + ["postgres"] * (cluster is not None))
+                if what == "postgres":
+                    assert cluster is not None
+                    backends = psutil.Process(cluster.pid).children()
+                    victim = random.choice(backends) if backends else None
+                else:
+                    family = await asyncio.to_thread(server.family)
+                    helpers = [one for one in family[1:] if "nearer.collect.background" in _command(one)]
+                    servers = [one for one in family if one not in helpers]
+                    chosen = helpers if what == "background" else servers
+                    victim = random.choice(chosen) if chosen else None
+                if victim is None:
+                    continue
+                with contextlib.suppress(psutil.Error):
+                    victim.send_signal(signal.SIGKILL)
+                    done[what] += 1
+                if what == "postgres" and cluster is not None:
+                    await asyncio.sleep(0.3)
+                    if not psutil.pid_exists(cluster.pid):
+                        await asyncio.to_thread(cluster.start)
+                if victim.pid == server.process.pid:
+                    await asyncio.to_thread(server.process.wait)
+                    server = await asyncio.to_thread(_again, folder, database, processes_for(kind), port)
+            await asyncio.sleep(2)
+            ended = True
+
+        async def go() -> None:
+            await asyncio.gather(killer(), *(person(number) for number in range(count)))
+
+        try:
+            run(go())
+        finally:
+            server.stop()
+        store = Store(database or f"sqlite:///{folder / 'answers.db'}")
+        found = check_once(store, tally)
+        store.close()
+    return {"database": kind, "kills": sum(done.values()), **{f"of {name}": number for name, number in done.items()},
+            **found}  # fmt: skip
+
+
+def _again(folder: Path, database: str | None, processes: int, port: int) -> Server:
+    """A new server at the address of one that was killed, as soon as the other processes of that one are gone."""
+    for _ in range(20):
+        with contextlib.suppress(RuntimeError):
+            return Server(folder, database, processes, port)
+        time.sleep(0.5)
+    raise RuntimeError("the server did not come back")
+
+
+def _command(process: psutil.Process) -> list[str]:
+    with contextlib.suppress(psutil.Error):
+        return process.cmdline()
+    return []
+
+
+def measure_soak(kind: str, minutes: float, rate: float, count: int) -> list[dict[str, Any]]:
+    """Memory while people answer."""
+    rows: list[dict[str, Any]] = []
+    with study(kind, 3000) as (folder, database, _):
+        server = Server(folder, database, processes_for(kind), background=False)
+        try:
+
+            async def go() -> None:
+                people = await arrive(server.port, count, Tally())
+                began = time.perf_counter()
+                while time.perf_counter() - began < 60 * minutes:
+                    tally = Tally()
+                    for one in people:
+                        one.tally = tally
+                    seconds = min(60.0, 10 * minutes)
+                    await at_rate(people, rate, seconds, tally)
+                    row = {"database": kind, "minute": (time.perf_counter() - began) / 60, **tally.row(seconds)}
+                    rows.append({**row, "MiB": server.memory()})
+
+            run(go())
+        finally:
+            server.stop()
+    return rows
+
+
+BAD = (
+    b"GET / HTTP/1.1\r\n",  # never finished
+    b"POST /api/start HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n" + b"x" * 1_000_000,
+    b"POST /api/answer HTTP/1.1\r\nhost: x\r\ncontent-length: 40\r\n\r\n{",  # never finished
+    b"POST /api/answer HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}",
+    b"GET /items/../../etc/passwd HTTP/1.1\r\nhost: x\r\n\r\n",
+    b"GET / HTTP/1.1\r\nhost: x\r\nx: " + b"y" * 100_000 + b"\r\n\r\n",
+    b"\x00\xff\x16\x03\x01 nonsense \r\n\r\n",
+)
+
+
+def measure_hostile(kind: str, count: int, seconds: float, attackers: int) -> dict[str, Any]:
+    """Good people beside bad requests."""
+    with study(kind, 300) as (folder, database, _):
+        server = Server(folder, database, processes_for(kind), background=False)
+        sent = [0]
+
+        async def attack(end: float) -> None:
+            while time.perf_counter() < end:
+                with contextlib.suppress(OSError, asyncio.TimeoutError):
+                    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                    sent[0] += 1
+                    writer.write(random.choice(BAD))
+                    await asyncio.wait_for(reader.read(100), random.choice([0.5, 5]))
+                    writer.close()
+
+        try:
+
+            async def go() -> tuple[Tally, Tally]:
+                people = await arrive(server.port, count, Tally())
+                found = []
+                for bad in (0, attackers):
+                    tally = Tally()
+                    for one in people:
+                        one.tally = tally
+                    end = time.perf_counter() + seconds
+                    await asyncio.gather(at_rate(people, count / 2, seconds, tally), *(attack(end) for _ in range(bad)))
+                    found.append(tally)
+                return found[0], found[1]
+
+            calm, attacked = run(go())
+        finally:
+            server.stop()
+    before, after = calm.row(seconds), attacked.row(seconds)
+    return {
+        "database": kind, "participants": count, "bad requests": sent[0], "errors": after["errors"],
+        "p50 ms before": before["answer p50 ms"], "p50 ms": after["answer p50 ms"],
+        "p99 ms before": before["answer p99 ms"], "p99 ms": after["answer p99 ms"],
+    }  # fmt: skip
+
+
+def main(args: list[str] | None = None) -> None:
+    """Measure, print and save."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="A few seconds of everything.")
+    parser.add_argument("--only", default="people,rate,kills,soak,hostile")
+    parser.add_argument("--databases", default="sqlite,postgresql")
+    parser.add_argument("--seconds", type=float, help="Of each measurement.")
+    parser.add_argument("--kills", type=int, help="In all, half on each database.")
+    parser.add_argument("--minutes", type=float, default=10.0, help="Of the long run.")
+    told = parser.parse_args(args)
+    quick, kinds = told.quick, told.databases.split(",")
+    suffix = "-quick" if quick else ""
+    seconds = told.seconds or (3 if quick else 60)
+    count = 40 if quick else 1000
+    for what in told.only.split(","):
+        rows: list[dict[str, Any]] = []
+        for kind in kinds:
+            if what == "people":
+                rows.append(measure_people(kind, count, seconds, background=not quick))
+            elif what == "rate":
+                rates = [20, 40] if quick else [500, 600, 700, 850, 1000, 1200, 1400, 1700, 2000, 2400]
+                rows += measure_rate(kind, count, seconds / 4 if not quick else 2, rates)
+            elif what == "kills":
+                kills = told.kills or (4 if quick else 200)
+                rows.append(measure_kills(kind, kills // len(kinds), 10 if quick else 50))
+            elif what == "soak":
+                rows += measure_soak(kind, 0.1 if quick else told.minutes, 20 if quick else 200, 20 if quick else 200)
+            else:
+                rows.append(measure_hostile(kind, 20 if quick else 200, seconds / 2, 5 if quick else 50))
+            print(table(rows), flush=True)
+        print(save(f"collect-{what}{suffix}", rows))
+
+
+if __name__ == "__main__":
+    main()

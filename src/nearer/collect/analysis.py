@@ -1,0 +1,226 @@
+"""What the answers say so far: the map, how good it is, the people, and questions worth asking next."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from nearer.collect.asking import question_key
+from nearer.collect.export import Export, columns_of
+from nearer.collect.store import Store, items, ready
+from nearer.collect.study import Study, n_questions
+from nearer.data import Comparisons
+from nearer.estimator import OrdinalEmbedding
+
+__all__ = ["fill_queue", "forecast", "judge_map", "judge_people", "queue_size", "read_answers"]
+
+_FOLDS = 3
+_SECONDS = 20.0  # for one fit
+_LEAST = 30  # answers before anything is fitted
+_QUEUE = 400
+
+
+def read_answers(study: Study, store: Store) -> Comparisons | None:
+    """All answers that a map can use, over the objects of the study; None while there are none.
+
+    Parameters
+    ----------
+    study : Study
+    store : Store
+
+    Returns
+    -------
+    Comparisons or None
+    """
+    export = Export(store, study.questions.kind, study.questions.n_shown)
+    rows = list(export.rows())
+    if not rows:
+        return None
+    table = dict(zip(columns_of(export.kind, export.n_options), map(list, zip(*rows))))
+    table = {name: table[name] for name in table if name != "answered_at"}
+    with store.reading() as connection:
+        labels = list(connection.scalars(sa.select(items.c.name).order_by(items.c.id)))
+    return Comparisons.from_labels_table(table, labels=labels, keep_na=True)
+
+
+def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
+    """Fit a map, and measure it on answers that it has not seen.
+
+    Accuracy is measured on questions that were chosen at random and are no catch questions: those to chosen questions
+    are a biased sample.
+
+    Parameters
+    ----------
+    study : Study
+    data : Comparisons
+
+    Returns
+    -------
+    dict
+        `n_answers`, and from 30 rows on `labels`, `embedding`, `accuracy`, `accuracy_se`, `n_held_out`, `ceiling`,
+        `ceiling_low`; None where a figure is not known.
+    """
+    found: dict[str, Any] = {"n_rows": len(data), "labels": [], "embedding": []}
+    found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low"))
+    if len(data) < _LEAST:
+        return found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # objects without answers are left out below
+        model = _estimator(study).fit(data)
+        seen = ~np.isnan(model.embedding_).any(axis=1)
+        found["labels"] = [str(label) for label, there in zip(data.labels.tolist(), seen) if there]  # type: ignore[union-attr]
+        found["embedding"] = np.round(model.embedding_[seen], 5).tolist()
+        right, asked = _held_out(study, data)
+        checked = data.check()
+    if asked:
+        found["accuracy"] = right / asked
+        found["accuracy_se"] = float(np.sqrt(max(found["accuracy"] * (1 - found["accuracy"]), 1e-9) / asked))
+    found |= {"n_held_out": asked, "ceiling": checked.noise_ceiling, "ceiling_low": checked.noise_ceiling_low}
+    found["n_repeated"] = checked.n_repeated_questions
+    return found
+
+
+def _estimator(study: Study) -> OrdinalEmbedding:
+    return OrdinalEmbedding(study.questions.map_dimensions, random_state=0, max_seconds=_SECONDS, n_jobs=1)
+
+
+def _held_out(study: Study, data: Comparisons) -> tuple[float, int]:
+    """Rows of random questions that maps of the other rows get right, and how many there are."""
+    right, asked = 0.0, 0
+    for train, test in data.folds(_FOLDS, random_state=0, groups=_questions(data)):
+        fair = _random(test)
+        if not fair.any():
+            continue
+        model = _estimator(study).fit(train)
+        test = test[fair]
+        right += model.score(test) * len(test)
+        asked += len(test)
+    return right, asked
+
+
+def _random(data: Comparisons) -> np.ndarray:
+    """Rows whose question was chosen at random: bool (N,)."""
+    details = data.details
+    assert details is not None
+    assert details.chosen_by is not None
+    fair = details.chosen_by.names[details.chosen_by.codes] == "random"
+    return fair if details.catch is None else fair & ~details.catch
+
+
+def _questions(data: Comparisons) -> np.ndarray:
+    """A text for each row, the same for the rows of one question, whoever answered: (N,)."""
+    if data.details is not None and data.details.side is None and data.people is not None:
+        order = data.details.order
+        return np.array([f"{person}-{number}" for person, number in zip(data.people.codes, order)])  # type: ignore[arg-type]
+    return np.array(["-".join(map(str, row)) for row in np.sort(data.index, axis=1).tolist()])
+
+
+def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
+    """What twice as many answers would give, with its 90 % interval; None while there are too few.
+
+    Parameters
+    ----------
+    study : Study
+    data : Comparisons
+
+    Returns
+    -------
+    dict or None
+        `n_rows`, `now`, `doubled`, `low`, `high`, `early`: whether there are too few answers to see where it is going.
+    """
+    from nearer.selection import learning_curve
+
+    fair = data[_random(data)] if _random(data).any() else None
+    if fair is None or len(fair) < 10 * _LEAST:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        curve = learning_curve(_estimator(study), fair, n_repeats=4, random_state=0, n_jobs=1)
+    more = curve.predict(2 * int(curve.n_comparisons[-1]))
+    found = {"n_rows": len(fair), "now": curve.accuracy[-1], "doubled": more.estimate, "low": more.low}
+    return {name: float(value) for name, value in found.items()} | {"high": float(more.high), "early": curve.early}
+
+
+def judge_people(data: Comparisons) -> dict[str, dict[str, Any]]:
+    """What the answers of each participant look like, compared with those of the others.
+
+    Parameters
+    ----------
+    data : Comparisons
+
+    Returns
+    -------
+    dict of str to dict
+        By participant: `seconds` (the median), `first_side` (share of answers to the first option), `agreement` with
+        the others, what is `expected` of somebody who answers like them, and whether it is `suspicious`.
+    """
+    assert data.people is not None
+    details, found = data.details, {}
+    judged = {str(one.participant): one for one in data.check().participants or []}
+    for code, name in enumerate(data.people.names.tolist()):
+        mine = data.people.codes == code
+        told: dict[str, Any] = {"seconds": None, "first_side": None}
+        if details is not None and details.seconds is not None and not np.isnan(details.seconds[mine]).all():
+            told["seconds"] = float(np.nanmedian(details.seconds[mine]))
+        if details is not None and details.side is not None:
+            told["first_side"] = float((details.side[mine] == 0).mean())
+        other = judged.get(str(name))
+        told |= {
+            "agreement": None if other is None else other.agreement,
+            "expected": None if other is None else other.expected,
+            "suspicious": other is not None and other.suspicious,
+        }
+        found[str(name)] = told
+    return found
+
+
+def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any, seed: int) -> Any:
+    """Choose questions that are worth asking, and put them into the queue in place of the old ones.
+
+    Parameters
+    ----------
+    study : Study
+    store : Store
+    data : Comparisons or None
+    state : nearer.questions.State or None
+        Of the last call.
+    seed : int
+
+    Returns
+    -------
+    nearer.questions.State or None
+        For the next call.
+    """
+    from nearer.questions import suggest
+
+    kind = {"triplet": "triplets", "odd": "odd-one-out"}.get(study.questions.kind)
+    if kind is None or not study.questions.adaptive:
+        return None
+    numbers = store.number_items([item.name for item in study.items])
+    names = [item.name for item in study.items]
+    gone = [] if data is None else [label for label in data.labels.tolist() if label not in set(names)]  # type: ignore[union-attr]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that few questions are left is no news
+        chosen = suggest(
+            data, queue_size(study), random_share=0, objects=names, exclude=gone or None, kind=kind,
+            n_components=study.questions.map_dimensions, random_state=seed, n_jobs=1, state=state,
+        )  # fmt: skip
+    assert chosen.labels is not None
+    rows = []
+    for row, strategy in zip(chosen.labels[chosen.index].tolist(), chosen.strategy.tolist()):
+        shown = [numbers[name] for name in row]
+        key = question_key(study.questions.kind, shown)
+        rows.append({"shown": json.dumps(shown), "key": key, "chosen_by": strategy})
+    with store.writing() as connection:
+        connection.execute(sa.delete(ready))
+        connection.execute(sa.insert(ready), rows)
+    return chosen.state
+
+
+def queue_size(study: Study) -> int:
+    """How many questions the queue holds when it is full."""
+    return max(1, min(_QUEUE, n_questions(study.questions, len(study.items)) // 2))

@@ -1,0 +1,148 @@
+"""The process beside the server: what it finds, and that nothing waits for it."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from serving import Served, make_study
+
+from nearer.collect import analysis
+from nearer.collect.background import Background, the_only_one
+from nearer.collect.processes import Keeper
+from nearer.collect.store import Store, questions, ready
+
+WORDS = [str(number) for number in range(14)]  # names that look like numbers
+
+
+def near(question):
+    """Answers of somebody for whom the names lie on a line."""
+    options = [int(option["name"]) for option in question["options"]]
+    if question["head"] is None:
+        spread = [sum(abs(one - other) for other in options) for one in options]
+        return [max(range(3), key=spread.__getitem__)]
+    head = int(question["head"]["name"])
+    order = sorted(range(len(options)), key=lambda number: abs(options[number] - head))
+    return order[: question["choose"]]
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
+def test_the_map_of_answers_without_noise(tmp_path, kind):
+    study = make_study(
+        tmp_path / "s", WORDS, kind, number=60, repeats=10, catch=4, requests_per_second=10_000, map_dimensions=1
+    )
+    served = Served(study)
+    for name in ("a", "b", "c"):
+        served.play(name, near)
+    served.play("guesser", lambda question: random.sample(range(len(question["options"])), question["choose"]))
+    work = Background(study, served.store)
+    assert work.due()
+    work.round()
+    assert not work.due()
+    with served.store.reading() as connection:
+        found = served.store.finding(connection, "map")
+        people = served.store.finding(connection, "people")
+    assert sorted(map(int, found["labels"])) == list(range(14))
+    place = {int(label): row[0] for label, row in zip(found["labels"], found["embedding"])}
+    line = [place[number] for number in range(14)]
+    assert abs(np.corrcoef(line, range(14))[0, 1]) > 0.9
+    assert found["accuracy"] > 0.7
+    assert 0.7 < found["ceiling"] <= 1
+    assert found["n_held_out"] == found["n_rows"]
+    assert people["a"]["seconds"] == 1.5
+    if kind != "choose":
+        assert 0 < people["a"]["first_side"] < 1
+    assert people["guesser"]["agreement"] is None or people["guesser"]["agreement"] < people["a"]["agreement"]
+    served.stop()
+
+
+def test_accuracy_is_measured_on_random_questions_alone(tmp_path):
+    study = make_study(tmp_path / "s", WORDS, number=60, requests_per_second=10_000)
+    served = Served(study)
+    served.play("a", near)
+    with served.store.writing() as connection:
+        connection.execute(sa.update(questions).where(questions.c.position > 20).values(chosen_by="predictive"))
+    data = analysis.read_answers(study, served.store)
+    assert analysis._held_out(study, data)[1] == 20
+    served.stop()
+
+
+def test_questions_are_chosen_for_the_queue_and_asked(tmp_path):
+    study = make_study(tmp_path / "s", WORDS, number=40, requests_per_second=10_000, adaptive=True, random_share=0.25)
+    served = Served(study)
+    served.play("early", near)  # before anything was chosen: all random
+    work = Background(study, served.store)
+    work.round()
+    with served.store.reading() as connection:
+        waiting = list(connection.execute(sa.select(ready)))
+    assert len(waiting) == analysis.queue_size(study)
+    assert len({row.key for row in waiting}) == len(waiting)
+    served.play("late", near)
+    with served.store.reading() as connection:
+        by = [
+            list(connection.scalars(sa.select(questions.c.chosen_by).where(questions.c.participant == number)))
+            for number in (1, 2)
+        ]
+    assert set(by[0]) == {"random"}
+    assert by[1].count("random") < 20
+    assert set(by[1]) == {"random"} | {row.chosen_by for row in waiting}
+    assert len(by[1]) == 40
+    served.stop()
+
+
+def test_the_process_works_dies_and_comes_back_while_people_answer(tmp_path):
+    study = make_study(tmp_path / "s", WORDS, number=60, requests_per_second=10_000, adaptive=True)
+    served = Served(study)
+    keeper = Keeper("nearer.collect.background", {"study": str(study.folder), "database": study.database})
+    try:
+        served.play("a", near)
+
+        def found():
+            with served.store.reading() as connection:
+                return served.store.finding(connection, "map")
+
+        until(found)
+        first = keeper.process.pid
+        keeper.process.kill()
+        served.play("b", near)  # nobody waits for it
+        until(lambda: found()["n_rows"] == 120)
+        assert keeper.process.pid != first
+    finally:
+        keeper.stop()
+        served.stop()
+    assert keeper.process.poll() is not None
+
+
+def test_one_process_computes_and_another_takes_over(tmp_path, postgres):
+    database = postgres.fresh("lock")
+    stores = [Store(database, create=True) for _ in range(2)]
+    entered = []
+
+    def second():
+        with the_only_one(stores[1]):
+            entered.append(2)
+
+    with the_only_one(stores[0]) as connection:
+        thread = threading.Thread(target=second)
+        thread.start()
+        time.sleep(0.3)
+        assert entered == []
+        # The backend that holds the lock dies, as its process might.
+        number = connection.scalar(sa.text("SELECT pg_backend_pid()"))
+        with stores[1].engine.connect() as other:
+            other.execute(sa.text("SELECT pg_terminate_backend(:number)"), {"number": number})
+        until(lambda: entered == [2], 10)
+    thread.join()
+    for store in stores:
+        store.close()
