@@ -1,11 +1,12 @@
 """What choosing questions is worth: error against number of answers, by strategy; speed; the stopping rule.
 
-    python -m benchmarks.questions [curves] [stopping] [speed] [summary] [--only NUMBER ...] [--minutes M] [--quick]
+    python -m benchmarks.questions [curves] [stopping] [speed] [summary] [pages]
+                                   [--only NUMBER ...] [--minutes M] [--quick]
 
 Everything is simulated, so that the truth is known. `curves` runs one setting after the other and keeps each in
 ``benchmarks/results/questions_curves.json`` when it is done: what is there is not run again, so it can be broken off
-and taken up (`--only` names settings by number, `--minutes` begins none after so long). `summary` makes the tables
-of what is there.
+and taken up (`--only` names settings by number, `--minutes` begins none after so long). `summary` makes the table
+and the figure of what is there, `pages` writes the tables into docs/questions.md.
 
 Settings, fixed before any was run. Every level of kind, noise, size and answers in flight occurs, not every
 combination. "chosen on" are the kinds of points that the strategy was developed with; the others were kept aside.
@@ -26,14 +27,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.ticker import NullFormatter
 from scipy.optimize import brentq
 
 from benchmarks import common
+from benchmarks.figures import NOT_RUN, fill, legend, panels
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.io import atomic_write
+from nearer.plots import save_figure
 from nearer.questions import Crowd, forecast, simulate_study, suggest
 from nearer.questions.pool import Pool
 from nearer.questions.posterior import Posterior, fit_odds
 from nearer.questions.strategies import Predictive
+from nearer.reporting.display import PALETTE
 
 Rows = list[dict[str, Any]]
 
@@ -236,8 +242,48 @@ def summary() -> None:
                       if isinstance(value, float)}  # fmt: skip
             rows.append({"setting": f"median, {side}", "n": "", "in flight": "", "data": len(mine), **middle})
     print(common.table(rows))
+    _draw(record["rows"])
     common.save("questions", rows, about=curves.__doc__, curves=CURVES.name, runs=RUNS,
                 cpu_seconds=round(sum(row["cpu_seconds"] for row in record["rows"])))  # fmt: skip
+
+
+def _draw(done: Rows) -> None:
+    """The curves, with bands of one standard error, as docs/figures/questions.svg."""
+    figure, axes = panels(4, -(-len(done) // 4), width=3.2, height=2.6)
+    for ax, one in zip(axes, done):
+        for number, name in enumerate(STRATEGIES):
+            runs = 100 * np.array(one["errors"][name])
+            mean, se = runs.mean(axis=0), runs.std(axis=0, ddof=1) / math.sqrt(len(runs))
+            colour = PALETTE[number]
+            ax.plot(one["answers"], mean, color=colour, label=name, linewidth=2.2 if name == "auto" else 1.2)
+            ax.fill_between(one["answers"], mean - se, mean + se, color=colour, alpha=0.2, linewidth=0)
+        ax.set(xscale="log", yscale="log", xlabel="answers", ylabel="error, %")
+        ax.set_title(f"{one['kind']}, {one['noise']} noise, n = {one['n']}, {one['in_flight']} in flight", fontsize=8)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_minor_formatter(NullFormatter())
+        ax.set_xticks(one["answers"][::2], [f"{count:,}" for count in one["answers"][::2]])
+        low, high = ax.get_ylim()
+        ticks = [tick for tick in (1, 2, 3, 5, 7, 10, 15, 20, 30, 40) if low <= tick <= high]
+        ax.set_yticks(ticks, [str(tick) for tick in ticks])
+    for ax in axes[len(done) :]:
+        ax.remove()
+    legend(figure, axes[: len(done)])
+    save_figure(figure, common.ROOT / "docs" / "figures" / "questions.svg", force=True)
+
+
+def pages() -> None:
+    """Write the tables that were saved into docs/questions.md."""
+    page = common.ROOT / "docs" / "questions.md"
+    content = {}
+    for name in ("curves", "stopping", "speed"):
+        path = common.RESULTS / f"questions{'' if name == 'curves' else '_' + name}.json"
+        if path.is_file():
+            record = json.loads(path.read_text())
+            content[f"questions-{name}"] = f"{common.table(record['rows'])}\n{common.about(record)}\n"
+        else:
+            content[f"questions-{name}"] = NOT_RUN
+    with atomic_write(page, force=True, mode="w") as file:
+        file.write(fill(page.read_text(encoding="utf-8"), content))
 
 
 # ---- the stopping rule -----------------------------------------------------------------------------------------------
@@ -358,7 +404,7 @@ def speed(quick: bool = False) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("curves", "stopping", "speed", "summary")
+    parts = ("curves", "stopping", "speed", "summary", "pages")
     parser.add_argument("parts", nargs="*", choices=[*parts, []], help="default: all")
     parser.add_argument("--only", type=int, nargs="*", help="settings of the curves, by number")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no setting after so long")
@@ -367,9 +413,9 @@ def main() -> None:
     for name in args.parts or parts:
         if name == "curves":
             curves(args.quick, args.only, args.minutes)
-        elif name == "summary":
+        elif name in ("summary", "pages"):
             if not args.quick:
-                summary()
+                {"summary": summary, "pages": pages}[name]()
         else:
             {"stopping": stopping, "speed": speed}[name](args.quick)
 

@@ -127,7 +127,7 @@ class Questions:
     def __repr__(self) -> str:
         names, counts = np.unique(self.strategy, return_counts=True)
         told = ", ".join(f"{count:,} {name}" for name, count in zip(names.tolist(), counts.tolist()))
-        return f"{len(self):,} {self.kind} questions: {told}"
+        return f"{len(self):,} {self.kind.removesuffix('s')} questions: {told}"
 
 
 def suggest(
