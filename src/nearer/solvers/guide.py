@@ -26,7 +26,7 @@ _PASSES = 2.0
 _TOL, _LOOSE = 1e-3, 1e-2
 _PATIENCE, _IN_HASTE = 5, 3
 # A line is tried from so many views of a flat map, with so many places for each object to choose from. So many of the
-# best go through at most so many rounds of descent and choice. For all this, so many comparisons and so many per object.
+# best go through at most so many rounds of choice and descent. All on so many comparisons, and so many per object.
 _VIEWS, _PLACES = 8, 24
 _FINALISTS, _ROUNDS = 2, 3
 _FOR_ORDER, _FOR_ORDER_PER_OBJECT = 4000, 20
@@ -114,7 +114,7 @@ def _best_line(part: LocalObjective, Y: np.ndarray, rng: np.random.Generator, wo
         for state in descend(part, X, _LOOSE, unit, _BRIEFLY):
             yield _provisional(state, state.X, work)
         work += state.n_gradients
-        lines.append((state.value, state.X))
+        lines.append((float(state.value), state.X))  # type: ignore[arg-type]
     lines.sort(key=lambda line: line[0])
     lowest, best = lines[0]
     for value, X in lines[:_FINALISTS]:
@@ -124,18 +124,18 @@ def _best_line(part: LocalObjective, Y: np.ndarray, rng: np.random.Generator, wo
             for state in descend(part, X, _LOOSE, unit, _PATIENCE):
                 yield _provisional(state, state.X, work)
             work += state.n_gradients
-            if state.value < lowest:
-                lowest, best = state.value, state.X
-            if not moved or not state.value < value - _TOL * unit:
+            X, before, value = state.X, value, float(state.value)  # type: ignore[arg-type]
+            if value < lowest:
+                lowest, best = value, X
+            if not moved or not value < before - _TOL * unit:
                 break
-            X, value = state.X, state.value
     yield SolverState(best, lowest, work, provisional=True)
 
 
 def _in_better_order(
     objective: LocalObjective, X: np.ndarray, rng: np.random.Generator, least: float
 ) -> tuple[np.ndarray, int]:
-    """A line X (n, 1) with each object where it fits best, in gaps between the others or beyond the ends; moves made."""
+    """A line X (n, 1), each object where it fits best: in a gap between others or beyond the ends; how many moved."""
     line = np.sort(X, axis=0)
     gaps = 0.5 * (line[1:] + line[:-1])
     gaps = gaps[np.unique(np.linspace(0, len(gaps) - 1, _PLACES - 2).round().astype(int))]
