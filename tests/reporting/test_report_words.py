@@ -38,8 +38,10 @@ from nearer.reporting.words import (
     interval,
     judgement_lines,
     map_sentence,
+    people_sentences,
     percent,
     points,
+    reliability_sentence,
     scores_line,
     violations_sentence,
 )
@@ -544,3 +546,25 @@ def test_facts_of_a_check():
         "Answers, counted by weights": "1,500",
         "Participants": "1, of whom 1 disagrees with the rest",
     }
+
+
+def test_people_sentences():
+    people = {
+        "participant": ["a", "b", "c"], "answers": [40, 60, 50], "agreement": [0.5, 0.9, float("nan")],
+        "p_chance": [0.4, 0.001, None],
+    }  # fmt: skip
+    assert people_sentences(people) == [
+        "3 people gave 40 to 60 answers each.",
+        "Each was held to a map made without them: they agree with it in 90.0 % of answers (median; 50.0 % to 90.0 %).",
+        "2 people cannot be told from somebody who only guesses. Nobody was left out for that.",
+    ]
+    people |= {"answers": [40, 40, 40], "agreement": [None] * 3, "p_chance": [0.01] * 3}
+    assert people_sentences(people) == [
+        "3 people gave 40 answers each.",
+        "All agree with it better than somebody who only guesses.",
+    ]
+
+
+def test_reliability_sentence():
+    told = "answers weighed by how often each of 3 people seems to guess; 1 do so more often than not"
+    assert reliability_sentence([0.9, 0.1, 0.0]) == told
