@@ -1,15 +1,16 @@
 """People: are the careless found, is the map rid of them, are individual maps better, and does the test keep its level?
 
-    python -m benchmarks.people [find] [guesses] [folds] [reliability] [individual] [level] [speed] [--quick]
+    python -m benchmarks.people [find] [guesses] [folds] [reliability] [individual] [level] [speed] [page] [--quick]
 
 Everything is simulated, so that the truth is known; maps and ways to err are those of `benchmarks.verdicts`. Methods
 were chosen on the kinds in `SEEN`; those in `ASIDE` were not looked at until all was settled. Every part prints its
-table and saves it under ``benchmarks/results``.
+table and saves it under ``benchmarks/results``; `page` writes what is saved into ``docs/people.md``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 import warnings
@@ -20,6 +21,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score
 
 from benchmarks import common
+from benchmarks.figures import fill
 from benchmarks.verdicts import KINDS, points_of
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.people import IndividualEmbedding, differ, participants
@@ -296,15 +298,139 @@ def speed(quick: bool = False) -> Rows:
     return rows
 
 
+# ---- the page --------------------------------------------------------------------------------------------------------
+
+
+def _mean(rows: Rows, name: str) -> float:
+    return float(np.mean([row[name] for row in rows]))
+
+
+def _percent(value: float, digits: int = 1) -> str:
+    return f"{100 * value:.{digits}f} %"
+
+
+def _told(record: dict[str, Any], rows: Rows) -> str:
+    return f"{common.table(rows)}\n{common.about(record)}.\n"
+
+
+def blocks(records: dict[str, dict[str, Any] | None]) -> dict[str, str]:
+    """What stands between the markers of ``docs/people.md``, from saved results by the name of their part."""
+    made = {}
+    for name, summary in SUMMARIES.items():
+        record = records.get(name)
+        made[f"people-{name}"] = "(not run)" if record is None else _told(record, summary(record["rows"]))
+    return made
+
+
+def _of(rows: Rows, **wanted: Any) -> Rows:
+    return [row for row in rows if all(row[name.replace("_", " ")] == value for name, value in wanted.items())]
+
+
+def _find_summary(rows: Rows) -> Rows:
+    found = []
+    for careless in CARELESS:
+        row = {"careless": careless}
+        for which in ("seen", "aside"):
+            own = _of(rows, which=which, careless=careless)
+            row[which] = f"{_mean(own, 'share of guesses'):.3f}"
+            row[f"{which}, worst study"] = f"{min(one['worst study'] for one in own):.3f}"
+        found.append(row | {"aside, by plain agreement": f"{_mean(own, 'plain agreement'):.3f}"})
+    return found
+
+
+def _guesses_summary(rows: Rows) -> Rows:
+    names = [name for name in rows[0] if name.startswith("holds")]
+    found = []
+    for which, number in dict.fromkeys((row["which"], row["answers each"]) for row in rows):
+        own = _of(rows, which=which, answers_each=number)
+        held = {name.removeprefix("holds").strip(" ,"): _percent(_mean(own, name), 0) for name in names}
+        found.append({"kinds": which, "answers each": number} | held)
+    return found
+
+
+def _folds_summary(rows: Rows) -> Rows:
+    found = []
+    for number, n_folds in dict.fromkeys((row["answers each"], row["folds"]) for row in rows):
+        own = _of(rows, answers_each=number, folds=n_folds)
+        found.append({
+            "answers each": number, "folds": n_folds, "off by": _percent(_mean(own, "agreement off by")),
+            "mean agreement": _percent(_mean(own, "mean agreement")),
+            "mean, leaving out one": _percent(_mean(own, "leaving out one")),
+            "times as fast": f"{np.median([row['times as fast'] for row in own]):.1f}",
+        })  # fmt: skip
+    return found
+
+
+def _reliability_summary(rows: Rows) -> Rows:
+    found = []
+    for loss, bad, which in dict.fromkeys((row["loss"], row["bad people"], row["which"]) for row in rows):
+        own = _of(rows, loss=loss, bad_people=bad, which=which)
+        plain, weighed, rid = (_mean(own, name) for name in ("plain", "reliability", "without them"))
+        row = {"loss": loss, "bad people": bad, "kinds": which, "plain": _percent(plain), "weighed": _percent(weighed),
+               "gain": f"{100 * (weighed - plain):+.2f}"}  # fmt: skip
+        if bad != "none":
+            least = min(one["recovered"] for one in own)
+            row |= {"without them": _percent(rid), "recovered": _percent((weighed - plain) / (rid - plain), 0),
+                    "least of a kind": _percent(least, 0)}  # fmt: skip
+        found.append(row)
+    return sorted(found, key=lambda row: row["bad people"])
+
+
+def _individual_summary(rows: Rows) -> Rows:
+    cases = dict.fromkeys((row["people"], row["dimensions"], row["answers each"], row["which"]) for row in rows)
+    names = ("people", "dimensions", "answers each", "which")
+    found = []
+    for case in cases:
+        own = [row for row in rows if tuple(row[name] for name in names) == case]
+        found.append(dict(zip(("people", "dimensions", "answers each", "kinds"), case)) | {
+            name: _percent(_mean(own, name)) for name in ("group's map", "one map each", "individual")
+        } | {"least gain of a study": f"{100 * min(row['least gain'] for row in own):+.2f}"})  # fmt: skip
+    return found
+
+
+def _level_summary(rows: Rows) -> Rows:
+    return [
+        {"people": row["people"], "of": row["of"], "kinds": row["kinds"], "studies": row["studies"],
+         "says they differ": _percent(row["says they differ"]),
+         "95 % interval": f"{100 * row['from']:.1f} to {100 * row['to']:.1f} %"}
+        for row in rows
+    ]  # fmt: skip
+
+
+def _speed_summary(rows: Rows) -> Rows:
+    return [
+        {"task": row["task"], "seconds, best of five": f"{row['least seconds']:.1f}",
+         "processor seconds": f"{row['processor seconds']:.1f}", "load": f"{row['load of the machine']:.1f}"}
+        for row in rows
+    ]  # fmt: skip
+
+
+SUMMARIES = {
+    "find": _find_summary, "guesses": _guesses_summary, "folds": _folds_summary, "reliability": _reliability_summary,
+    "individual": _individual_summary, "level": _level_summary, "speed": _speed_summary,
+}  # fmt: skip
+
+
+def write_page() -> None:
+    """Write the saved results into ``docs/people.md``."""
+    paths = {name: common.RESULTS / f"people_{name}.json" for name in SUMMARIES}
+    records = {name: json.loads(path.read_text()) if path.is_file() else None for name, path in paths.items()}
+    page = common.ROOT / "docs" / "people.md"
+    page.write_text(fill(page.read_text(), blocks(records)))
+
+
 PARTS = {part.__name__: part for part in (find, guesses, folds, reliability, individual, level, speed)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, "page", []], help="default: all, and the page")
     parser.add_argument("--quick", action="store_true", help="a few cases, nothing saved")
     args = parser.parse_args()
-    for name in args.parts or PARTS:
+    for name in args.parts or [*PARTS, *([] if args.quick else ["page"])]:
+        if name == "page":
+            write_page()
+            continue
         started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

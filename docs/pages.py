@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
-FILE_LANGUAGES = ("csv", "tsv", "json", "jsonl")
+FILE_LANGUAGES = ("csv", "tsv", "json", "jsonl", "toml")
 NEEDS_MACHINES = ("head-node", "dask_jobqueue", "dask_kubernetes")
 NEEDS_DATA = ("walk.md",)  # half a minute on data that are not part of nearer: .ci/run has it run
 INTERPRETERS = {"r": ("Rscript", "-e"), "matlab": ("octave-cli", "--quiet", "--eval")}

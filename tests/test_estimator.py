@@ -400,8 +400,8 @@ def test_clone_and_parameters(T):
     assert not hasattr(copy, "embedding_")
     assert copy.fit(T).embedding_.tobytes() == est.embedding_.tobytes()
     assert set(est.get_params(deep=False)) == {
-        "n_components", "loss", "loss_params", "solver", "n_init", "init", "n_objects", "max_seconds", "warm_start", "reliability",
-        "callbacks", "n_jobs", "random_state", "verbose",
+        "n_components", "loss", "loss_params", "solver", "n_init", "init", "n_objects", "max_seconds", "warm_start",
+        "reliability", "callbacks", "n_jobs", "random_state", "verbose",
     }  # fmt: skip
 
 

@@ -24,13 +24,14 @@ _HOMES = {
     "TSTE": "nearer.estimator",
     "SOE": "nearer.estimator",
     "FeatureMap": "nearer.featuremap",
+    "IndividualEmbedding": "nearer.people",
     "load": "nearer.model",
     "report": "nearer.reporting",
 }
 
 __all__ = [
-    "CKL", "GNMDS", "SOE", "STE", "TSTE", "Comparisons", "FeatureMap", "OrdinalEmbedding", "__version__", "load",
-    "report",
+    "CKL", "GNMDS", "SOE", "STE", "TSTE", "Comparisons", "FeatureMap", "IndividualEmbedding", "OrdinalEmbedding",
+    "__version__", "load", "report",
 ]  # fmt: skip
 
 

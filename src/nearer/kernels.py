@@ -868,6 +868,78 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
 
 
 @_jit
+def best_places(index, scale, kind, param, X, offsets, rows, order, places, least):
+    """Put one object after the other where its comparisons like it best, the others being where they are; in place.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (n + 1,)
+    rows : ndarray of int64, shape (offsets[n],)
+        The comparisons that name object o are ``rows[offsets[o]:offsets[o + 1]]``.
+    order : ndarray of int64, shape (m,)
+        Objects to look at, in this order.
+    places : ndarray of float64, shape (n_places, d)
+        Where an object may go; the alternative is to stay.
+    least : float
+        An object moves if that lowers the sum of its scaled losses by more than this.
+
+    Returns
+    -------
+    int
+        How many objects moved.
+    """
+    n_places, n_components = places.shape
+    weighted = scale.shape[0] > 0
+    stay = n_places
+    tried = np.empty((n_components, n_places + 1))  # a row for each coordinate, so that loops run over places
+    for c in range(n_components):
+        for q in range(n_places):
+            tried[c, q] = places[q, c]
+    total, value = np.empty(n_places + 1), np.empty(n_places + 1)
+    near, far = np.empty(n_places + 1), np.empty(n_places + 1)
+    moved = 0
+    for o in order:
+        for c in range(n_components):
+            tried[c, stay] = X[o, c]
+        total[:] = 0.0
+        for r in range(offsets[o], offsets[o + 1]):
+            p = rows[r]
+            i, j, l, k = _objects(index, p)  # noqa: E741
+            _distances_from(tried, X, o, i, j, near)
+            _distances_from(tried, X, o, l, k, far)
+            _tile_terms(kind, param, near, far, value, n_places + 1)
+            weight = scale[p] if weighted else 1.0
+            for q in range(n_places + 1):
+                total[q] += weight * value[q]
+        best = stay
+        for q in range(n_places):
+            if total[q] < total[best]:
+                best = q
+        if total[best] < total[stay] - least:
+            moved += 1
+            for c in range(n_components):
+                X[o, c] = tried[c, best]
+    return moved
+
+
+@_jit
+def _distances_from(tried, X, o, i, j, out):
+    """Squared distances of objects i and j with object o at each of the places `tried` (d, m)."""
+    out[:] = 0.0
+    other = j if i == o else i
+    fixed = (i != o and j != o) or i == j
+    for c in range(tried.shape[0]):
+        if fixed:
+            u = X[i, c] - X[j, c]
+            for q in range(out.shape[0]):
+                out[q] += u * u
+        else:
+            for q in range(out.shape[0]):
+                v = tried[c, q] - X[other, c]
+                out[q] += v * v
+
+
+@_jit
 def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
     """As `gradient_block` for the Gram matrix K (n, n): losses of the distances ``K_ii + K_jj - 2 K_ij``.
 

@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from nearer import metrics
 from nearer.data import Comparisons
@@ -162,3 +163,13 @@ def test_memory_does_not_grow_with_the_comparisons():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < rows.shape[0] * points.shape[1] * 8  # less than the coordinates of one column of objects
+
+
+def test_wilson_interval_by_hand():
+    # 5 of 10 with z = 2: centre 1/2, half width 2/(1.4) * sqrt(0.025 + 0.01).
+    low, high = metrics.wilson_interval([0.5], [10.0], level=2 * norm.cdf(2.0) - 1)
+    half = 2 / 1.4 * np.sqrt(0.035)
+    assert (low[0], high[0]) == pytest.approx((0.5 - half, 0.5 + half))
+    low, high = metrics.wilson_interval([0.0, 1.0], [7.0, 7.0])
+    assert low[0] == 0.0
+    assert high[1] == 1.0

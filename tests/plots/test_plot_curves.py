@@ -17,7 +17,6 @@ from nearer.plots import (
     plot_retrieval,
     plot_step_sizes,
 )
-from nearer.plots.curves import wilson_interval
 
 HISTORY = {
     "epoch": [0, 1, 2, 3],
@@ -120,16 +119,6 @@ def test_calibration_leaves_out_empty_bins():
     assert told.get_text() == "40 answers\ncalibration error 0.050"
     assert ax.get_xlim() == ax.get_ylim()
     ax.figure.canvas.draw()
-
-
-def test_wilson_interval_by_hand():
-    # 5 of 10 with z = 2: centre 1/2, half width 2/(1.4) * sqrt(0.025 + 0.01).
-    low, high = wilson_interval(np.array([0.5]), np.array([10.0]), z=2.0)
-    half = 2 / 1.4 * np.sqrt(0.035)
-    assert (low[0], high[0]) == pytest.approx((0.5 - half, 0.5 + half))
-    low, high = wilson_interval(np.array([0.0, 1.0]), np.array([7.0, 7.0]))
-    assert low[0] == 0.0
-    assert high[1] == 1.0
 
 
 def test_retrieval_takes_values_and_pairs():

@@ -23,6 +23,7 @@ COMMANDS = {
     "fit": "Make a map from a file of answers.",
     "score": "How many answers a map satisfies.",
     "check": "Look for faults in a file of answers.",
+    "people": "Tell who answered how, and leave out by rules.",
     "dims": "How many dimensions a map should have.",
     "place": "Put new objects on a map by a few answers.",
     "map": "Put new objects on a map by their features.",

@@ -66,6 +66,10 @@ IMAGES = click.option(
 LOSS_OF_COORDINATES = click.option(
     "--loss", type=click.Choice(LOSSES), help="For coordinates alone: the loss they come from."
 )
+CV_BY = click.option(
+    "--cv-by", type=click.Choice(("question", "participant")), default="question", show_default=True,
+    help="What stays together in cross-validation: all answers to a question, or all of a person.",
+)  # fmt: skip
 RANDOM_STATE = click.option(
     "--random-state", type=click.IntRange(0), default=0, show_default=True, help="Seed: same number, same result."
 )
@@ -116,9 +120,11 @@ _FITTING = (
     click.option("--max-epochs", type=click.IntRange(1), help="Most epochs of each start."),
     click.option("--tol", type=click.FloatRange(0), help="Precision at which the solver stops; 0: never."),
     click.option("--n-jobs", type=int, help="Threads; all cores if not given."),
+    click.option("--reliability", is_flag=True, help="Weigh answers by how often each participant seems to guess."),
 )
 _FITTING_NAMES = (
     "loss", "alpha", "delta", "solver", "n_init", "random_state", "max_seconds", "max_epochs", "tol", "n_jobs",
+    "reliability",
 )  # fmt: skip
 
 
@@ -180,5 +186,5 @@ def make_estimator(fitting: dict[str, Any], n_components: int | str = 2, callbac
         loss_params=loss_params or None,
         solver=replace(get_solver(fitting["solver"]), **limits) if limits else fitting["solver"],
         callbacks=callbacks,
-        **{name: fitting[name] for name in ("n_init", "max_seconds", "n_jobs", "random_state")},
+        **{name: fitting[name] for name in ("n_init", "max_seconds", "n_jobs", "random_state", "reliability")},
     )

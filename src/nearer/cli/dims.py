@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._options import DIMENSIONS, FORCE, fitting_options, make_estimator, read_answers, reading_options
+from nearer.cli._options import CV_BY, DIMENSIONS, FORCE, fitting_options, make_estimator, read_answers, reading_options
 from nearer.cli._output import refuse_existing
 from nearer.cli._say import INTERRUPTED, Say, speaking
 
@@ -25,13 +25,14 @@ Example:
 @click.argument("file", type=click.Path())
 @click.option("--dims", type=DIMENSIONS, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
+@CV_BY
 @click.option("--plot", "picture", type=click.Path(), help="Also draw the result: .png, .svg or .pdf.")
 @FORCE
 @fitting_options
 @reading_options
 @speaking
 def command(
-    say: Say, file: str, dims: tuple[int, ...], cv: int, picture: str | None, force: bool,
+    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None, force: bool,
     fitting: dict[str, Any], reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Tell how many dimensions the answers in FILE speak for.
@@ -51,8 +52,9 @@ def command(
     try:
         with while_compiling(say.compiling):
             found = cross_validate_dimensions(
-                estimator, comparisons, dims, n_folds=cv, random_state=estimator.random_state, n_jobs=estimator.n_jobs
-            )
+                estimator, comparisons, dims, n_folds=cv, groups="participants" if cv_by == "participant" else None,
+                random_state=estimator.random_state, n_jobs=estimator.n_jobs,
+            )  # fmt: skip
     except Interrupted as stopped:
         say.result(_values(stopped.found), dimension_lines(stopped.found))
         click.echo(f"nearer dims: interrupted{'' if picture is None else f'; {picture} was not drawn'}", err=True)

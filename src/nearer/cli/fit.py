@@ -13,6 +13,7 @@ import click
 
 from nearer.cli._inputs import MODEL, labels_of, read_groups
 from nearer.cli._options import (
+    CV_BY,
     DIMENSIONS,
     FORCE,
     GROUPS,
@@ -55,6 +56,7 @@ Example:
     help="Dimensions of the map; auto: as many as the answers speak for.",
 )
 @click.option("--cv", type=click.IntRange(0), help="Folds of cross-validation; 0: none.  [default: 5, unless large]")
+@CV_BY
 @click.option("--dims", type=DIMENSIONS, help="Also tell how maps of these dimensions do, such as 1-5.")
 @click.option("--learning-curve", is_flag=True, help="Also tell whether more answers would help.")
 @click.option("--bootstrap", type=click.IntRange(2), metavar="B", help="B resamples, for regions of uncertainty.")
@@ -69,7 +71,7 @@ Example:
 @reading_options
 @speaking
 def command(
-    say: Say, file: str, out: str, n_components: int | str, cv: int | None, dims: tuple[int, ...] | None,
+    say: Say, file: str, out: str, n_components: int | str, cv: int | None, cv_by: str, dims: tuple[int, ...] | None,
     learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
     cluster: str | None, checkpoint: str | None, resume: bool, force: bool, fitting: dict[str, Any],
     reading: dict[str, Any],
@@ -93,6 +95,8 @@ def command(
         raise ValueError("--cv, --dims, --learning-curve and --bootstrap need the answers, which stay on the cluster")
     if answers.comparisons is not None and answers.comparisons.labels is not None:
         read_groups(groups, answers.comparisons.labels)  # refuses a bad file before the work
+    if cv_by == "participant" and answers.comparisons is not None and answers.comparisons.people is None:
+        raise ValueError("--cv-by participant: who gave the answers is not known; say --participant COLUMN")
     from nearer.reporting import default_cv, describe, study
     from nearer.reporting.words import scores_line
 
@@ -102,7 +106,7 @@ def command(
     if cv is None and answers.comparisons is not None and not default_cv(len(answers.comparisons)):
         say.note(f"no cross-validation for {len(answers.comparisons):,} comparisons unless asked for: --cv 5")
     found = study(
-        model, answers.comparisons, cv=cv, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
+        model, answers.comparisons, cv=cv, cv_by=cv_by, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
         monitor=interrupt.attempt,
     )  # fmt: skip
     for problem in [] if found.check is None else found.check.problems:
@@ -242,6 +246,7 @@ def _summary(
                 "seconds": model.history_[-1].seconds,
             },
             **found.summary(),
+            "reliability": None if model.reliability_ is None else model.reliability_.table(),
             "files": list(FILES),
         }
     )

@@ -49,7 +49,8 @@ def command(
     comparisons = None if file is None else read_for_map(say, file, reading, model)
     earlier = read_summary(map_path, model)
     kept = Report.from_dict(earlier.get("report") or {})
-    found = study(model, comparisons, cv=0)
+    # Who answered how is taken over too, unless it is asked of other answers.
+    found = study(model, comparisons, cv=0, people=False if file is None and "people" in kept else None)
     if file is None:
         found = replace(found, cross_validation=earlier.get("cross_validation"))
     else:

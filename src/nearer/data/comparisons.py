@@ -477,16 +477,24 @@ class Comparisons:
         weights = np.bincount(member, weights=self.weights, minlength=len(first)).astype(np.float64)
         return self._with(index=self.index[first], weights=weights, people=None, details=None)
 
-    def split(self, test_size: float | int = 0.2, random_state: Any = None) -> tuple[Comparisons, Comparisons]:
+    def split(
+        self, test_size: float | int = 0.2, random_state: Any = None, groups: Any = None
+    ) -> tuple[Comparisons, Comparisons]:
         """Random train and test rows, both over all objects.
 
         Parameters
         ----------
         test_size : float or int
-            A fraction between 0 and 1 (rounded to whole rows) or a number of rows.
+            A fraction between 0 and 1 (rounded to whole rows) or a number of rows; with groups, of groups.
         random_state : None, int or Generator
+        groups : array-like, shape (N,), or "participants", optional
+            Rows of one group stay together, so that "participants" tests on people who are new.
         """
-        mask = _test_mask(len(self), test_size, random_state)
+        if groups is None:
+            mask = _test_mask(len(self), test_size, random_state, "rows")
+        else:
+            units = groups_of(self, groups)
+            mask = _test_mask(len(units.names), test_size, random_state, "groups")[units.codes]
         return self[~mask], self[mask]
 
     def folds(
@@ -501,12 +509,8 @@ class Comparisons:
         groups : array-like, shape (N,), or "participants", optional
             Rows of one group stay together.
         """
-        if isinstance(groups, str):
-            if groups != "participants" or self.people is None:
-                raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
-            groups = self.people
-        groups = values.check_people(groups, len(self), "groups")
-        fold = fold_of_rows(len(self), n_folds, random_state, groups)
+        units = None if groups is None else groups_of(self, groups)
+        fold = fold_of_rows(len(self), n_folds, random_state, units)
         return ((self[fold != number], self[fold == number]) for number in range(n_folds))
 
     def concat(
@@ -682,8 +686,20 @@ def renumbered(comparisons: Comparisons, objects: np.ndarray) -> Comparisons:
 # ---- which rows go where -------------------------------------------------------------------------------------------
 
 
-def _test_mask(n_rows: int, test_size: Any, random_state: Any) -> np.ndarray:
-    """Rows of a random test set.
+def groups_of(comparisons: Comparisons, groups: Any) -> People:
+    """The group of each row, from an array (N,) or the word "participants"."""
+    if isinstance(groups, str):
+        if groups != "participants" or comparisons.people is None:
+            raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
+        return comparisons.people
+    units = values.check_people(groups, len(comparisons), "groups")
+    if units is None:
+        raise ValueError("groups: got None, expected a group for each row")
+    return units
+
+
+def _test_mask(n_rows: int, test_size: Any, random_state: Any, what: str) -> np.ndarray:
+    """Rows, or groups of them, of a random test set.
 
     Parameters
     ----------
@@ -691,6 +707,8 @@ def _test_mask(n_rows: int, test_size: Any, random_state: Any) -> np.ndarray:
     test_size : float or int
         A fraction between 0 and 1 (rounded to whole rows) or a number of rows.
     random_state : None, int or Generator
+    what : str
+        What is counted: "rows" or "groups".
 
     Returns
     -------
@@ -698,13 +716,13 @@ def _test_mask(n_rows: int, test_size: Any, random_state: Any) -> np.ndarray:
     """
     if isinstance(test_size, float | np.floating):
         if not 0 < test_size < 1:
-            raise ValueError(f"test_size: got {test_size}, expected a fraction between 0 and 1 or a number of rows")
+            raise ValueError(f"test_size: got {test_size}, expected a fraction between 0 and 1 or a number of {what}")
         n_test = round(float(test_size) * n_rows)
     else:
         n_test = values.check_integer(test_size, "test_size", 1)
     if not 0 < n_test < n_rows:
         raise ValueError(
-            f"test_size: {test_size} of {n_rows:,} rows leaves {n_test:,} for test, need rows on both sides"
+            f"test_size: {test_size} of {n_rows:,} {what} leaves {n_test:,} for test, need {what} on both sides"
         )
     mask = np.zeros(n_rows, dtype=bool)
     mask[values.as_generator(random_state).choice(n_rows, n_test, replace=False, shuffle=False)] = True

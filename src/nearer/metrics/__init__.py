@@ -19,6 +19,7 @@ from nearer.metrics.comparison import (
     comparison_distances,
     comparison_error,
     log_loss,
+    wilson_interval,
 )
 from nearer.metrics.neighbours import nearest_neighbours
 from nearer.metrics.retrieval import (
@@ -56,5 +57,6 @@ __all__ = [
     "recall_at_k",
     "retrieval_scores",
     "spread_shares",
+    "wilson_interval",
     "worst_comparisons",
 ]

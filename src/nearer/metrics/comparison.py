@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
 from nearer import kernels
 from nearer.data import Comparisons, as_comparisons, check_numbers
@@ -205,6 +206,26 @@ def calibration(
         weight=mass / total,
         ece=float(np.abs(right_sum - confidence_sum).sum() / total),
     )
+
+
+def wilson_interval(share: ArrayLike, count: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval for a share.
+
+    Parameters
+    ----------
+    share, count : array-like of float, shape (n,)
+        The share observed, and in how many trials.
+    level : float, default 0.95
+
+    Returns
+    -------
+    low, high : ndarray of float64, shape (n,)
+    """
+    share, count, z = np.asarray(share, dtype=float), np.asarray(count, dtype=float), float(ndtri((1 + level) / 2))
+    centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
+    # At shares of 0 and 1 the bound meets the share; rounding must not push it past.
+    return np.clip(centre - half, 0, share), np.clip(centre + half, share, 1)
 
 
 def _model(loss: str | Loss, n_components: int) -> Loss:

@@ -11,6 +11,7 @@ from nearer.objective.protocols import (
     SampledObjective,
     SmoothableObjective,
     Snapshot,
+    SplittableObjective,
     StochasticObjective,
 )
 from nearer.objective.streamed import BlockSource, StreamedObjective
@@ -25,6 +26,7 @@ __all__ = [
     "SampledObjective",
     "SmoothableObjective",
     "Snapshot",
+    "SplittableObjective",
     "StochasticObjective",
     "StreamedObjective",
     "resolve_jobs",

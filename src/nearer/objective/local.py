@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
 
 from nearer.data import Comparisons
+from nearer.data.rules import group, same_question
 from nearer.kernels import check_inside
 from nearer.losses import Loss
 from nearer.objective.base import UNWEIGHTED, Block, BlockObjective, Draws, in_order, read_only, summed
-from nearer.objective.protocols import GramObjective, GrowingObjective, Snapshot
+from nearer.objective.protocols import GramObjective, GrowingObjective, Snapshot, SplittableObjective
 
 __all__ = ["LocalObjective"]
 
@@ -19,7 +21,7 @@ __all__ = ["LocalObjective"]
 _SOME, _MANY = (16, 16_384), (128, 65_536)
 
 
-class LocalObjective(BlockObjective, GrowingObjective, GramObjective):
+class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, GramObjective):
     """The objective of comparisons in memory.
 
     Parameters
@@ -73,8 +75,58 @@ class LocalObjective(BlockObjective, GrowingObjective, GramObjective):
             rows = np.append(rows[1:], np.argmax(self._scale))
         return LocalObjective(self.comparisons[rows], self.loss, self.n_components, self.n_jobs)
 
+    def split(self, fraction: float, rng: np.random.Generator) -> tuple[LocalObjective, LocalObjective]:
+        question = group(same_question(self._index)[0], self.n_objects)[1]
+        out = (rng.random(int(question.max(initial=-1)) + 1) < fraction)[question]
+        kept = np.zeros(self.n_objects, dtype=bool)
+        kept[self._index[~out]] = True
+        out &= kept[self._index].all(axis=1)  # an object may not be left without a comparison
+        counts = np.ones(len(out)) if self.comparisons.weights is None else self.comparisons.weights
+        if not (counts[out].any() and counts[~out].any()):
+            raise ValueError(
+                f"validation_fraction: got {fraction:g} of {self.n_comparisons:,} comparisons, which holds "
+                f"{int(out.sum()):,} out, expected some to hold out and some to keep; use 0"
+            )
+        parts = (self.comparisons[rows] for rows in (~out, out))
+        kept_part, held_out = (LocalObjective(part, self.loss, self.n_components, self.n_jobs) for part in parts)
+        return kept_part, held_out
+
     def smoothed(self, width: float) -> LocalObjective:
         return LocalObjective(self.comparisons, self.loss.smoothed(width), self.n_components, self.n_jobs)
+
+    def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
+        """Put one object after the other at the best of some places, the others being where they are.
+
+        Parameters
+        ----------
+        X : ndarray of float64, shape (n_objects, n_components)
+        places : ndarray of float64, shape (n_places, n_components)
+            Where an object may go; the alternative is to stay.
+        order : ndarray of int, shape (m,)
+            Objects to look at, in this order.
+        least : float
+            An object moves if that lowers the objective by more than this.
+
+        Returns
+        -------
+        X : ndarray of float64, shape (n_objects, n_components)
+        moved : int
+            How many objects moved.
+        """
+        X = self._points(X).copy()
+        moved = self._kernels.best_places(
+            self._index, self._scale, *self._code, X, *self._rows_of_objects, order, places, least * self.n_comparisons
+        )
+        return X, moved
+
+    @functools.cached_property
+    def _rows_of_objects(self) -> tuple[np.ndarray, np.ndarray]:
+        """The comparisons that name object o, each once, are ``rows[offsets[o]:offsets[o + 1]]``."""
+        width = self._index.shape[1]
+        entry = np.argsort(self._index, axis=None, kind="stable")  # by object, then by row
+        objects, rows = self._index.ravel()[entry], entry // width
+        first = np.append(True, (np.diff(objects) != 0) | (np.diff(rows) != 0))
+        return np.searchsorted(objects[first], np.arange(self.n_objects + 1)), rows[first]
 
     def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         if K.shape != (self.n_objects, self.n_objects):

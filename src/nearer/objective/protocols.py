@@ -20,6 +20,7 @@ __all__ = [
     "SampledObjective",
     "SmoothableObjective",
     "Snapshot",
+    "SplittableObjective",
     "StochasticObjective",
 ]
 
@@ -293,6 +294,26 @@ class SmoothableObjective(Objective, Protocol):
         Returns
         -------
         SmoothableObjective
+        """
+        ...
+
+
+@runtime_checkable
+class SplittableObjective(Objective, Protocol):
+    """An objective of which some comparisons can be held out."""
+
+    def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:
+        """The objectives of two parts; no question is in both, and every object is in the first.
+
+        Parameters
+        ----------
+        fraction : float
+            About so much is in the second part, between 0 and 1.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        kept, held_out : Objective
         """
         ...
 

@@ -13,6 +13,10 @@ from nearer.people.individual import metric_slopes, units_of
 
 __all__ = ["Difference", "answer_of_rows", "differ"]
 
+# Share of rows that continue the one before from which on data are taken as rankings: with three candidates of which
+# one is chosen it is a half, with random questions about ten objects some 4 %.
+_RANKED = 0.4
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -46,8 +50,9 @@ class Difference:
 def answer_of_rows(comparisons: Comparisons) -> np.ndarray:
     """Number the answers that rows come from: an odd-one-out answer or a ranking gives several rows.
 
-    Rows one after the other, of one person, are of one answer if their order says so; where that is not known, if they
-    name the same three objects, or have the anchor and one more object in common.
+    Rows one after the other, of one person, are of one answer if their order says so. Where that is not known, they
+    are if they are what an odd-one-out or a most-central answer gives; and rows that have the anchor and one more
+    object in common are, if most of the data are such, as rankings give them.
 
     Parameters
     ----------
@@ -61,10 +66,14 @@ def answer_of_rows(comparisons: Comparisons) -> np.ndarray:
     index = comparisons.index
     same = np.zeros(len(index), dtype=bool)
     order = None if comparisons.details is None else comparisons.details.order
-    if index.shape[1] == 3:
-        one, two = index[:-1], index[1:]
-        alike = (np.sort(one, axis=1) == np.sort(two, axis=1)).all(axis=1)
-        same[1:] = alike | ((one[:, 0] == two[:, 0]) & (one[:, 1:, None] == two[:, None, 1:]).any(axis=(1, 2)))
+    if index.shape[1] == 3 and len(index) > 1:
+        (a, b, c), (d, e, f) = index[:-1].T, index[1:].T
+        paired = ((a == e) & (b == d) & (c == f)) | ((a == f) & (c == d) & (b == e))
+        place = np.arange(len(paired))
+        in_run = place - np.maximum.accumulate(np.where(paired, -1, place))
+        paired &= in_run % 2 == 1  # of the same answer given again, every other row begins anew
+        ranked = (a == d) & ((b == e) | (b == f) | (c == e) | (c == f)) & ~((b == e) & (c == f))
+        same[1:] = ranked if ranked.mean() >= _RANKED else paired
     if order is not None:
         known = (order[1:] >= 0) & (order[:-1] >= 0)
         same[1:] = np.where(known, order[1:] == order[:-1], same[1:])

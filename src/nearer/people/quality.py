@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from nearer.metrics.answers import fit_answer_law, log_ratio
 from nearer.people.difference import answer_of_rows
 from nearer.selection.common import template
 
-__all__ = ["ParticipantTable", "participants"]
+__all__ = ["ParticipantTable", "participants", "shown_cells"]
 
 _ROUNDS = 10
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
@@ -123,19 +124,7 @@ class ParticipantTable:
         -------
         dict of str to list of str
         """
-        cells: dict[str, list[str]] = {}
-        table = self.table()
-        for name, values in table.items():
-            if name in ("guesses_low", "guesses_high"):
-                continue
-            if name == "repeats" and not any(values):
-                continue
-            if name == "repeats_alike" and not any(table["repeats"]):
-                continue
-            cells[name] = [_cell(name, value) for value in values[:n_rows]]
-        bounds = zip(cells["guesses"], table["guesses_low"], table["guesses_high"])
-        cells["guesses"] = [f"{text} ({100 * low:.0f}-{100 * high:.0f})" for text, low, high in bounds]
-        return cells
+        return shown_cells(self.table(), n_rows)
 
     def __str__(self) -> str:
         return _aligned(self.shown())
@@ -152,8 +141,33 @@ class ParticipantTable:
 _SHARES = ("first", "same_side", "repeats_alike", "catch_passed", "agreement", "guesses")
 
 
+def shown_cells(table: Mapping[str, Sequence[Any]], n_rows: int | None = None) -> dict[str, list[str]]:
+    """Cells of a table of people for reading: rounded, "" where something is not known.
+
+    Parameters
+    ----------
+    table : mapping of str to sequence
+        As `ParticipantTable.table` gives it; None counts as NaN.
+    n_rows : int, optional
+        The first rows only.
+
+    Returns
+    -------
+    dict of str to list of str
+    """
+    left_out = {"guesses_low", "guesses_high", *([] if any(table["repeats"]) else ["repeats", "repeats_alike"])}
+    cells = {
+        name: [_cell(name, value) for value in values[:n_rows]]
+        for name, values in table.items()
+        if name not in left_out
+    }
+    bounds = zip(cells["guesses"], table["guesses_low"], table["guesses_high"])
+    cells["guesses"] = [f"{text} ({100 * low:.0f}-{100 * high:.0f})" for text, low, high in bounds]
+    return cells
+
+
 def _cell(name: str, value: Any) -> str:
-    if isinstance(value, float) and np.isnan(value):
+    if value is None or value != value:
         return ""
     if name in _SHARES:
         return f"{100 * value:.0f} %"
@@ -271,7 +285,8 @@ def _leans_to_others(
             held = np.flatnonzero(fold == number)
             model = base.set_params(random_state=int(rng.integers(2**31))).fit(data[np.flatnonzero(fold != number)])
             near, far = comparison_distances(model.embedding_, data[held])
-            size = np.nanmean(near + far)  # maps of different folds may differ in size
+            known = np.isfinite(near + far)
+            size = float((near + far)[known].mean()) if known.any() else 1.0  # maps of different folds differ in size
             near, far = near / size, far / size
             ratio = np.clip(log_ratio(model.embedding_, data[held]), -10.0, 10.0)
             leans[held] = np.stack([ratio, np.sqrt(far) - np.sqrt(near), far - near], axis=1)

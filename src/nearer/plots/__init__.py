@@ -16,6 +16,7 @@ from nearer.plots.curves import (
 )
 from nearer.plots.figure import save_figure
 from nearer.plots.maps import plot_map
+from nearer.plots.people import plot_weights
 
 __all__ = [
     "plot_calibration",
@@ -25,5 +26,6 @@ __all__ = [
     "plot_map",
     "plot_retrieval",
     "plot_step_sizes",
+    "plot_weights",
     "save_figure",
 ]

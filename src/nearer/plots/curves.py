@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from nearer.metrics import wilson_interval
 from nearer.plots.figure import GREY, columns, literal_legend, new_axes, style_axes
 from nearer.reporting.display import PALETTE
 
@@ -207,26 +208,6 @@ def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
         told += f"\ncalibration error {float(ece):.3f}"
     ax.text(0.04, 0.96, told, transform=ax.transAxes, va="top", fontsize=9, color="#374151")
     return ax
-
-
-def wilson_interval(share: np.ndarray, count: np.ndarray, z: float = 1.959964) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's interval for a share.
-
-    Parameters
-    ----------
-    share, count : arrays (n,)
-        The share observed, and in how many trials.
-    z : float
-        Quantile of the normal distribution; the default gives 95 %.
-
-    Returns
-    -------
-    low, high : arrays (n,)
-    """
-    centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
-    half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
-    # At shares of 0 and 1 the bound meets the share; rounding must not push it past.
-    return np.clip(centre - half, 0, share), np.clip(centre + half, share, 1)
 
 
 def plot_retrieval(

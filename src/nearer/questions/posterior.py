@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor
+from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 
 from nearer import kernels
@@ -86,20 +88,25 @@ class Odds:
         """
         return self.lapse + (1.0 - 2.0 * self.lapse) * expit(margin)
 
-    def worth(self, margin: np.ndarray) -> np.ndarray:
+    def worth(self, margin: np.ndarray, variance: np.ndarray | float = 0.0) -> np.ndarray:
         """What an answer tells about its own margin (Fisher information); a slip may be behind a sure one.
 
         Parameters
         ----------
         margin : ndarray of float64, any shape
+        variance : ndarray of float64 of the same shape, or float, default 0
+            Of the margin, if it is uncertain: the mean over what it may be, to a good approximation.
 
         Returns
         -------
         ndarray of float64, of the same shape
         """
+        flatter = 1.0 / np.sqrt(1.0 + math.pi / 8.0 * variance)
+        margin = flatter * margin
         s = expit(-np.abs(margin))  # small, so that s (1 - s) keeps its digits
         p = self.lapse + (1.0 - 2.0 * self.lapse) * s
-        return ((1.0 - 2.0 * self.lapse) * s * (1.0 - s)) ** 2 / np.maximum(p * (1.0 - p), np.finfo(float).tiny)
+        told = ((1.0 - 2.0 * self.lapse) * s * (1.0 - s)) ** 2 / np.maximum(p * (1.0 - p), np.finfo(float).tiny)
+        return flatter * told
 
 
 def fit_odds(X: np.ndarray, comparisons: Comparisons) -> Odds:
@@ -174,24 +181,10 @@ class Posterior:
         -------
         ndarray of float64, shape (m * d, m * d)
         """
-        return cho_solve(cho_factor(self.precision, lower=True), np.eye(len(self.precision)))
-
-    def sum_of_squares(self, questions: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Sum of ``weight * g g^T`` over questions.
-
-        Parameters
-        ----------
-        questions : ndarray of int32, shape (r, 3)
-        weight : ndarray of float64, shape (r,)
-
-        Returns
-        -------
-        ndarray of float64, shape (m * d, m * d)
-        """
-        _, by_near, by_far = self.odds.margin(self.X, questions)
-        total = np.zeros_like(self.precision)
-        self._add(questions, by_near, by_far, weight, total)
-        return total
+        factor, _ = cho_factor(self.precision, lower=True)
+        inverse, _ = dpotri(factor, lower=True)
+        lower = np.tril(inverse)
+        return lower + np.tril(lower, -1).T
 
     def _add(
         self, questions: np.ndarray, by_near: np.ndarray, by_far: np.ndarray, weight: np.ndarray, A: np.ndarray

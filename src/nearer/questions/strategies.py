@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
 from scipy.special import entr
 
@@ -255,7 +256,11 @@ class Predictive:
         margin, spread, _ = posterior.forms(asked, S, S)
         undecided = np.exp(-0.5 * margin**2 / spread) + _TINY
         weight = undecided / spread / float(undecided.sum()) / (2.0 * math.log(2.0))
-        return S @ posterior.sum_of_squares(asked, weight) @ S
+        where, gradient = posterior.gradients(asked)
+        values = (np.sqrt(weight)[:, None] * gradient).ravel()
+        rows = csr_matrix((values, where.ravel(), np.arange(len(asked) + 1) * where.shape[1]), (len(asked), len(S)))
+        narrowed = rows @ S
+        return narrowed.T @ narrowed
 
     def _greedy(
         self, posterior: Posterior, S: np.ndarray, M: np.ndarray, candidates: np.ndarray, size: int, kind: str,
@@ -301,7 +306,7 @@ class Predictive:
         """Worth of an answer, ``g^T S g`` and ``g^T M g``, each (1, c), or (3, c) where every object is a head."""
         found = [posterior.forms(rows, S, M, n_jobs) for rows in _by_head(candidates, kind)]
         margin, by_S, by_M = (np.array([one[part] for one in found]) for part in range(3))
-        return _WORTH[kind] * posterior.odds.worth(margin), by_S, by_M
+        return _WORTH[kind] * posterior.odds.worth(margin, by_S), by_S, by_M
 
 
 # The odd one out of three answers two of the three questions with one of them as the head.

@@ -62,6 +62,7 @@ class Questions:
     strategy : ndarray of str, shape (size,)
         By which strategy each was chosen; answers to "random" ones are what accuracy may be measured on.
     kind : {"triplets", "odd-one-out"}
+    n_objects : int
     labels : ndarray of str, shape (n_objects,), or None
     state : State or None
         For the next call.
@@ -71,11 +72,31 @@ class Questions:
     information: np.ndarray
     strategy: np.ndarray
     kind: str
+    n_objects: int
     labels: np.ndarray | None
     state: State | None
 
     def __len__(self) -> int:
         return len(self.index)
+
+    def answered(self, answers: Any, participants: Any = None) -> Comparisons:
+        """Take the answers, in the order of the questions.
+
+        Parameters
+        ----------
+        answers : array-like, shape (size,)
+            Of triplets: True or +1 if a is nearer, False or -1 if b is. Else the odd one out, by number.
+        participants : array-like of str or int, shape (size,), optional
+            Who answered.
+
+        Returns
+        -------
+        Comparisons
+            Which know how each question was chosen; two rows for each odd one out.
+        """
+        more = {"labels": self.labels, "participants": participants, "details": {"chosen_by": self.strategy}}
+        made = Comparisons.from_answers if self.kind == "triplets" else Comparisons.from_odd_one_out
+        return made(self.index, answers, self.n_objects, **more)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns of a table, one row for each question.
@@ -106,7 +127,7 @@ class Questions:
     def __repr__(self) -> str:
         names, counts = np.unique(self.strategy, return_counts=True)
         told = ", ".join(f"{count:,} {name}" for name, count in zip(names.tolist(), counts.tolist()))
-        return f"{len(self):,} {self.kind} questions: {told}"
+        return f"{len(self):,} {self.kind.removesuffix('s')} questions: {told}"
 
 
 def suggest(
@@ -137,7 +158,8 @@ def suggest(
         "random"; "balanced" (every object as often as every other); "uncertainty" (the closest calls);
         "crowd-kernel" (what tells most about the place of the head); "predictive" (what tells most about the answers to
         random questions); or an object with a method `choose` like theirs. "auto": random up to n d log2 n answers
-        about n objects in d dimensions, then predictive. Where there is no answer yet, all that need a map are random.
+        about n objects in d dimensions, then predictive, but balanced as long as some objects are in fewer than
+        d log2 n answers. Where there is no answer yet, all that need a map are random.
     random_share : float, default 0.2
         Fraction of the questions that are chosen at random whatever the strategy: accuracy is measured on their
         answers, since those to chosen questions are a biased sample.
@@ -198,8 +220,11 @@ def suggest(
         state = _fitted(model, known, data, state, rng)
         X = np.where(np.isnan(state.embedding), np.nanmean(state.embedding, axis=0), state.embedding)
         situation = replace(situation, embedding=X, odds=fit_odds(X, data))
+    n_balanced = _n_lacking(situation, int(model.n_components)) if strategy == "auto" and chooser.needs_map else 0
+    n_balanced = min(n_balanced, size - n_random)
+    shares = ((Random(), n_random), (Balanced(), n_balanced), (chooser, size - n_random - n_balanced))
     index, information, names = [], [], []
-    for one, count in ((Random(), n_random), (chooser, size - n_random)):
+    for one, count in shares:
         if count:
             rows, bits = one.choose(situation, count, rng)
             situation = situation.asked(rows)
@@ -209,7 +234,7 @@ def suggest(
     order = rng.permutation(size)
     return Questions(
         np.concatenate(index).astype(np.int32)[order], np.concatenate(information)[order], np.array(names)[order],
-        kind, labels, state,
+        kind, n_objects, labels, state,
     )  # fmt: skip
 
 
@@ -232,6 +257,16 @@ def _strategy(strategy: str | Strategy, data: Comparisons | None, d: int) -> Str
         n = int(data.seen.sum())
         enough = _ENOUGH * n * d * math.log2(max(n, 2))
     return Random() if chooser.needs_map and (data is None or len(data) < enough) else chooser
+
+
+def _n_lacking(situation: Situation, d: int) -> int:
+    """Questions that objects lack which were asked about far less than others, such as new ones: d log2 n for each.
+
+    Where next to nothing is known of a place, what an answer would tell cannot be foretold from the map.
+    """
+    objects = situation.pool.objects
+    least = math.ceil(d * math.log2(len(objects)))
+    return int(np.maximum(least - situation.counts()[0][objects], 0).sum())
 
 
 def _fitted(

@@ -18,7 +18,7 @@ from nearer.reporting.display import group_codes, label_texts
 from nearer.reporting.page import render
 from nearer.reporting.studies import Findings, Monitor, Scores, answers_about, study
 from nearer.reporting.violations import Violations, worst_violations
-from nearer.reporting.words import data_sentence
+from nearer.reporting.words import data_sentence, reliability_sentence
 
 if TYPE_CHECKING:
     from nearer.data import Comparisons
@@ -31,7 +31,7 @@ __all__ = ["Report", "describe", "report"]
 _EXTRAPOLATE = 4
 _KEPT = (
     "title", "command", "groups", "covariances", "level", "scores", "dimensions", "chosen_dimension", "learning_curve",
-    "images", "facts",
+    "images", "facts", "people",
 )  # fmt: skip
 
 
@@ -71,6 +71,8 @@ class Report:
         From `worst_violations`.
     check : mapping, optional
         What ``comparisons.check(n_components).to_dict()`` gives.
+    people : mapping of columns, optional
+        What `nearer.people.ParticipantTable.table` gives.
     n_answers : array (n_objects,), optional
         Answers that name each object.
     images : path-like, optional
@@ -94,6 +96,7 @@ class Report:
     learning_curve: Mapping[str, Any] | None = None
     violations: Violations | None = None
     check: Mapping[str, Any] | None = None
+    people: Mapping[str, Any] | None = None
     n_answers: Sequence | np.ndarray | None = None
     images: str | os.PathLike | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -118,6 +121,7 @@ class Report:
                 raise ValueError(f"covariances: got shape {C.shape}, expected {expected}")
             object.__setattr__(self, "covariances", C)
         self._check_columns("history", "objective")
+        self._check_columns("people", "participant", "answers", "agreement", "guesses", "p_chance")
         self._check_columns("dimensions", "n_components", "accuracy")
         self._check_columns("learning_curve", "n_comparisons", "accuracy")
         if self.chosen_dimension is not None and self.dimensions is not None:
@@ -212,9 +216,11 @@ def report(
     command: str = "",
     facts: Mapping[str, Any] | None = None,
     cv: int | None = None,
+    cv_by: str = "question",
     dims: Iterable[int] | None = None,
     learning_curve: bool = False,
     bootstrap: int | None = None,
+    people: bool | None = None,
     monitor: Monitor | None = None,
     force: bool = False,
 ) -> Report:
@@ -238,7 +244,7 @@ def report(
         The command that repeats the result.
     facts : mapping, optional
         Anything else worth telling.
-    cv, dims, learning_curve, bootstrap, monitor
+    cv, cv_by, dims, learning_curve, bootstrap, people, monitor
         As in `study`: which studies to make.
     force : bool
         Replace an existing file.
@@ -251,8 +257,9 @@ def report(
     if comparisons is not None:
         comparisons = as_comparisons(comparisons)
     findings = study(
-        model, comparisons, cv=cv, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap, monitor=monitor
-    )
+        model, comparisons, cv=cv, cv_by=cv_by, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
+        people=people, monitor=monitor,
+    )  # fmt: skip
     made = describe(
         model, comparisons, findings, title=title, groups=groups, images=images, command=command, facts=facts
     )
@@ -300,6 +307,8 @@ def describe(
     if found.learning_curve is not None:
         most = int(found.learning_curve.n_comparisons[-1]) * _EXTRAPOLATE
         shown["learning_curve"] = found.learning_curve.to_dict(most)
+    if found.people is not None:
+        shown["people"] = found.people.table()
     if found.bootstrap is not None:
         shown["covariances"] = found.bootstrap.covariance
     return Report(
@@ -345,6 +354,9 @@ def _facts(model: OrdinalEmbedding, found: Findings) -> dict[str, Any]:
         facts["Gradients of single comparisons"] = f"{model.result_.n_gradients:,}"
     if hasattr(model, "objective_"):
         facts["Objective"] = f"{model.objective_:.6g}"
+    weighed = getattr(model, "reliability_", None)
+    if weighed is not None:
+        facts["Reliability"] = reliability_sentence(weighed.guesses)
     if found.cross_validation is not None:
         facts["Cross-validation"] = f"{found.cross_validation.n_folds} folds"
     return facts | {"nearer": __version__, "Python": platform.python_version()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer.metrics import spread_shares
+from nearer.people.quality import shown_cells
 from nearer.reporting import words
 from nearer.reporting.display import clean_text, label_texts
 from nearer.reporting.violations import Violations
@@ -23,6 +24,8 @@ __all__ = ["make_sections"]
 MAX_TABLE = 500
 # A square table of more objects is too much for a spreadsheet.
 MAX_DISTANCES = 1500
+# People listed, the most doubtful first.
+MAX_PEOPLE = 100
 
 
 def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
@@ -52,6 +55,7 @@ def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
         "convergence": _convergence(report),
         "violations": _violations(report.violations, report.embedding),
         "check": _check(report.check),
+        "people": _people(report.people),
         "repeat": _repeat(report),
     }
     links = [("map", "Map", True), ("fit", "Fit", True)] + [
@@ -61,6 +65,7 @@ def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
             ("learning", "How many answers"),
             ("violations", "Violations"),
             ("check", "Data"),
+            ("people", "People"),
             ("convergence", "Computation"),
             ("repeat", "Repeat it"),
         )
@@ -145,7 +150,8 @@ def _track(value: float | None, low: float | None, high: float | None, kind: str
     bar = dot = ""
     if low is not None and high is not None:
         width = max(position(high) - position(low), 0.6)
-        bar = f'<rect class="bar" x="{position(low)}%" y="5" width="{width:g}%" height="8" rx="4"/>'
+        left = min(position(low), 100 - width)
+        bar = f'<rect class="bar" x="{left:g}%" y="5" width="{width:g}%" height="8" rx="4"/>'
     if value is not None:
         dot = f'<circle class="dot" cx="{position(value)}%" cy="9" r="6"/>'
     return (
@@ -219,7 +225,8 @@ def _convergence(report: Report) -> str:
         return ""
     objective = [value for value in report.history["objective"] if value is not None]
     label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
-    body = f"<p>{_sentence(words.convergence_sentence())}</p>{_chart('chart-objective', label)}"
+    told = words.convergence_sentence(in_stages=report.facts.get("Solver") == "auto")
+    body = f"<p>{_sentence(told)}</p>{_chart('chart-objective', label)}"
     if "step_size" in report.history:
         steps = _chart("chart-steps", "Step size by epoch")
         body += f"<details><summary>For the curious: the step sizes</summary>{steps}</details>"
@@ -259,6 +266,19 @@ def _check(check: Mapping[str, Any] | None) -> str:
     else:
         verdict = '<p class="good">No problem was found in the answers.</p>'
     return _section("check", "The answers", verdict + _facts(words.check_facts(check)))
+
+
+def _people(people: Mapping[str, Any] | None) -> str:
+    if people is None:
+        return ""
+    cells = shown_cells(people, MAX_PEOPLE)
+    told = " ".join(words.people_sentences(people))
+    rows = zip(*(map(_name if name == "participant" else _sentence, column) for name, column in cells.items()))
+    n_people = len(people["participant"])
+    which = f"the {MAX_PEOPLE} most doubtful of {n_people:,}" if n_people > MAX_PEOPLE else "the most doubtful first"
+    head = [words.PEOPLE_TITLES.get(name, name) for name in cells]
+    table = f"<details><summary>Table of people, {which}</summary>{_table(head, rows, 'numbers')}</details>"
+    return _section("people", "The people", f"<p>{_sentence(told)}</p>{table}")
 
 
 def _facts(facts: Mapping[str, Any]) -> str:

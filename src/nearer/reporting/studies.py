@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.stats import t
 
 from nearer import selection
 from nearer.data import Comparisons, as_comparisons
-from nearer.metrics import Calibration, calibration, log_loss
+from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
+from nearer.people import participants
 from nearer.reporting.words import count
 
 if TYPE_CHECKING:
     from nearer.data import CheckResult
     from nearer.estimator import OrdinalEmbedding
+    from nearer.people import ParticipantTable
     from nearer.selection import Bootstrap, DimensionSelection, LearningCurve
 
 __all__ = [
@@ -32,6 +33,7 @@ Monitor = Callable[[str, str, Callable[[], Any]], Any]
 _FOLDS = 5
 # Cross-validation is done unasked for numbers of comparisons in this range: enough to tell, quick to do.
 _FEWEST, _MOST = 50, 200_000
+_FEWEST_PEOPLE = 3
 _LEVEL = 0.95
 _ROUGH = 0.1
 
@@ -80,9 +82,7 @@ class Scores:
         least, n = self.ceiling if self.ceiling_low is None else self.ceiling_low, self.ceiling_questions
         if least is None or n is None:
             return least
-        z = float(norm.ppf((1 + self.level) / 2))
-        middle = least + z**2 / (2 * n)
-        return (middle - z * math.sqrt(least * (1 - least) / n + (z / (2 * n)) ** 2)) / (1 + z**2 / n)
+        return float(wilson_interval(least, n, self.level)[0])
 
     @property
     def ceiling_is_rough(self) -> bool:
@@ -173,6 +173,7 @@ class Findings:
     dimensions : DimensionSelection or None
     learning_curve : LearningCurve or None
     bootstrap : Bootstrap or None
+    people : ParticipantTable or None
     """
 
     training: float | None = None
@@ -181,6 +182,7 @@ class Findings:
     dimensions: DimensionSelection | None = None
     learning_curve: LearningCurve | None = None
     bootstrap: Bootstrap | None = None
+    people: ParticipantTable | None = None
 
     @property
     def scores(self) -> Scores:
@@ -216,6 +218,8 @@ class Findings:
                 "by": self.bootstrap.by,
                 "accuracy": asdict(self.bootstrap.accuracy()),
             }
+        if self.people is not None:
+            values["people"] = self.people.table()
         shown = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems",
                  "n_adaptive")  # fmt: skip
         values["check"] = None if check is None else {name: getattr(check, name) for name in shown}
@@ -227,9 +231,11 @@ def study(
     comparisons: Any = None,
     *,
     cv: int | None = None,
+    cv_by: str = "question",
     dims: Iterable[int] | None = None,
     learning_curve: bool = False,
     bootstrap: int | None = None,
+    people: bool | None = None,
     monitor: Monitor | None = None,
 ) -> Findings:
     """Make the studies asked for. One that cannot be made is left out, with a warning.
@@ -242,12 +248,16 @@ def study(
         Answers to judge the map by. Default: those it was made from.
     cv : int, optional
         Folds of the cross-validation, 0 for none. Default: `default_cv`.
+    cv_by : {"question", "participant"}
+        What stays together in a fold: all answers to a question, or all of a person.
     dims : iterable of int, optional
         Dimensions to try.
     learning_curve : bool
         Whether more answers would help.
     bootstrap : int, optional
         Number of resamples, for regions of uncertainty; by participant where these are known.
+    people : bool, optional
+        How each person answered. Default: where that is known of at least 3 people, and quick.
     monitor : callable, optional
         Called as ``monitor(study, details, run)`` for each study: to show progress, or to leave the study out by not
         returning ``run()``.
@@ -256,6 +266,9 @@ def study(
     -------
     Findings
     """
+    if cv_by not in ("question", "participant"):
+        raise ValueError(f"cv_by: got {cv_by!r}, expected 'question' or 'participant'")
+    groups = "participants" if cv_by == "participant" else None
     answers = answers_about(model, comparisons)
     if answers is None:
         return Findings(_recorded_accuracy(model))
@@ -275,7 +288,7 @@ def study(
         found["dimensions"] = attempt(
             "accuracy by dimension", ", ".join(map(str, tried)),
             lambda: selection.cross_validate_dimensions(
-                model, answers, tried, n_folds=folds or _FOLDS, **options
+                model, answers, tried, n_folds=folds or _FOLDS, groups=groups, **options
             ),
         )  # fmt: skip
     if folds and model.n_components_ in tried and getattr(found.get("dimensions"), "chosen", None) is not None:
@@ -283,7 +296,7 @@ def study(
         found["cross_validation"] = _held_out(found["dimensions"], model.n_components_)
     elif folds:
         found["cross_validation"] = attempt(
-            "cross-validation", f"{folds} folds", lambda: cross_validate(model, answers, folds)
+            "cross-validation", f"{folds} folds", lambda: cross_validate(model, answers, folds, groups)
         )
     if learning_curve:
         found["learning_curve"] = attempt(
@@ -291,11 +304,18 @@ def study(
             lambda: selection.learning_curve(model, answers, **options),
         )  # fmt: skip
     if bootstrap is not None:
-        people = answers.people
-        by = "comparison" if people is None or len(people.names) < 2 else "participant"
+        by = "comparison" if answers.people is None or len(answers.people.names) < 2 else "participant"
         found["bootstrap"] = attempt(
             "bootstrap", f"{bootstrap} resamples by {by}",
             lambda: selection.bootstrap(model, answers, n_resamples=bootstrap, by=by, **options),
+        )  # fmt: skip
+    if people is None:
+        known = answers.people is not None and len(answers.people.names) >= _FEWEST_PEOPLE
+        people = known and bool(default_cv(len(answers)))
+    if people:
+        found["people"] = attempt(
+            "participants", "each against a map of the others",
+            lambda: participants(answers, model, n_folds=_FOLDS, random_state=model.random_state),
         )  # fmt: skip
     return Findings(**found)
 
@@ -305,7 +325,9 @@ def default_cv(n_comparisons: int) -> int:
     return _FOLDS if _FEWEST <= n_comparisons <= _MOST else 0
 
 
-def cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, cv: int = _FOLDS) -> CrossValidation:
+def cross_validate(
+    model: OrdinalEmbedding, comparisons: Comparisons, cv: int = _FOLDS, groups: Any = None
+) -> CrossValidation:
     """Measure the accuracy of maps like this one on held-out answers.
 
     Parameters
@@ -314,6 +336,8 @@ def cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, cv: int = 
     comparisons : Comparisons
     cv : int
         Folds; all answers to one question are in the same fold.
+    groups : array-like, shape (N,), or "participants", optional
+        What is in one fold instead.
 
     Returns
     -------
@@ -321,8 +345,9 @@ def cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, cv: int = 
     """
     try:
         found = selection.cross_validate_dimensions(
-            model, comparisons, [model.n_components_], n_folds=cv, random_state=model.random_state, n_jobs=model.n_jobs
-        )
+            model, comparisons, [model.n_components_], n_folds=cv, groups=groups, random_state=model.random_state,
+            n_jobs=model.n_jobs,
+        )  # fmt: skip
     except selection.Interrupted as stopped:  # some folds are no cross-validation
         raise KeyboardInterrupt from stopped
     return _held_out(found, model.n_components_)

@@ -75,12 +75,17 @@ class Tried(NamedTuple):
     @property
     def needs_more(self) -> bool:
         """Whether a larger dimension is better by as much as is worth its while."""
-        return self.chosen > self.shown and self.gain >= _WORTH
+        return self.chosen > self.shown and self.is_beaten
 
     @property
     def needs_fewer(self) -> bool:
         """Whether a smaller dimension does about as well."""
         return self.chosen < self.shown and self.gain > -_WORTH
+
+    @property
+    def is_beaten(self) -> bool:
+        """Whether the chosen dimension is better by as much as matters."""
+        return self.chosen != self.shown and self.gain >= _WORTH
 
     @property
     def gain(self) -> float:
@@ -166,7 +171,7 @@ def _gap(scores: Scores, tried: Tried | None) -> str:
     if tried.needs_fewer:
         return told + "a sign of too many dimensions."
     if tried.needs_more:
-        return told + "more answers would narrow it, fewer dimensions would not."
+        return told + "a sign of too few answers, since a larger map predicts better still."
     return told + "a sign of too few answers."
 
 
@@ -192,6 +197,8 @@ def _dimension(scores: Scores, tried: Tried | None) -> str:
         return f"{other}, {points(tried.gain)} more than one of {tried.shown}."
     if tried.chosen > tried.shown:
         return f"{other}, {'hardly' if tried.gain > 0 else 'no'} more than one of {tried.shown}."
+    if tried.needs_fewer and tried.is_beaten:
+        return f"{other}, {points(tried.gain)} more than one of {tried.shown}: the simpler map is better."
     if tried.needs_fewer:
         return f"{other}, about as many as one of {tried.shown} does: the simpler map is enough."
     return (
@@ -209,7 +216,7 @@ def _room(scores: Scores, tried: Tried | None) -> str:
     if below <= 0 and _is_guessing(scores):
         return "People agree with each other so little that no map can do better."
     if below <= 0:
-        if tried is not None and tried.needs_more:
+        if tried is not None and tried.is_beaten:
             return ""  # a better map is known, so this one is good, but not the best
         return "So this map is about as good as the answers allow."
     if most >= bound:
@@ -299,6 +306,42 @@ def data_sentence(check: Mapping[str, Any]) -> str:
     return text if people is None else f"{text}, by {count(len(people), 'person', 'people')}"
 
 
+PEOPLE_TITLES = {
+    "participant": "Person", "answers": "Answers", "seconds": "Seconds", "first": "First option",
+    "same_side": "Same side", "streak": "Longest streak", "repeats": "Repeats", "repeats_alike": "Alike",
+    "catch": "Catch questions", "catch_passed": "Passed", "agreement": "Agreement", "guesses": "Guesses",
+    "p_chance": "p (only guesses)", "p_decline": "p (no decline)",
+}  # fmt: skip
+
+
+def people_sentences(people: Mapping[str, Any]) -> list[str]:
+    """How people answered: how many answers, how far they agree with the others, who cannot be told from a guesser."""
+    n_people, answers = len(people["participant"]), sorted(people["answers"])
+    each = f"{answers[0]:,}" if answers[0] == answers[-1] else f"{answers[0]:,} to {answers[-1]:,}"
+    told = [f"{count(n_people, 'person', 'people')} gave {each} answers each."]
+    agreement = sorted(value for value in people["agreement"] if value is not None and value == value)
+    if agreement:
+        middle = agreement[len(agreement) // 2]
+        told.append(
+            f"Each was held to a map made without them: they agree with it in {percent(middle)} of answers (median; "
+            f"{percent(agreement[0])} to {percent(agreement[-1])})."
+        )
+    guessing = sum(value is None or not value < 0.05 for value in people["p_chance"])
+    if guessing:
+        some = count(guessing, "person", "people")
+        told.append(f"{some} cannot be told from somebody who only guesses. Nobody was left out for that.")
+    else:
+        told.append("All agree with it better than somebody who only guesses.")
+    return told
+
+
+def reliability_sentence(guesses: Sequence[float]) -> str:
+    """What was found about guessers by a fit that weighs people."""
+    most = sum(share > 0.5 for share in guesses)
+    people = count(len(guesses), "person", "people")
+    return f"answers weighed by how often each of {people} seems to guess; {most:,} do so more often than not"
+
+
 def dimensions_sentence(
     chosen: int | None, shown: int, accuracy: Mapping[int, float] | None = None, is_partial: bool = False
 ) -> str:
@@ -342,9 +385,12 @@ def learning_sentence() -> str:
     return "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
 
 
-def convergence_sentence() -> str:
-    """What the chart of the computation shows."""
-    return "How the objective came down. A flat end means that the computation had finished."
+def convergence_sentence(in_stages: bool = False) -> str:
+    """What the chart of the computation shows; a solver that works in stages minimises something else in each."""
+    told = ["How the objective came down."]
+    if in_stages:
+        told.append("The first stages see a part of the answers only, or another loss, so it may jump between them.")
+    return " ".join([*told, "A flat end means that the computation had finished."])
 
 
 def violations_sentence(n_violated: float, n_answers: float, n_unplaced: float, share: float | None = None) -> str:

@@ -236,7 +236,7 @@ def bootstrap(
 
     def run(number: int) -> tuple[np.ndarray, np.ndarray, float]:
         weights, left_out = draw(generators[number])
-        drawn = data[weights > 0]._with(weights=weights[weights > 0], people=None)
+        drawn = data[weights > 0]._with(weights=weights[weights > 0])
         X = fit_best(base, drawn, [full.embedding_], 0, generators[number]).embedding_
         score = comparison_accuracy(X, data[left_out]) if left_out.any() else math.nan
         return X, left_out, score

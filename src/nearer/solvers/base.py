@@ -13,7 +13,7 @@ import numpy as np
 
 from nearer._tables import html_table
 from nearer.data import check_integer
-from nearer.objective import Objective
+from nearer.objective import Objective, SplittableObjective
 from nearer.solvers.params import Parameters, check_number
 
 logger = logging.getLogger(__name__)
@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 __all__ = ["Callback", "History", "HistoryRow", "Keeper", "Result", "Solver", "SolverState"]
 
 _OUTPUTS = ("last", "best", "uniform")
+# Epochs to wait at least for held-out comparisons to fare better.
+_LEAST_WAIT = 10
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class HistoryRow:
         Norm of the gradient, where known.
     train_error : float or None
         Fraction of comparisons not satisfied, if asked for.
+    held_out_error : float or None
+        The same of those held out, if `validation_fraction` asks for some.
     """
 
     epoch: int
@@ -49,6 +53,7 @@ class HistoryRow:
     step_size: float | None
     grad_norm: float | None
     train_error: float | None = None
+    held_out_error: float | None = None
 
 
 class History(list[HistoryRow]):
@@ -114,6 +119,9 @@ class Result:
         One row per epoch.
     trouble : str
         Why the embedding is not to be trusted; empty if nothing speaks against it.
+    held_out_error : float or None
+        Fraction of held-out comparisons not satisfied by the map chosen, where some were held out. Having been used to
+        choose, it flatters.
     """
 
     embedding: np.ndarray
@@ -124,6 +132,7 @@ class Result:
     message: str
     history: History
     trouble: str = ""
+    held_out_error: float | None = None
 
     def __repr__(self) -> str:
         n, d = self.embedding.shape
@@ -169,6 +178,8 @@ class SolverState:
         it cannot.
     replayed : bool
         Of the run that is gone on with, and recorded already; it is there for solvers made of parts.
+    other_loss : bool
+        X is a map of another loss, which shows the way: not one to return.
     """
 
     X: np.ndarray
@@ -182,6 +193,7 @@ class SolverState:
     note: str = ""
     kept: dict[str, Any] | None = None
     replayed: bool = False
+    other_loss: bool = False
 
 
 Callback = Callable[[HistoryRow, SolverState], Any]
@@ -222,6 +234,10 @@ class Solver(Parameters):
         The last iterate, the one with the best objective, or one drawn uniformly from all (as in theory).
     record_error : bool, default False
         Also record the training error, one extra pass per epoch with the clock stopped.
+    validation_fraction : float, default 0
+        Stop when it is best: this share of the questions (0 to below 1) is held out, the run ends when the error about
+        them has not fallen for as many epochs as it took to get there (at least 10), and the map with the lowest is
+        kept; `output` is then not looked at. For comparisons in memory.
     """
 
     max_epochs: int = 200
@@ -231,6 +247,7 @@ class Solver(Parameters):
     max_seconds: float | None = None
     output: str = "last"
     record_error: bool = False
+    validation_fraction: float | None = 0.0
 
     name: ClassVar[str] = ""
     needs: ClassVar[type] = Objective
@@ -272,8 +289,11 @@ class Solver(Parameters):
         if not np.isfinite(X0).all():
             row = int(np.flatnonzero(~np.isfinite(X0).all(axis=1))[0])
             raise ValueError(f"{self.name}: the starting point is not finite (first in row {row})")
+        rng = np.random.default_rng(rng)
+        if self.fraction_held_out(objective) > 0:
+            self.require(objective, SplittableObjective, "use validation_fraction=0, or hold the comparisons in memory")
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is told once, by the message
-            return _Run(self, objective, np.random.default_rng(rng), callbacks, keeper).follow(X0)
+            return _Run(self, objective, rng, callbacks, keeper).follow(X0)
 
     def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
         """Refuse an objective that does not offer a protocol, and say what it lacks.
@@ -292,6 +312,37 @@ class Solver(Parameters):
                 f"{self.name}: got {type(objective).__name__}, expected {protocol.__name__} "
                 f"(it has no {', '.join(lacking)}); {remedy}"
             )
+
+    def fraction_held_out(self, objective: Any) -> float:
+        """The share of comparisons to hold out.
+
+        Parameters
+        ----------
+        objective : Objective
+
+        Returns
+        -------
+        float
+        """
+        return float(self.validation_fraction or 0.0)
+
+    def take_in(self, objective: Any, X: np.ndarray, level: float) -> Iterator[SolverState]:
+        """Go on from the map chosen by held-out comparisons with all of them; by default not at all.
+
+        Parameters
+        ----------
+        objective : Objective
+            Of all comparisons.
+        X : ndarray of float64, shape (n, d)
+        level : float
+            Objective at X of the comparisons that were not held out: going below it would be too far.
+
+        Yields
+        ------
+        SolverState
+            The work is counted from here.
+        """
+        yield from ()
 
     def check_objective(self, objective: Any) -> None:
         """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own.
@@ -353,6 +404,49 @@ class Solver(Parameters):
         check_number(f"{self.name}: tol", self.tol, zero=True)
         check_number(f"{self.name}: grad_tol", self.grad_tol, zero=True)
         check_number(f"{self.name}: max_seconds", self.max_seconds, allow_none=True)
+        check_number(f"{self.name}: validation_fraction", self.validation_fraction, zero=True, allow_none=True)
+        if self.validation_fraction is not None and self.validation_fraction >= 1:
+            got = f"{self.name}: validation_fraction: got {self.validation_fraction!r}"
+            raise ValueError(f"{got}, expected a number from 0 to below 1; 0.1 is usual")
+
+
+class _HeldOut:
+    """The held-out comparisons of a run: which map they like best so far, and whether to go on.
+
+    Parameters
+    ----------
+    objective : Objective
+        Of the held-out comparisons.
+    """
+
+    def __init__(self, objective: Any):
+        self.objective = objective
+        self.lowest = math.inf
+        self.best = 0
+        self.X: np.ndarray | None = None
+        self.in_earnest: int | None = None
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """All that is known of the run."""
+        return {name: value for name, value in vars(self).items() if name != "objective"}
+
+    def look(self, epoch: int, state: SolverState) -> float:
+        """The error at the point of an epoch, which is kept if it is as good as any before."""
+        error = float(self.objective.error(state.X))
+        if not state.provisional and self.in_earnest is None:
+            self.in_earnest = epoch
+        if not state.other_loss and error <= self.lowest:
+            if error < self.lowest or self.X is None:
+                self.best = epoch
+            self.lowest, self.X = error, state.X.copy()
+        return error
+
+    def enough(self, epoch: int) -> bool:
+        """Whether the error has not fallen for as long as it took to get there; early stages do not count."""
+        if self.in_earnest is None:
+            return False
+        return epoch - max(self.best, self.in_earnest) >= _LEAST_WAIT and epoch >= 2 * self.best
 
 
 class Keeper(Protocol):
@@ -391,9 +485,16 @@ class _Run:
         keeper: Keeper | None,
     ):
         self.solver = solver
-        self.objective = objective
+        if keeper is not None and keeper.kept is not None:
+            rng.bit_generator.state = keeper.kept["rng_at_start"]
         self.rng = rng
         self.rng_at_start = rng.bit_generator.state
+        self.whole = self.objective = objective
+        self.held_out: _HeldOut | None = None
+        fraction = solver.fraction_held_out(objective)
+        if fraction > 0:
+            self.objective, held_out = objective.split(fraction, rng)
+            self.held_out = _HeldOut(held_out)
         # A stream of its own, so that the output rule does not change the iterates.
         self.output_rng = rng.spawn(1)[0]
         self.callbacks = callbacks
@@ -416,6 +517,9 @@ class _Run:
             message, converged = self._verdict(first - 1, seconds, state)
         last, note = state.X, state.note
         for epoch, state in enumerate([] if message else self._states(X0, kept), start=first):
+            error = None
+            if self.held_out is not None and np.isfinite(state.X).all():
+                error = self.held_out.look(epoch, state)
             seconds = clock.seconds()
             moment = time.perf_counter()
             trouble = self._not_finite(state)
@@ -424,7 +528,7 @@ class _Run:
                 message = f"stopped: {trouble}"
                 break
             last, self.provisional, note = state.X, state.provisional, state.note
-            stop = self._record(epoch, seconds, state)
+            stop = self._record(epoch, seconds, state, error)
             message, converged = self._verdict(epoch, seconds, state)
             if not message and stop:
                 message = "stopped by a callback"
@@ -432,6 +536,9 @@ class _Run:
             clock.pause_since(moment)
             if message:
                 break
+        if self.held_out is not None and self.held_out.X is not None:
+            last, told = self._take_in(clock, self.held_out.X)
+            note = "; ".join(filter(None, [note, told]))
         result = self._result(last, message, converged)
         trouble = trouble or self._trouble(X0, result)
         if trouble and converged:
@@ -459,6 +566,7 @@ class _Run:
             )
         run = {name: getattr(self, name) for name in ("values", "best_value", "best_X", "drawn", "rng_at_start")}
         run["history"] = self.history.to_dict()
+        run["held_out"] = self.held_out and self.held_out.found
         run["output_rng"] = self.output_rng.bit_generator.state
         run["seconds"] = seconds
         run["state"] = vars(state)
@@ -470,11 +578,31 @@ class _Run:
         self.drawn = run["drawn"] and tuple(run["drawn"])
         columns = run["history"]
         self.history = History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
-        self.rng.bit_generator.state = run["rng_at_start"]
         self.output_rng.bit_generator.state = run["output_rng"]
+        if self.held_out is not None:
+            vars(self.held_out).update(run["held_out"])
         state = SolverState(**run["state"])
         self.provisional = state.provisional
         return run["seconds"], state
+
+    def _take_in(self, clock: _Clock, X: np.ndarray) -> tuple[np.ndarray, str]:
+        """Go on from the map that held-out comparisons like best with all of them; the map, and what was done."""
+        assert self.held_out is not None
+        held_out, work, count = self.held_out, self.history[-1].n_gradients, -1  # the first state is where it begins
+        told = (
+            f"best of epoch {held_out.best} on {held_out.objective.n_comparisons:,} held out, "
+            f"error {held_out.lowest:.4g}, at the end {self.history[-1].held_out_error:.4g}"
+        )
+        for state in self.solver.take_in(self.whole, X, self.objective.value(X)):
+            if self._not_finite(state):
+                break
+            count += 1
+            X, seconds, moment = state.X, clock.seconds(), time.perf_counter()
+            stop = self._record(len(self.history), seconds, replace(state, n_gradients=work + state.n_gradients), None)
+            clock.pause_since(moment)
+            if stop or (self.solver.max_seconds is not None and seconds >= self.solver.max_seconds):
+                break
+        return X, f"{told}; then {count} iterations on all" if count > 0 else told
 
     def _not_finite(self, state: SolverState) -> str:
         if not np.isfinite(state.X).all():
@@ -483,10 +611,12 @@ class _Run:
             state.value = self.objective.value(state.X)
         return "" if math.isfinite(state.value) else "objective"
 
-    def _record(self, epoch: int, seconds: float, state: SolverState) -> bool:
+    def _record(self, epoch: int, seconds: float, state: SolverState, held_out_error: float | None) -> bool:
         assert state.value is not None
         error = self.objective.error(state.X) if self.solver.record_error else None
-        row = HistoryRow(epoch, state.n_gradients, seconds, state.value, state.step_size, state.grad_norm, error)
+        row = HistoryRow(
+            epoch, state.n_gradients, seconds, state.value, state.step_size, state.grad_norm, error, held_out_error
+        )
         self.history.append(row)
         if not state.provisional:
             self.values.append(state.value)
@@ -510,6 +640,8 @@ class _Run:
             reason = solver.settled(self.values, self.objective)
             if reason:
                 return f"converged: {reason}", True
+        if self.held_out is not None and self.held_out.enough(epoch):
+            return f"converged: held-out comparisons fared no better in {epoch - self.held_out.best} epochs", True
         if epoch >= solver.max_epochs:
             return f"stopped: reached max_epochs = {solver.max_epochs}", False
         if solver.max_seconds is not None and seconds >= solver.max_seconds:
@@ -528,6 +660,11 @@ class _Run:
     def _result(self, last: np.ndarray, message: str, converged: bool) -> Result:
         rows = self.history
         embedding, value = last, rows[-1].objective if rows else math.nan
+        n_gradients = rows[-1].n_gradients if rows else 0
+        if self.held_out is not None and rows:
+            value, lowest = self.whole.value(embedding), self.held_out.lowest
+            count = max(len(rows) - 1, 0)
+            return Result(embedding, value, count, n_gradients, converged, message, rows, held_out_error=lowest)
         if self.solver.output == "best" and self.best_X is not None:
             embedding, value = self.best_X, self.best_value
         elif self.solver.output == "uniform" and self.drawn is not None:
@@ -535,5 +672,4 @@ class _Run:
             value = self.objective.value(embedding) if known is None else known
         elif self.provisional:
             value = self.objective.value(embedding)
-        n_gradients = rows[-1].n_gradients if rows else 0
         return Result(embedding, value, max(len(rows) - 1, 0), n_gradients, converged, message, rows)

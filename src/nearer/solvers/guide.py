@@ -26,8 +26,13 @@ _PASSES = 2.0
 # place. Few maps of three dimensions get stuck, so their guide has to be cheap.
 _TOL, _LOOSE = 1e-3, 1e-2
 _PATIENCE, _IN_HASTE = 5, 3
-# Views of a flat map from which a line is tried.
-_VIEWS = 8
+# A line is tried from so many views of a flat map, with so many places for each object to choose from. So many of the
+# best go through at most so many rounds of descent and choice. For all this, so many comparisons and so many per
+# object.
+_VIEWS, _PLACES = 8, 24
+_FINALISTS, _ROUNDS = 2, 3
+_FOR_ORDER, _FOR_ORDER_PER_OBJECT = 4000, 20
+_BRIEFLY = 2
 _SMOOTHING = 1.0
 _MOST_SCALINGS = 30
 
@@ -84,7 +89,7 @@ def guided_start(
         yield _provisional(state, main_axes(Y, d), work)
     work += state.n_gradients
     if d == 1:
-        yield from _best_view(part, main_axes(Y, 2), work, parts)
+        yield from _best_line(part, main_axes(Y, 2), rng, work, parts)
         return
     for state in parts.follow(descend, narrow, main_axes(Y, d), _TOL, narrow.value_at_zero(), patience):
         yield _provisional(state, state.X, work)
@@ -103,20 +108,57 @@ def _arrived(X: np.ndarray, value: float, work: int, kept: dict[str, Any] | None
         yield SolverState(X, value, work, provisional=True, kept={})
 
 
-def _best_view(part: LocalObjective, Y: np.ndarray, work: int, parts: Parts) -> Iterator[SolverState]:
-    """The flat map Y (n, 2) seen from several sides, each side a start of its own; the best comes last."""
-    smooth = part.smoothed(_SMOOTHING)
-    best, lowest = Y[:, :1], math.inf
+def _best_line(
+    part: LocalObjective, Y: np.ndarray, rng: np.random.Generator, work: int, parts: Parts
+) -> Iterator[SolverState]:
+    """The flat map Y (n, 2) seen from several sides, the objects of each view put in better order; the best comes last.
+
+    Gradients cannot take an object past its neighbours, so between descents each object is put where its comparisons
+    like it best.
+    """
+    size = min(_FOR_ORDER + _FOR_ORDER_PER_OBJECT * part.n_objects, part.n_comparisons)
+    part = (part if size == part.n_comparisons else part.subset(size, rng)).smoothed(_SMOOTHING)
+    unit = part.value_at_zero()
+    least = _TOL * unit / part.n_objects
+    sweep = 3 * _PLACES * part.n_comparisons
+    lines = []
     for angle in np.pi * np.arange(_VIEWS) / _VIEWS:
-        X = np.ascontiguousarray(Y @ [[math.cos(angle)], [math.sin(angle)]])
-        X, _, tries = _best_scale(smooth, X)
-        work += tries * part.n_comparisons
-        for state in parts.follow(descend, smooth, X, _LOOSE, smooth.value_at_zero(), _PATIENCE):
+        X, _, tries = _best_scale(part, np.ascontiguousarray(Y @ [[math.cos(angle)], [math.sin(angle)]]))
+        X, _ = _in_better_order(part, X, rng, least)
+        work += tries * part.n_comparisons + sweep
+        for state in parts.follow(descend, part, X, _LOOSE, unit, _BRIEFLY):
             yield _provisional(state, state.X, work)
+        assert state.value is not None
         work += state.n_gradients
-        if state.value is not None and state.value < lowest:
-            best, lowest = state.X, state.value
+        lines.append((state.value, state.X))
+    lines.sort(key=lambda line: line[0])
+    lowest, best = lines[0]
+    for value, X in lines[:_FINALISTS]:
+        for _ in range(_ROUNDS):
+            X, moved = _in_better_order(part, X, rng, least)
+            work += sweep
+            for state in parts.follow(descend, part, X, _LOOSE, unit, _PATIENCE):
+                yield _provisional(state, state.X, work)
+            assert state.value is not None
+            work += state.n_gradients
+            if state.value < lowest:
+                lowest, best = state.value, state.X
+            if not moved or not state.value < value - _TOL * unit:
+                break
+            X, value = state.X, state.value
     yield from parts.follow(_arrived, best, lowest, work)
+
+
+def _in_better_order(
+    objective: LocalObjective, X: np.ndarray, rng: np.random.Generator, least: float
+) -> tuple[np.ndarray, int]:
+    """A line X (n, 1) with each object where it fits best, between others or beyond the ends; number of moves."""
+    line = np.sort(X, axis=0)
+    gaps = 0.5 * (line[1:] + line[:-1])
+    gaps = gaps[np.unique(np.linspace(0, len(gaps) - 1, _PLACES - 2).round().astype(int))]
+    beyond = 2.0 * (line[-1:] - line[:1]) / len(X)
+    places = np.concatenate([line[:1] - beyond, gaps, line[-1:] + beyond])
+    return objective.best_places(X, places, rng.permutation(len(X)), least)
 
 
 def _provisional(state: SolverState, X: np.ndarray, work: int) -> SolverState:

@@ -96,6 +96,8 @@ def best_of_starts(
 ) -> Result:
     """Solve from every starting point; the result with the lowest objective is kept, the first of equals.
 
+    Where every start held comparisons out, it is the one with the lowest error about them.
+
     Parameters
     ----------
     objective : Objective
@@ -129,4 +131,10 @@ def best_of_starts(
         return solvers[number].solve(objective, starts[number], generators[number], watching, keeper)
 
     results = in_threads(run, len(starts), n_jobs)
-    return min(results, key=lambda result: math.inf if math.isnan(result.objective) else result.objective)
+    judged = all(result.held_out_error is not None for result in results)
+
+    def rank(result: Result) -> float:
+        value = result.held_out_error if judged else result.objective
+        return math.inf if value is None or math.isnan(result.objective) else value
+
+    return min(results, key=rank)

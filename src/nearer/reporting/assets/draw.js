@@ -18,7 +18,7 @@ class Painter {
     this.labels = data.labels.map((text, i) => data.short[i] || text);
     this.few = new Set(data.few);
     this.order = null;
-    this.counts = { labels: 0, visible: 0, regions: 0 };
+    this.counts = { labels: 0, visible: 0, regions: 0, pictures: 0, pictured: 0 };
   }
 
   // A fixed order, so that the same names stay while one moves about: lonely objects first, then scattered.
@@ -44,7 +44,7 @@ class Painter {
     const ctx = (this.ctx = sharpen(this.canvas, view.width, view.height));
     ctx.clearRect(0, 0, view.width, view.height);
     const visible = view.placed.filter((i) => view.isVisible(i, 12));
-    this.counts = { labels: 0, visible: visible.length, regions: 0 };
+    this.counts = { labels: 0, visible: visible.length, regions: 0, pictures: 0, pictured: 0 };
     this.boxes = new Map();
     if (view.d === 1) this.line(view.height / 2 + view.cy * view.scale);
     if (view.d === 3) this.triad();
@@ -108,6 +108,7 @@ class Painter {
     if (visible.length > MAX_REGIONS) return;
     const factor = regionFactor();
     ctx.lineWidth = 1;
+    const light = Math.min(1, 25 / visible.length); // many that overlap would hide the map
     for (const i of visible) {
       const cov = view.covariance(i);
       if (!cov) continue;
@@ -117,10 +118,10 @@ class Painter {
       ctx.beginPath();
       ctx.ellipse(view.x[i], view.y[i], long, short, -angle, 0, 2 * Math.PI);
       const colour = data.groups ? groupColour(data.groups.codes[i], theme) : theme.accent;
-      ctx.globalAlpha = this.faded(i) ? 0.03 : 0.1;
+      ctx.globalAlpha = light * (this.faded(i) ? 0.03 : 0.1);
       ctx.fillStyle = colour;
       ctx.fill();
-      ctx.globalAlpha = this.faded(i) ? 0.08 : 0.45;
+      ctx.globalAlpha = Math.sqrt(light) * (this.faded(i) ? 0.08 : 0.45);
       ctx.strokeStyle = colour;
       ctx.stroke();
       this.counts.regions++;
@@ -188,6 +189,7 @@ class Painter {
     const { ctx, view, theme } = this, drawn = new Set(), wanted = new Set(visible);
     for (const i of this.order) {
       if (!wanted.has(i) || !(i in data.thumbs) || this.faded(i)) continue;
+      this.counts.pictures++;
       const x = view.x[i] - THUMB / 2, y = view.y[i] - THUMB / 2;
       const image = this.image(i);
       if (!image.complete || !image.naturalWidth || this.blocked(x, y, THUMB, THUMB)) continue;
@@ -200,6 +202,7 @@ class Painter {
       ctx.strokeRect(view.x[i] - width / 2, view.y[i] - height / 2, width, height);
       drawn.add(i);
     }
+    this.counts.pictured = drawn.size;
     return drawn;
   }
 

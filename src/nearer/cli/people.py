@@ -1,0 +1,94 @@
+"""`nearer people`: who answered how, and who is left out by rules set beforehand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from nearer.cli._options import FORCE, fitting_options, make_estimator, read_answers, reading_options
+from nearer.cli._output import refuse_existing
+from nearer.cli._say import Say, speaking
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog="""\b
+Example:
+  nearer people answers.csv
+  nearer people answers.csv --rules rules.toml -o kept.csv
+
+\b
+rules.toml holds what was written down beforehand, any of:
+  min_answers = 30
+  min_seconds = 0.5
+  max_same_side = 0.9
+  catch_passed = 0.8
+  better_than_chance = true"""
+)
+@click.argument("file", type=click.Path())
+@click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the others' maps.")
+@click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; nobody is left out without it.")
+@click.option("-o", "--out", type=click.Path(), help="Write the answers of those who are kept.")
+@click.option("--table", type=click.Path(), help="Write the table of all people as CSV.")
+@click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Maps, each without some people.")
+@click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
+@FORCE
+@fitting_options
+@reading_options
+@speaking
+def command(
+    say: Say, file: str, n_components: int, rules: str | None, out: str | None, table: str | None, folds: int,
+    differ_too: bool, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
+) -> None:  # fmt: skip
+    """Tell how each person answered in FILE: speed, side, repeats, catch questions, agreement with the others.
+
+    Nobody is held to a map that their own answers helped to make. The share of guesses comes with its 95 % interval.
+    """
+    for path in (out, table):
+        if path is not None:
+            refuse_existing(path, force)
+    if out is not None and rules is None:
+        raise ValueError("--out: without --rules nobody is left out, so there is nothing to write")
+    estimator = make_estimator(fitting, n_components)
+    from nearer.people.rules import ExclusionRules
+
+    asked = None if rules is None else ExclusionRules.read(rules)
+    result = read_answers(say, file, reading)
+    from nearer.kernels import while_compiling
+    from nearer.people import differ, exclude, participants
+
+    with while_compiling(say.compiling):
+        found = participants(result.comparisons, estimator, n_folds=folds, random_state=fitting["random_state"])
+    values: dict[str, Any] = {"input": result.facts(), "people": found.table(), "in_order": found.in_order}
+    told = [str(found)]
+    if asked is not None:
+        kept, exclusions = exclude(result.comparisons, asked, found)
+        values["exclusions"] = vars(exclusions) | {"paragraph": exclusions.paragraph()}
+        told.append(exclusions.paragraph())
+        if out is not None:
+            from nearer.io import write_comparisons
+
+            write_comparisons(out, kept, force=force)
+            say.note(f"wrote {out}: {kept!r}")
+    if differ_too:
+        tested = differ(estimator, result.comparisons, random_state=fitting["random_state"])
+        values["difference"] = vars(tested)
+        told.append(str(tested))
+    if table is not None:
+        _write_table(table, found.table(), force)
+        say.note(f"wrote {table}")
+    say.result(values, "\n\n".join(told))
+
+
+def _write_table(path: str, table: dict[str, list[Any]], force: bool) -> None:
+    from nearer.io.files import atomic_write
+    from nearer.io.text import text_cells
+
+    columns = []
+    for name, cells in table.items():
+        texts = ["" if cell != cell else str(cell) for cell in cells]
+        columns.append([name, *(text_cells(texts, "participant", ",") if name == "participant" else texts)])
+    with atomic_write(path, force, mode="w") as file:
+        file.writelines(",".join(row) + "\n" for row in zip(*columns))

@@ -1,0 +1,240 @@
+"""One map and weights of its axes for each person; and the test whether people differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulated_people import answers_of
+
+import oracles
+from nearer import Comparisons, IndividualEmbedding, OrdinalEmbedding, kernels
+from nearer.data.values import People
+from nearer.losses import get_loss
+from nearer.objective.base import read_only
+from nearer.people import differ
+from nearer.people.individual import _folds_within, _Problem, joint_axes, metric_slopes
+
+
+@pytest.fixture
+def points():
+    return np.random.default_rng(0).normal(size=(25, 2)) * 1.5
+
+
+def _oracle(name, param, Q, share, X, W, person):
+    """Sum of the losses, comparison by comparison."""
+    near, far = (
+        np.array([(W[p] * (X[row[a]] - X[row[b]]) ** 2).sum() for row, p in zip(Q, person)])
+        for a, b in ((0, 1), (2, 3))
+    )
+    return float((share * oracles.terms(name, near, far, param)[0]).sum()), near, far
+
+
+@pytest.mark.parametrize("width", [3, 4])
+@pytest.mark.parametrize("loss", ["ste", "tste", "ckl"])
+def test_kernels_match_the_oracle_and_its_differences(loss, width):
+    rng = np.random.default_rng(4)
+    n, d, N = 8, 3, 90
+    index = np.array([rng.permutation(n)[:width] for _ in range(N)], dtype=np.int32)
+    X, W = rng.normal(size=(n, d)), rng.random((5, d))
+    person, scale = read_only(rng.integers(5, size=N).astype(np.int32)), read_only(rng.random(N))
+    index = read_only(index)
+    formula = get_loss(loss).resolve(d)
+    Q = oracles.as_quadruplets(index)
+    start, stop = 5, 83  # more than one tile
+    rows = slice(start, stop)
+
+    def value(X, W):
+        return _oracle(loss, formula.param, Q[rows], scale[rows], X, W, person[rows])[0]
+
+    G, H = np.ones_like(X), np.ones_like(W)
+    total = kernels.weighted_gradient_block(index, scale, formula.kind, formula.param, X, W, person, start, stop, G, H)
+    assert total == pytest.approx(value(X, W), rel=1e-12)
+    np.testing.assert_allclose(G - 1, oracles.numeric_gradient(lambda Z: value(Z, W), X), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(H - 1, oracles.numeric_gradient(lambda V: value(X, V), W), rtol=1e-6, atol=1e-8)
+    near, far = np.empty(stop - start), np.empty(stop - start)
+    kernels.weighted_distances(index, X, W, person, start, near, far)
+    expected = _oracle(loss, formula.param, Q[rows], scale[rows], X, W, person[rows])
+    np.testing.assert_allclose([near, far], expected[1:], rtol=1e-13)
+
+
+def test_slopes_in_the_metric_are_those_of_the_loss():
+    rng = np.random.default_rng(5)
+    index = np.array([rng.permutation(6)[:4] for _ in range(7)], dtype=np.int32)
+    X, loss = rng.normal(size=(6, 2)), get_loss("ste")
+    found = metric_slopes(index, loss, X)
+
+    def value(M, row):
+        i, j, l, k = row  # noqa: E741
+        u, v = X[i] - X[j], X[l] - X[k]
+        return float(loss.terms(u @ M @ u, v @ M @ v)[0])
+
+    for row, slope in zip(index, found):
+        np.testing.assert_allclose(
+            slope, oracles.numeric_gradient(lambda M, row=row: value(M, row), np.eye(2)), rtol=1e-6, atol=1e-9
+        )
+
+
+def test_joint_axes_are_found():
+    rng = np.random.default_rng(6)
+    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    matrices = np.array([R @ np.diag(rng.normal(size=3)) @ R.T for _ in range(10)])
+    found = joint_axes(matrices)
+    np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-12)
+    turned = found.T @ matrices @ found
+    assert np.abs(turned * (1 - np.eye(3))).max() < 1e-8
+
+
+def test_threads_do_not_change_the_bits():
+    rng = np.random.default_rng(7)
+    data = answers_of(rng.normal(size=(20, 2)), 40, 1000, rng)
+    X, W = rng.normal(size=(20, 2)), rng.random((40, 2))
+    one, two = (_Problem(data, data.people, get_loss("ste"), jobs).value_and_gradients(X, W) for jobs in (1, 2))
+    assert len(_Problem(data, data.people, get_loss("ste"), 1).blocks) > 1
+    assert one[0] == two[0]
+    np.testing.assert_array_equal(one[1], two[1])
+    np.testing.assert_array_equal(one[2], two[2])
+
+
+def test_folds_hold_a_share_of_everybody():
+    units = People(np.repeat(np.arange(5, dtype=np.int32), [3, 4, 6, 7, 9]), np.arange(5))
+    fold = _folds_within(units, 3, np.random.default_rng(0))
+    counts = np.array([np.bincount(fold[units.codes == p], minlength=3) for p in range(5)])
+    assert (counts.max(axis=1) - counts.min(axis=1) <= 1).all()
+
+
+@pytest.fixture(scope="module")
+def differing():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(20, 2)) * 1.5
+    W = np.exp(0.9 * rng.normal(size=(24, 2)))
+    W /= W.mean(axis=0)
+    data = answers_of(X, 24, 90, rng, weights=W)
+    return data, answers_of(X, 24, 150, rng, weights=W), W
+
+
+@pytest.fixture(scope="module")
+def model(differing):
+    return IndividualEmbedding(2, random_state=0).fit(differing[0])
+
+
+def test_people_who_differ_get_weights_that_foretell_them(differing, model):
+    _, test, W = differing
+    assert model.spread_ > 0
+    assert model.score(test) > model.group_.score(test) + 0.01
+    found = np.abs(np.corrcoef(np.log(W).T, np.log(model.weights_ + 0.05).T)[:2, 2:])
+    assert found.max(axis=1).min() > 0.6  # axes are those of the people, up to order
+    assert found.argmax(axis=1).tolist() in ([0, 1], [1, 0])
+    np.testing.assert_allclose(model.weights_.mean(axis=0), 1.0)
+    assert (model.weights_ >= 0).all()
+    assert [tried.spread for tried in model.choice_][:2] == [0.0, 0.1]
+    assert len(model.to_frame()) == 24
+    p = model.predict_proba(test)
+    np.testing.assert_array_equal(p > 0.5, model.predict(test))
+
+
+def test_a_map_of_one_person_gives_their_predictions(differing, model):
+    _, test, _ = differing
+    own = test[test.people.codes == 3]
+    X = model.map_of(3)
+    near, far = (((X[own.index[:, 0]] - X[own.index[:, k]]) ** 2).sum(axis=1) for k in (1, 2))
+    np.testing.assert_array_equal(model.predict(own), near < far)
+    np.testing.assert_array_equal(model.weights_of("nobody"), [1.0, 1.0])
+    stranger = Comparisons(own.index, n_objects=20)
+    X = model.embedding_
+    near, far = (((X[own.index[:, 0]] - X[own.index[:, k]]) ** 2).sum(axis=1) for k in (1, 2))
+    np.testing.assert_array_equal(model.predict(stranger), near < far)
+
+
+def test_equal_people_get_the_map_of_the_group(points):
+    rng = np.random.default_rng(9)
+    data, test = answers_of(points, 20, 50, rng), answers_of(points, 20, 200, rng)
+    model = IndividualEmbedding(2, random_state=0).fit(data)
+    assert model.spread_ <= 0.1
+    assert model.score(test) > model.group_.score(test) - 0.005
+
+
+def test_weights_of_groups_and_strange_input(differing):
+    data = differing[0]
+    groups = {person: "odd" if person % 2 else "even" for person in range(24)}
+    model = IndividualEmbedding(2, spread=0.5, random_state=0).fit(data, groups=groups)
+    assert model.participants_.tolist() == ["even", "odd"]
+    assert model.choice_ == []
+    assert model.score(data, groups=groups) > 0.6
+    with pytest.raises(ValueError, match="participant '23' has no group"):
+        IndividualEmbedding(2).fit(data, groups=dict.fromkeys(range(23), "a"))
+    with pytest.raises(ValueError, match="who gave the answers is not known"):
+        IndividualEmbedding(2).fit(data._with(people=None))
+    with pytest.raises(ValueError, match="not a probability model"):
+        IndividualEmbedding(2, loss="hinge").fit(data)
+    with pytest.raises(ValueError, match="spread: got 'much'"):
+        IndividualEmbedding(2, spread="much").fit(data)
+    with pytest.raises(ValueError, match="expected the 20 of the map"):
+        model.predict(Comparisons([[0, 1, 30]]))
+
+
+def test_objects_that_nobody_names_have_no_place(points):
+    data = answers_of(points, 8, 40, np.random.default_rng(1))
+    wider = Comparisons(data.index, n_objects=27, participants=data.participants)
+    with pytest.warns(UserWarning, match="occur in no comparison"):
+        model = IndividualEmbedding(2, spread=0.2, random_state=0).fit(wider)
+    assert np.isnan(model.embedding_[25:]).all()
+    assert np.isfinite(model.embedding_[:25]).all()
+    assert np.isnan(model.predict_proba([[0, 1, 26]])).all()
+
+
+def test_the_difference_is_found_and_not_found(differing, points):
+    found = differ(OrdinalEmbedding(2, loss="ste", random_state=0), differing[0], n_resamples=99, random_state=0)
+    assert found.p_value == 0.01
+    assert str(found) == "The 24 people differ in how much the axes of the map count for them (p < 0.02)."
+    alarms = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        data = answers_of(points, 20, 40, rng, ["random"] * 3 + ["careful"] * 17)
+        fitted = OrdinalEmbedding(2, loss="ste", random_state=0).fit(data)
+        alarms.append(differ(fitted, data, n_resamples=39, random_state=seed).p_value <= 0.05)
+    assert sum(alarms) <= 4
+
+
+def test_groups_are_told_apart_by_their_people(points):
+    rng = np.random.default_rng(2)
+    W = np.where(np.arange(24)[:, None] % 2, [[2.2, 0.3]], [[0.3, 2.2]])
+    data = answers_of(points, 24, 60, rng, weights=W)
+    fitted = OrdinalEmbedding(2, loss="ste", random_state=0).fit(data)
+    found = differ(fitted, data, {person: person % 2 for person in range(24)}, n_resamples=99, random_state=0)
+    assert (found.p_value, found.of, found.n_units) == (0.01, "groups", 2)
+    # people differ, but not by this grouping
+    mixed = differ(fitted, data, {person: person // 2 % 2 for person in range(24)}, n_resamples=99, random_state=0)
+    assert mixed.p_value > 0.05
+    assert "were not found to differ" in str(mixed)
+
+
+def test_what_the_test_needs(differing):
+    data = differing[0]
+    with pytest.raises(ValueError, match="map of 1 dimension"):
+        differ(OrdinalEmbedding(1, loss="ste", random_state=0), data)
+    with pytest.raises(ValueError, match="not a probability model"):
+        differ(OrdinalEmbedding(2, loss="soe", random_state=0), data)
+    with pytest.raises(ValueError, match="expected at least 2"):
+        differ(OrdinalEmbedding(2), data, np.zeros(len(data), int))
+
+
+def test_weights_are_drawn(model):
+    from nearer.plots import plot_weights
+
+    ax = plot_weights(model)
+    assert ax.get_xlabel() == "Weight of axis 1"
+    assert len(ax.collections[0].get_offsets()) == 24
+    assert len(ax.texts) == 24
+    ax = plot_weights(model, axes=(1, 0), groups={person: "$x$" if person % 2 else "b" for person in range(24)})
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$x$", "b"]
+    assert sum(len(points.get_offsets()) for points in ax.collections) == 24
+    with pytest.raises(ValueError, match="expected two numbers from 0 to 1"):
+        plot_weights(model, axes=(0, 2))
+
+
+def test_one_axis_is_drawn_side_by_side(points):
+    from nearer.plots import plot_weights
+
+    data = answers_of(points[:, :1], 6, 30, np.random.default_rng(0))
+    ax = plot_weights(IndividualEmbedding(1, spread=0.3, random_state=0).fit(data))
+    assert ax.get_xlabel() == "Person"

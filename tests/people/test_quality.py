@@ -1,0 +1,206 @@
+"""What the answers of each person say, and who is left out by rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulated_people import answers_of
+
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.data.values import People
+from nearer.people import ExclusionRules, exclude, participants
+from nearer.people.difference import answer_of_rows
+from nearer.people.quality import _logistic_slopes, _longest_streak, _repeats, _share_of_guesses
+
+DOES = ["random", "left", "inverted", "tired"] + ["careful"] * 26
+
+
+@pytest.fixture(scope="module")
+def study():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(25, 2)) * 1.5
+    seconds = np.where(np.arange(30) == 29, 0.2, 1.5)
+    return answers_of(X, 30, 60, rng, DOES, seconds=seconds)
+
+
+@pytest.fixture(scope="module")
+def table(study):
+    return participants(study)
+
+
+def test_the_careless_are_found_each_in_their_way(table):
+    at = {name: place for place, name in enumerate(table.participant.tolist())}
+    careful = [at[person] for person in range(4, 30)]
+    random, left, inverted, tired = (at[person] for person in range(4))
+    assert {random, left, inverted} <= {0, 1, 2, 3}
+    assert table.guesses_high[random] == 1.0
+    assert table.p_chance[inverted] > 0.999
+    assert table.agreement[inverted] < 0.4 < 0.7 < np.median(table.agreement[careful])
+    assert table.same_side[left] == table.first[left] == 1.0
+    assert table.streak[left] == 60
+    assert table.p_decline[tired] < 0.05
+    assert np.mean(table.guesses_low[careful] == 0.0) > 0.8
+    assert table.seconds[at[29]] == pytest.approx(0.2)
+    assert table.answers.tolist() == [60] * 30
+    assert (table.guesses_low <= table.guesses).all()
+    assert (table.guesses <= table.guesses_high).all()
+    assert table.in_order
+
+
+def test_it_is_shown_short_and_given_whole(table):
+    assert repr(table).startswith("30 people, the most doubtful first\nparticipant  answers  seconds")
+    assert repr(table).endswith("... and 20 more")
+    assert len(str(table).splitlines()) == 31
+    assert "<table" in table._repr_html_()
+    frame = table.to_frame()
+    assert len(frame) == 30
+    assert "catch" not in frame
+    assert {"guesses", "guesses_low", "p_chance", "repeats"} <= set(frame)
+
+
+def test_nobody_helps_to_make_the_map_they_are_held_to():
+    """Somebody whose answers alone decide about an object agrees with that by a map of their own only."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(15, 2))
+    others = answers_of(X[:14], 6, 40, rng)
+    own = np.array([[14, a, b] for a in range(6) for b in range(7, 14)])
+    data = Comparisons.concat([
+        Comparisons(others.index, n_objects=15, participants=others.participants),
+        Comparisons(own, participants=np.full(len(own), 6)),
+    ])  # fmt: skip
+    table = participants(data, n_folds=7)
+    alone = table.participant.tolist().index(6)
+    assert np.isnan(table.agreement[alone])
+    assert (table.guesses_low[alone], table.guesses_high[alone]) == (0.0, 1.0)
+
+
+def test_what_rows_of_one_answer_are():
+    odd = Comparisons.from_odd_one_out([[0, 1, 2], [3, 4, 5], [0, 1, 2]], [2, 3, 0], participants=["a", "a", "b"])
+    assert answer_of_rows(odd).tolist() == [0, 0, 1, 1, 2, 2]
+    ranked = Comparisons.from_rankings([0, 4], [[1, 2, 3], [1, 2, 3]])
+    assert answer_of_rows(ranked).tolist() == [0, 0, 0, 1, 1, 1]
+    central = Comparisons.from_most_central([[0, 1, 2], [0, 1, 2], [3, 4, 5]], [1, 1, 3], participants=["a", "a", "a"])
+    assert answer_of_rows(central).tolist() == [0, 0, 1, 1, 2, 2]
+    rows = np.array([[0, 1, 2], [0, 1, 2], [0, 1, 3]])
+    assert answer_of_rows(Comparisons(rows, details={"order": [1, 2, 2]})).tolist() == [0, 1, 1]
+    assert answer_of_rows(Comparisons(rows, participants=["a", "b", "b"])).tolist() == [0, 1, 1]
+    rng = np.random.default_rng(0)
+    single = Comparisons([rng.permutation(10)[:3] for _ in range(300)])
+    assert answer_of_rows(single).tolist() == list(range(300))
+    sets, odd = np.tile([[0, 1, 2], [3, 4, 5], [1, 2, 3]], (10, 1)), np.tile([2, 3, 1], 10)
+    table = participants(Comparisons.from_odd_one_out(sets, odd, participants=np.repeat(range(5), 6)))
+    assert table.answers.tolist() == [6] * 5
+
+
+def test_repeats_and_streaks():
+    rows = [[0, 1, 2], [0, 2, 1], [0, 1, 2], [3, 1, 2], [0, 1, 2], [0, 1, 2]]
+    data = Comparisons(rows, participants=["a", "a", "a", "a", "b", "b"])
+    total, alike = _repeats(data)
+    assert total.tolist() == [3, 1]
+    assert alike == pytest.approx([1 / 3, 1.0])
+    side, own = np.array([0, 0, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 1, 1, 1])
+    assert _longest_streak(side, own, np.arange(7.0), 3).tolist() == [2, 2, 0]
+    assert _longest_streak(side, own, np.array([0, 2, 1, 3, 0, 1, 2.0]), 2).tolist() == [1, 2]
+
+
+def test_slopes_are_those_of_the_likelihood():
+    rng = np.random.default_rng(1)
+    F = rng.normal(size=(4000, 2))
+    sign = np.where(rng.random(4000) < 1 / (1 + np.exp(-F @ [1.0, -0.5])), 1.0, -1.0)
+    assert _logistic_slopes(F * sign[:, None], np.ones(4000), np.zeros(2)) == pytest.approx([1.0, -0.5], abs=0.12)
+
+
+def test_the_interval_holds_what_is_likely():
+    from nearer.lapses import SHARES
+
+    logs = -((SHARES - 0.5) ** 2)[None] * 100.0
+    middle, low, high = _share_of_guesses(logs)
+    assert middle[0] == 0.5
+    assert low[0] <= 0.5 - (1.92 / 100) ** 0.5 < 0.5 + (1.92 / 100) ** 0.5 <= high[0]
+
+
+def test_without_participants_it_says_so(study):
+    with pytest.raises(ValueError, match="who gave the answers is not known; add a column"):
+        participants(study._with(people=None))
+    with pytest.raises(ValueError, match="expected at least 3"):
+        participants(study._with(people=People(np.arange(len(study), dtype=np.int32) % 2, np.arange(2))))
+
+
+def test_rules_leave_out_count_and_tell(study, table, tmp_path):
+    path = tmp_path / "rules.toml"
+    path.write_text("min_seconds = 0.5\nmax_same_side = 0.9\nbetter_than_chance = 0.001\n")
+    kept, gone = exclude(study, path, table)
+    assert {0, 1, 2, 29} <= set(gone.participants)
+    assert not set(np.unique(kept.participants)) & set(gone.participants)
+    assert len(kept) == 60 * (30 - len(gone.participants))
+    text = gone.paragraph()
+    assert text.startswith(f"Of 30 participants, {len(gone.participants)} (")
+    assert "1 took less than 0.5 s for an answer (median), 1 chose the same side in more than 90 % of answers" in text
+    assert "some broke more than one rule" in text
+    assert str(gone) == text
+
+
+def test_without_rules_nobody_is_left_out(study, table):
+    kept, gone = exclude(study, {}, table)
+    assert kept == study
+    assert gone.paragraph() == "No exclusion rules were set; all 30 participants were kept (1,800 answers)."
+    _, gone = exclude(study, {"min_answers": 10, "better_than_chance": False}, table)
+    assert gone.paragraph().startswith("Of 30 participants, none was excluded by the rules set beforehand (nobody gave")
+
+
+def test_catch_questions_are_counted_where_their_outcome_is_known(study):
+    number = np.arange(len(study))
+    details = {
+        "catch": number % 10 == 0, "correct": np.where(number % 10, -1, (number // 60 < 15).astype(int)),
+    }  # fmt: skip
+    data = Comparisons(study.index, participants=study.participants, details=details)
+    table = participants(data)
+    assert table.catch.tolist() == [6] * 30
+    assert {person for person, passed in zip(table.participant, table.catch_passed) if passed == 1} == set(range(15))
+    _, gone = exclude(data, {"catch_passed": 0.5}, table)
+    assert set(gone.participants) == set(range(15, 30))
+    assert "15 passed fewer than 50 % of catch questions" in gone.paragraph()
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"min_answer": 3}, "got 'min_answer', expected min_answers, .*did you mean 'min_answers'"),
+        ({"max_same_side": 90}, "max_same_side: got 90, expected a share from 0 to 1"),
+        ({"min_answers": True}, "min_answers: got True"),
+        ({"better_than_chance": 2}, "expected true, false, or a level"),
+        ({"catch_passed": 0.8}, "catch questions and their right answers are not known"),
+        ({"min_answers": 1000}, "nobody is left"),
+        (7, "expected rules by name"),
+    ],
+)
+def test_wrong_rules_are_refused(rules, message, study, table):
+    with pytest.raises(ValueError, match=message):
+        exclude(study, rules, table)
+
+
+def test_wrong_files_of_rules_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="cannot be read"):
+        ExclusionRules.read(tmp_path / "none.toml")
+    path = tmp_path / "rules.toml"
+    path.write_text("min_answers: 3")
+    with pytest.raises(ValueError, match="is not TOML"):
+        ExclusionRules.read(path)
+    path.write_text("min_seconds = -1")
+    with pytest.raises(ValueError, match=r"rules\.toml: min_seconds: got -1"):
+        ExclusionRules.read(path)
+
+
+def test_splits_leave_out_whole_people(study):
+    train, test = study.split(0.2, random_state=0, groups="participants")
+    assert len(np.unique(test.participants)) == 6
+    assert not set(train.participants) & set(test.participants)
+    for train, test in study.folds(5, random_state=0, groups="participants"):
+        assert not set(train.participants) & set(test.participants)
+    with pytest.raises(ValueError, match="expected an array or 'participants'"):
+        study._with(people=None).split(0.2, groups="participants")
+    from sklearn.model_selection import GroupKFold, cross_val_score
+
+    model = OrdinalEmbedding(2, random_state=0)
+    scores = cross_val_score(model, study, groups=study.participants, cv=GroupKFold(3))
+    assert (scores > 0.6).all()

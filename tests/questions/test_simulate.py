@@ -1,0 +1,215 @@
+"""Simulated people answer as their law says, recorded answers come back, and studies go as told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.questions import Crowd, Recorded, forecast, plan_study, simulate_study
+from nearer.questions.pool import Pool
+
+POINTS = np.random.default_rng(1).normal(size=(12, 2))
+
+
+def likeness(law, scale, a, b):
+    t = np.linalg.norm(POINTS[a] - POINTS[b])
+    if law == "ste":
+        return np.exp(-((scale * t) ** 2))
+    return 1 / (1 + (scale * t) ** 2) if law == "tste" else t**-scale
+
+
+@pytest.mark.parametrize("law", ["ste", "tste", "ratio"])
+def test_people_answer_by_their_law(law):
+    crowd = Crowd(POINTS, law, 1.5, lapse=0.2)
+    question = np.array([[0, 1, 2]])
+    near, far = likeness(law, 1.5, 0, 1), likeness(law, 1.5, 0, 2)
+    p = 0.1 + 0.8 * near / (near + far)
+    assert crowd.probability(question)[0] == pytest.approx(p)
+    given = crowd.answer(np.repeat(question, 20_000, axis=0), "triplets", np.random.default_rng(0))
+    assert (given.index[:, 1] == 1).mean() == pytest.approx(p, abs=0.015)
+
+
+def test_the_odd_one_out_is_not_in_the_most_alike_pair():
+    crowd = Crowd(POINTS, "tste", 2.0)
+    sets = np.repeat([[3, 4, 5]], 20_000, axis=0)
+    given = crowd.answer(sets, "odd-one-out", np.random.default_rng(0))
+    assert len(given) == 40_000
+    alike = np.array([likeness("tste", 2.0, *pair) for pair in ((4, 5), (3, 5), (3, 4))])
+    shares = [(given.index[:, 2] == odd).mean() for odd in (3, 4, 5)]
+    np.testing.assert_allclose(shares, alike / alike.sum(), atol=0.015)
+
+
+def test_people_differ():
+    crowd = Crowd(POINTS, "ste", 1.0, n_people=5, spread=1.5, random_state=0)
+    rows = crowd.truth(25_000, np.random.default_rng(0))
+    given = crowd.answer(rows.index, "triplets", np.random.default_rng(1))
+    right = [(given.index[given.participants == k] == rows.index[k::5]).all(axis=1).mean() for k in range(5)]
+    assert max(right) - min(right) > 0.1
+    assert np.mean(right) == pytest.approx(crowd.probability(rows.index).mean(), abs=0.01)
+
+
+def test_recorded_answers_come_back_and_no_others():
+    data = Comparisons.from_points(POINTS, 400, random_state=0, noise=0.2)
+    recorded = Recorded(data, random_state=0)
+    given = recorded.answer(recorded.among, "triplets", np.random.default_rng(0))
+    known = {tuple(row) for row in data.index.tolist()}
+    assert {tuple(row) for row in given.index.tolist()} <= known
+    asked, test = (set(Pool(12, np.arange(12)).keys(one.index).tolist()) for one in (recorded.asked, recorded.test))
+    assert not asked & test
+    with pytest.raises(ValueError, match=r"questions: got \[.*\], expected one that was recorded"):
+        recorded.answer(recorded.test.index[:1], "triplets", np.random.default_rng(0))
+    study = simulate_study(recorded, [60, 120], strategy="predictive", batch=30, random_state=0)
+    assert study.error.shape == (2,)
+    with pytest.raises(ValueError, match="test_size"):
+        Recorded(data, test_size=0.0)
+    with pytest.raises(ValueError, match="got quadruplets"):
+        Recorded(Comparisons.from_points(POINTS, 50, "quadruplets", random_state=0))
+
+
+@pytest.mark.parametrize("kind", ["triplets", "odd-one-out"])
+def test_a_study_knows_how_each_question_was_chosen(kind):
+    crowd = Crowd(POINTS, "ste", 2.0)
+    study = simulate_study(crowd, [90, 150], batch=30, in_flight=20, kind=kind, random_state=0)
+    assert len(study.comparisons) >= 150 * (1 if kind == "triplets" else 2)
+    assert set(study.comparisons.details.chosen_by.names) == {"random", "predictive"}
+    assert study.error[1] < 0.3
+    again = simulate_study(crowd, [90, 150], batch=30, in_flight=20, kind=kind, random_state=0)
+    assert (again.comparisons.index == study.comparisons.index).all()
+
+
+def test_strategies_start_from_the_same_answers():
+    crowd = Crowd(POINTS, "ste", 2.0)
+    one, two = (simulate_study(crowd, [60, 200], strategy=s, batch=20, random_state=0) for s in ("random", "auto"))
+    assert one.error[0] == two.error[0]
+    assert (one.comparisons.index[:80] == two.comparisons.index[:80]).all()
+    assert (one.comparisons.index != two.comparisons.index).any()
+
+
+def test_choosing_pays():
+    rng = np.random.default_rng(0)
+    errors = {"random": [], "auto": []}
+    for seed in range(3):
+        crowd = Crowd(rng.normal(size=(20, 2)), "ratio", 5.0)
+        for strategy, found in errors.items():
+            found.append(simulate_study(crowd, [500], strategy=strategy, batch=50, random_state=seed).error[-1])
+    assert np.mean(errors["auto"]) < 0.8 * np.mean(errors["random"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"points": POINTS[:2]}, "points: got shape"),
+        ({"points": POINTS, "law": "gauss"}, "law: got 'gauss'"),
+        ({"points": POINTS, "scale": 0}, "scale: got 0"),
+        ({"points": POINTS, "lapse": 2}, "lapse: got 2"),
+        ({"points": POINTS, "n_people": 0}, "n_people: got 0"),
+    ],
+)
+def test_wrong_crowds_are_refused(arguments, told):
+    with pytest.raises(ValueError, match=told):
+        Crowd(**arguments)
+
+
+def test_wrong_studies_are_refused():
+    crowd = Crowd(POINTS)
+    for arguments, told in (({"kind": "pairs"}, "kind"), ({"batch": 0}, "batch"), ({"in_flight": -1}, "in_flight")):
+        with pytest.raises(ValueError, match=told):
+            simulate_study(crowd, [10], **arguments)
+
+
+# ---- the stopping rule ----
+
+
+def test_enough_is_said_when_nothing_changes_any_more():
+    crowd = Crowd(POINTS, "ste", 2.0)
+    rng = np.random.default_rng(0)
+    rows = crowd.answer(np.concatenate([Pool(12, np.arange(12)).draw(660, rng) for _ in range(8)]), "triplets", rng)
+    found = forecast(rows, 20, random_state=0)
+    assert not found.early
+    assert found.is_enough()
+    assert "less than" in str(found)
+    assert found.accuracy.low < found.accuracy.estimate < found.accuracy.high
+    assert found.n_random == len(rows)
+
+
+def test_few_answers_are_too_few_to_say():
+    crowd = Crowd(POINTS, "ste", 2.0)
+    study = simulate_study(crowd, [70], strategy="random", random_state=0)
+    found = forecast(study.comparisons, 100, random_state=0)
+    assert found.early
+    assert not found.is_enough()
+    assert found.gain.high == pytest.approx(1 - found.accuracy.estimate)
+    assert "too few answers" in str(found)
+
+
+def test_accuracy_is_that_of_the_random_share():
+    crowd = Crowd(POINTS, "ste", 2.0)
+    rng = np.random.default_rng(0)
+    rows = crowd.answer(Pool(12, np.arange(12)).draw(600, rng), "triplets", rng)
+    chosen = np.where(np.arange(600) < 200, "random", "predictive")
+    turned = rows.flipped(np.arange(600) % 3 == 1)._with(people=None)  # a third of all answers, then back where random
+    mixed = Comparisons(
+        np.where((np.arange(600) < 200)[:, None], rows.index, turned.index), n_objects=12, details={"chosen_by": chosen}
+    )
+    assert forecast(mixed, 100, random_state=0).n_random == 200
+    assert mixed.at_random.sum() == 200
+    with pytest.raises(ValueError, match="got 20 answers to random questions, expected at least 50"):
+        forecast(Comparisons(rows.index[:200], details={"chosen_by": ["random"] * 20 + ["predictive"] * 180}))
+    with pytest.raises(ValueError, match="more: got 0"):
+        forecast(rows, 0)
+
+
+# ---- planning ----
+
+
+def test_a_plan_says_how_many_answers():
+    plan = plan_study(10, wrong=0.1, target=0.8, n_runs=2, random_state=0)
+    low, high = plan.range
+    assert low <= plan.needed <= high
+    assert plan.n_answers[0] <= plan.needed <= plan.n_answers[-1]
+    assert "10 objects in 2 dimensions need about" in str(plan)
+    assert (np.diff(plan.accuracy) >= 0).all()
+    assert plan.to_dict().keys() == {"n_comparisons", "accuracy", "low", "high"}
+
+
+def test_a_target_out_of_reach_is_told():
+    plan = plan_study(5, wrong=0.3, target=0.999, n_runs=2, random_state=0)
+    assert plan.needed == np.inf
+    assert "need more than 30 answers" in str(plan)  # there are no more questions
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"n_objects": 3}, "n_objects: got 3"),
+        ({"n_objects": 9, "n_components": 9}, "n_components: got 9"),
+        ({"n_objects": 9, "wrong": 0.5}, "wrong: got 0.5"),
+        ({"n_objects": 9, "target": 0.5}, "target: got 0.5"),
+        ({"n_objects": 9, "kind": "pairs"}, "kind: got 'pairs'"),
+        ({"n_objects": 9, "n_runs": 1}, "n_runs: got 1"),
+    ],
+)
+def test_wrong_plans_are_refused(arguments, told):
+    with pytest.raises(ValueError, match=told):
+        plan_study(**arguments)
+
+
+# ---- answers to chosen questions elsewhere ----
+
+
+def test_others_measure_accuracy_on_random_questions_too():
+    from nearer.selection import cross_validate_dimensions
+
+    study = simulate_study(Crowd(POINTS, "ste", 2.0), [400], random_state=0, batch=40)
+    data = study.comparisons
+    blind = data.at_random
+    assert 0 < blind.sum() < len(data)
+    told = str(data.check())
+    assert f"{int((~blind).sum()):,} of {len(data):,} rows answer questions chosen by earlier answers" in told
+    found = cross_validate_dimensions(OrdinalEmbedding(2), data, [2], random_state=0)
+    assert found.accuracy[0] > 0.8
+    only = data._with(details=None)
+    assert only.at_random is None
+    with pytest.raises(ValueError, match="all to questions chosen by earlier answers"):
+        cross_validate_dimensions(OrdinalEmbedding(2), data[~blind], [2], random_state=0)

@@ -1,0 +1,154 @@
+"""Strategies: what each asks, and that all keep to what may be asked."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.questions import STRATEGIES, CrowdKernel, Predictive, Situation, Uncertainty, strategies, suggest
+from nearer.questions.pool import Pool
+from nearer.questions.posterior import Odds
+
+POINTS = np.random.default_rng(1).normal(size=(16, 2))
+ANSWERS = Comparisons.from_points(POINTS, 300, random_state=2, noise=0.05)
+
+
+@pytest.mark.parametrize("kind", ["triplets", "odd-one-out"])
+@pytest.mark.parametrize("strategy", ["auto", *STRATEGIES])
+def test_every_strategy_keeps_to_the_rules(strategy, kind):
+    pending = suggest(ANSWERS, 10, kind=kind, random_state=1)
+    found = suggest(ANSWERS, 25, strategy=strategy, kind=kind, exclude=[0], pending=pending, random_state=0)
+    pool = Pool(16, np.arange(16), kind)
+    keys = pool.keys(found.index)
+    assert len(set(keys.tolist())) == 25
+    assert not set(keys.tolist()) & {*pool.keys(pending.index).tolist(), *pool.keys(ANSWERS.index).tolist()}
+    assert 0 not in found.index
+    assert np.isfinite(found.information[~np.isin(found.strategy, ("random", "balanced"))]).all()
+
+
+@pytest.mark.parametrize("strategy", ["auto", *STRATEGIES])
+def test_nothing_answered_yet(strategy):
+    found = suggest(objects=9, size=20, strategy=strategy, random_state=0)
+    assert set(found.strategy.tolist()) <= {"random", "balanced"}
+
+
+def test_auto_is_random_until_there_are_enough_answers():
+    few = suggest(ANSWERS[:100], 30, random_state=0)
+    same = suggest(ANSWERS[:100], 30, strategy="random", random_state=0)
+    assert (few.index == same.index).all()
+    assert set(suggest(ANSWERS, 30, random_state=0).strategy.tolist()) == {"random", "predictive"}
+
+
+def test_uncertainty_asks_the_closest_calls():
+    pool, odds = Pool(16, np.arange(16)), Odds(0.0, 0.1, 3.0, 0.0)
+    situation = Situation(pool, ANSWERS, np.zeros((0, 3), np.int32), POINTS, odds)
+    rows, bits = Uncertainty().choose(situation, 10, np.random.default_rng(0))
+    every = np.abs(odds.margin(POINTS, pool.draw(10**6, np.random.default_rng(1)))[0])
+    np.testing.assert_allclose(np.sort(np.abs(odds.margin(POINTS, rows)[0])), np.sort(every)[:10])
+    assert (bits <= 1).all()
+
+
+def test_the_crowd_kernel_gain_is_mutual_information():
+    odds = Odds(0.0, 0.1, 3.0, 0.02)
+    data = ANSWERS[:60]
+    situation = Situation(Pool(16, np.arange(16)), data, np.zeros((0, 3), np.int32), POINTS, odds)
+    rows, bits = CrowdKernel().choose(situation, 5, np.random.default_rng(0))
+
+    def chance(place, a, b):
+        near, far = (np.sum((POINTS[place] - POINTS[k]) ** 2) + odds.offset for k in (a, b))
+        return odds.lapse + (1 - 2 * odds.lapse) / (1 + np.exp(-odds.slope * np.log(far / near)))
+
+    def entropy(p):
+        return -p * np.log2(p) - (1 - p) * np.log2(1 - p)
+
+    for (head, a, b), told in zip(rows.tolist(), bits):
+        own = [row for row in data.index.tolist() if row[0] == head]
+        belief = np.array([np.prod([chance(place, near, far) for _, near, far in own]) for place in range(16)])
+        belief /= belief.sum()
+        p = np.array([chance(place, a, b) for place in range(16)])
+        assert told == pytest.approx(entropy(belief @ p) - belief @ entropy(p), rel=1e-6)
+
+
+def test_predictive_questions_tell_more_than_random_ones():
+    odds, pool = Odds(0.0, 0.1, 3.0, 0.0), Pool(16, np.arange(16))
+    situation = Situation(pool, ANSWERS, np.zeros((0, 3), np.int32), POINTS, odds)
+    _, bits = Predictive().choose(situation, 20, np.random.default_rng(0))
+    some = situation.pool.draw(20, np.random.default_rng(5))
+    only = Situation(Pool(16, np.arange(16), among=some), ANSWERS, situation.pending, POINTS, odds)
+    _, random_bits = Predictive().choose(only, 20, np.random.default_rng(0))
+    assert bits.sum() > 2 * random_bits.sum()
+
+
+def test_questions_in_flight_are_not_asked_in_other_words():
+    odds, pool = Odds(0.0, 0.1, 3.0, 0.0), Pool(16, np.arange(16))
+    none = np.zeros((0, 3), np.int32)
+    first, bits = Predictive().choose(Situation(pool, ANSWERS, none, POINTS, odds), 10, np.random.default_rng(0))
+    later = Situation(pool, ANSWERS, none, POINTS, odds).asked(first)
+    _, less = Predictive().choose(later, 10, np.random.default_rng(0))
+    assert less[0] < bits[0]
+
+
+@pytest.mark.parametrize("n", [16, 40])
+def test_large_maps_are_looked_at_in_parts(monkeypatch, n):
+    monkeypatch.setattr(strategies, "_MOST_COORDINATES", 24)
+    points = np.random.default_rng(1).normal(size=(n, 2))
+    data = Comparisons.from_points(points, 800, random_state=2)
+    found = suggest(data, 30, strategy="predictive", random_share=0, random_state=0)
+    assert len(np.unique(found.index)) <= 12
+    assert len(suggest(data, 300, strategy="predictive", random_share=0, random_state=0)) == 300  # more than 12 allow
+
+
+def test_models_weights_quadruplets_and_new_objects():
+    model = OrdinalEmbedding(2, loss="soe", random_state=0).fit(ANSWERS)
+    assert "predictive" in suggest(model, 20, random_state=0).strategy
+    counted = Comparisons(ANSWERS.index, weights=np.full(len(ANSWERS), 2.0))
+    assert "predictive" in suggest(counted, 20, random_state=0).strategy
+    four = Comparisons.from_points(POINTS, 300, "quadruplets", random_state=0)
+    assert "predictive" in suggest(four, 20, random_state=0).strategy
+    new = suggest(ANSWERS, 60, objects=18, random_state=0)
+    assert (np.bincount(new.index.ravel())[16:] >= 9).all()  # d log2 n
+    assert {"balanced", "predictive", "random"} == set(new.strategy.tolist())
+
+
+def test_a_state_makes_a_round_quicker_and_survives_renumbering():
+    first = suggest(ANSWERS, 20, random_state=0)
+    again = pickle.loads(pickle.dumps(first.state))
+    later = suggest(ANSWERS, 20, random_state=0, state=again)
+    assert later.state.n_comparisons == len(ANSWERS)
+    assert "predictive" in later.strategy
+    named = ANSWERS._with(labels=np.array([f"x{k:02}" for k in range(16)]))
+    state = suggest(named, 20, random_state=0).state
+    turned = named.relabelled(named.labels[::-1])
+    moved = suggest(turned, 20, random_state=0, state=state).state
+    assert np.corrcoef(pdist(moved.embedding[::-1]), pdist(state.embedding))[0, 1] > 0.95
+
+
+def test_a_strategy_of_ones_own():
+    class First:
+        name = "first"
+        needs_map = False
+
+        def choose(self, situation, size, rng):
+            return situation.pool.draw(size, np.random.default_rng(0)), np.zeros(size)
+
+    assert set(suggest(objects=9, size=10, strategy=First(), random_share=0).strategy) == {"first"}
+
+
+def test_threads_do_not_change_the_choice():
+    one, two = (suggest(ANSWERS, 30, random_state=3, n_jobs=jobs) for jobs in (1, 2))
+    assert (one.index == two.index).all()
+    assert (one.information == two.information)[np.isfinite(one.information)].all()
+
+
+def test_among_listed_questions_alone():
+    listed = Pool(16, np.arange(16)).draw(60, np.random.default_rng(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for strategy in STRATEGIES:
+            found = suggest(ANSWERS, 20, strategy=strategy, among=listed, random_state=0)
+            assert Pool(16, np.arange(16), among=listed).is_open(found.index).all()
