@@ -447,6 +447,8 @@ def _decode_history(arrays: Arrays) -> History:
     columns: dict[str, list[Any]] = {}
     for field in fields(HistoryRow):
         whole = field.type == "int"
+        if field.name == "held_out_error" and f"history_{field.name}" not in arrays:  # of a version that had none
+            continue
         values = arrays[f"history_{field.name}"].tolist()
         columns[field.name] = [None if math.isnan(value) else int(value) if whole else value for value in values]
     _require(len({len(column) for column in columns.values()}) == 1, "the columns of the history differ in length")
