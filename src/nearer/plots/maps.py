@@ -220,8 +220,9 @@ def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], 
     texts = (["no group"] if len(handles) > len(names) else []) + names
     columns, limit = _legend_shape(len(texts))
     literal_legend(
-        ax, handles, shorten_apart([clean_text(text) for text in texts], limit), loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, ncols=columns, fontsize=8.5,
-        handletextpad=0.3, markerscale=max(1.0, 6 / size),
+        ax, handles, shorten_apart([clean_text(text) for text in texts], limit), loc="upper left",
+        bbox_to_anchor=(1.01, 1), borderaxespad=0, ncols=columns, fontsize=8.5, handletextpad=0.3,
+        markerscale=max(1.0, 6 / size),
     )  # fmt: skip
 
 
