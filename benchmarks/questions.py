@@ -1,10 +1,12 @@
 """What choosing questions is worth: error against number of answers, by strategy; speed; the stopping rule.
 
-    python -m benchmarks.questions [curves] [stopping] [speed] [summary] [--only NUMBER ...] [--quick]
+    python -m benchmarks.questions [curves] [stopping] [speed] [summary] [pages]
+                                   [--only NUMBER ...] [--minutes M] [--quick]
 
 Everything is simulated, so that the truth is known. `curves` runs one setting after the other and keeps each in
 ``benchmarks/results/questions_curves.json`` when it is done: what is there is not run again, so it can be broken off
-and taken up (`--only` names settings by number). `summary` makes the tables of what is there.
+and taken up (`--only` names settings by number, `--minutes` begins none after so long). `summary` makes the table
+and the figure of what is there, `pages` writes the tables into docs/questions.md.
 
 Settings, fixed before any was run. Every level of kind, noise, size and answers in flight occurs, not every
 combination. "chosen on" are the kinds of points that the strategy was developed with; the others were kept aside.
@@ -13,6 +15,7 @@ combination. "chosen on" are the kinds of points that the strategy was developed
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import math
 import os
@@ -24,14 +27,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.ticker import NullFormatter
 from scipy.optimize import brentq
 
 from benchmarks import common
+from benchmarks.figures import NOT_RUN, fill, legend, panels
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.io import atomic_write
+from nearer.plots import save_figure
 from nearer.questions import Crowd, forecast, simulate_study, suggest
 from nearer.questions.pool import Pool
 from nearer.questions.posterior import Posterior, fit_odds
 from nearer.questions.strategies import Predictive
+from nearer.reporting.display import PALETTE
 
 Rows = list[dict[str, Any]]
 
@@ -54,12 +62,12 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (
-    Setting("normal 2-D", "low", "ste", 60, 0), Setting("normal 2-D", "high", "ratio", 200, 20),
-    Setting("normal 5-D", "low", "ratio", 30, 0), Setting("normal 5-D", "high", "tste", 60, 100),
-    Setting("clusters", "low", "ratio", 200, 100), Setting("clusters", "high", "ste", 30, 20),
-    Setting("ring", "low", "ste", 30, 20), Setting("ring", "high", "ratio", 60, 0),
-    Setting("tree", "low", "ste", 60, 100), Setting("tree", "high", "ratio", 30, 0),
-    Setting("music", "low", "ratio", 200, 0), Setting("music", "high", "ste", 60, 20),
+    Setting("ring", "low", "ste", 30, 20), Setting("clusters", "high", "ste", 30, 20),
+    Setting("tree", "high", "ratio", 30, 0), Setting("normal 5-D", "low", "ratio", 30, 0),
+    Setting("normal 2-D", "low", "ste", 60, 0), Setting("music", "high", "ste", 60, 20),
+    Setting("tree", "low", "ste", 60, 100), Setting("ring", "high", "ratio", 60, 0),
+    Setting("normal 5-D", "high", "tste", 60, 100), Setting("clusters", "low", "ratio", 200, 100),
+    Setting("normal 2-D", "high", "ratio", 200, 20), Setting("music", "low", "ratio", 200, 0),
 )  # fmt: skip
 CHOSEN_ON = ("normal 2-D", "ring")
 
@@ -88,6 +96,11 @@ def _tree(n: int, rng: np.random.Generator) -> np.ndarray:
 
 def _music(n: int, rng: np.random.Generator) -> np.ndarray:
     """A 3-D map of real answers about artists; those with the most answers."""
+    return _artists()[:n]
+
+
+@functools.cache
+def _artists() -> np.ndarray:
     from nearer.io import read_comparisons
 
     folder = os.environ.get("NEARER_DATA")
@@ -95,7 +108,7 @@ def _music(n: int, rng: np.random.Generator) -> np.ndarray:
         raise SystemExit("music: set NEARER_DATA to the folder with music.csv")
     data = read_comparisons(Path(folder) / "music.csv").comparisons
     X = OrdinalEmbedding(3, random_state=0, n_jobs=1).fit(data).embedding_
-    return X[np.argsort(-np.bincount(data.index.ravel(), minlength=len(X)), kind="stable")[:n]]
+    return X[np.argsort(-np.bincount(data.index.ravel(), minlength=len(X)), kind="stable")]
 
 
 POINTS: dict[str, tuple[Callable[[int, np.random.Generator], np.ndarray], int]] = {
@@ -145,13 +158,13 @@ def _run(case: tuple[Setting, str, int]) -> tuple[list[float], float]:
     return study.error.tolist(), time.process_time() - started
 
 
-def curves(quick: bool = False, only: list[int] | None = None) -> None:
+def curves(quick: bool = False, only: list[int] | None = None, minutes: float = math.inf) -> None:
     """Error on random questions by number of answers; the same points, people and first answers for all strategies."""
     record = {} if quick or not CURVES.is_file() else json.loads(CURVES.read_text())
     done = {row["setting"]: row for row in record.get("rows", [])}
-    runs = 2 if quick else RUNS
-    for number, setting in enumerate(SETTINGS[6:7] if quick else SETTINGS):
-        if number in done or (only and number not in only):
+    runs, began = 2 if quick else RUNS, time.monotonic()
+    for number, setting in enumerate(SETTINGS[:1] if quick else SETTINGS):
+        if number in done or (only and number not in only) or time.monotonic() - began > 60 * minutes:
             continue
         started = time.perf_counter()
         cases = [(setting, strategy, seed) for strategy in STRATEGIES for seed in range(runs)]
@@ -162,6 +175,7 @@ def curves(quick: bool = False, only: list[int] | None = None) -> None:
         done[number] = {
             "setting": number, **setting._asdict(), "d": POINTS[setting.kind][1],
             "answers": [round(times * unit_of(setting)) for times in TIMES], "errors": errors, "cpu_seconds": cpu,
+            "commit": common.facts()["commit"],
         }  # fmt: skip
         print(f"{setting}: {cpu:.0f} s of CPU, {time.perf_counter() - started:.0f} s", flush=True)
         if quick:
@@ -228,8 +242,48 @@ def summary() -> None:
                       if isinstance(value, float)}  # fmt: skip
             rows.append({"setting": f"median, {side}", "n": "", "in flight": "", "data": len(mine), **middle})
     print(common.table(rows))
+    _draw(record["rows"])
     common.save("questions", rows, about=curves.__doc__, curves=CURVES.name, runs=RUNS,
                 cpu_seconds=round(sum(row["cpu_seconds"] for row in record["rows"])))  # fmt: skip
+
+
+def _draw(done: Rows) -> None:
+    """The curves, with bands of one standard error, as docs/figures/questions.svg."""
+    figure, axes = panels(4, -(-len(done) // 4), width=3.2, height=2.6)
+    for ax, one in zip(axes, done):
+        for number, name in enumerate(STRATEGIES):
+            runs = 100 * np.array(one["errors"][name])
+            mean, se = runs.mean(axis=0), runs.std(axis=0, ddof=1) / math.sqrt(len(runs))
+            colour = PALETTE[number]
+            ax.plot(one["answers"], mean, color=colour, label=name, linewidth=2.2 if name == "auto" else 1.2)
+            ax.fill_between(one["answers"], mean - se, mean + se, color=colour, alpha=0.2, linewidth=0)
+        ax.set(xscale="log", yscale="log", xlabel="answers", ylabel="error, %")
+        ax.set_title(f"{one['kind']}, {one['noise']} noise, n = {one['n']}, {one['in_flight']} in flight", fontsize=8)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_minor_formatter(NullFormatter())
+        ax.set_xticks(one["answers"][::2], [f"{count:,}" for count in one["answers"][::2]])
+        low, high = ax.get_ylim()
+        ticks = [tick for tick in (1, 2, 3, 5, 7, 10, 15, 20, 30, 40) if low <= tick <= high]
+        ax.set_yticks(ticks, [str(tick) for tick in ticks])
+    for ax in axes[len(done) :]:
+        ax.remove()
+    legend(figure, axes[: len(done)])
+    save_figure(figure, common.ROOT / "docs" / "figures" / "questions.svg", force=True)
+
+
+def pages() -> None:
+    """Write the tables that were saved into docs/questions.md."""
+    page = common.ROOT / "docs" / "questions.md"
+    content = {}
+    for name in ("curves", "stopping", "speed"):
+        path = common.RESULTS / f"questions{'' if name == 'curves' else '_' + name}.json"
+        if path.is_file():
+            record = json.loads(path.read_text())
+            content[f"questions-{name}"] = f"{common.table(record['rows'])}\n{common.about(record)}\n"
+        else:
+            content[f"questions-{name}"] = NOT_RUN
+    with atomic_write(page, force=True, mode="w") as file:
+        file.write(fill(page.read_text(encoding="utf-8"), content))
 
 
 # ---- the stopping rule -----------------------------------------------------------------------------------------------
@@ -311,56 +365,71 @@ def _mean(found: Rows, name: str) -> float:
 
 
 def speed(quick: bool = False) -> None:
-    """Candidates scored in a second by two threads, and a round at 300 objects and 20,000 answers; medians of 9."""
-    rows = []
-    repeats, count = (2, 50_000) if quick else (9, 1_000_000)
-    for d in (2, 5):
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(300, d))
-        data = Comparisons.from_points(X, 20_000, random_state=0, noise=0.1)
-        fitted = OrdinalEmbedding(d, random_state=0).fit(data)
-        posterior = Posterior(fitted.embedding_, fit_odds(fitted.embedding_, data), np.arange(300))
-        posterior.add(data.index)
-        S = posterior.covariance()
-        pool = Pool(300, np.arange(300))
-        M = Predictive()._targets(posterior, S, pool.draw(2000, rng))
-        candidates = pool.draw(count, rng)
-        scoring, rounds, again = [], [], []
-        for _ in range(repeats):
-            started = time.perf_counter()
-            margin, by_S, by_M = posterior.forms(candidates, S, M, n_jobs=2)
-            worth = posterior.odds.worth(margin, by_S)
-            _ = worth * by_M / (1.0 + worth * by_S)
-            scoring.append(time.perf_counter() - started)
-            started = time.perf_counter()
-            first = suggest(data, 100, n_components=d, random_state=0, n_jobs=2)
-            rounds.append(time.perf_counter() - started)
-            started = time.perf_counter()
-            suggest(data, 100, n_components=d, random_state=0, n_jobs=2, state=first.state)
-            again.append(time.perf_counter() - started)
-        rows.append({
-            "d": d, "candidates a second": round(count / float(np.median(scoring))),
-            "first round, s": float(np.median(rounds)), "later round, s": float(np.median(again)),
-            "slowest round, s": max(rounds),
-        })  # fmt: skip
+    """Candidates scored, and a round of 100 questions at 300 objects and 20,000 answers; medians of 9.
+
+    Seconds of processor time count the work, whatever else runs on the machine; seconds are those of the clock.
+    """
+    rows = [_speed_of(d, *((2, 50_000) if quick else (9, 500_000))) for d in (2, 3, 5)]
     print(common.table(rows), flush=True)
     if not quick:
-        common.save("questions_speed", rows, about=speed.__doc__)
+        load = os.getloadavg()[0]
+        common.save("questions_speed", rows, about=speed.__doc__, load_average=round(load, 1))
+
+
+def _speed_of(d: int, repeats: int, count: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, d))
+    data = Comparisons.from_points(X, 20_000, random_state=0, noise=0.1)
+    fitted = OrdinalEmbedding(d, random_state=0).fit(data)
+    posterior = Posterior(fitted.embedding_, fit_odds(fitted.embedding_, data), np.arange(300))
+    posterior.add(data.index)
+    S = posterior.covariance()
+    pool = Pool(300, np.arange(300))
+    M = Predictive()._targets(posterior, S, pool.draw(2000, rng))
+    candidates = pool.draw(count, rng)
+    state = suggest(data, 100, n_components=d, random_state=0).state
+
+    def score(n_jobs: int) -> None:
+        margin, by_S, by_M = posterior.forms(candidates, S, M, n_jobs)
+        worth = posterior.odds.worth(margin, by_S)
+        np.argsort(-worth * by_M / (1.0 + worth * by_S))
+
+    def ask(known: Any) -> None:
+        suggest(data, 100, n_components=d, random_state=0, n_jobs=2, state=known)
+
+    one, two = _timed(lambda: score(1), repeats), _timed(lambda: score(2), repeats)
+    first, later = _timed(lambda: ask(None), repeats), _timed(lambda: ask(state), repeats)
+    return {
+        "d": d, "candidates in a second of a core": round(count / one[0]),
+        "by the clock, two threads": round(count / two[1]), "first round, processor s": first[0],
+        "by the clock": first[1], "later round, processor s": later[0], "by the clock ": later[1],
+    }  # fmt: skip
+
+
+def _timed(work: Callable[[], None], repeats: int) -> tuple[float, float]:
+    """Median seconds of processor time, and of the clock."""
+    found = []
+    for _ in range(repeats):
+        cpu, clock = time.process_time(), time.perf_counter()
+        work()
+        found.append((time.process_time() - cpu, time.perf_counter() - clock))
+    return tuple(np.median(found, axis=0).tolist())  # type: ignore[return-value]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("curves", "stopping", "speed", "summary")
+    parts = ("curves", "stopping", "speed", "summary", "pages")
     parser.add_argument("parts", nargs="*", choices=[*parts, []], help="default: all")
     parser.add_argument("--only", type=int, nargs="*", help="settings of the curves, by number")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no setting after so long")
     parser.add_argument("--quick", action="store_true", help="a few cases, nothing saved")
     args = parser.parse_args()
     for name in args.parts or parts:
         if name == "curves":
-            curves(args.quick, args.only)
-        elif name == "summary":
+            curves(args.quick, args.only, args.minutes)
+        elif name in ("summary", "pages"):
             if not args.quick:
-                summary()
+                {"summary": summary, "pages": pages}[name]()
         else:
             {"stopping": stopping, "speed": speed}[name](args.quick)
 

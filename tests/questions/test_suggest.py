@@ -116,3 +116,16 @@ def test_same_seed_same_questions():
 def test_what_is_wrong_is_refused(arguments, told):
     with pytest.raises(ValueError, match=told):
         suggest(**{"size": 1, **arguments})
+
+
+def test_answers_know_how_their_questions_were_chosen():
+    asked = suggest(objects=LABELS, size=20, strategy="balanced", random_state=0)
+    given = asked.answered([True] * 10 + [False] * 10, participants=["p"] * 20)
+    assert (given.index[:10] == asked.index[:10]).all()
+    assert (given.index[10:] == asked.index[10:][:, [0, 2, 1]]).all()
+    assert given.labels.tolist() == LABELS
+    assert given.details.chosen_by.each().tolist() == asked.strategy.tolist()
+    sets = suggest(objects=6, size=5, kind="odd-one-out", random_state=0)
+    given = sets.answered(sets.index[:, 0])
+    assert (given.index[::2, 2] == sets.index[:, 0]).all()
+    assert len(given) == 10

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor
+from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 
 from nearer import kernels
@@ -94,7 +95,7 @@ class Odds:
         ----------
         margin : ndarray of float64, any shape
         variance : ndarray of float64 of the same shape, or float, default 0
-            Of the margin, if it is uncertain: the mean over a normal distribution of it.
+            Of the margin, if it is uncertain: the mean over what it may be, to a good approximation.
 
         Returns
         -------
@@ -180,24 +181,10 @@ class Posterior:
         -------
         ndarray of float64, shape (m * d, m * d)
         """
-        return cho_solve(cho_factor(self.precision, lower=True), np.eye(len(self.precision)))
-
-    def sum_of_squares(self, questions: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Sum of ``weight * g g^T`` over questions.
-
-        Parameters
-        ----------
-        questions : ndarray of int32, shape (r, 3)
-        weight : ndarray of float64, shape (r,)
-
-        Returns
-        -------
-        ndarray of float64, shape (m * d, m * d)
-        """
-        _, by_near, by_far = self.odds.margin(self.X, questions)
-        total = np.zeros_like(self.precision)
-        self._add(questions, by_near, by_far, weight, total)
-        return total
+        factor, _ = cho_factor(self.precision, lower=True)
+        inverse, _ = dpotri(factor, lower=True)
+        lower = np.tril(inverse)
+        return lower + np.tril(lower, -1).T
 
     def _add(
         self, questions: np.ndarray, by_near: np.ndarray, by_far: np.ndarray, weight: np.ndarray, A: np.ndarray

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
 from scipy.special import entr
 
@@ -255,7 +256,11 @@ class Predictive:
         margin, spread, _ = posterior.forms(asked, S, S)
         undecided = np.exp(-0.5 * margin**2 / spread) + _TINY
         weight = undecided / spread / float(undecided.sum()) / (2.0 * math.log(2.0))
-        return S @ posterior.sum_of_squares(asked, weight) @ S
+        where, gradient = posterior.gradients(asked)
+        values = (np.sqrt(weight)[:, None] * gradient).ravel()
+        rows = csr_matrix((values, where.ravel(), np.arange(len(asked) + 1) * where.shape[1]), (len(asked), len(S)))
+        narrowed = rows @ S
+        return narrowed.T @ narrowed
 
     def _greedy(
         self, posterior: Posterior, S: np.ndarray, M: np.ndarray, candidates: np.ndarray, size: int, kind: str,

@@ -62,6 +62,7 @@ class Questions:
     strategy : ndarray of str, shape (size,)
         By which strategy each was chosen; answers to "random" ones are what accuracy may be measured on.
     kind : {"triplets", "odd-one-out"}
+    n_objects : int
     labels : ndarray of str, shape (n_objects,), or None
     state : State or None
         For the next call.
@@ -71,11 +72,31 @@ class Questions:
     information: np.ndarray
     strategy: np.ndarray
     kind: str
+    n_objects: int
     labels: np.ndarray | None
     state: State | None
 
     def __len__(self) -> int:
         return len(self.index)
+
+    def answered(self, answers: Any, participants: Any = None) -> Comparisons:
+        """Take the answers, in the order of the questions.
+
+        Parameters
+        ----------
+        answers : array-like, shape (size,)
+            Of triplets: True or +1 if a is nearer, False or -1 if b is. Else the odd one out, by number.
+        participants : array-like of str or int, shape (size,), optional
+            Who answered.
+
+        Returns
+        -------
+        Comparisons
+            Which know how each question was chosen; two rows for each odd one out.
+        """
+        more = {"labels": self.labels, "participants": participants, "details": {"chosen_by": self.strategy}}
+        made = Comparisons.from_answers if self.kind == "triplets" else Comparisons.from_odd_one_out
+        return made(self.index, answers, self.n_objects, **more)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns of a table, one row for each question.
@@ -106,7 +127,7 @@ class Questions:
     def __repr__(self) -> str:
         names, counts = np.unique(self.strategy, return_counts=True)
         told = ", ".join(f"{count:,} {name}" for name, count in zip(names.tolist(), counts.tolist()))
-        return f"{len(self):,} {self.kind} questions: {told}"
+        return f"{len(self):,} {self.kind.removesuffix('s')} questions: {told}"
 
 
 def suggest(
@@ -213,7 +234,7 @@ def suggest(
     order = rng.permutation(size)
     return Questions(
         np.concatenate(index).astype(np.int32)[order], np.concatenate(information)[order], np.array(names)[order],
-        kind, labels, state,
+        kind, n_objects, labels, state,
     )  # fmt: skip
 
 
