@@ -24,7 +24,15 @@ from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, are
 from nearer.data.details import read_details
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import (
-    DETAILS, NO_ANSWER, Answers, Roles, find_roles, normalise, read_answers, refused_answer, role_of,
+    DETAILS,
+    NO_ANSWER,
+    Answers,
+    Roles,
+    find_roles,
+    normalise,
+    read_answers,
+    refused_answer,
+    role_of,
 )  # fmt: skip
 from nearer.data.rules import Parts
 from nearer.data.values import INDEX_LIMIT, UNKNOWN, People, check_objects, check_people, check_weights
