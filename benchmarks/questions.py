@@ -242,13 +242,14 @@ def summary() -> None:
                       if isinstance(value, float)}  # fmt: skip
             rows.append({"setting": f"median, {side}", "n": "", "in flight": "", "data": len(mine), **middle})
     print(common.table(rows))
-    _draw(record["rows"])
+    draw()
     common.save("questions", rows, about=curves.__doc__, curves=CURVES.name, runs=RUNS,
                 cpu_seconds=round(sum(row["cpu_seconds"] for row in record["rows"])))  # fmt: skip
 
 
-def _draw(done: Rows) -> None:
+def draw() -> None:
     """The curves, with bands of one standard error, as docs/figures/questions.svg."""
+    done = json.loads(CURVES.read_text())["rows"]
     figure, axes = panels(4, -(-len(done) // 4), width=3.2, height=2.6)
     for ax, one in zip(axes, done):
         for number, name in enumerate(STRATEGIES):
