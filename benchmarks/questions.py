@@ -234,13 +234,15 @@ def _curve_rows(done: Rows) -> Rows:
 def summary() -> None:
     """Tables of the curves that are there."""
     record = json.loads(CURVES.read_text())
-    rows = _curve_rows(record["rows"])
+    found = _curve_rows(record["rows"])
+    rows = list(found)
     for side in ("chosen on", "aside", "all"):
-        mine = [row for row in rows if side in (row["data"], "all")]
+        mine = [row for row in found if side in (row["data"], "all")]
         if mine:
             middle = {name: float(np.median([row[name] for row in mine])) for name, value in mine[0].items()
                       if isinstance(value, float)}  # fmt: skip
             rows.append({"setting": f"median, {side}", "n": "", "in flight": "", "data": len(mine), **middle})
+    rows = [{key: "not reached" if value == math.inf else value for key, value in row.items()} for row in rows]
     print(common.table(rows))
     draw()
     common.save("questions", rows, about=curves.__doc__, curves=CURVES.name, runs=RUNS,
