@@ -22,6 +22,7 @@ from benchmarks import (  # noqa: E402
     growth,
     large,
     measure,
+    people,
     regression,
     run,
     sensitivity,
@@ -303,3 +304,26 @@ def test_verdicts_about_participants():
     rows = verdicts.participants(quick=True)
     assert all(row["honest flagged per study"] < 1 for row in rows)
     assert rows[-1]["careless found"] > 0.5
+
+
+def test_simulated_people_do_what_they_are_said_to():
+    rng = np.random.default_rng(0)
+    points = verdicts.points_of("even, no noise", 20, 2, rng)
+    does = np.array(["careful", "random", "left", "inverted", "tired"])
+    data = people.study("even, no noise", points, 5, 400, rng, behaviour=does)
+    right = [comparison_accuracy(points, data[data.people.codes == person]) for person in range(5)]
+    assert right[0] == 1.0
+    assert right[3] == 0.0
+    assert right[1] == pytest.approx(0.5, abs=0.1)
+    assert right[4] == pytest.approx(0.75, abs=0.1)
+    assert (data.details.side[data.people.codes == 2] == 0).all()
+    guessing = people.study("even, no noise", points, 2, 1000, rng, guesses=np.array([0.0, 0.5]))
+    assert comparison_accuracy(points, guessing[guessing.people.codes == 1]) == pytest.approx(0.75, abs=0.05)
+
+
+def test_the_page_about_people_holds_what_is_saved():
+    text = (common.ROOT / "docs" / "people.md").read_text()
+    paths = {name: common.RESULTS / f"people_{name}.json" for name in people.SUMMARIES}
+    records = {name: json.loads(path.read_text()) for name, path in paths.items()}
+    assert figures.fill(text, people.blocks(records)) == text
+    assert figures.NOT_RUN not in text

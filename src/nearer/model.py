@@ -314,8 +314,10 @@ def _decode_float(value: Any) -> float:
 def _decode_history(arrays: Arrays) -> History:
     columns: dict[str, list[Any]] = {}
     for field in fields(HistoryRow):
-        whole = field.type == "int"
-        values = arrays[f"history_{field.name}"].tolist()
+        whole, name = field.type == "int", f"history_{field.name}"
+        if name not in arrays and field.default is None:
+            continue  # a column that older versions did not have
+        values = arrays[name].tolist()
         columns[field.name] = [None if math.isnan(value) else int(value) if whole else value for value in values]
     _require(len({len(column) for column in columns.values()}) == 1, "the columns of the history differ in length")
     return History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))

@@ -157,6 +157,29 @@ def test_ctrl_c_in_the_dimensions_of_a_fit_keeps_them(nearer, answers, tmp_path,
     assert "dimension" not in nearer("methods", "out").out.replace("placed in 2 dimensions", "")
 
 
+_PRESSING = """
+import sys
+from nearer.cli import main
+
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            sys.meta_path.remove(self)
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Press())
+main()
+"""
+
+
+def test_ctrl_c_while_libraries_are_loaded_is_not_swallowed(answers, tmp_path):
+    pytest.importorskip("pandas")
+    command = [sys.executable, "-c", _PRESSING, "check", "answers.csv"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr == "nearer check: interrupted; nothing more was written\n"
+
+
 def test_an_error_stops_the_other_threads():
     begun, ended = threading.Event(), threading.Event()
 

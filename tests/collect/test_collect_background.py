@@ -40,12 +40,13 @@ def until(condition, seconds=60):
 @pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
 def test_the_map_of_answers_without_noise(tmp_path, kind):
     study = make_study(
-        tmp_path / "s", WORDS, kind, number=60, repeats=10, catch=4, requests_per_second=10_000, map_dimensions=1
+        tmp_path / "s", WORDS, kind, number=80, repeats=10, catch=4, requests_per_second=10_000, map_dimensions=1
     )
     served = Served(study)
     for name in ("a", "b", "c"):
         served.play(name, near)
-    served.play("guesser", lambda question: random.sample(range(len(question["options"])), question["choose"]))
+    rng = random.Random(3)
+    served.play("guesser", lambda question: rng.sample(range(len(question["options"])), question["choose"]), most=40)
     work = Background(study, served.store)
     assert work.due()
     work.round()
@@ -56,14 +57,15 @@ def test_the_map_of_answers_without_noise(tmp_path, kind):
     assert sorted(map(int, found["labels"])) == list(range(14))
     place = {int(label): row[0] for label, row in zip(found["labels"], found["embedding"])}
     line = [place[number] for number in range(14)]
-    assert abs(np.corrcoef(line, range(14))[0, 1]) > 0.9
-    assert found["accuracy"] > 0.7
-    assert 0.7 < found["ceiling"] <= 1
+    assert abs(np.corrcoef(line, range(14))[0, 1]) > 0.8
+    assert found["accuracy"] > 0.6
+    assert 0.6 < found["ceiling"] <= 1
     assert found["n_held_out"] == found["n_rows"]
     assert people["a"]["seconds"] == 1.5
     if kind != "choose":
-        assert 0 < people["a"]["first_side"] < 1
-    assert people["guesser"]["agreement"] is None or people["guesser"]["agreement"] < people["a"]["agreement"]
+        assert 0 < people["a"]["first"] < 1
+    assert people["guesser"]["agreement"] < people["a"]["agreement"]
+    assert people["guesser"]["guesses"] > people["a"]["guesses"]
     served.stop()
 
 
@@ -94,9 +96,14 @@ def test_questions_are_chosen_for_the_queue_and_asked(tmp_path):
             list(connection.scalars(sa.select(questions.c.chosen_by).where(questions.c.participant == number)))
             for number in (1, 2)
         ]
+        left = {row.key for row in connection.execute(sa.select(ready))}
+        asked = list(connection.scalars(sa.select(questions.c.key).where(questions.c.participant == 2)))
     assert set(by[0]) == {"random"}
-    assert by[1].count("random") < 20
-    assert set(by[1]) == {"random"} | {row.chosen_by for row in waiting}
+    # About three quarters come from the queue, under the name of the strategy that chose them.
+    taken = {row.key: row.chosen_by for row in waiting if row.key not in left}
+    assert 20 <= len(taken) <= 38
+    assert set(taken) <= set(asked)
+    assert all(by[1][asked.index(key)] == name for key, name in taken.items())
     assert len(by[1]) == 40
     served.stop()
 

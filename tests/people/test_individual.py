@@ -10,6 +10,7 @@ import oracles
 from nearer import Comparisons, IndividualEmbedding, OrdinalEmbedding, kernels
 from nearer.data.values import People
 from nearer.losses import get_loss
+from nearer.objective.base import read_only
 from nearer.people import differ
 from nearer.people.individual import _folds_within, _Problem, joint_axes, metric_slopes
 
@@ -35,7 +36,8 @@ def test_kernels_match_the_oracle_and_its_differences(loss, width):
     n, d, N = 8, 3, 90
     index = np.array([rng.permutation(n)[:width] for _ in range(N)], dtype=np.int32)
     X, W = rng.normal(size=(n, d)), rng.random((5, d))
-    person, scale = rng.integers(5, size=N).astype(np.int32), rng.random(N)
+    person, scale = read_only(rng.integers(5, size=N).astype(np.int32)), read_only(rng.random(N))
+    index = read_only(index)
     formula = get_loss(loss).resolve(d)
     Q = oracles.as_quadruplets(index)
     start, stop = 5, 83  # more than one tile
@@ -214,3 +216,25 @@ def test_what_the_test_needs(differing):
         differ(OrdinalEmbedding(2, loss="soe", random_state=0), data)
     with pytest.raises(ValueError, match="expected at least 2"):
         differ(OrdinalEmbedding(2), data, np.zeros(len(data), int))
+
+
+def test_weights_are_drawn(model):
+    from nearer.plots import plot_weights
+
+    ax = plot_weights(model)
+    assert ax.get_xlabel() == "Weight of axis 1"
+    assert len(ax.collections[0].get_offsets()) == 24
+    assert len(ax.texts) == 24
+    ax = plot_weights(model, axes=(1, 0), groups={person: "$x$" if person % 2 else "b" for person in range(24)})
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$x$", "b"]
+    assert sum(len(points.get_offsets()) for points in ax.collections) == 24
+    with pytest.raises(ValueError, match="expected two numbers from 0 to 1"):
+        plot_weights(model, axes=(0, 2))
+
+
+def test_one_axis_is_drawn_side_by_side(points):
+    from nearer.plots import plot_weights
+
+    data = answers_of(points[:, :1], 6, 30, np.random.default_rng(0))
+    ax = plot_weights(IndividualEmbedding(1, spread=0.3, random_state=0).fit(data))
+    assert ax.get_xlabel() == "Person"

@@ -101,6 +101,29 @@ def test_the_note_is_inside_the_figure(points):
     assert box.x1 <= ax.figure.bbox.x1
 
 
+def test_the_note_does_not_cover_the_name_of_the_axis():
+    points = np.random.default_rng(1).normal(size=(200, 2))
+    ax = plot_map(points, [f"object number {i}" for i in range(200)], size=(3.5, 3.5))
+    renderer = ax.figure.canvas.get_renderer()
+    note = drawn(ax).note.get_window_extent(renderer)
+    assert "not shown" in drawn(ax).note.get_text()
+    assert note.y1 <= ax.xaxis.label.get_window_extent(renderer).y0 + 1
+    assert note.y0 >= 0
+
+
+@pytest.mark.parametrize("n_groups", [5, 56, 80])
+def test_the_legend_of_many_groups_is_inside_the_figure(n_groups):
+    points = np.random.default_rng(1).normal(size=(300, 2))
+    ax = plot_map(points, groups=[f"a group with a long name, number {i % n_groups}" for i in range(300)])
+    drawn(ax)
+    box = ax.get_legend().get_window_extent(ax.figure.canvas.get_renderer())
+    assert box.x1 <= ax.figure.bbox.x1
+    assert box.y0 >= 0
+    assert ax.get_window_extent().width > 4.5 * ax.figure.dpi  # the map keeps its room
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert len(set(names)) == len(names)
+
+
 def test_hostile_labels_are_shown_to_the_letter(tmp_path):
     points = np.random.default_rng(2).normal(size=(len(HOSTILE), 2)) * 10
     ax = plot_map(points, HOSTILE, groups=HOSTILE[::-1], title="$\\broken{")

@@ -115,6 +115,34 @@ def test_one_object_and_equal_positions(page):
     page.assert_clean()
 
 
+def test_print_shows_every_group(page):
+    n = 300
+    page.open(Report("groups", spread(n, 2), groups=[f"a group with a longer name {i % 60}" for i in range(n)]))
+    hidden = "const l = document.getElementById('legend'); return l.scrollHeight - l.clientHeight"
+    assert page.js(hidden) > 0  # on a screen it scrolls
+    page.js("window.dispatchEvent(new Event('beforeprint'))")
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        page.settle()
+        assert page.js(hidden) <= 0
+        assert page.js("return document.querySelectorAll('#legend button').length") == 56
+        end = page.js("return document.getElementById('legend').getBoundingClientRect().bottom + scrollY")
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        page.js("window.dispatchEvent(new Event('afterprint'))")
+    assert end < (297 - 2 * 14) / 25.4 * 96
+
+
+def test_pictures_that_have_no_room_are_counted(page, tmp_path):
+    from PIL import Image
+
+    for name in "abcdef":
+        Image.new("RGB", (60, 60), (10, 200, 30)).save(tmp_path / f"{name}.png")
+    points = np.array([[0.0, 0], [0.001, 0], [1, 0], [1.001, 0], [0, 1], [1, 1]])
+    page.open(Report("pictures", points, labels=list("abcdef"), images=tmp_path))
+    page.wait("document.getElementById('status').textContent.includes('pictures for 4 of 6 that have one')")
+
+
 @pytest.mark.parametrize("n", [21, 400])
 def test_print_starts_with_the_map_and_takes_four_pages_at_most(page, n):
     rng = np.random.default_rng(0)

@@ -38,8 +38,10 @@ from nearer.reporting.words import (
     interval,
     judgement_lines,
     map_sentence,
+    people_sentences,
     percent,
     points,
+    reliability_sentence,
     scores_line,
     violations_sentence,
 )
@@ -108,19 +110,29 @@ STUCK = (
         (Scores(training=0.95, held_out=0.85), None, [GAP + EITHER, UNKNOWN]),
         (
             Scores(training=0.95, held_out=0.85),
-            Tried(3, 1, 0.85, 0.86),
+            Tried(3, 1, 0.85, 0.855),
             [
                 GAP + "a sign of too many dimensions.",
                 UNKNOWN,
-                "A map of 1 dimension satisfies 86.0 % of new answers, about as many as one of 3 does: the simpler map "
+                "A map of 1 dimension satisfies 85.5 % of new answers, about as many as one of 3 does: the simpler map "
                 "is enough.",
+            ],
+        ),
+        (
+            Scores(training=0.95, held_out=0.85),
+            Tried(7, 2, 0.85, 0.89),
+            [
+                GAP + "a sign of too many dimensions.",
+                UNKNOWN,
+                "A map of 2 dimensions satisfies 89.0 % of new answers, 4 points more than one of 7: the simpler map "
+                "is better.",
             ],
         ),
         (
             Scores(training=0.95, held_out=0.85),
             Tried(2, 7, 0.85, 0.93),
             [
-                GAP + "more answers would narrow it, fewer dimensions would not.",
+                GAP + "a sign of too few answers, since a larger map predicts better still.",
                 UNKNOWN,
                 "A map of 7 dimensions satisfies 93.0 % of new answers, 8 points more than one of 2.",
             ],
@@ -238,8 +250,11 @@ def test_no_sentence_contradicts_another(scores, tried):
         assert "guessing" not in text
         assert "points more than" not in text
     if "too many dimensions" in text:
-        assert "points more than" not in text
+        assert tried.chosen < tried.shown
         assert "too few answers" not in text
+    if "simpler map is better" in text:
+        assert tried.chosen < tried.shown
+        assert tried.chosen_accuracy >= tried.shown_accuracy + 0.01
     if "simpler map is enough" in text:
         assert tried.chosen < tried.shown
         assert tried.chosen_accuracy > tried.shown_accuracy - 0.01
@@ -531,3 +546,25 @@ def test_facts_of_a_check():
         "Answers, counted by weights": "1,500",
         "Participants": "1, of whom 1 disagrees with the rest",
     }
+
+
+def test_people_sentences():
+    people = {
+        "participant": ["a", "b", "c"], "answers": [40, 60, 50], "agreement": [0.5, 0.9, float("nan")],
+        "p_chance": [0.4, 0.001, None],
+    }  # fmt: skip
+    assert people_sentences(people) == [
+        "3 people gave 40 to 60 answers each.",
+        "Each was held to a map made without them: they agree with it in 90.0 % of answers (median; 50.0 % to 90.0 %).",
+        "2 people cannot be told from somebody who only guesses. Nobody was left out for that.",
+    ]
+    people |= {"answers": [40, 40, 40], "agreement": [None] * 3, "p_chance": [0.01] * 3}
+    assert people_sentences(people) == [
+        "3 people gave 40 answers each.",
+        "All agree with it better than somebody who only guesses.",
+    ]
+
+
+def test_reliability_sentence():
+    told = "answers weighed by how often each of 3 people seems to guess; 1 do so more often than not"
+    assert reliability_sentence([0.9, 0.1, 0.0]) == told

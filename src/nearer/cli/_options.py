@@ -5,6 +5,7 @@ An option is called as the parameter of the library that it sets.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from dataclasses import replace
@@ -154,6 +155,8 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
     """Read a file of answers, and say what was understood."""
     from nearer.io import read_comparisons
 
+    with contextlib.suppress(ImportError):
+        import pandas  # noqa: F401  pyarrow loads it where it is installed, and swallows a ctrl-C that comes meanwhile
     result = read_comparisons(path, **reading)
     say.note(result.understood)
     return result

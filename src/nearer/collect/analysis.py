@@ -15,6 +15,7 @@ from nearer.collect.store import Store, items, ready
 from nearer.collect.study import Study, n_questions
 from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
+from nearer.people import participants
 
 __all__ = ["fill_queue", "forecast", "judge_map", "judge_people", "queue_size", "read_answers"]
 
@@ -103,12 +104,10 @@ def _held_out(study: Study, data: Comparisons) -> tuple[float, int]:
 
 
 def _random(data: Comparisons) -> np.ndarray:
-    """Rows whose question was chosen at random: bool (N,)."""
-    details = data.details
-    assert details is not None
-    assert details.chosen_by is not None
-    fair = details.chosen_by.names[details.chosen_by.codes] == "random"
-    return fair if details.catch is None else fair & ~details.catch
+    """Rows whose question was chosen at random, and is no catch question: bool (N,)."""
+    fair = np.ones(len(data), dtype=bool) if data.at_random is None else data.at_random
+    caught = None if data.details is None else data.details.catch
+    return fair if caught is None else fair & ~caught
 
 
 def _questions(data: Comparisons) -> np.ndarray:
@@ -145,37 +144,35 @@ def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
     return {name: float(value) for name, value in found.items()} | {"high": float(more.high), "early": curve.early}
 
 
-def judge_people(data: Comparisons) -> dict[str, dict[str, Any]]:
-    """What the answers of each participant look like, compared with those of the others.
+def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
+    """What the answers of each participant say about how they were given; see `nearer.people.participants`.
 
     Parameters
     ----------
+    study : Study
     data : Comparisons
 
     Returns
     -------
     dict of str to dict
-        By participant: `seconds` (the median), `first_side` (share of answers to the first option), `agreement` with
-        the others, what is `expected` of somebody who answers like them, and whether it is `suspicious`.
+        By participant, from three of them on: `seconds`, `first`, `streak`, `catch_passed`, `agreement`, `guesses`,
+        `guesses_low`, `guesses_high`; None where something is not known.
     """
     assert data.people is not None
-    details, found = data.details, {}
-    judged = {str(one.participant): one for one in data.check().participants or []}
-    for code, name in enumerate(data.people.names.tolist()):
-        mine = data.people.codes == code
-        told: dict[str, Any] = {"seconds": None, "first_side": None}
-        if details is not None and details.seconds is not None and not np.isnan(details.seconds[mine]).all():
-            told["seconds"] = float(np.nanmedian(details.seconds[mine]))
-        if details is not None and details.side is not None:
-            told["first_side"] = float((details.side[mine] == 0).mean())
-        other = judged.get(str(name))
-        told |= {
-            "agreement": None if other is None else other.agreement,
-            "expected": None if other is None else other.expected,
-            "suspicious": other is not None and other.suspicious,
-        }
-        found[str(name)] = told
-    return found
+    if len(data.people.names) < 3 or len(data) < _LEAST:
+        return {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = participants(data, _estimator(study), n_folds=_FOLDS).table()
+    shown = ("seconds", "first", "streak", "catch_passed", "agreement", "guesses", "guesses_low", "guesses_high")
+    return {
+        str(name): {column: _number(table[column][row]) if column in table else None for column in shown}
+        for row, name in enumerate(table["participant"])
+    }
+
+
+def _number(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any, seed: int) -> Any:

@@ -23,6 +23,7 @@ from starlette.staticfiles import StaticFiles
 from nearer.collect.batches import Batches, Refusal, Unavailable
 from nearer.collect.desk import Desk
 from nearer.collect.limits import Rate, read_json
+from nearer.collect.researcher import Researcher
 from nearer.collect.store import Store
 from nearer.collect.study import Study
 
@@ -30,7 +31,10 @@ __all__ = ["make_app"]
 
 logger = logging.getLogger(__name__)
 _PAGES = Path(__file__).parent / "pages"
-_ASSETS = {"participant.css": "text/css", "participant.js": "text/javascript"}
+_ASSETS = {
+    "participant.css": "text/css", "participant.js": "text/javascript",
+    "researcher.css": "text/css", "researcher.js": "text/javascript",
+}  # fmt: skip
 _STRICT = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
     "frame-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -70,6 +74,9 @@ def make_app(study: Study, store: Store, *, seed: int | None = None) -> Starlett
         Route("/health", office.health),
         Route("/items/{number:int}", office.item),
         Route("/assets/{name}", asset),
+        Route("/researcher", page("researcher.html", _STRICT)),
+        Route("/api/openapi.json", openapi),
+        *Researcher(office.desk).routes(),
     ]
     if study.server.page:
         routes.append(Mount("/", StaticFiles(directory=study.folder / study.server.page, html=True)))
@@ -231,6 +238,11 @@ def page(name: str, policy: str) -> Callable[[Request], Awaitable[Response]]:
         return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
     return give
+
+
+async def openapi(_request: Request) -> Response:
+    """The description of the interface."""
+    return FileResponse(_PAGES / "openapi.json", media_type="application/json")
 
 
 async def asset(request: Request) -> Response:

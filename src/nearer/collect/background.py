@@ -59,7 +59,7 @@ class Background:
         self._state = analysis.fill_queue(self.study, self.store, data, self._state, self._round)
         if data is None:
             return
-        self.store.keep_finding("people", analysis.judge_people(data))
+        self.store.keep_finding("people", analysis.judge_people(self.study, data))
         self.store.keep_finding("map", analysis.judge_map(self.study, data))
         if self._done >= 1.3 * self._forecast_at:
             self._forecast_at = self._done

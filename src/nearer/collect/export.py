@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Iterator
@@ -101,6 +102,21 @@ class Export:
         for cells in self.rows():
             yield ",".join(map(_cell, cells)) + "\n"
 
+    def blocks(self, size: int = 500) -> Iterator[str]:
+        """The same, many lines at a time.
+
+        Parameters
+        ----------
+        size : int
+
+        Yields
+        ------
+        str
+        """
+        lines = self.lines()
+        while block := list(itertools.islice(lines, size)):
+            yield "".join(block)
+
     def _unfit(self, row: Any) -> str:
         if row.kind != self.kind:
             return f"a question of another kind ({row.kind})"
@@ -128,8 +144,6 @@ class Export:
 def _details(row: Any) -> list[str]:
     first = json.loads(row.choice)[0]
     catch = row.expected is not None
-    # A repeated question was drawn at random when it was asked first.
-    chosen_by = "random" if row.chosen_by == "repeat" else row.chosen_by
     return [
         row.person,
         str(first),
@@ -137,7 +151,7 @@ def _details(row: Any) -> list[str]:
         str(row.position),
         str(catch).lower(),
         str(first == row.expected).lower() if catch else "",
-        chosen_by,
+        row.chosen_by,
         datetime.fromtimestamp(row.answered, timezone.utc).isoformat(timespec="milliseconds"),
     ]
 

@@ -498,6 +498,10 @@ class Table(ABC):
         """Say where a row of data, counted from 0, is in the user's terms."""
         return f"row {row + 1}"
 
+    def follows_gap(self, row: int) -> bool:
+        """Whether there is an empty line between a row of data, counted from 0, and the one above."""
+        return False
+
     def title(self, position: int) -> str:
         """Name a column for a message."""
         name = self.names[position]

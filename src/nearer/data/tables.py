@@ -21,9 +21,19 @@ import numpy as np
 
 from nearer.data import making, rules
 from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, are_numbered, is_whole, whole_number
-from nearer.data.details import read_details
+from nearer.data.details import chosen_place, read_details
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.roles import DETAILS, NO_ANSWER, Answers, Roles, find_roles, read_answers, refused_answer
+from nearer.data.roles import (
+    DETAILS,
+    NO_ANSWER,
+    Answers,
+    Roles,
+    find_roles,
+    normalise,
+    read_answers,
+    refused_answer,
+    role_of,
+)
 from nearer.data.rules import Parts
 from nearer.data.values import INDEX_LIMIT, UNKNOWN, People, check_objects, check_people, check_weights
 
@@ -154,6 +164,11 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
 # ---- one block -----------------------------------------------------------------------------------------------------
 
 
+# A second table is looked for below so many rows of the first, and known by names of columns that hold objects.
+_LEAST_ABOVE = 3
+_OBJECT_ROLES = ("anchor", "near", "far", "a", "b", "c", "odd", "central")
+
+
 @dataclass
 class Rows:
     """The rows of a block that are complete, by role.
@@ -214,6 +229,7 @@ class Rows:
         rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
         if table.header:
             rows._leave_out_headers()
+        rows._refuse_second_table()
         rows._leave_out_empty(options)
         return rows
 
@@ -237,6 +253,48 @@ class Rows:
             self.leave_out(further, "further header row")
         if np.any(repeated):
             self.leave_out(repeated, "header repeated")
+
+    def _refuse_second_table(self) -> None:
+        """Refuse what looks like the header of a second table below the first.
+
+        That is a row whose words stand in no other row, the first such row, and either after a gap or with words that
+        name columns.
+        """
+        import pyarrow.compute as pc
+
+        columns: list[Any] = self.objects()
+        if len(columns[0]) <= _LEAST_ABOVE or not all(column.is_text for column in columns):
+            return
+        alone: Any = True
+        for column in columns:
+            codes, values = column.cells, column.values
+            once = np.bincount(codes[codes >= 0], minlength=len(values)) == 1
+            if not once.any():
+                return  # as in all large tables
+            for other in columns:
+                if other is not column:
+                    once &= ~pc.is_in(values, value_set=other.values).to_numpy(zero_copy_only=False)
+            alone = alone & (codes >= 0) & once[codes]
+        first = int(np.argmax(alone))
+        if not alone[first] or first < _LEAST_ABOVE:
+            return
+        cells = [str(column.cell(first)) for column in columns]
+        roles = [role_of(cell) for cell in cells if len(normalise(cell)) > 2]
+        if len({role for role in roles if role in _OBJECT_ROLES}) == len(cells):
+            why = "names of columns among the rows"
+        elif self._after_gap(first):
+            why = "after a gap, names that stand in no other row"
+        else:
+            return
+        raise FileFormatError(
+            f"{self.table.name}, {self.place(first)}: {listed(map(shown, cells))}: {why}; is it the header of a second "
+            "table? Give one table in each file"
+        )
+
+    def _after_gap(self, row: int) -> bool:
+        """Whether an empty line or row stands above a row."""
+        at = int(row if self.origin is None else self.origin[row])
+        return self.table.follows_gap(at) or all(column.empty()[row - 1] for column in self.objects())
 
     def _leave_out_empty(self, options: Options) -> None:
         """Leave out rows where every cell is empty; refuse, or on request leave out, those where some needed one is."""
@@ -346,7 +404,7 @@ def scan(rows: Rows) -> Facts:
         answer = rows.columns[layout.extra[0]].spelled().plain()
         facts.answers = Coding.of([answer])
         if layout.options:
-            chosen = _chosen_object(answer, [rows.columns[role] for role in layout.options])
+            chosen = chosen_place(answer, [rows.columns[role] for role in layout.options])
             facts.n_elsewhere = int(np.count_nonzero(chosen < 0))
     if rows.names and facts.objects is not None:
         for column, name in zip(columns, rows.names):
@@ -370,17 +428,6 @@ def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
                 )
             return FileFormatError(f"{rows.table.name}: {rows.title(role)} {text}")
     return FileFormatError(f"{rows.table.name}: {error}")
-
-
-def _chosen_object(answer: Column, options: Sequence[Column]) -> np.ndarray:
-    """Tell which of the objects shown each answer names: position, or -1."""
-    options = [option.spelled().plain() for option in options]
-    coding = Coding.of([answer, *options])
-    said = coding.encode(answer)
-    chosen = np.full(len(answer), -1)
-    for spot, option in enumerate(options):
-        chosen[coding.encode(option) == said] = spot
-    return chosen
 
 
 def _names_beside(numbers: Column, names: Column) -> dict[str, str] | None:
@@ -499,7 +546,7 @@ def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts,
     for rows in blocks() if blocks else ():
         layout = rows.roles.layout
         answer = rows.columns[layout.extra[0]].spelled().plain()
-        strange = _chosen_object(answer, [rows.columns[role] for role in layout.options]) < 0
+        strange = chosen_place(answer, [rows.columns[role] for role in layout.options]) < 0
         if strange.any():
             row = int(np.argmax(strange))
             text = f"{shown(answer.cell(row))} is none of the objects shown in that row"
@@ -799,7 +846,7 @@ def _choices(rows: Rows, answers: Answers) -> np.ndarray:
     layout = rows.roles.layout
     answer = rows.columns[layout.extra[0]].spelled().plain()
     if answers.codes is None:
-        chosen = _chosen_object(answer, [rows.columns[role] for role in layout.options])
+        chosen = chosen_place(answer, [rows.columns[role] for role in layout.options])
         return 1.0 - 2.0 * chosen if len(layout.options) == 2 else chosen.astype(np.float64)
     codes = np.array([answers.codes.get(text, np.nan) for text in answer.texts()], np.float64)
     return codes[answer.cells]

@@ -212,7 +212,9 @@ _DETAILS: dict[str, tuple[Any, Any]] = {
     "side": (np.int8, -1), "seconds": (np.float64, np.nan), "order": (np.int64, -1), "catch": (np.bool_, False),
     "correct": (np.int8, -1),
 }  # fmt: skip
-BLIND = ("random", "balanced", "unknown")  # ways to choose a question that do not look at answers, as far as known
+# Ways to choose a question that do not look at answers, as far as known: a repeated one was random, one to catch
+# people is known beforehand.
+BLIND = ("random", "balanced", "repeat", "catch", "unknown")
 UNKNOWN = "unknown"  # who chose a question, or who answered, where that is not known
 
 

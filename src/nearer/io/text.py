@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -389,6 +390,14 @@ class TextTable(Table):
         with self._text() as text:
             data = (cells for cells in split(text, self.seen.delimiter) if self._is_data(cells))
             return next((f"line {first}" for spot, (first, _, _) in enumerate(data) if spot == row), f"row {row + 1}")
+
+    def follows_gap(self, row: int) -> bool:
+        if self._is_plain():
+            return False
+        with self._text() as text:
+            rows = (cells for cells in split(text, self.seen.delimiter) if self._is_data(cells))
+            two = list(itertools.islice(rows, max(row - 1, 0), row + 1))
+        return len(two) == 2 and two[1][0] > two[0][1] + 1
 
     def _is_data(self, row: tuple[int, int, list[str]]) -> bool:
         return row[0] > self.seen.skip

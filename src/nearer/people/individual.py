@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from nearer import kernels
 from nearer._tables import data_frame
@@ -310,10 +311,12 @@ class IndividualEmbedding(BaseEstimator):
         ones = np.ones((len(units.names), self.n_components))
         self.choice_ = []
         self.spread_ = spreads[0]
-        if len(spreads) > 1:
-            self.choice_ = self._judge(data, units, loss, start, spreads, rng)
-            self.spread_ = min(self.choice_, key=lambda tried: tried.loss).spread
-        points, weights, self.n_iter_ = problem.solve(start, ones, self.spread_, self.max_iter, self.tol)
+        # L-BFGS-B calls BLAS for matrices of a few rows, where its threads take many times as long as one.
+        with threadpool_limits(1, user_api="blas"):
+            if len(spreads) > 1:
+                self.choice_ = self._judge(data, units, loss, start, spreads, rng)
+                self.spread_ = min(self.choice_, key=lambda tried: tried.loss).spread
+            points, weights, self.n_iter_ = problem.solve(start, ones, self.spread_, self.max_iter, self.tol)
         self._keep(points, weights, seen)
         self.participants_ = units.names
         self.labels_, self.loss_ = data.labels, loss

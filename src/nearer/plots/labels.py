@@ -195,8 +195,13 @@ class LabelLayer(Artist):
         """Room that a layout must leave: the Axes and the note below."""
         box = self._ax.get_window_extent(renderer)
         lines = len(self._notes) + bool(self._labels)
-        height = lines * 1.5 * self._fontsize * self._pixels_per_point()
+        height = lines * 1.5 * self._fontsize * self._pixels_per_point() + self._below(renderer)
         return Bbox.from_extents(box.x0, box.y0 - height, box.x1, box.y1)
+
+    def _below(self, renderer) -> float:
+        """Height of the axis' name in pixels, under which the note stands."""
+        name = self._ax.xaxis.label
+        return name.get_window_extent(renderer).height if name.get_text() else 0.0
 
     def draw(self, renderer) -> None:
         """Place and draw."""
@@ -209,7 +214,7 @@ class LabelLayer(Artist):
             if hidden:
                 notes.append(f"{hidden:,} of {len(self._labels):,} labels not shown: no room")
         self.note.set_text("\n".join(notes))
-        self.note.set_position((box.x0, box.y0 - 4 * self._pixels_per_point()))
+        self.note.set_position((box.x0, box.y0 - 4 * self._pixels_per_point() - self._below(renderer)))
         self.note.draw(renderer)
         self.stale = False
 

@@ -12,7 +12,15 @@ from matplotlib.lines import Line2D
 from nearer.metrics import spread_shares
 from nearer.plots.figure import GREY, literal, literal_legend, new_axes
 from nearer.plots.labels import LabelLayer
-from nearer.reporting.display import N_SHAPES, PALETTE, group_codes, label_texts, merge_small_groups
+from nearer.reporting.display import (
+    N_SHAPES,
+    PALETTE,
+    clean_text,
+    group_codes,
+    label_texts,
+    merge_small_groups,
+    shorten_apart,
+)
 
 __all__ = ["ellipse_axes", "plot_map"]
 
@@ -57,7 +65,8 @@ def plot_map(
     title : str, optional
         Shown to the letter.
     size : tuple of two floats, optional
-        Width and height of a new figure in inches; by default the shape of the map, 6.8 inches wide.
+        Width and height of a new figure in inches; by default the shape of the map, 6.8 inches wide, and room for
+        the legend.
     font_size : float
         Of the labels, in points.
     ax : Axes, optional
@@ -82,15 +91,18 @@ def plot_map(
     keep = np.isfinite(X).all(axis=1)
     xy = np.column_stack([X[keep, 0], np.zeros(keep.sum())]) if n_components == 1 else X[keep][:, shown]
 
-    shape = _figure_size(xy) if n_components > 1 else (6.8, 3.4)
-    ax = new_axes(ax, shape if size is None else size)
+    width, height = _figure_size(xy) if n_components > 1 else (6.8, 3.4)
+    grouped = None if groups is None else merge_small_groups(*group_codes(groups, n_objects))
+    if grouped is not None:
+        width += _legend_width(grouped[1])
+    ax = new_axes(ax, (width, height) if size is None else size)
     dot = float(np.clip(9.0 - 1.6 * np.log10(max(len(xy), 1)), 2.5, 8.0))
     if regions is not None:
         _draw_regions(ax, xy, regions[keep], level)
-    if groups is None:
+    if grouped is None:
         ax.plot(xy[:, 0], xy[:, 1], "o", color=PALETTE[0], markersize=dot, markeredgecolor="white", mew=0.4, zorder=4)
     else:
-        codes, names, other = merge_small_groups(*group_codes(groups, n_objects))
+        codes, names, other = grouped
         _draw_groups(ax, xy, codes[keep], names, other, dot)
     notes = [f"{(~keep).sum():,} of {n_objects:,} objects not shown: no position"] if not keep.all() else []
     if regions is not None:
@@ -206,11 +218,25 @@ def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], 
             markeredgecolor=GREY if colour == PALETTE[-1] else "white", markeredgewidth=0.4, zorder=4,
         )  # fmt: skip
     texts = (["no group"] if len(handles) > len(names) else []) + names
-    columns = 1 + (len(texts) - 1) // 28
+    columns, limit = _legend_shape(len(texts))
     literal_legend(
-        ax, handles, texts, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, ncols=columns, fontsize=8.5,
-        handletextpad=0.3, markerscale=max(1.0, 6 / size),
+        ax, handles, shorten_apart([clean_text(text) for text in texts], limit), loc="upper left",
+        bbox_to_anchor=(1.01, 1), borderaxespad=0, ncols=columns, fontsize=8.5, handletextpad=0.3,
+        markerscale=max(1.0, 6 / size),
     )  # fmt: skip
+
+
+def _legend_shape(n_entries: int) -> tuple[int, int]:
+    """Columns of a legend, and letters of a name in it."""
+    columns = 1 + (n_entries - 1) // 28
+    return columns, 32 if columns == 1 else 22
+
+
+def _legend_width(names: list[str]) -> float:
+    """Inches that a legend takes up beside the map, about."""
+    columns, limit = _legend_shape(len(names) + 1)
+    longest = min(max((len(name) for name in names), default=0), limit)
+    return columns * (0.4 + 0.075 * max(longest, len("no group")))
 
 
 def _rgb(colour: str) -> tuple[float, float, float]:

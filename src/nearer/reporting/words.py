@@ -75,12 +75,17 @@ class Tried(NamedTuple):
     @property
     def needs_more(self) -> bool:
         """Whether a larger dimension is better by as much as is worth its while."""
-        return self.chosen > self.shown and self.gain >= _WORTH
+        return self.chosen > self.shown and self.is_beaten
 
     @property
     def needs_fewer(self) -> bool:
         """Whether a smaller dimension does about as well."""
         return self.chosen < self.shown and self.gain > -_WORTH
+
+    @property
+    def is_beaten(self) -> bool:
+        """Whether the chosen dimension is better by as much as matters."""
+        return self.chosen != self.shown and self.gain >= _WORTH
 
     @property
     def gain(self) -> float:
@@ -166,7 +171,7 @@ def _gap(scores: Scores, tried: Tried | None) -> str:
     if tried.needs_fewer:
         return told + "a sign of too many dimensions."
     if tried.needs_more:
-        return told + "more answers would narrow it, fewer dimensions would not."
+        return told + "a sign of too few answers, since a larger map predicts better still."
     return told + "a sign of too few answers."
 
 
@@ -192,6 +197,8 @@ def _dimension(scores: Scores, tried: Tried | None) -> str:
         return f"{other}, {points(tried.gain)} more than one of {tried.shown}."
     if tried.chosen > tried.shown:
         return f"{other}, {'hardly' if tried.gain > 0 else 'no'} more than one of {tried.shown}."
+    if tried.needs_fewer and tried.is_beaten:
+        return f"{other}, {points(tried.gain)} more than one of {tried.shown}: the simpler map is better."
     if tried.needs_fewer:
         return f"{other}, about as many as one of {tried.shown} does: the simpler map is enough."
     return (
@@ -209,7 +216,7 @@ def _room(scores: Scores, tried: Tried | None) -> str:
     if below <= 0 and _is_guessing(scores):
         return "People agree with each other so little that no map can do better."
     if below <= 0:
-        if tried is not None and tried.needs_more:
+        if tried is not None and tried.is_beaten:
             return ""  # a better map is known, so this one is good, but not the best
         return "So this map is about as good as the answers allow."
     if most >= bound:

@@ -91,7 +91,8 @@ class DimensionSelection:
         at = int(np.flatnonzero(self.dims == self.chosen)[0])
         found = f"{self.accuracy[at]:.1%} ± {self.accuracy_se[at]:.1%} of held-out answers satisfied"
         if self.decisive:
-            return f"{_dimensions(self.chosen)}: {found}; fewer predict worse, more add nothing that can be seen"
+            fewer = "fewer predict worse, " if at else ""
+            return f"{_dimensions(self.chosen)}: {found}; {fewer}more add nothing that can be seen"
         if len(self.candidates) > 1:
             return (
                 f"{_listed(self.candidates)} dimensions, {self.chosen} if in doubt ({found}): {'; '.join(self.reasons)}"
@@ -170,18 +171,20 @@ def cross_validate_dimensions(
     units = groups_of(data, groups)
     fold = fold_of_rows(len(data), n_folds, rng, units)
     folds = [(data[fold != number], at_random(data[fold == number])) for number in range(n_folds)]
-    generators = rng.spawn(len(folds))
+    # Random numbers of a map depend on its fold and dimension alone, so that they do not on what else is tried.
+    roots = [one.bit_generator.seed_seq for one in rng.spawn(len(folds))]
     judged = len(tried) > 1
     table = np.full((3, len(folds), len(tried)), np.nan)  # accuracy, log-loss, accuracy on the training answers
 
     def run(number: int) -> np.ndarray | None:
         train, test = folds[number]
         for place, d in enumerate(tried.tolist()):
-            fit = fit_best(clone(base).set_params(n_components=d), train, [], base.n_init, generators[number])
+            start = _generator(roots[number], d)
+            fit = fit_best(clone(base).set_params(n_components=d), train, [], base.n_init, start)
             X = fit.embedding_
             lost = log_loss(X, test, fit.loss_) if has_model else math.nan
             table[:, number, place] = comparison_accuracy(X, test), lost, comparison_accuracy(X, train)
-        return held_out_ratios(train, test, tried.tolist(), generators[number]) if judged else None
+        return held_out_ratios(train, test, tried.tolist(), _generator(roots[number], 0)) if judged else None
 
     try:
         results = quiet_threads(run, len(folds), resolve_jobs(n_jobs))
@@ -239,6 +242,8 @@ def judge_dimension(
         reasons.append("only one dimension was tried")
     else:
         close = [int(d) for d, z in zip(dims[:at], evidence.better[:at, at]) if z < _RULED_OUT_BELOW]
+        if at == 0 and chosen > 1:
+            reasons.append(f"the smallest dimension tried, {chosen}, is chosen; try smaller ones")
         if close:
             are = "predicts" if len(close) == 1 else "predict"
             reasons.append(f"{_listed(close)} {are} almost as well as {chosen}")
@@ -259,6 +264,11 @@ def judge_dimension(
         dims, accuracy, accuracy_se, lost, lost_se, fold_accuracy, fold_log_loss, fold_train_accuracy, evidence,
         chosen, tuple(candidates), not reasons, tuple(reasons),
     )  # fmt: skip
+
+
+def _generator(root: Any, key: int) -> np.random.Generator:
+    """A generator of its own for each key, as a child of a seed sequence."""
+    return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, key)))
 
 
 def _unfinished(dims: np.ndarray, table: np.ndarray) -> DimensionSelection:

@@ -1,0 +1,209 @@
+"use strict";
+// The researcher's page: asks every few seconds how the study goes, and draws it.
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const NS = "http://www.w3.org/2000/svg";
+  let token = "", last = null, sortBy = "participant", down = false;
+
+  async function ask(path, options = {}) {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    return fetch(path, { cache: "no-store", ...options, headers });
+  }
+
+  const percent = (share) => (share === null || share === undefined ? "" : `${(100 * share).toFixed(1)} %`);
+  const whole = (number) => number.toLocaleString("en");
+  function svg(name, attributes, text) {
+    const made = document.createElementNS(NS, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+  function element(name, text, className) {
+    const made = document.createElement(name);
+    made.textContent = text;
+    if (className) made.className = className;
+    return made;
+  }
+
+  function tiles({ status }) {
+    const figures = [
+      [whole(status.participants), "participants"], [whole(status.finished), "finished"],
+      [whole(status.present), "there in the last 5 minutes"], [whole(status.answers), "answers"],
+      [whole(status.answers_last_minute), "in the last minute"],
+    ];
+    if (status.cannot_tell) figures.push([whole(status.cannot_tell), "times “cannot tell”"]);
+    if (last.study.adaptive) figures.push([whole(status.questions_ready), "chosen questions ready"]);
+    $("tiles").replaceChildren(...figures.map(([number, name]) => {
+      const box = document.createElement("div");
+      box.append(element("strong", number), element("span", name));
+      return box;
+    }));
+  }
+
+  function minutes({ status }) {
+    const most = Math.max(1, ...status.per_minute);
+    const bars = status.per_minute.map((count, at) => {
+      const height = 64 * count / most;
+      return svg("rect", { x: at * 10 + 1, y: 70 - height, width: 8, height });
+    });
+    const notes = [
+      svg("line", { x1: 0, x2: 600, y1: 70.5, y2: 70.5, class: "axis" }),
+      svg("text", { x: 0, y: 86, class: "small" }, "an hour ago"),
+      svg("text", { x: 600, y: 86, "text-anchor": "end", class: "small" }, "now"),
+      svg("text", { x: 0, y: 12, class: "small" }, `at most ${whole(most)}`),
+    ];
+    $("minutes").replaceChildren(...bars, ...notes);
+    $("minutes").setAttribute("aria-label", `${whole(status.answers_last_minute)} answers in the last minute`);
+  }
+
+  function drawMap(found) {
+    const there = found && found.embedding.length > 0;
+    $("map").hidden = !there;
+    const ago = there ? Math.max(0, Math.round((last.now - found.made) / 60)) : 0;
+    $("mapnote").textContent = there
+      ? `${whole(found.labels.length)} of ${whole(last.study.n_objects)} objects, ${whole(found.n_rows)} comparisons, computed ${ago ? `${ago} min ago` : "just now"}.`
+      : "There are too few answers for a map, or it is being computed.";
+    if (!there) return;
+    const points = found.embedding.map((row) => [row[0], row.length > 1 ? row[1] : 0]);
+    const span = (axis) => {
+      const values = points.map((point) => point[axis]);
+      return [Math.min(...values), Math.max(...values)];
+    };
+    const [[left, right], [bottom, top]] = [span(0), span(1)];
+    const scale = Math.min(500 / Math.max(right - left, 1e-9), 390 / Math.max(top - bottom, 1e-9));
+    const place = ([x, y]) => [300 + scale * (x - (left + right) / 2), 230 - scale * (y - (bottom + top) / 2)];
+    const pictures = last.study.images;
+    const many = points.length > 80;
+    $("map").replaceChildren(...points.flatMap((point, number) => {
+      const [x, y] = place(point);
+      const label = found.labels[number];
+      if (pictures[label] && points.length <= 150) {
+        const image = svg("image", { x: x - 16, y: y - 16, width: 32, height: 32, href: pictures[label] });
+        image.append(svg("title", {}, label));
+        return [image];
+      }
+      const dot = svg("circle", { cx: x, cy: y, r: 3 });
+      dot.append(svg("title", {}, label));
+      const cut = label.length > 18 ? `${label.slice(0, 17)}…` : label;
+      return many ? [dot] : [dot, svg("text", { x: x + 5, y: y + 4 }, cut)];
+    }));
+  }
+
+  function good({ map, forecast }) {
+    const told = [];
+    if (map && map.accuracy !== null) {
+      told.push(`The map gets ${percent(map.accuracy)} (± ${(196 * map.accuracy_se).toFixed(1)}) of the answers right that it was not made from: ${whole(map.n_held_out)} to random questions.`);
+    }
+    if (map && map.ceiling !== null) {
+      const low = map.ceiling_low === null ? "" : ` (no lower than about ${percent(map.ceiling_low)})`;
+      told.push(`No map can get more than about ${percent(map.ceiling)}${low} right: so far do people agree on the ${whole(map.n_repeated)} questions that were answered more than once.`);
+    } else if (map) {
+      told.push("How far people agree is not known yet: no question was answered more than once.");
+    }
+    if (forecast) {
+      const range = `${percent(forecast.low)} to ${percent(forecast.high)}`;
+      told.push(forecast.early
+        ? "There are too few answers to tell what more of them would give."
+        : `Twice as many answers would give about ${percent(forecast.doubled)} (90 % interval ${range}), instead of ${percent(forecast.now)}.`);
+    }
+    if (!told.length) told.push("Nothing can be told yet.");
+    $("good").replaceChildren(...told.map((text) => element("li", text)));
+  }
+
+  const COLUMNS = [
+    ["participant", "participant", (p) => p.participant],
+    ["progress", "answered", (p) => `${p.answered} of ${p.total}`, (p) => p.answered / p.total],
+    ["visits", "visits", (p) => p.visits],
+    ["catch", "catch passed", (p) => (p.catch_asked ? `${p.catch_right} of ${p.catch_asked}` : ""), (p) => (p.catch_asked ? p.catch_right / p.catch_asked : 2)],
+    ["seconds", "median s", (p) => (p.quality && p.quality.seconds !== null ? p.quality.seconds.toFixed(1) : ""), (p) => (p.quality ? p.quality.seconds : 1e9)],
+    ["first", "first option", (p) => percent(p.quality && p.quality.first), (p) => (p.quality ? p.quality.first : 2)],
+    ["agreement", "agrees with others", (p) => percent(p.quality && p.quality.agreement), (p) => (p.quality ? p.quality.agreement : 2)],
+    ["guesses", "guesses", (p) => (p.quality && p.quality.guesses !== null ? `${(100 * p.quality.guesses).toFixed(0)} % (${(100 * p.quality.guesses_low).toFixed(0)}–${(100 * p.quality.guesses_high).toFixed(0)})` : ""), (p) => (p.quality ? -p.quality.guesses : 2)],
+    ["seen", "last answer", (p) => new Date(1000 * p.seen).toLocaleString(), (p) => -p.seen],
+  ];
+  const SHOWN = 500;
+
+  function people({ people: rows }) {
+    $("columns").replaceChildren(...COLUMNS.map(([key, name]) => {
+      const cell = document.createElement("th");
+      const button = element("button", name + (key === sortBy ? " ▾" : ""));
+      button.onclick = () => { sortBy = key; draw(); };
+      cell.append(button);
+      return cell;
+    }));
+    const column = COLUMNS.find(([key]) => key === sortBy);
+    const value = column[3] || column[2];
+    const order = [...rows].sort((a, b) => {
+      const [x, y] = [value(a), value(b)];
+      return x < y ? -1 : x > y ? 1 : 0;
+    });
+    $("people").replaceChildren(...order.slice(0, SHOWN).map((person) => {
+      const row = document.createElement("tr");
+      row.append(...COLUMNS.map(([key, , text]) => {
+        const missed = key === "catch" && person.catch_right < person.catch_asked;
+        const guessing = key === "guesses" && person.quality && person.quality.guesses_low > 0.5;
+        return element("td", text(person), missed || guessing ? "bad" : "");
+      }));
+      return row;
+    }));
+    $("rest").textContent = rows.length > SHOWN ? `${SHOWN} of ${whole(rows.length)}; all are in the download.` : "";
+  }
+
+  function draw() {
+    document.title = $("title").textContent = last.study.title;
+    $("state").textContent = down ? "The server does not answer; the figures are old." : last.status.paused ? "Paused: no questions are handed out." : "Open.";
+    $("pause").textContent = last.status.paused ? "Go on" : "Pause";
+    tiles(last);
+    minutes(last);
+    drawMap(last.map);
+    good(last);
+    people(last);
+    document.documentElement.dataset.ready = "yes";
+  }
+
+  async function update() {
+    try {
+      const response = await ask("api/researcher/status");
+      if (response.status === 401 || response.status === 429) {
+        $("refused").textContent = token ? (await response.json()).error : "";
+        $("board").hidden = true;
+        $("login").hidden = false;
+        return;
+      }
+      if (!response.ok) throw new Error(response.statusText);
+      last = await response.json();
+      down = false;
+      sessionStorage.setItem("nearer:token", token);
+      $("login").hidden = true;
+      $("board").hidden = false;
+    } catch {
+      down = true;
+    }
+    if (last) draw();
+    setTimeout(update, 5000);
+  }
+
+  $("enter").onclick = () => { token = $("token").value.trim(); update(); };
+  $("token").onkeydown = (event) => { if (event.key === "Enter") $("enter").click(); };
+  $("pause").onclick = async () => {
+    const response = await ask("api/researcher/pause", { method: "POST", body: JSON.stringify({ paused: !last.status.paused }) });
+    if (response.ok) {
+      last.status.paused = (await response.json()).paused;
+      draw();
+    }
+  };
+  $("download").onclick = async () => {
+    const response = await ask("api/researcher/answers.csv");
+    if (!response.ok) return;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await response.blob());
+    link.download = "answers.csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  };
+
+  // The token stands behind # in the address, which is never sent to a server; it does not stay there.
+  token = location.hash.slice(1) || sessionStorage.getItem("nearer:token") || "";
+  history.replaceState(null, "", location.pathname);
+  update();
+})();

@@ -1,0 +1,145 @@
+"""The researcher's page, its token, and the description of the interface."""
+
+from __future__ import annotations
+
+import pytest
+from serving import Served, make_study
+
+from nearer.collect.background import Background
+from nearer.collect.tokens import Signer
+from nearer.io import read_comparisons
+
+
+def token(served):
+    return {"Authorization": f"Bearer {Signer(served.store.secret).researcher}"}
+
+
+def test_nothing_without_the_token(serve):
+    served = serve(number=5)
+    served.play("p")
+    secret = Signer(served.store.secret).researcher
+    for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": secret}, {"Authorization": f"Basic {secret}"}):
+        for path in ("/api/researcher/status", "/api/researcher/answers.csv"):
+            assert served.call(path, headers=headers)[0] == 401
+        assert served.call("/api/researcher/pause", {"paused": True}, headers=headers)[0] == 401
+    assert served.call(f"/api/researcher/status?token={secret}")[0] == 401  # addresses end up in logs
+    codes = {served.call("/api/researcher/status", headers={"Authorization": "Bearer y"})[0] for _ in range(20)}
+    assert 429 in codes
+    assert served.call("/api/researcher/status", headers=token(served))[0] == 200
+
+
+def test_status_download_and_pause(serve, tmp_path):
+    served = serve(number=12, repeats=2, catch=2)
+    for name in ("a", "b", "c"):
+        served.play(name)
+    status, told = served.call("/api/researcher/status", headers=token(served))
+    assert status == 200
+    assert told["status"]["answers"] == 36
+    assert [person["answered"] for person in told["people"]] == [12, 12, 12]
+    assert told["people"][0]["catch_asked"] == 2
+    assert told["map"] is None
+    status, text = served.call("/api/researcher/answers.csv", headers=token(served))
+    assert status == 200
+    assert served.response.headers["content-disposition"] == 'attachment; filename="answers.csv"'
+    (tmp_path / "answers.csv").write_bytes(text)
+    assert 29 <= len(read_comparisons(tmp_path / "answers.csv").comparisons) <= 36
+    assert served.call("/api/researcher/pause", {"paused": 1}, headers=token(served))[0] == 422
+    assert served.call("/api/researcher/pause", {"paused": True}, headers=token(served))[1] == {"paused": True}
+    with served.store.reading() as connection:
+        assert served.store.value(connection, "paused") == "1"
+
+
+def _resolve(document, schema):
+    while "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+    return schema
+
+
+def _fits(document, schema, value, where="response"):
+    """What of a value is not described."""
+    schema = _resolve(document, schema)
+    if "allOf" in schema:
+        parts = [_resolve(document, part) for part in schema["allOf"]]
+        merged = {name: one for part in parts for name, one in part["properties"].items()}
+        needed = [name for part in parts for name in part.get("required", [])]
+        schema = {"type": "object", "properties": merged, "required": needed}
+    if "oneOf" in schema:
+        schema = next(
+            _resolve(document, one) for one in schema["oneOf"] if (one.get("type") == "null") == (value is None)
+        )
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "number": (int, float)}
+    if isinstance(schema.get("type"), str) and schema["type"] in kinds:
+        assert isinstance(value, kinds[schema["type"]]), where
+    if "enum" in schema:
+        assert value in schema["enum"], where
+    if isinstance(value, dict) and "properties" in schema:
+        assert set(schema.get("required", [])) <= set(value), where
+        assert set(value) <= set(schema["properties"]), (where, set(value) - set(schema["properties"]))
+        for name, one in value.items():
+            _fits(document, schema["properties"][name], one, f"{where}.{name}")
+    if isinstance(value, list) and "items" in schema:
+        for one in value:
+            _fits(document, schema["items"], one, f"{where}[]")
+
+
+@pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
+def test_the_description_of_the_interface_is_true(serve, kind):
+    served = serve(number=3, kind=kind, link="https://example.org/", code="x")
+    document = served.call("/api/openapi.json")[1]
+
+    def checked(method, path, body=None):
+        status, value = served.call(path, body)
+        described = document["paths"][path][method]["responses"][str(status)]
+        _fits(document, described["content"]["application/json"]["schema"], value)
+        return value
+
+    checked("get", "/api/study")
+    state = checked("post", "/api/start", {"participant": "p"})
+    person = state["participant"]
+    checked("post", "/api/next", {"participant": person})
+    while not state["finished"]:
+        body = {"participant": person, "question": state["questions"][0]["id"], "seconds": 1}
+        body["choice"] = list(range(state["questions"][0]["choose"]))
+        state = checked("post", "/api/answer", body)
+    for body in ({"participant": "x"}, {"participant": person, "question": "x", "choice": [0]}):
+        checked("post", "/api/answer", body)
+    checked("post", "/api/next", {"participant": "1.x"})
+    checked("post", "/api/start", {"participant": ""})
+    paths = {route.path for route in served.server.config.app.routes if route.path.startswith(("/api", "/health"))}
+    assert paths - {"/api/openapi.json"} == set(document["paths"])
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_page_shows_the_study(person, tmp_path, width):
+    words = [str(number) for number in range(12)]
+    study = make_study(tmp_path / "s", words, number=40, repeats=10, catch=2, requests_per_second=10_000)
+    served = Served(study)
+    try:
+        for name in ("ann", "<b>bob</b>", "cid"):
+            served.play(name, lambda question: [0])
+        Background(study, served.store).round()
+        person.size(width, 900)
+        person.driver.get("about:blank")
+        person.driver.get_log("performance")
+        person.driver.get(f"{served.url}researcher#{Signer(served.store.secret).researcher}")
+        person.wait("document.documentElement.dataset.ready === 'yes'")
+        assert person.js("return location.hash") == ""
+        text = person.text("#board")
+        assert "120\nanswers" in text
+        assert "<b>bob</b>" in text
+        assert "of the answers right that it was not made from" in text
+        assert person.js("return document.querySelectorAll('#map circle').length") == 12
+        assert person.js("return document.querySelectorAll('#people tr').length") == 3
+        assert person.js("return document.documentElement.scrollWidth") <= width
+        person.click("#pause")
+        person.wait("document.getElementById('state').textContent.startsWith('Paused')")
+        person.driver.refresh()
+        person.wait("document.documentElement.dataset.ready === 'yes'")  # the token is remembered by this tab
+        person.js("sessionStorage.clear()")
+        person.driver.get("about:blank")
+        person.driver.get(f"{served.url}researcher")
+        person.wait("!document.getElementById('login').hidden")
+        assert all(url.startswith((served.url, "data:", "about:", "blob:")) for url in person.requests())
+    finally:
+        served.stop()
