@@ -257,7 +257,7 @@ def draw() -> None:
         for number, name in enumerate(STRATEGIES):
             runs = 100 * np.array(one["errors"][name])
             mean, se = runs.mean(axis=0), runs.std(axis=0, ddof=1) / math.sqrt(len(runs))
-            colour = PALETTE[number]
+            colour = PALETTE[5] if name == "auto" else PALETTE[number]
             ax.plot(one["answers"], mean, color=colour, label=name, linewidth=2.2 if name == "auto" else 1.2)
             ax.fill_between(one["answers"], mean - se, mean + se, color=colour, alpha=0.2, linewidth=0)
         ax.set(xscale="log", yscale="log", xlabel="answers", ylabel="error, %")

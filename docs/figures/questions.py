@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks.questions import draw
+import sys
+from pathlib import Path
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # a script sees its own folder only
+    from benchmarks.questions import draw
+
     draw()
