@@ -331,7 +331,7 @@ def stopping(quick: bool = False) -> None:
     some = [one for one in SETTINGS if one.n <= 60]
     cases = [
         (setting, (1.0, 2.0, 4.0)[(seed + number) % 3], strategy, seed)
-        for seed in range(1 if quick else 4)
+        for seed in range(1 if quick else 2)
         for number, setting in enumerate(some[:2] if quick else some)
         for strategy in ("random", "auto")
     ]
