@@ -173,8 +173,8 @@ class Auto(Solver):
     ) -> Generator[SolverState, None, tuple[float, np.ndarray, int, str]]:
         """Steps 1 and 2 without some comparisons, which choose the penalty: it, the point, the work, what was done.
 
-        From a middling strength upwards while that lowers their error, or else downwards while it does not raise it (for
-        a heavy-tailed loss: by more than half a standard error).
+        From a middling strength upwards while that lowers their error, or else downwards while it does not raise it;
+        for a heavy-tailed loss, while it does not raise it by more than half a standard error.
         """
         kept, held_out = objective.split(_HELD_OUT, rng)
         unit, size = objective.value_at_zero(), kept.n_comparisons
