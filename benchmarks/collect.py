@@ -68,14 +68,26 @@ class Server:
             return [mine, *mine.children(recursive=True)]
         return []
 
+    def _serving(self) -> list[psutil.Process]:
+        """The processes that answer requests."""
+        return [one for one in self.family() if "nearer.collect.background" not in _command(one)]
+
     def memory(self) -> float:
-        """Resident MiB of the serving processes, the background one left out."""
+        """Resident MiB of the serving processes."""
         total = 0
-        for one in self.family():
+        for one in self._serving():
             with contextlib.suppress(psutil.Error):
-                if "nearer.collect.background" not in one.cmdline():
-                    total += one.memory_info().rss
+                total += one.memory_info().rss
         return total / 2**20
+
+    def cpu(self) -> float:
+        """Seconds of a core that the serving processes have used."""
+        total = 0.0
+        for one in self._serving():
+            with contextlib.suppress(psutil.Error):
+                times = one.cpu_times()
+                total += times.user + times.system
+        return total
 
     def stop(self) -> None:
         family = self.family()
@@ -237,6 +249,11 @@ def run(coroutine: Any) -> Any:
     return asyncio.run(coroutine)
 
 
+def load() -> dict[str, float]:
+    """How busy the machine was in the last minute: processes that wanted a core."""
+    return {"load": os.getloadavg()[0]}
+
+
 def processes_for(kind: str) -> int:
     return 1 if kind == "sqlite" else 2
 
@@ -247,17 +264,19 @@ def measure_people(kind: str, count: int, seconds: float, background: bool) -> d
         server = Server(folder, database, processes_for(kind), background=background)
         try:
 
-            async def go() -> Tally:
+            async def go() -> tuple[Tally, float]:
                 people = await arrive(server.port, count, Tally())
-                tally = Tally()
+                tally, used = Tally(), server.cpu()
                 for one in people:
                     one.tally = tally
                 await at_rate(people, count / 2, seconds, tally)
-                return tally
+                return tally, server.cpu() - used
 
-            tally = run(go())
+            tally, used = run(go())
             shape = {"database": kind, "processes": processes_for(kind), "background": background}
-            return {**shape, "participants": count, **tally.row(seconds), "MiB": server.memory()}
+            found = {**shape, "participants": count, **tally.row(seconds), "MiB": server.memory()}
+            # The one figure that does not depend on what else the machine does
+            return {**found, "server ms CPU per answer": 1000 * used / max(len(tally.answer), 1), **load()}
         finally:
             server.stop()
 
@@ -277,6 +296,7 @@ def measure_rate(kind: str, count: int, seconds: float, rates: list[int]) -> lis
                         one.tally = tally
                     await at_rate(people, rate, seconds, tally)
                     row = {"database": kind, "processes": processes_for(kind), "asked/s": rate, **tally.row(seconds)}
+                    row |= load()
                     row["held"] = row["answer p99 ms"] < 1000 * BOUND and tally.errors == 0
                     rows.append(row)
                     if not row["held"]:
@@ -397,7 +417,7 @@ def measure_soak(kind: str, minutes: float, rate: float, count: int) -> list[dic
                     seconds = min(60.0, 10 * minutes)
                     await at_rate(people, rate, seconds, tally)
                     row = {"database": kind, "minute": (time.perf_counter() - began) / 60, **tally.row(seconds)}
-                    rows.append({**row, "MiB": server.memory()})
+                    rows.append({**row, "MiB": server.memory(), **load()})
 
             run(go())
         finally:
@@ -452,7 +472,7 @@ def measure_hostile(kind: str, count: int, seconds: float, attackers: int) -> di
     return {
         "database": kind, "participants": count, "bad requests": sent[0], "errors": after["errors"],
         "p50 ms before": before["answer p50 ms"], "p50 ms": after["answer p50 ms"],
-        "p99 ms before": before["answer p99 ms"], "p99 ms": after["answer p99 ms"],
+        "p99 ms before": before["answer p99 ms"], "p99 ms": after["answer p99 ms"], **load(),
     }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """People: are the careless found, is the map rid of them, are individual maps better, and does the test keep its level?
 
-    python -m benchmarks.people [find] [guesses] [folds] [reliability] [individual] [level] [speed] [page] [--quick]
+    python -m benchmarks.people [PART ...] [page] [--quick] [--studies N]
 
 Everything is simulated, so that the truth is known; maps and ways to err are those of `benchmarks.verdicts`. Methods
 were chosen on the kinds in `SEEN`; those in `ASIDE` were not looked at until all was settled. Every part prints its
@@ -96,13 +96,13 @@ def _people(n_people: int, share: float, kinds: tuple[str, ...]) -> np.ndarray:
 # ---- the parts -------------------------------------------------------------------------------------------------------
 
 
-def find(quick: bool = False) -> Rows:
+def find(quick: bool = False, studies: int | None = None) -> Rows:
     """100 people, 10 careless, 50 answers each, 40 objects: area under the ROC curve of the share of guesses."""
     rows = []
     for kind in SEEN if quick else (*SEEN, *ASIDE):
         for careless in CARELESS:
             found: dict[str, list[float]] = {"share of guesses": [], "plain agreement": [], "decline": []}
-            for seed in range(2 if quick else 10):
+            for seed in range(studies or (2 if quick else 10)):
                 rng = _rng(1, seed, list(KINDS).index(kind), CARELESS.index(careless))
                 behaviour = _people(100, 0.1, (careless,))
                 data = study(kind, points_of(kind, 40, 2, rng), 100, 50, rng, behaviour=behaviour)
@@ -117,14 +117,14 @@ def find(quick: bool = False) -> Rows:
     return rows
 
 
-def guesses(quick: bool = False) -> Rows:
+def guesses(quick: bool = False, studies: int | None = None) -> Rows:
     """60 people with a planted share of guesses each: the estimate, and how often its 95 % interval holds the truth."""
     shares = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
     rows = []
     for kind in SEEN if quick else (*SEEN, *ASIDE):
         for n_answers in (50, 200):
             held, errors = [[] for _ in shares], [[] for _ in shares]
-            for seed in range(2 if quick else 10):
+            for seed in range(studies or (2 if quick else 10)):
                 rng = _rng(2, seed, list(KINDS).index(kind), n_answers)
                 planted = np.tile(np.r_[np.zeros(5), np.arange(len(shares))[1:]].astype(int), 6)
                 data = study(kind, points_of(kind, 40, 2, rng), 60, n_answers, rng, guesses=shares[planted])
@@ -143,7 +143,7 @@ def guesses(quick: bool = False) -> Rows:
     return rows
 
 
-def folds(quick: bool = False) -> Rows:
+def folds(quick: bool = False, studies: int | None = None) -> Rows:
     """Maps without a tenth of the people against maps without each single one: agreement, guesses, and the time."""
     rows = []
     for kind in SEEN[:1] if quick else (*SEEN, *ASIDE):
@@ -169,14 +169,14 @@ def folds(quick: bool = False) -> Rows:
     return rows
 
 
-def reliability(quick: bool = False) -> Rows:
+def reliability(quick: bool = False, studies: int | None = None) -> Rows:
     """100 people, 50 answers each, 40 objects: held-out accuracy plain, with reliability=True, without them."""
     rows = []
     for kind in SEEN if quick else (*SEEN, *ASIDE):
         for loss in ("ste", "tste", "ckl"):
             for share, careless in ((0.0, ("random",)), (0.3, ("random",)), (0.3, CARELESS)):
                 plain, weighed, rid = [], [], []
-                for seed in range(2 if quick else 8):
+                for seed in range(studies or (2 if quick else 8)):
                     rng = _rng(4, seed, list(KINDS).index(kind))
                     points, behaviour = points_of(kind, 40, 2, rng), _people(100, share, careless)
                     data = study(kind, points, 100, 50, rng, behaviour=behaviour)
@@ -197,12 +197,29 @@ def reliability(quick: bool = False) -> Rows:
     return rows
 
 
+def rare(quick: bool = False, studies: int | None = None) -> Rows:
+    """100 careful people, for 10 of whom one axis counts ten times as much as the other: weight of their answers."""
+    rows = []
+    for kind in SEEN if quick else (*SEEN, *ASIDE):
+        for loss in ("ste", "tste", "ckl"):
+            found = []
+            for seed in range(studies or (1 if quick else 5)):
+                rng = _rng(8, seed, list(KINDS).index(kind))
+                weights = np.where(np.arange(100)[:, None] < 10, [[3.0, 0.3]], [[1.0, 1.0]])
+                data = study(kind, 2.0 * points_of(kind, 40, 2, rng), 100, 50, rng, weights=weights)
+                model = OrdinalEmbedding(2, loss=loss, reliability=True, random_state=seed).fit(data)
+                found.append([model.reliability_.weights[:10].mean(), model.reliability_.weights[10:].mean()])
+            own, others = np.mean(found, axis=0)
+            rows.append({"kind": kind, "which": _aside(kind), "loss": loss, "rare view": own, "others": others})
+    return rows
+
+
 def _weights(spread: float, n_people: int, d: int, rng: np.random.Generator) -> np.ndarray:
     drawn = np.exp(spread * rng.normal(size=(n_people, d)))
     return drawn / drawn.mean(axis=0)
 
 
-def individual(quick: bool = False) -> Rows:
+def individual(quick: bool = False, studies: int | None = None) -> Rows:
     """60 people, 30 objects: held-out accuracy of the group's map, of one map per person, and of individual weights."""
     rows = []
     for kind in SEEN if quick else (*SEEN, *ASIDE):
@@ -215,7 +232,7 @@ def individual(quick: bool = False) -> Rows:
             (3, 100, 0.0),
         ):
             group, own, shared, chosen = [], [], [], []
-            for seed in range(1 if quick else 5):
+            for seed in range(studies or (1 if quick else 5)):
                 rng = _rng(5, seed, list(KINDS).index(kind), d, n_answers)
                 points, weights = 2.0 * points_of(kind, 30, d, rng), _weights(spread, 60, d, rng)
                 data = study(kind, points, 60, n_answers, rng, weights=weights)
@@ -231,7 +248,7 @@ def individual(quick: bool = False) -> Rows:
                 ]))  # fmt: skip
             rows.append({
                 "kind": kind, "which": _aside(kind), "dimensions": d, "answers each": n_answers,
-                "people": "differ" if spread else "equal", "group's map": np.mean(group),
+                "people": "differ" if spread else "equal", "studies": len(group), "group's map": np.mean(group),
                 "one map each": np.mean(own), "individual": np.mean(shared),
                 "gain": np.mean(shared) - np.mean(group), "least gain": np.min(np.subtract(shared, group)),
                 "median spread": np.median(chosen),
@@ -239,15 +256,15 @@ def individual(quick: bool = False) -> Rows:
     return rows
 
 
-def level(quick: bool = False) -> Rows:
+def level(quick: bool = False, studies: int | None = None) -> Rows:
     """Test of a difference at 5 %: false alarms with their 95 % interval, and how often a difference is found."""
     rows = []
     cases = (("equal", 0.0, 0.0), ("equal, some guess", 0.0, 0.6), ("differ a little", 0.2, 0.0), ("differ", 0.5, 0.0))
     for which, kinds in (("seen", SEEN), ("aside", ASIDE))[: 1 if quick else 2]:
         for name, spread, careless in cases:
-            studies = 20 if quick else 600 if not spread else 60
+            count = studies or (20 if quick else 600)
             alarms: dict[str, list[bool]] = {"people": [], "groups": []}
-            for seed in range(studies):
+            for seed in range(count if not spread else max(count // 10, 20)):
                 kind = kinds[seed % len(kinds)]
                 rng = _rng(6, seed, cases.index((name, spread, careless)), which == "aside")
                 d = 2 + seed % 2
@@ -269,7 +286,7 @@ def level(quick: bool = False) -> Rows:
     return rows
 
 
-def speed(quick: bool = False) -> Rows:
+def speed(quick: bool = False, studies: int | None = None) -> Rows:
     """1,000 people, 100 answers each, 100 objects, two dimensions: seconds, once everything is compiled."""
     n_people = 50 if quick else 1000
     rng = _rng(7)
@@ -287,7 +304,7 @@ def speed(quick: bool = False) -> Rows:
     for name, task in tasks.items():
         task()
         wall, cpu, load = [], [], []
-        for _ in range(1 if quick else 5):
+        for _ in range(studies or (1 if quick else 5)):
             load.append(os.getloadavg()[0])
             started, busy = time.perf_counter(), time.process_time()
             task()
@@ -376,6 +393,18 @@ def _reliability_summary(rows: Rows) -> Rows:
     return sorted(found, key=lambda row: row["bad people"])
 
 
+def _rare_summary(rows: Rows) -> Rows:
+    found = []
+    for loss, which in dict.fromkeys((row["loss"], row["which"]) for row in rows):
+        own = _of(rows, loss=loss, which=which)
+        found.append({
+            "loss": loss, "kinds": which, "weight of the rare view": f"{_mean(own, 'rare view'):.2f}",
+            "least of a kind": f"{min(row['rare view'] for row in own):.2f}",
+            "weight of the others": f"{_mean(own, 'others'):.2f}",
+        })  # fmt: skip
+    return found
+
+
 def _individual_summary(rows: Rows) -> Rows:
     cases = dict.fromkeys((row["people"], row["dimensions"], row["answers each"], row["which"]) for row in rows)
     names = ("people", "dimensions", "answers each", "which")
@@ -407,6 +436,7 @@ def _speed_summary(rows: Rows) -> Rows:
 
 SUMMARIES = {
     "find": _find_summary, "guesses": _guesses_summary, "folds": _folds_summary, "reliability": _reliability_summary,
+    "rare": _rare_summary,
     "individual": _individual_summary, "level": _level_summary, "speed": _speed_summary,
 }  # fmt: skip
 
@@ -419,13 +449,14 @@ def write_page() -> None:
     page.write_text(fill(page.read_text(), blocks(records)))
 
 
-PARTS = {part.__name__: part for part in (find, guesses, folds, reliability, individual, level, speed)}
+PARTS = {part.__name__: part for part in (find, guesses, folds, reliability, rare, individual, level, speed)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[*PARTS, "page", []], help="default: all, and the page")
     parser.add_argument("--quick", action="store_true", help="a few cases, nothing saved")
+    parser.add_argument("--studies", type=int, help="simulated studies of each case")
     args = parser.parse_args()
     for name in args.parts or [*PARTS, *([] if args.quick else ["page"])]:
         if name == "page":
@@ -434,7 +465,7 @@ def main() -> None:
         started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            rows = PARTS[name](args.quick)
+            rows = PARTS[name](args.quick, args.studies)
         print(f"{name}: {PARTS[name].__doc__}\n\n{common.table(rows)}", flush=True)
         if not args.quick:
             seconds = round(time.perf_counter() - started, 1)

@@ -15,19 +15,21 @@ from benchmarks import starts
 from nearer.losses import loss_names
 
 
-def test_at_least_sixty_sets_of_eight_kinds():
+def test_at_least_sixty_sets_of_ten_kinds():
     cases = list(starts.cases(starts.SIZES))
     assert len(cases) >= 60
-    assert len({case.kind for case in cases}) == 8
+    assert len({case.kind for case in cases}) == 10
     assert {case.kind for case in cases if case.group == "aside"} == set(starts.ASIDE)
     assert len(set(cases)) == len(cases)
 
 
-@pytest.mark.parametrize("kind", [*starts.CHOSEN_ON, *starts.ASIDE])
-def test_no_question_is_in_both_parts_and_noise_is_in_training_alone(kind):
-    case = starts.Case("chosen on", kind, 25, 2, 60, 0.1)
+@pytest.mark.parametrize(
+    ("group", "kind"), [(group, kind) for group in starts.GROUPS for kind in starts.GROUPS[group][0]]
+)
+def test_no_question_is_in_both_parts_and_noise_is_in_training_alone(group, kind):
+    case = starts.Case(group, kind, 25, 2, 60, 0.1)
     train, test = starts.data(case)
-    clean, _ = starts.data(starts.Case("chosen on", kind, 25, 2, 60, 0.0))
+    clean, _ = starts.data(starts.Case(group, kind, 25, 2, 60, 0.0))
     assert len(train) == 1500
     assert len(test) > 1000
 
@@ -35,7 +37,7 @@ def test_no_question_is_in_both_parts_and_noise_is_in_training_alone(kind):
         return {(i, *sorted((j, k))) for i, j, k in part.index.tolist()}
 
     assert not questions(train) & questions(test)
-    distances = {**starts.CHOSEN_ON, **starts.ASIDE}[kind](25, 2, np.random.default_rng([1, 25, 2, 10]))
+    distances = starts.GROUPS[group][0][kind](25, 2, np.random.default_rng([1, 25, 2, 10]))
     wrong = [
         np.mean(distances[part.index[:, 0], part.index[:, 1]] > distances[part.index[:, 0], part.index[:, 2]])
         for part in (train, test)
@@ -66,5 +68,6 @@ def test_failures_are_more_than_a_point_above_the_lowest_objective():
     assert by_start["guided"]["mean"] == pytest.approx(50.0)
     assert by_start["guided"]["strict"] == pytest.approx(100.0)
     assert by_start["guided"]["time"] == 3.0
+    assert (by_start["plain"]["stuck"], by_start["guided"]["stuck"]) == (50.0, 50.0)
     assert by_start["guided"]["points above"] == pytest.approx(1.3)
     assert (by_start["cblearn"]["soe"], by_start["cblearn"]["ckl"], by_start["cblearn"]["fits"]) == (100.0, None, 1)

@@ -147,3 +147,27 @@ def test_squared_distances_match_oracle(form):
     kernels.squared_distances(index, problem.X, 20, near, far)
     expected = oracles.squared_distances(problem.X, problem.Q[20:120])
     np.testing.assert_allclose((near, far), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_objects_go_to_the_best_of_the_places(loss, form):
+    problem = random_problem(loss, form, seed=5)
+    objective, X = problem.objective, problem.X
+    rng = np.random.default_rng(0)
+    places = rng.normal(size=(6, X.shape[1]))
+    order = rng.permutation(len(X))
+    least = 1e-3
+    found, moved = objective.best_places(X, places, order, least)
+    expected, count = X.copy(), 0
+    for o in order:  # the value of all comparisons, once for every place
+        tried = [expected.copy() for _ in range(len(places) + 1)]
+        for Y, place in zip(tried, places):
+            Y[o] = place
+        values = [oracles.value(*problem.oracle, Y) for Y in tried]
+        best = int(np.argmin(values))
+        if values[best] < values[-1] - least:
+            expected, count = tried[best], count + 1
+    assert moved == count > 0
+    np.testing.assert_array_equal(found, expected)
+    assert objective.best_places(found, X[:0], order, 0.0)[1] == 0  # nowhere to go

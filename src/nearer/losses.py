@@ -37,12 +37,15 @@ class Loss:
         Whether the loss is convex as a function of the Gram matrix.
     has_model : bool
         Whether the loss is minus the log of a probability, so that `probability` exists.
+    gains_from_penalty : bool
+        Whether a penalty on the size of the map was found to help with comparisons not seen, where there are few.
     """
 
     name: ClassVar[str] = ""
     kind: ClassVar[int] = -1
     convex_in_gram: ClassVar[bool] = False
     has_model: ClassVar[bool] = False
+    gains_from_penalty: ClassVar[bool] = True
 
     @property
     def param(self) -> float:
@@ -278,6 +281,7 @@ class TSTELoss(Loss):
     name: ClassVar[str] = "tste"
     kind: ClassVar[int] = kernels.TSTE
     has_model: ClassVar[bool] = True
+    gains_from_penalty: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.alpha is not None:

@@ -167,3 +167,28 @@ def test_three_unnamed_columns_are_anchor_near_far_unless_told():
     assert any("no header: columns taken as anchor, near, far" in note for note in untold.notes)
     check(untold, SETS, None, {})
     check(read_comparisons(FOLDER / "spose.txt", columns="a,b,odd"), both_ways(SETS, str), None, {})
+
+
+# file -> sides of the first three answers, seconds of the first, its number, how questions were chosen
+DETAILS = {
+    "jspsych.csv": ([0, 1, 1], 1.011, 3, None),
+    "gorilla_tb2.csv": ([0, 1, 1], 0.73, 1, None),
+    "prolific_gorilla.csv": ([0, 1, 1], 0.9825, 1, None),
+    "psychopy.csv": ([0, 1, 1], 0.8, 0, None),
+    "salmon.csv": ([0, 1, 1], 1.2, None, ["random"]),
+    "next.csv": ([0, 1, 1], 1.775, None, ["Random", "Test"]),
+    "oddname.csv": ([2, 2, 2], None, 1, None),
+    "labjs.csv": ([0, 1, 1], None, None, None),
+}
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_details_of_the_answers_are_kept(name):
+    side, seconds, number, ways = DETAILS[name]
+    details = read_comparisons(FOLDER / name).comparisons.details
+    assert details.side[:3].tolist() == side
+    assert (None if details.seconds is None else details.seconds[0]) == seconds
+    assert (None if details.order is None else details.order[0]) == number
+    assert (None if details.chosen_by is None else details.chosen_by.names.tolist()) == ways
+    assert details.catch is None
+    assert details.correct is None

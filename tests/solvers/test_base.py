@@ -189,7 +189,7 @@ def test_history_columns():
     columns = result.history.to_dict()
     assert tuple(columns) == History.FIELDS
     assert History.FIELDS == (
-        "epoch", "n_gradients", "seconds", "objective", "step_size", "grad_norm", "train_error",
+        "epoch", "n_gradients", "seconds", "objective", "step_size", "grad_norm", "train_error", "held_out_error",
     )  # fmt: skip
     assert columns["epoch"] == [0, 1, 2, 3]
     assert columns["step_size"][0] is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from typing import Any
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 
 from nearer.collect.asking import Asked, Dealer, plan
 from nearer.collect.batches import Refusal
-from nearer.collect.store import Store, answers, insert, participants, questions, ready
+from nearer.collect.store import Prepared, Store, answers, insert, participants, questions, ready
 from nearer.collect.study import Study
 from nearer.collect.tokens import Signer
 from nearer.data.columns import MISSING
@@ -46,6 +47,8 @@ class Desk:
         catches = [tuple(self.numbers[name] for name in row) for row in study.questions.catch_questions]
         self.dealer = Dealer(study.questions, list(self.by_number), catches, seed)
         self._paused, self._asked_at = False, 0.0
+        self._sql = _Statements(store.engine)
+        self._plan = functools.lru_cache(maxsize=5000)(self._make_plan)
 
     # ---- what a request asks for -------------------------------------------------------------------------------------
 
@@ -71,11 +74,8 @@ class Desk:
         now = time.time()
         fresh = {"name": name, "started": now, "seen": now, "visits": 0, "answered": 0}
         fresh["total"] = self.study.questions.number
-        connection.execute(insert(connection, participants).values(fresh).on_conflict_do_nothing())
-        mine = participants.c.name == name
-        row = connection.execute(
-            sa.update(participants).where(mine).values(visits=participants.c.visits + 1).returning(participants)
-        ).one()
+        self._sql.add_person(connection, **fresh)
+        row = self._sql.visit(connection, person=name).one()
         return {"participant": self.signer.sign(row.id, _PERSON), **self._state(connection, row)}
 
     def next(self, connection: sa.Connection, token: object) -> dict[str, Any]:
@@ -118,20 +118,15 @@ class Desk:
         number = self.signer.number(question, f"{_QUESTION}:{person}")
         if number is None:
             raise Refusal(403, "question: is no question of this participant")
-        row = connection.execute(sa.select(questions).where(questions.c.id == number)).first()
+        row = self._sql.question(connection, number=number).first()
         if row is None or row.participant != person:
             raise Refusal(404, "question: is not known")
         chosen = self._choice(row, choice)
         now = time.time()
         made = {"question": number, "choice": chosen, "seconds": _seconds(seconds), "answered": now}
-        done = connection.execute(
-            insert(connection, answers).values(made).on_conflict_do_nothing().returning(answers.c.question)
-        ).first()
-        if done is None:
+        if self._sql.add_answer(connection, **made).first() is None:
             return {"stored": False, **self._state(connection, self._person(connection, person))}
-        counted = {"answered": participants.c.answered + 1, "seen": now}
-        mine = participants.c.id == person
-        state = connection.execute(sa.update(participants).where(mine).values(counted).returning(participants)).one()
+        state = self._sql.count(connection, person=person, now=now).one()
         return {"stored": True, **self._state(connection, state)}
 
     def participant(self, token: object) -> int:
@@ -164,7 +159,7 @@ class Desk:
     # ---- how ---------------------------------------------------------------------------------------------------------
 
     def _person(self, connection: sa.Connection, number: int) -> Any:
-        row = connection.execute(sa.select(participants).where(participants.c.id == number)).first()
+        row = self._sql.person(connection, number=number).first()
         if row is None:
             raise Refusal(404, "participant: is not known; begin again by /api/start")
         return row
@@ -210,13 +205,13 @@ class Desk:
 
     def _open(self, connection: sa.Connection, person: Any) -> list[dict[str, Any]]:
         """The first open questions of a participant, as many as there may be."""
-        found = self._unanswered(connection, person.id)
+        found = self._sql.unanswered(connection, person=person.id).all()
         # What was handed out and not answered stands behind what was answered.
         handed = person.answered + len(found)
         wanted = min(AHEAD - len(found), person.total - handed)
         if wanted > 0:
             made = [self._hand_out(connection, person, handed + 1 + more) for more in range(wanted)]
-            found = [*found, *made] if all(made) else self._unanswered(connection, person.id)
+            found = [*found, *made] if all(made) else self._sql.unanswered(connection, person=person.id).all()
         return [
             {
                 "id": self.signer.sign(row.id, f"{_QUESTION}:{person.id}"),
@@ -226,22 +221,17 @@ class Desk:
             for row in found[:AHEAD]
         ]
 
-    @staticmethod
-    def _unanswered(connection: sa.Connection, person: int) -> list[Any]:
-        both = questions.outerjoin(answers, answers.c.question == questions.c.id)
-        mine = (questions.c.participant == person) & answers.c.question.is_(None)
-        return list(
-            connection.execute(sa.select(questions).select_from(both).where(mine).order_by(questions.c.position))
-        )
+    def _make_plan(self, person: int, total: int) -> list[str]:
+        return plan(self.study.questions, total, f"{self.store.secret.hex()}:{person}")
 
     def _hand_out(self, connection: sa.Connection, person: Any, position: int) -> Any:
         """Write down a new question; None if another server did so for the same position meanwhile."""
-        slot = plan(self.study.questions, person.total, f"{self.store.secret.hex()}:{person.id}")[position - 1]
+        slot = self._plan(person.id, person.total)[position - 1]
         for attempt in range(_TRIES + 1):
             asked = self._choose(connection, person.id, slot if attempt < 3 else "random", attempt == _TRIES)
             if asked is None:
                 continue
-            row = connection.execute(self._insert(connection, person.id, position, asked)).first()
+            row = self._sql.add_question(connection, **self._row(person.id, position, asked)).first()
             if row is not None:
                 return row
             taken = (questions.c.participant == person.id) & (questions.c.position == position)
@@ -261,32 +251,25 @@ class Desk:
             return self._take_ready(connection, person)
         return self.dealer.random()
 
-    def _insert(self, connection: sa.Connection, person: int, position: int, asked: Asked) -> Any:
+    def _row(self, person: int, position: int, asked: Asked) -> dict[str, Any]:
         about = self.study.questions
-        row = {
+        return {
             "participant": person, "position": position, "kind": about.kind, "n_chosen": about.n_chosen,
             "ordered": about.ordered, "shown": asked.text, "key": asked.key, "chosen_by": asked.chosen_by,
             "expected": asked.expected, "asked": time.time(),
         }  # fmt: skip
-        return insert(connection, questions).values(row).on_conflict_do_nothing().returning(questions)
 
     def _repeat(self, connection: sa.Connection, person: int) -> Asked | None:
         """A random question that somebody else was asked: from a random place of the table on, the first."""
-        last = connection.scalar(sa.select(sa.func.max(questions.c.id))) or 0
-        fits = (questions.c.chosen_by == "random") & (questions.c.participant != person)
-        fits &= questions.c.kind == self.study.questions.kind
-        fits &= questions.c.id >= self.dealer.rng.randint(1, max(last, 1))
-        found = connection.scalar(sa.select(questions.c.shown).where(fits).order_by(questions.c.id).limit(1))
+        last = self._sql.last_question(connection).scalar() or 0
+        from_here = self.dealer.rng.randint(1, max(last, 1))
+        kind = self.study.questions.kind
+        found = self._sql.repeat(connection, person=person, kind=kind, from_here=from_here).scalar()
         return self._known(found, "repeat")
 
     def _take_ready(self, connection: sa.Connection, person: int) -> Asked | None:
         """The first question of the queue that this participant has not seen; it leaves the queue."""
-        queue = ready.alias()
-        seen = sa.select(questions.c.id).where((questions.c.participant == person) & (questions.c.key == queue.c.key))
-        first = sa.select(queue.c.id).where(~seen.exists()).order_by(queue.c.id).limit(1)
-        first = first.with_for_update(skip_locked=True)  # two servers take different ones
-        taken = sa.delete(ready).where(ready.c.id == first.scalar_subquery())
-        found = connection.execute(taken.returning(ready.c.shown, ready.c.chosen_by)).first()
+        found = self._sql.take_ready(connection, person=person).first()
         return None if found is None else self._known(found.shown, found.chosen_by)
 
     def _known(self, text: str | None, chosen_by: str) -> Asked | None:
@@ -309,6 +292,44 @@ class Desk:
         if item.form == "text":
             return {"name": item.name, "form": "text", "text": str(item.content), "alt": item.alt}
         return {"name": item.name, "form": item.form, "url": f"items/{number}", "alt": item.alt}
+
+
+class _Statements:
+    """All that is asked of the database for each request."""
+
+    def __init__(self, engine: sa.Engine):
+        def made(statement: Any, columns: Any = ()) -> Prepared:
+            return Prepared(engine, statement, columns)
+
+        def added(table: sa.Table, columns: list[str]) -> Prepared:
+            statement = insert(engine, table).on_conflict_do_nothing()
+            return made(statement.returning(table), columns)
+
+        given, person = sa.bindparam, questions.c.participant == sa.bindparam("person")
+        self.add_person = added(participants, ["name", "started", "seen", "visits", "total", "answered"])
+        self.add_answer = added(answers, [column.name for column in answers.c])
+        self.add_question = added(questions, [column.name for column in questions.c if column.name != "id"])
+        self.person = made(sa.select(participants).where(participants.c.id == given("number")))
+        self.question = made(sa.select(questions).where(questions.c.id == given("number")))
+        visits = {"visits": participants.c.visits + 1}
+        counts = {"answered": participants.c.answered + 1, "seen": given("now")}
+        by_name, by_number = participants.c.name == given("person"), participants.c.id == given("person")
+        self.visit = made(sa.update(participants).where(by_name).values(visits).returning(participants))
+        self.count = made(sa.update(participants).where(by_number).values(counts).returning(participants))
+        both = questions.outerjoin(answers, answers.c.question == questions.c.id)
+        mine = person & answers.c.question.is_(None)
+        open_ones = sa.select(questions).select_from(both).where(mine).order_by(questions.c.position)
+        self.unanswered = made(open_ones)
+        self.last_question = made(sa.select(sa.func.max(questions.c.id)))
+        fits = (questions.c.chosen_by == "random") & (questions.c.participant != given("person"))
+        fits &= (questions.c.kind == given("kind")) & (questions.c.id >= given("from_here"))
+        self.repeat = made(sa.select(questions.c.shown).where(fits).order_by(questions.c.id).limit(1))
+        queue = ready.alias()
+        seen = sa.select(questions.c.id).where(person & (questions.c.key == queue.c.key))
+        first = sa.select(queue.c.id).where(~seen.exists()).order_by(queue.c.id).limit(1)
+        first = first.with_for_update(skip_locked=True)  # two servers take different ones
+        taken = sa.delete(ready).where(ready.c.id == first.scalar_subquery())
+        self.take_ready = made(taken.returning(ready.c.shown, ready.c.chosen_by))
 
 
 def _seconds(value: Any) -> float | None:

@@ -14,7 +14,19 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from nearer.data.errors import FileFormatError
 
-__all__ = ["Store", "answers", "findings", "insert", "items", "meta", "participants", "questions", "ready", "tables"]
+__all__ = [
+    "Prepared",
+    "Store",
+    "answers",
+    "findings",
+    "insert",
+    "items",
+    "meta",
+    "participants",
+    "questions",
+    "ready",
+    "tables",
+]
 
 _SCHEMA = "1"
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are made
@@ -83,9 +95,32 @@ findings = sa.Table(
 )  # fmt: skip
 
 
-def insert(connection: sa.Connection, table: sa.Table) -> Any:
-    """An INSERT of the connection's database, which knows ON CONFLICT."""
-    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+def insert(source: sa.Connection | sa.Engine, table: sa.Table) -> Any:
+    """An INSERT of the kind of database, which knows ON CONFLICT."""
+    return (postgresql if source.dialect.name == "postgresql" else sqlite).insert(table)
+
+
+class Prepared:
+    """A statement that is made once: to make it takes longer than to run it.
+
+    Parameters
+    ----------
+    engine : sqlalchemy.Engine
+    statement : sqlalchemy statement
+        With a `bindparam` for each value.
+    columns : sequence of str
+        Columns that an INSERT fills; their values have the names of the columns.
+    """
+
+    def __init__(self, engine: sa.Engine, statement: Any, columns: Sequence[str] = ()):
+        made = statement.compile(dialect=engine.dialect, column_keys=list(columns) or None)
+        self._text, self._fixed, self._order = str(made), made.params, made.positiontup
+
+    def __call__(self, connection: sa.Connection, **values: Any) -> Any:
+        """Run the statement."""
+        given = {**self._fixed, **values}
+        order = self._order
+        return connection.exec_driver_sql(self._text, given if order is None else tuple(given[name] for name in order))
 
 
 class Store:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.data.columns import MISSING, Column
+from nearer.data.columns import MISSING, Coding, Column
 from nearer.data.errors import FileFormatError, shown
-from nearer.data.roles import DETAILS, SIDES, TIMES, sides_of, truth_of, units_per_second
+from nearer.data.roles import DETAILS, SHOWN, SIDES, TIMES, sides_of, truth_of, units_per_second
 from nearer.data.values import UNKNOWN, Details, People
 
 if TYPE_CHECKING:
     from nearer.data.tables import Rows
 
-__all__ = ["detail_cells", "read_details"]
+__all__ = ["chosen_place", "detail_cells", "read_details"]
 
 _EXPECTED = {
     "side": "a position such as left, right, first, second, 1 or 2",
@@ -51,9 +52,28 @@ def read_details(rows: Rows) -> tuple[Details | None, list[str]]:
             told = " or ".join(f"columns={{{way!r}: {name!r}}}" for way in (TIMES[:2] if role in TIMES else (role,)))
             problem = f"{problem}; not kept (say {told} if it is to be read)"
         notes += [f"{title}: {problem}"] if problem else []
-        if values is not None:
+        if values is not None and not rows.columns[role].empty(MISSING).all():
             found["seconds" if role in TIMES else role] = values
+    if all(role in rows.columns for role in SHOWN):
+        side = chosen_place(rows.columns["near"].spelled().plain(), [rows.columns[role] for role in SHOWN])
+        if (side >= 0).all():
+            found["side"] = side.astype(np.int8)
+        else:
+            row = int(np.argmax(side < 0))
+            titles = " and ".join(map(rows.title, SHOWN))
+            notes.append(f"{titles} do not both show what is near ({rows.place(row)}), so no side is known")
     return (Details(**found) if found else None), notes
+
+
+def chosen_place(answer: Column, options: Sequence[Column]) -> np.ndarray:
+    """Tell which of the objects shown each answer names: position, or -1."""
+    options = [option.spelled().plain() for option in options]
+    coding = Coding.of([answer, *options])
+    said = coding.encode(answer)
+    chosen = np.full(len(answer), -1)
+    for spot, option in enumerate(options):
+        chosen[coding.encode(option) == said] = spot
+    return chosen
 
 
 def _read(role: str, column: Column) -> tuple[Any, str | int]:

@@ -124,6 +124,8 @@ DETAILS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 DETAIL_OF = {alias: role for role, aliases in DETAILS.items() for alias in aliases}
+# The options that were shown, in a table that also says which is near: together they tell the side.
+SHOWN = ("shown_a", "shown_b")
 # The first that a table has is read; they tell the same.
 TIMES = ("seconds", "milliseconds", "response_time")
 # Followed by 1, 2, ...: candidates, the chosen first; the latter only where the number chosen is said.
@@ -248,10 +250,11 @@ class Roles:
 
     def without_details(self) -> Roles:
         """The same for readers that keep no more than comparisons and weights; a note says what they leave out."""
-        left = [role for role in self.at if role in (*DETAILS, "participant")]
+        left = [role for role in self.at if role in (*DETAILS, *SHOWN, "participant")]
         if not left:
             return self
-        note = f"not kept when read in blocks: {listed(left)}"
+        told = [role for role in left if role not in SHOWN]
+        note = f"not kept when read in blocks: {listed(told or ['side'])}"
         return replace(self, at={role: spot for role, spot in self.at.items() if role not in left},
                        notes=[*self.notes, note])  # fmt: skip
 
@@ -392,7 +395,9 @@ def find_roles(
         raise _refusal(table, _lacking(table, at, kind), at, kind)
     if columns is None and kind is None and header:
         _refuse_two_meanings(table, at, layout)
-    at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS)}
+    if layout.objects == _TRIPLET and "side" not in at and {"a", "b"} <= at.keys():
+        at |= dict(zip(SHOWN, (at["a"], at["b"])))
+    at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS, *SHOWN)}
     _refuse_shared(table, at)
     return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, told)
 

@@ -21,11 +21,19 @@ import numpy as np
 
 from nearer.data import making, rules
 from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, are_numbered, is_whole, whole_number
-from nearer.data.details import read_details
+from nearer.data.details import chosen_place, read_details
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import (
-    DETAILS, NO_ANSWER, Answers, Roles, find_roles, normalise, read_answers, refused_answer, role_of,
-)  # fmt: skip
+    DETAILS,
+    NO_ANSWER,
+    Answers,
+    Roles,
+    find_roles,
+    normalise,
+    read_answers,
+    refused_answer,
+    role_of,
+)
 from nearer.data.rules import Parts
 from nearer.data.values import INDEX_LIMIT, UNKNOWN, People, check_objects, check_people, check_weights
 
@@ -396,7 +404,7 @@ def scan(rows: Rows) -> Facts:
         answer = rows.columns[layout.extra[0]].spelled().plain()
         facts.answers = Coding.of([answer])
         if layout.options:
-            chosen = _chosen_object(answer, [rows.columns[role] for role in layout.options])
+            chosen = chosen_place(answer, [rows.columns[role] for role in layout.options])
             facts.n_elsewhere = int(np.count_nonzero(chosen < 0))
     if rows.names and facts.objects is not None:
         for column, name in zip(columns, rows.names):
@@ -420,17 +428,6 @@ def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
                 )
             return FileFormatError(f"{rows.table.name}: {rows.title(role)} {text}")
     return FileFormatError(f"{rows.table.name}: {error}")
-
-
-def _chosen_object(answer: Column, options: Sequence[Column]) -> np.ndarray:
-    """Tell which of the objects shown each answer names: position, or -1."""
-    options = [option.spelled().plain() for option in options]
-    coding = Coding.of([answer, *options])
-    said = coding.encode(answer)
-    chosen = np.full(len(answer), -1)
-    for spot, option in enumerate(options):
-        chosen[coding.encode(option) == said] = spot
-    return chosen
 
 
 def _names_beside(numbers: Column, names: Column) -> dict[str, str] | None:
@@ -549,7 +546,7 @@ def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts,
     for rows in blocks() if blocks else ():
         layout = rows.roles.layout
         answer = rows.columns[layout.extra[0]].spelled().plain()
-        strange = _chosen_object(answer, [rows.columns[role] for role in layout.options]) < 0
+        strange = chosen_place(answer, [rows.columns[role] for role in layout.options]) < 0
         if strange.any():
             row = int(np.argmax(strange))
             text = f"{shown(answer.cell(row))} is none of the objects shown in that row"
@@ -849,7 +846,7 @@ def _choices(rows: Rows, answers: Answers) -> np.ndarray:
     layout = rows.roles.layout
     answer = rows.columns[layout.extra[0]].spelled().plain()
     if answers.codes is None:
-        chosen = _chosen_object(answer, [rows.columns[role] for role in layout.options])
+        chosen = chosen_place(answer, [rows.columns[role] for role in layout.options])
         return 1.0 - 2.0 * chosen if len(layout.options) == 2 else chosen.astype(np.float64)
     codes = np.array([answers.codes.get(text, np.nan) for text in answer.texts()], np.float64)
     return codes[answer.cells]

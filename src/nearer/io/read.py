@@ -15,7 +15,7 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
-from nearer.data.roles import DETAILS, LAYOUTS
+from nearer.data.roles import DETAILS, LAYOUTS, SHOWN
 from nearer.data.tables import Options, TableResult, as_table, read_table, warn_of
 from nearer.io.files import refuse_irregular
 from nearer.io.text import COMPRESSED
@@ -315,6 +315,8 @@ def _understood(table: Table, read: TableResult, notes: Sequence[str]) -> str:
     for role in ("participant", "weight", *DETAILS):
         if role in at:
             parts.append(f"{role} {table.names[at[role]] or at[role] + 1}")
+    if all(role in at for role in SHOWN):
+        parts.append("side from " + "/".join(table.names[at[role]] for role in SHOWN))
     said = repr(comparisons)
     if layout.kind in _COUNTED_AS:
         said = f"{counted(read.n_rows, _COUNTED_AS[layout.kind])}: {said}"

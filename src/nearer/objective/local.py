@@ -121,7 +121,7 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
 
     @functools.cached_property
     def _rows_of_objects(self) -> tuple[np.ndarray, np.ndarray]:
-        """The comparisons that name object o, each once, are ``rows[offsets[o]:offsets[o + 1]]``."""
+        """The comparisons that name object o: ``rows[offsets[o]:offsets[o + 1]]``, each once."""
         width = self._index.shape[1]
         entry = np.argsort(self._index, axis=None, kind="stable")  # by object, then by row
         objects, rows = self._index.ravel()[entry], entry // width

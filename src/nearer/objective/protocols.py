@@ -300,7 +300,14 @@ class SmoothableObjective(Objective, Protocol):
 
 @runtime_checkable
 class SplittableObjective(Objective, Protocol):
-    """An objective of which some comparisons can be held out."""
+    """An objective of which some comparisons can be held out.
+
+    Attributes
+    ----------
+    loss : Loss
+    """
+
+    loss: Loss
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:
         """The objectives of two parts; no question is in both, and every object is in the first.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,14 +14,17 @@ from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.guide import guided_start, sample_for_guide
 from nearer.solvers.lbfgs import descend
-from nearer.solvers.params import is_number
-from nearer.solvers.parts import Parts
+from nearer.solvers.params import check_number, is_number
+from nearer.solvers.parts import Parts, arrived
 
 __all__ = ["Auto"]
 
 _MOST_HALVINGS = 64
-# So many comparisons are held out by default where there are fewer than so many per coordinate, and at least so many.
-_HELD_OUT, _FEW, _LEAST_TO_SPLIT = 0.1, 12, 1000
+# A penalty is chosen where there are fewer than so many comparisons per coordinate, and at least so many, by holding
+# this share of them out. The search begins with the fourth.
+_FEW, _LEAST_TO_SPLIT, _HELD_OUT = 8, 1000, 0.1
+_PENALTIES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+_FIRST = 3
 
 
 @dataclass
@@ -39,9 +42,9 @@ class Auto(Solver):
        all points in one place, which is where further work no longer shows in held-out comparisons.
     4. The map is halved while that costs nothing: some losses hardly feel the scale of a large map.
 
-    Where there are few answers for a map of that many dimensions, steps 1 to 4 see nine tenths of them, and stop when
-    the map does best on the others (see `validation_fraction`); from there L-BFGS takes these in too, until the mean
-    loss of all is down to what it was for the nine tenths.
+    Few comparisons for many dimensions can be satisfied too well, at the expense of comparisons not seen. There a tenth
+    of them is held out in steps 1 and 2 and chooses among penalties on the size of the map, which step 3 keeps (see
+    `penalty`).
 
     In steps 1 and 2 the objective in the history is that of the batch, for a guide that of its loss. An objective that
     offers no random parts gets steps 3 and 4 alone.
@@ -69,9 +72,11 @@ class Auto(Solver):
         The most dimensions for which there is a guide; 0: none.
     keep_start : bool, default False
         The starting point is worth keeping: steps 1 and 2 are left out, and the result is never worse.
-    validation_fraction : float, optional
-        As in `Solver`; the comparisons held out are taken in at the end. None, the default: 0.1 in more than `guide`
-        dimensions where there are fewer than 12 comparisons per coordinate, and at least 1,000; otherwise 0.
+    penalty : float, optional
+        So much times the mean squared distance from the origin is added to the objective in step 3; the objective that
+        is reported is without it. None, the default: where there are few comparisons (at least 1,000, but fewer than 8
+        per coordinate, in more than `guide` dimensions) chosen by a tenth of them, but not for tste, which it was not
+        found to help, nor with a `validation_fraction`; otherwise 0.
     """
 
     max_epochs: int = 1000
@@ -86,7 +91,7 @@ class Auto(Solver):
     memory: int = 10
     guide: int = 3
     keep_start: bool = False
-    validation_fraction: float | None = None
+    penalty: float | None = None
     name = "auto"
 
     def check_objective(self, objective: object) -> None:
@@ -95,27 +100,11 @@ class Auto(Solver):
             value = getattr(self, name)
             if not (is_number(value) and value >= 0):
                 raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number of at least 0")
+        check_number(f"{self.name}: penalty", self.penalty, zero=True, allow_none=True)
         for name, least in (("step", 0), ("first_batch", 0), ("growth", 1)):
             value = getattr(self, name)
             if not (is_number(value) and value > least):
                 raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number above {least}")
-
-    def fraction_held_out(self, objective: Any) -> float:
-        if self.validation_fraction is not None:
-            return float(self.validation_fraction)
-        few = _LEAST_TO_SPLIT <= objective.n_comparisons < _FEW * objective.n_objects * objective.n_components
-        guided = objective.n_components <= self.guide
-        return (
-            _HELD_OUT
-            if few and not guided and not self.keep_start and isinstance(objective, SplittableObjective)
-            else 0.0
-        )
-
-    def take_in(self, objective: Any, X: np.ndarray, level: float) -> Iterator[SolverState]:
-        for state in descend(objective, X, self.tol, objective.value_at_zero(), self.patience, self.memory):
-            yield replace(state, finished=None)
-            if state.value is not None and state.value <= level:
-                return
 
     def settled(self, values: list[float], objective: Any) -> str:
         return ""  # `epochs` sees to it, since the scale is settled last
@@ -135,7 +124,12 @@ class Auto(Solver):
             for state in guided_start(guide, X, rng, parts):
                 X, work = state.X, state.n_gradients
                 yield replace(state, note=done, other_loss=True)
-        stages = self._stages(objective, guide)
+        penalty = self.penalty or 0.0
+        if self._penalty_to_choose(objective):
+            penalty, X, work, done = yield from self._chosen_penalty(objective, X, rng, parts)
+            stages = [objective.n_comparisons]
+        else:
+            stages = self._stages(objective, guide)
         for number, size in enumerate(stages, start=1):
             last = number == len(stages)
             batch: Any = objective if size == objective.n_comparisons else objective.subset(size, rng)
@@ -148,20 +142,75 @@ class Auto(Solver):
                     yield replace(state, note=done)
             if not last:
                 batch = self._eased(batch, alone=batch is objective and guide is None)
+            elif penalty > 0:
+                batch = _Held(batch, penalty)
             done += "L-BFGS, "
             before: int = work
             tol = self.tol if last else self.batch_tol
             for state in parts.follow(descend, batch, X, tol, unit, self.patience, self.memory):
                 X, work = state.X, before + state.n_gradients
                 note = f"{done}{state.note} on {size:,}{'' if last else ', eased'}"
+                if last and state.finished and penalty > 0:
+                    yield replace(state, value=objective.value(X), n_gradients=work + size, grad_norm=None, note=note)
+                    return
                 if last and state.finished:
                     most = parts.kept["values"][0] if self.keep_start else np.inf
                     X, value, tries = self._smallest(objective, state, unit, most)
                     work += tries * size
                     yield replace(state, X=X, value=value, n_gradients=work, grad_norm=None, note=note)
                     return
-                yield replace(state, n_gradients=work, provisional=not last, finished=None, note=note)
+                yield replace(state, n_gradients=work, provisional=not last or penalty > 0, finished=None, note=note)
             done = note + "; "
+
+    def _penalty_to_choose(self, objective: Any) -> bool:
+        """Whether there are few comparisons for so many dimensions, and some of them are to choose a penalty."""
+        if self.penalty is not None or self.keep_start or self.validation_fraction > 0:
+            return False
+        if objective.n_components <= self.guide or not isinstance(objective, SplittableObjective):
+            return False
+        few = _LEAST_TO_SPLIT <= objective.n_comparisons < _FEW * objective.n_objects * objective.n_components
+        return few and objective.loss.gains_from_penalty
+
+    def _chosen_penalty(
+        self, objective: Any, X: np.ndarray, rng: np.random.Generator, parts: Parts
+    ) -> Generator[SolverState, None, tuple[float, np.ndarray, int, str]]:
+        """Steps 1 and 2 without some comparisons, which choose the penalty: it, the point, the work, what was done.
+
+        From a middling strength upwards while that lowers their error, or else downwards while it does not raise it.
+        """
+        kept, held_out = objective.split(_HELD_OUT, rng)
+        unit, size = objective.value_at_zero(), kept.n_comparisons
+        done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
+        work = 0
+        seed = int(rng.integers(2**63))
+        for state in parts.follow(adaptive_start, kept, X, self.warm_up, self.step, seed):
+            X, work = state.X, state.n_gradients
+            yield replace(state, note=done)
+        eased = self._eased(kept, alone=False)
+        place, lowest = _FIRST, np.inf
+        for step in (0, 1, -1):
+            begun = place
+            while 0 <= place + step < len(_PENALTIES):
+                tried, before = X, work
+                held: Any = _Held(eased, _PENALTIES[place + step])
+                for state in parts.follow(descend, held, X, self.batch_tol, unit, self.patience, self.memory):
+                    tried, work = state.X, before + state.n_gradients
+                    yield replace(state, n_gradients=work, provisional=True, finished=None, note=done)
+                error = held_out.error(tried)
+                judged = SolverState(tried, state.value, work, provisional=True, note=done, held_out_error=error)
+                yield from parts.follow(arrived, judged)
+                if not (error < lowest or (step < 0 and error == lowest)):
+                    break
+                place, X, lowest = place + step, tried, error
+                if step == 0:
+                    break
+            if place != begun:
+                break
+        chosen = _PENALTIES[place]
+        done += f"penalty {chosen:g} chosen by {held_out.n_comparisons:,} held out; "
+        settled = SolverState(X, eased.value(X), work, provisional=True, note=done, held_out_error=lowest)
+        yield from parts.follow(arrived, settled)
+        return chosen, X, work, done
 
     def _eased(self, batch: Any, alone: bool) -> Any:
         """A batch for an early stage: kinks smoothed, and the size of the map held down if all data are in it."""

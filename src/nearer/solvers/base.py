@@ -180,6 +180,8 @@ class SolverState:
         Of the run that is gone on with, and recorded already; it is there for solvers made of parts.
     other_loss : bool
         X is a map of another loss, which shows the way: not one to return.
+    held_out_error : float or None
+        Fraction of comparisons held out that X does not satisfy, where known.
     """
 
     X: np.ndarray
@@ -194,6 +196,7 @@ class SolverState:
     kept: dict[str, Any] | None = None
     replayed: bool = False
     other_loss: bool = False
+    held_out_error: float | None = None
 
 
 Callback = Callable[[HistoryRow, SolverState], Any]
@@ -247,7 +250,7 @@ class Solver(Parameters):
     max_seconds: float | None = None
     output: str = "last"
     record_error: bool = False
-    validation_fraction: float | None = 0.0
+    validation_fraction: float = 0.0
 
     name: ClassVar[str] = ""
     needs: ClassVar[type] = Objective
@@ -290,7 +293,7 @@ class Solver(Parameters):
             row = int(np.flatnonzero(~np.isfinite(X0).all(axis=1))[0])
             raise ValueError(f"{self.name}: the starting point is not finite (first in row {row})")
         rng = np.random.default_rng(rng)
-        if self.fraction_held_out(objective) > 0:
+        if self.validation_fraction > 0:
             self.require(objective, SplittableObjective, "use validation_fraction=0, or hold the comparisons in memory")
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is told once, by the message
             return _Run(self, objective, rng, callbacks, keeper).follow(X0)
@@ -312,37 +315,6 @@ class Solver(Parameters):
                 f"{self.name}: got {type(objective).__name__}, expected {protocol.__name__} "
                 f"(it has no {', '.join(lacking)}); {remedy}"
             )
-
-    def fraction_held_out(self, objective: Any) -> float:
-        """The share of comparisons to hold out.
-
-        Parameters
-        ----------
-        objective : Objective
-
-        Returns
-        -------
-        float
-        """
-        return float(self.validation_fraction or 0.0)
-
-    def take_in(self, objective: Any, X: np.ndarray, level: float) -> Iterator[SolverState]:
-        """Go on from the map chosen by held-out comparisons with all of them; by default not at all.
-
-        Parameters
-        ----------
-        objective : Objective
-            Of all comparisons.
-        X : ndarray of float64, shape (n, d)
-        level : float
-            Objective at X of the comparisons that were not held out: going below it would be too far.
-
-        Yields
-        ------
-        SolverState
-            The work is counted from here.
-        """
-        yield from ()
 
     def check_objective(self, objective: Any) -> None:
         """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own.
@@ -404,8 +376,8 @@ class Solver(Parameters):
         check_number(f"{self.name}: tol", self.tol, zero=True)
         check_number(f"{self.name}: grad_tol", self.grad_tol, zero=True)
         check_number(f"{self.name}: max_seconds", self.max_seconds, allow_none=True)
-        check_number(f"{self.name}: validation_fraction", self.validation_fraction, zero=True, allow_none=True)
-        if self.validation_fraction is not None and self.validation_fraction >= 1:
+        check_number(f"{self.name}: validation_fraction", self.validation_fraction, zero=True)
+        if self.validation_fraction >= 1:
             got = f"{self.name}: validation_fraction: got {self.validation_fraction!r}"
             raise ValueError(f"{got}, expected a number from 0 to below 1; 0.1 is usual")
 
@@ -422,7 +394,7 @@ class _HeldOut:
     def __init__(self, objective: Any):
         self.objective = objective
         self.lowest = math.inf
-        self.best = 0
+        self.fell, self.best = 0, 0
         self.X: np.ndarray | None = None
         self.in_earnest: int | None = None
 
@@ -432,21 +404,21 @@ class _HeldOut:
         return {name: value for name, value in vars(self).items() if name != "objective"}
 
     def look(self, epoch: int, state: SolverState) -> float:
-        """The error at the point of an epoch, which is kept if it is as good as any before."""
+        """The error at the point of an epoch; kept is the last of equally good points."""
         error = float(self.objective.error(state.X))
         if not state.provisional and self.in_earnest is None:
             self.in_earnest = epoch
-        if not state.other_loss and error <= self.lowest:
-            if error < self.lowest or self.X is None:
-                self.best = epoch
-            self.lowest, self.X = error, state.X.copy()
+        if error <= self.lowest and not state.other_loss:
+            if error < self.lowest:
+                self.fell = epoch
+            self.lowest, self.best, self.X = error, epoch, state.X.copy()
         return error
 
     def enough(self, epoch: int) -> bool:
         """Whether the error has not fallen for as long as it took to get there; early stages do not count."""
         if self.in_earnest is None:
             return False
-        return epoch - max(self.best, self.in_earnest) >= _LEAST_WAIT and epoch >= 2 * self.best
+        return epoch - max(self.fell, self.in_earnest) >= _LEAST_WAIT and epoch >= 2 * self.fell
 
 
 class Keeper(Protocol):
@@ -491,9 +463,8 @@ class _Run:
         self.rng_at_start = rng.bit_generator.state
         self.whole = self.objective = objective
         self.held_out: _HeldOut | None = None
-        fraction = solver.fraction_held_out(objective)
-        if fraction > 0:
-            self.objective, held_out = objective.split(fraction, rng)
+        if solver.validation_fraction > 0:
+            self.objective, held_out = objective.split(solver.validation_fraction, rng)
             self.held_out = _HeldOut(held_out)
         # A stream of its own, so that the output rule does not change the iterates.
         self.output_rng = rng.spawn(1)[0]
@@ -505,6 +476,7 @@ class _Run:
         self.best_X: np.ndarray | None = None
         self.drawn: tuple[np.ndarray, float | None] | None = None
         self.provisional = False
+        self.judged: float | None = None
 
     def follow(self, X0: np.ndarray) -> Result:
         clock = _Clock()
@@ -517,9 +489,8 @@ class _Run:
             message, converged = self._verdict(first - 1, seconds, state)
         last, note = state.X, state.note
         for epoch, state in enumerate([] if message else self._states(X0, kept), start=first):
-            error = None
             if self.held_out is not None and np.isfinite(state.X).all():
-                error = self.held_out.look(epoch, state)
+                state.held_out_error = self.held_out.look(epoch, state)
             seconds = clock.seconds()
             moment = time.perf_counter()
             trouble = self._not_finite(state)
@@ -528,7 +499,7 @@ class _Run:
                 message = f"stopped: {trouble}"
                 break
             last, self.provisional, note = state.X, state.provisional, state.note
-            stop = self._record(epoch, seconds, state, error)
+            stop = self._record(epoch, seconds, state)
             message, converged = self._verdict(epoch, seconds, state)
             if not message and stop:
                 message = "stopped by a callback"
@@ -536,9 +507,9 @@ class _Run:
             clock.pause_since(moment)
             if message:
                 break
-        if self.held_out is not None and self.held_out.X is not None:
-            last, told = self._take_in(clock, self.held_out.X)
-            note = "; ".join(filter(None, [note, told]))
+        if self.held_out is not None and self.held_out.X is not None and self.history:
+            last = self.held_out.X
+            note = "; ".join(filter(None, [note, self._chosen_by()]))
         result = self._result(last, message, converged)
         trouble = trouble or self._trouble(X0, result)
         if trouble and converged:
@@ -585,24 +556,11 @@ class _Run:
         self.provisional = state.provisional
         return run["seconds"], state
 
-    def _take_in(self, clock: _Clock, X: np.ndarray) -> tuple[np.ndarray, str]:
-        """Go on from the map that held-out comparisons like best with all of them; the map, and what was done."""
+    def _chosen_by(self) -> str:
         assert self.held_out is not None
-        held_out, work, count = self.held_out, self.history[-1].n_gradients, -1  # the first state is where it begins
-        told = (
-            f"best of epoch {held_out.best} on {held_out.objective.n_comparisons:,} held out, "
-            f"error {held_out.lowest:.4g}, at the end {self.history[-1].held_out_error:.4g}"
-        )
-        for state in self.solver.take_in(self.whole, X, self.objective.value(X)):
-            if self._not_finite(state):
-                break
-            count += 1
-            X, seconds, moment = state.X, clock.seconds(), time.perf_counter()
-            stop = self._record(len(self.history), seconds, replace(state, n_gradients=work + state.n_gradients), None)
-            clock.pause_since(moment)
-            if stop or (self.solver.max_seconds is not None and seconds >= self.solver.max_seconds):
-                break
-        return X, f"{told}; then {count} iterations on all" if count > 0 else told
+        count, lowest = self.held_out.objective.n_comparisons, self.held_out.lowest
+        at_end = self.history[-1].held_out_error
+        return f"epoch {self.held_out.best} is best on {count:,} held out: error {lowest:.4g}, at the end {at_end:.4g}"
 
     def _not_finite(self, state: SolverState) -> str:
         if not np.isfinite(state.X).all():
@@ -611,11 +569,20 @@ class _Run:
             state.value = self.objective.value(state.X)
         return "" if math.isfinite(state.value) else "objective"
 
-    def _record(self, epoch: int, seconds: float, state: SolverState, held_out_error: float | None) -> bool:
+    def _record(self, epoch: int, seconds: float, state: SolverState) -> bool:
         assert state.value is not None
         error = self.objective.error(state.X) if self.solver.record_error else None
+        if state.held_out_error is not None:
+            self.judged = state.held_out_error
         row = HistoryRow(
-            epoch, state.n_gradients, seconds, state.value, state.step_size, state.grad_norm, error, held_out_error
+            epoch,
+            state.n_gradients,
+            seconds,
+            state.value,
+            state.step_size,
+            state.grad_norm,
+            error,
+            state.held_out_error,
         )
         self.history.append(row)
         if not state.provisional:
@@ -641,7 +608,7 @@ class _Run:
             if reason:
                 return f"converged: {reason}", True
         if self.held_out is not None and self.held_out.enough(epoch):
-            return f"converged: held-out comparisons fared no better in {epoch - self.held_out.best} epochs", True
+            return f"converged: held-out comparisons fared no better in {epoch - self.held_out.fell} epochs", True
         if epoch >= solver.max_epochs:
             return f"stopped: reached max_epochs = {solver.max_epochs}", False
         if solver.max_seconds is not None and seconds >= solver.max_seconds:
@@ -662,14 +629,13 @@ class _Run:
         embedding, value = last, rows[-1].objective if rows else math.nan
         n_gradients = rows[-1].n_gradients if rows else 0
         if self.held_out is not None and rows:
-            value, lowest = self.whole.value(embedding), self.held_out.lowest
-            count = max(len(rows) - 1, 0)
-            return Result(embedding, value, count, n_gradients, converged, message, rows, held_out_error=lowest)
-        if self.solver.output == "best" and self.best_X is not None:
+            value, self.judged = self.whole.value(embedding), self.held_out.lowest
+        elif self.solver.output == "best" and self.best_X is not None:
             embedding, value = self.best_X, self.best_value
         elif self.solver.output == "uniform" and self.drawn is not None:
             embedding, known = self.drawn
             value = self.objective.value(embedding) if known is None else known
         elif self.provisional:
             value = self.objective.value(embedding)
-        return Result(embedding, value, max(len(rows) - 1, 0), n_gradients, converged, message, rows)
+        count = max(len(rows) - 1, 0)
+        return Result(embedding, value, count, n_gradients, converged, message, rows, held_out_error=self.judged)

@@ -14,7 +14,7 @@ from nearer.objective import LocalObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import SolverState
 from nearer.solvers.lbfgs import descend
-from nearer.solvers.parts import Parts
+from nearer.solvers.parts import Parts, arrived
 
 __all__ = ["guided_start", "main_axes", "sample_for_guide"]
 
@@ -27,8 +27,7 @@ _PASSES = 2.0
 _TOL, _LOOSE = 1e-3, 1e-2
 _PATIENCE, _IN_HASTE = 5, 3
 # A line is tried from so many views of a flat map, with so many places for each object to choose from. So many of the
-# best go through at most so many rounds of descent and choice. For all this, so many comparisons and so many per
-# object.
+# best go through at most so many rounds of choice and descent. All on so many comparisons, and so many per object.
 _VIEWS, _PLACES = 8, 24
 _FINALISTS, _ROUNDS = 2, 3
 _FOR_ORDER, _FOR_ORDER_PER_OBJECT = 4000, 20
@@ -96,16 +95,10 @@ def guided_start(
     smooth = part.smoothed(_SMOOTHING)
     X, value, tries = _best_scale(smooth, state.X)
     work += state.n_gradients + tries * part.n_comparisons
-    yield from parts.follow(_arrived, X, value, work)
+    yield from parts.follow(arrived, SolverState(X, value, work, provisional=True))
     if smooth.loss != part.loss:
         for state in parts.follow(descend, smooth, X, _TOL, smooth.value_at_zero(), patience):
             yield _provisional(state, state.X, work)
-
-
-def _arrived(X: np.ndarray, value: float, work: int, kept: dict[str, Any] | None = None) -> Iterator[SolverState]:
-    """A part that is one state."""
-    if kept is None:
-        yield SolverState(X, value, work, provisional=True, kept={})
 
 
 def _best_line(
@@ -128,9 +121,8 @@ def _best_line(
         work += tries * part.n_comparisons + sweep
         for state in parts.follow(descend, part, X, _LOOSE, unit, _BRIEFLY):
             yield _provisional(state, state.X, work)
-        assert state.value is not None
         work += state.n_gradients
-        lines.append((state.value, state.X))
+        lines.append((float(state.value), state.X))  # type: ignore[arg-type]
     lines.sort(key=lambda line: line[0])
     lowest, best = lines[0]
     for value, X in lines[:_FINALISTS]:
@@ -139,20 +131,19 @@ def _best_line(
             work += sweep
             for state in parts.follow(descend, part, X, _LOOSE, unit, _PATIENCE):
                 yield _provisional(state, state.X, work)
-            assert state.value is not None
             work += state.n_gradients
-            if state.value < lowest:
-                lowest, best = state.value, state.X
-            if not moved or not state.value < value - _TOL * unit:
+            X, before, value = state.X, value, float(state.value)  # type: ignore[arg-type]
+            if value < lowest:
+                lowest, best = value, X
+            if not moved or not value < before - _TOL * unit:
                 break
-            X, value = state.X, state.value
-    yield from parts.follow(_arrived, best, lowest, work)
+    yield from parts.follow(arrived, SolverState(best, lowest, work, provisional=True))
 
 
 def _in_better_order(
     objective: LocalObjective, X: np.ndarray, rng: np.random.Generator, least: float
 ) -> tuple[np.ndarray, int]:
-    """A line X (n, 1) with each object where it fits best, between others or beyond the ends; number of moves."""
+    """A line X (n, 1), each object where it fits best: in a gap between others or beyond the ends; how many moved."""
     line = np.sort(X, axis=0)
     gaps = 0.5 * (line[1:] + line[:-1])
     gaps = gaps[np.unique(np.linspace(0, len(gaps) - 1, _PLACES - 2).round().astype(int))]

@@ -8,7 +8,7 @@ from typing import Any
 
 from nearer.solvers.base import SolverState
 
-__all__ = ["Parts"]
+__all__ = ["Parts", "arrived"]
 
 
 class Parts:
@@ -60,3 +60,20 @@ class Parts:
     def _with_others(self, state: SolverState) -> SolverState:
         self.kept = state.kept or {}
         return replace(state, kept={"parts": [*self._done, vars(state)]})
+
+
+def arrived(state: SolverState, kept: dict[str, Any] | None = None) -> Iterator[SolverState]:
+    """A part that is one state.
+
+    Parameters
+    ----------
+    state : SolverState
+    kept : dict, optional
+        Of an earlier run, which was there already.
+
+    Yields
+    ------
+    SolverState
+    """
+    if kept is None:
+        yield replace(state, kept={})

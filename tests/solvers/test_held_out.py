@@ -1,0 +1,207 @@
+"""Comparisons held out: when to stop, which map to keep, and how strong a penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from nearer import OrdinalEmbedding
+from nearer.data import Comparisons
+from nearer.datasets import make_comparisons, make_points
+from nearer.objective import LocalObjective, StreamedObjective
+from nearer.solvers import LBFGS, Auto, Solver, SolverState, get_solver, solver_names
+from nearer.solvers.starts import best_of_starts
+from problems import MemorySource, noisy_problem
+
+
+class Line:
+    """Comparisons of two objects on a line: the error about those held out is `errors` at the epoch x."""
+
+    n_objects, n_components, n_comparisons, loss = 2, 1, 10, None
+
+    def __init__(self, errors):
+        self.errors = errors
+
+    def value(self, X):
+        return 100.0 - X[0, 0]
+
+    def value_and_gradient(self, X):
+        return self.value(X), np.ones_like(X)
+
+    def error(self, X):
+        return self.errors[int(X[0, 0])]
+
+    def split(self, fraction, rng):
+        return self, self
+
+
+@dataclass
+class Counting(Solver):
+    provisional_until: int = 0
+    other_until: int = 0
+    max_epochs: int = 100
+    tol: float = 0.0
+    name = "counting"
+
+    def epochs(self, objective, X0, rng):
+        for t in range(200):
+            early = {"provisional": t < self.provisional_until, "other_loss": t < self.other_until}
+            yield SolverState(np.array([[float(t)], [0.0]]), 100.0 - t, t, **early)
+
+
+def run(errors, **changes):
+    errors = errors + [max(errors)] * 200
+    return Counting(validation_fraction=0.1, **changes).solve(Line(errors), np.zeros((2, 1)))
+
+
+def test_the_best_map_is_kept_and_told():
+    result = run([0.5, 0.3, 0.2, 0.25])
+    assert result.embedding[0, 0] == 2.0
+    assert result.objective == 98.0
+    assert result.held_out_error == 0.2
+    assert result.converged
+    assert result.n_iter == 12  # ten epochs more
+    assert result.message == (
+        "converged: held-out comparisons fared no better in 10 epochs "
+        "(epoch 2 is best on 10 held out: error 0.2, at the end 0.5)"
+    )
+    assert result.history.column("held_out_error")[:4].tolist() == [0.5, 0.3, 0.2, 0.25]
+
+
+def test_it_waits_as_long_as_it_took_to_get_there():
+    assert run([0.5 - 0.01 * t for t in range(31)]).n_iter == 60
+
+
+def test_the_last_of_equal_maps_is_kept_without_waiting_longer():
+    result = run([0.5, 0.2, 0.2, 0.2, 0.3])
+    assert result.embedding[0, 0] == 3.0
+    assert result.n_iter == 11
+
+
+def test_early_stages_do_not_stop_a_run_and_maps_of_other_losses_are_not_kept():
+    result = run([0.5, 0.1, 0.2, 0.3], provisional_until=30, other_until=2)
+    assert result.n_iter == 40
+    assert result.embedding[0, 0] == 2.0
+
+
+@pytest.mark.parametrize("name", solver_names())
+def test_every_solver_may_hold_comparisons_out(name):
+    problem = noisy_problem("ste", size=1500, noise=0.2)
+    solver = replace(get_solver(name), max_epochs=40, validation_fraction=0.2)
+    if isinstance(solver, Auto):
+        solver = replace(solver, guide=0)  # whose maps, of another loss, are not to be kept
+    result = solver.solve(problem.objective, problem.X, 0)
+    errors = result.history.column("held_out_error")
+    assert result.held_out_error == np.nanmin(errors)
+    assert "held out" in result.message
+    assert result.objective == pytest.approx(problem.objective.value(result.embedding), rel=1e-12)
+    again = solver.solve(problem.objective, problem.X, 0)
+    np.testing.assert_array_equal(result.embedding, again.embedding)
+
+
+def test_nothing_is_held_out_unless_asked_for():
+    problem = noisy_problem("ste")
+    result = LBFGS().solve(problem.objective, problem.X, 0)
+    assert result.held_out_error is None
+    assert np.isnan(result.history.column("held_out_error")).all()
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.0, 1.5, "a tenth", True, float("nan"), None])
+def test_a_wrong_fraction_is_refused(fraction):
+    problem = noisy_problem("ste")
+    with pytest.raises(ValueError, match=r"lbfgs: validation_fraction: got .*, expected a number"):
+        LBFGS(validation_fraction=fraction).solve(problem.objective, problem.X)
+
+
+def test_comparisons_on_disk_are_refused_with_a_remedy():
+    problem = noisy_problem("ste")
+    source = MemorySource(problem.objective.comparisons)
+    objective = StreamedObjective(source, "ste", 2, 15, n_jobs=1)
+    with pytest.raises(ValueError, match=r"got StreamedObjective.*no split.*validation_fraction=0"):
+        LBFGS(validation_fraction=0.1).solve(objective, problem.X)
+
+
+def test_the_estimator_passes_it_on():
+    problem = noisy_problem("ste", size=1500)
+    model = OrdinalEmbedding(2, loss="ste", random_state=0).set_params(solver__validation_fraction=0.2)
+    model.fit(problem.objective.comparisons)
+    assert "held out" in model.result_.message
+    assert model.result_.held_out_error < 0.4
+
+
+def test_of_several_starts_the_one_that_held_out_comparisons_like_best_is_kept():
+    problem = noisy_problem("ste", size=1500)
+    starts = [np.zeros_like(problem.X) + 1e-3, problem.X]
+    solver = LBFGS(validation_fraction=0.2, max_epochs=0)
+    best = best_of_starts(problem.objective, solver, starts, [np.random.default_rng(0) for _ in range(2)])
+    np.testing.assert_array_equal(best.embedding, problem.X)
+
+
+# ---- the penalty of the default solver -----------------------------------------------------------------------------
+
+
+def few_answers(loss, d=5, n=400):
+    data = make_comparisons(make_points(n, d, random_state=1), 20 * n, 5000, noise=0.05, random_state=1)
+    return LocalObjective(data.train, loss, d, 1), data.test
+
+
+@pytest.mark.parametrize("loss", ["hinge", "ste", "soe", "softplus", "ckl"])
+def test_a_chosen_penalty_helps_with_comparisons_not_seen(loss):
+    objective, test = few_answers(loss)
+    X = np.random.default_rng(7).normal(size=(400, 5))
+    without, chosen = (Auto(penalty=penalty).solve(objective, X, 0) for penalty in (0.0, None))
+    assert "chosen by" in chosen.message
+    assert "chosen by" not in without.message
+    assert chosen.objective == pytest.approx(objective.value(chosen.embedding), rel=1e-12)  # without the penalty
+    assert chosen.objective > without.objective
+    judge = LocalObjective(test, loss, 5, 1)
+    assert judge.error(chosen.embedding) < judge.error(without.embedding)
+    assert chosen.held_out_error == np.nanmin(chosen.history.column("held_out_error"))
+    assert chosen.converged
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [({"loss": "tste"}, "loss"), ({"d": 3}, "guide"), ({"n": 30}, "few"), ({"keep_start": True}, "start")],
+)
+def test_no_penalty_is_chosen_where_it_was_not_found_to_help(changes, why):
+    solver = Auto(keep_start=changes.pop("keep_start", False), max_epochs=20)
+    objective, _ = few_answers(**{"loss": "ste", **changes})
+    X = np.random.default_rng(0).normal(size=(objective.n_objects, objective.n_components))
+    assert "penalty" not in solver.solve(objective, X, 0).message
+
+
+def test_many_answers_need_no_penalty():
+    problem = noisy_problem("ste", d=4, n=15, size=1000)  # more than 8 per coordinate
+    assert "penalty" not in Auto(max_epochs=20).solve(problem.objective, problem.X, 0).message
+
+
+def test_a_given_penalty_holds_the_map_down():
+    problem = noisy_problem("ste")
+    sizes = [
+        np.linalg.norm(Auto(penalty=penalty).solve(problem.objective, problem.X, 0).embedding)
+        for penalty in (0.0, 0.03, 0.3)
+    ]
+    assert sizes[0] > 1.02 * sizes[1] > 1.02**2 * sizes[2]
+    with pytest.raises(ValueError, match="auto: penalty: got -1, expected a number >= 0 or None"):
+        Auto(penalty=-1).solve(problem.objective, problem.X)
+
+
+def test_the_kept_part_alone_is_fitted():
+    rows = np.array([[0, 1, 2], [0, 2, 3], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]] * 5)
+    objective = LocalObjective(Comparisons(rows), "ste", 2, 1)
+    seen = []
+
+    @dataclass
+    class Looking(Solver):
+        name = "looking"
+
+        def epochs(self, objective, X0, rng):
+            seen.append(objective.n_comparisons)
+            yield SolverState(X0, None, 0, finished="converged: at once")
+
+    Looking(validation_fraction=0.4).solve(objective, np.random.default_rng(0).normal(size=(4, 2)), 3)
+    assert 0 < seen[0] < 30
+    assert seen[0] % 5 == 0  # questions stay whole
