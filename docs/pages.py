@@ -166,7 +166,9 @@ def _write_answers(path: Path) -> None:
     from nearer.io import write_comparisons
 
     cities = load_eurodist()
-    write_comparisons(path, Comparisons.from_distances(cities.distances, 1500, labels=cities.names, random_state=0))
+    answers = Comparisons.from_distances(cities.distances, 1500, labels=cities.names, random_state=0)
+    people = [f"p{row % 10}" for row in range(len(answers))]
+    write_comparisons(path, Comparisons(answers.index, labels=cities.names, participants=people))
 
 
 def _run(command: list[str], folder: Path) -> str:
