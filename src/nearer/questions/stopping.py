@@ -128,11 +128,10 @@ def forecast(
     brought = _brought(data, full, half, more, n_objects * d, rng)
     measured = right + rng.normal(0.0, error, size=_N_DRAWS)
     early = len(data) < 2 * n_objects * d * math.log2(max(n_objects, 2))
-    gain = _interval(brought[1], level)
-    return Forecast(
-        _interval(np.clip(measured + brought[0], 0.0, 1.0), level),
-        replace(gain, high=max(gain.high, 1.0 - right)) if early else gain, more, len(rows), early,
-    )  # fmt: skip
+    accuracy, gain = _interval(np.clip(measured + brought[0], 0.0, 1.0), level), _interval(brought[1], level)
+    if early:
+        gain = replace(gain, high=max(gain.high, 1.0 - accuracy.estimate))
+    return Forecast(accuracy, gain, more, len(rows), early)
 
 
 def _interval(drawn: np.ndarray, level: float) -> Interval:
