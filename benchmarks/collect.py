@@ -483,13 +483,14 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument("--only", default="people,rate,kills,soak,hostile")
     parser.add_argument("--databases", default="sqlite,postgresql")
     parser.add_argument("--seconds", type=float, help="Of each measurement.")
+    parser.add_argument("--participants", type=int, help="Simulated at once.  [default: 1000]")
     parser.add_argument("--kills", type=int, help="In all, half on each database.")
     parser.add_argument("--minutes", type=float, default=10.0, help="Of the long run.")
     told = parser.parse_args(args)
     quick, kinds = told.quick, told.databases.split(",")
     suffix = "-quick" if quick else ""
     seconds = told.seconds or (3 if quick else 60)
-    count = 40 if quick else 1000
+    count = told.participants or (40 if quick else 1000)
     for what in told.only.split(","):
         rows: list[dict[str, Any]] = []
         for kind in kinds:
@@ -504,7 +505,7 @@ def main(args: list[str] | None = None) -> None:
             elif what == "soak":
                 rows += measure_soak(kind, 0.1 if quick else told.minutes, 20 if quick else 200, 20 if quick else 200)
             else:
-                rows.append(measure_hostile(kind, 20 if quick else 200, seconds / 2, 5 if quick else 50))
+                rows.append(measure_hostile(kind, 20 if quick else min(count, 200), seconds / 2, 5 if quick else 50))
             print(table(rows), flush=True)
         print(save(f"collect-{what}{suffix}", rows))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -397,3 +399,19 @@ def test_a_database_that_is_none_is_refused(tmp_path):
     store.close()
     with pytest.raises(FileFormatError, match="got schema 99"):
         Store(f"sqlite:///{tmp_path / 'z.db'}")
+
+
+def test_https_by_a_certificate(tmp_path):
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out cert.pem"
+    subprocess.run(command.split(), cwd=tmp_path, check=True, capture_output=True)
+    study = make_study(tmp_path / "study", number=5)
+    served = Served(study, certificate=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem"))
+    try:
+        trusted = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+        trusted.check_hostname = False
+        served._connection = http.client.HTTPSConnection("127.0.0.1", served.port, context=trusted)
+        assert served.play("p")[0]["finished"]
+    finally:
+        served.stop()
