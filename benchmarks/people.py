@@ -428,7 +428,7 @@ def _level_summary(rows: Rows) -> Rows:
 
 def _speed_summary(rows: Rows) -> Rows:
     return [
-        {"task": row["task"], "seconds, best of five": f"{row['least seconds']:.1f}",
+        {"task": row["task"], "seconds at best": f"{row['least seconds']:.1f}",
          "processor seconds": f"{row['processor seconds']:.1f}", "load": f"{row['load of the machine']:.1f}"}
         for row in rows
     ]  # fmt: skip

@@ -234,27 +234,30 @@ def _curve_rows(done: Rows) -> Rows:
 def summary() -> None:
     """Tables of the curves that are there."""
     record = json.loads(CURVES.read_text())
-    rows = _curve_rows(record["rows"])
+    found = _curve_rows(record["rows"])
+    rows = list(found)
     for side in ("chosen on", "aside", "all"):
-        mine = [row for row in rows if side in (row["data"], "all")]
+        mine = [row for row in found if side in (row["data"], "all")]
         if mine:
             middle = {name: float(np.median([row[name] for row in mine])) for name, value in mine[0].items()
                       if isinstance(value, float)}  # fmt: skip
             rows.append({"setting": f"median, {side}", "n": "", "in flight": "", "data": len(mine), **middle})
+    rows = [{key: "not reached" if value == math.inf else value for key, value in row.items()} for row in rows]
     print(common.table(rows))
-    _draw(record["rows"])
+    draw()
     common.save("questions", rows, about=curves.__doc__, curves=CURVES.name, runs=RUNS,
                 cpu_seconds=round(sum(row["cpu_seconds"] for row in record["rows"])))  # fmt: skip
 
 
-def _draw(done: Rows) -> None:
+def draw() -> None:
     """The curves, with bands of one standard error, as docs/figures/questions.svg."""
+    done = json.loads(CURVES.read_text())["rows"]
     figure, axes = panels(4, -(-len(done) // 4), width=3.2, height=2.6)
     for ax, one in zip(axes, done):
         for number, name in enumerate(STRATEGIES):
             runs = 100 * np.array(one["errors"][name])
             mean, se = runs.mean(axis=0), runs.std(axis=0, ddof=1) / math.sqrt(len(runs))
-            colour = PALETTE[number]
+            colour = PALETTE[5] if name == "auto" else PALETTE[number]
             ax.plot(one["answers"], mean, color=colour, label=name, linewidth=2.2 if name == "auto" else 1.2)
             ax.fill_between(one["answers"], mean - se, mean + se, color=colour, alpha=0.2, linewidth=0)
         ax.set(xscale="log", yscale="log", xlabel="answers", ylabel="error, %")
@@ -328,7 +331,7 @@ def stopping(quick: bool = False) -> None:
     some = [one for one in SETTINGS if one.n <= 60]
     cases = [
         (setting, (1.0, 2.0, 4.0)[(seed + number) % 3], strategy, seed)
-        for seed in range(1 if quick else 4)
+        for seed in range(1 if quick else 2)
         for number, setting in enumerate(some[:2] if quick else some)
         for strategy in ("random", "auto")
     ]

@@ -1,6 +1,6 @@
 """How often one start ends in a poor place: plain starts, guided ones, and a rival's.
 
-    python -m benchmarks.starts [--quick] [--starts 10] [--no-rival]
+    python -m benchmarks.starts [--quick] [--sizes 20,80,300] [--starts 10] [--no-rival]
 
 Data sets of ten kinds with 20 to 300 objects, 60 or 150 answers per object, none or 10 % of them wrong, and human
 answers where `NEARER_DATA` is set, each fitted in one, two and three dimensions with every loss. The settings of the
@@ -240,12 +240,14 @@ def seconds(runs: list[Outcome]) -> float:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="the smallest sets and few starts; nothing is saved")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="numbers of objects; people only with all")
     parser.add_argument("--starts", type=int, help="plain starts of each fit, default 10")
     parser.add_argument("--no-rival", action="store_true", help="without cblearn")
     options = parser.parse_args(arguments)
     starts = options.starts or (3 if options.quick else 10)
-    chosen = list(cases(QUICK_SIZES if options.quick else SIZES))
-    if os.environ.get("NEARER_DATA") and not options.quick:
+    sizes = QUICK_SIZES if options.quick else tuple(map(int, options.sizes.split(",")))
+    chosen = list(cases(sizes))
+    if os.environ.get("NEARER_DATA") and sizes == SIZES:
         chosen += [Case("people", name, seed=seed) for name in ("music", "materials") for seed in (1, 2)]
     started = time.perf_counter()
     folder = scratch()
@@ -260,7 +262,8 @@ def main(arguments: list[str] | None = None) -> None:
     print(table(rows))
     if not options.quick:
         more = {"data sets": len(chosen), "starts": starts, "minutes": round((time.perf_counter() - started) / 60, 1)}
-        print(f"written to {save('starts', rows, **more, rivals={} if options.no_rival else RIVALS)}")
+        name = "starts" if sizes == SIZES else f"starts-{'-'.join(map(str, sizes))}"
+        print(f"written to {save(name, rows, **more, rivals={} if options.no_rival else RIVALS)}")
 
 
 if __name__ == "__main__":

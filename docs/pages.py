@@ -41,8 +41,9 @@ INTERPRETERS = {"r": ("Rscript", "-e"), "matlab": ("octave-cli", "--quiet", "--e
 # Octave has nothing to draw with until it is told so, where there is no screen.
 PREAMBLES = {"matlab": "graphics_toolkit('gnuplot'); figure('visible', 'off');\n"}
 OTHER_PROGRAMS = (
-    "nearer reproduce", "nearer collect serve", "python -m benchmarks.regression", "uv tool install .", "pipx install .", "python3 -m venv",
-    "py -m venv", "source .venv", r".venv\Scripts\activate", "python -m pip install .", "dask scheduler", "dask worker",
+    "nearer reproduce", "nearer collect serve", "python -m benchmarks.regression", "uv tool install .",
+    "pipx install .", "python3 -m venv", "py -m venv", "source .venv", r".venv\Scripts\activate",
+    "python -m pip install .", "dask scheduler", "dask worker",
 )  # fmt: skip
 _FENCE = re.compile(r"^( *)```+ *(\w*)([^\n]*)\n(.*?)^\1```+ *$", re.MULTILINE | re.DOTALL)
 _DATA = re.compile(r"<!-- (\S+) is (\S+) -->")
@@ -165,7 +166,9 @@ def _write_answers(path: Path) -> None:
     from nearer.io import write_comparisons
 
     cities = load_eurodist()
-    write_comparisons(path, Comparisons.from_distances(cities.distances, 1500, labels=cities.names, random_state=0))
+    answers = Comparisons.from_distances(cities.distances, 1500, labels=cities.names, random_state=0)
+    people = [f"p{row % 10}" for row in range(len(answers))]
+    write_comparisons(path, Comparisons(answers.index, labels=cities.names, participants=people))
 
 
 def _run(command: list[str], folder: Path) -> str:

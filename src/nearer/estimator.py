@@ -97,7 +97,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         "auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex", or an instance with its own parameters,
         which ``set_params`` and searches reach as ``solver__max_epochs`` and the like.
     n_init : int, default 1
-        Number of random starts, run in parallel; the one with the lowest objective is kept.
+        Number of random starts, run in parallel; the one with the lowest objective is kept (with the lowest error about
+        comparisons held out, where the solver holds some out).
     init : "random" or array-like of float, shape (n_objects, n_components), default "random"
         Starting point. An array is used as it is, once.
     n_objects : int, optional

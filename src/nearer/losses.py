@@ -37,15 +37,16 @@ class Loss:
         Whether the loss is convex as a function of the Gram matrix.
     has_model : bool
         Whether the loss is minus the log of a probability, so that `probability` exists.
-    gains_from_penalty : bool
-        Whether a penalty on the size of the map was found to help with comparisons not seen, where there are few.
+    heavy_tailed : bool
+        Whether the model of the loss leaves room for objects far out, so that a large map is not a sign of fitting too
+        closely: the default solver then holds it down only if that is clearly better.
     """
 
     name: ClassVar[str] = ""
     kind: ClassVar[int] = -1
     convex_in_gram: ClassVar[bool] = False
     has_model: ClassVar[bool] = False
-    gains_from_penalty: ClassVar[bool] = True
+    heavy_tailed: ClassVar[bool] = False
 
     @property
     def param(self) -> float:
@@ -281,7 +282,7 @@ class TSTELoss(Loss):
     name: ClassVar[str] = "tste"
     kind: ClassVar[int] = kernels.TSTE
     has_model: ClassVar[bool] = True
-    gains_from_penalty: ClassVar[bool] = False
+    heavy_tailed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.alpha is not None:

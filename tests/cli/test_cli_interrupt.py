@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -21,6 +22,18 @@ from nearer.solvers.starts import in_threads
 ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
 
 
+@contextlib.contextmanager
+def running(command, folder):
+    """A process that does not outlive its test."""
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def _until(process, start):
     """Read standard error up to a line that starts so; all lines read."""
     lines = []
@@ -34,9 +47,7 @@ def _until(process, start):
 @pytest.mark.parametrize("starts", ["1", "3"])
 def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts):
     command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--n-init", starts, *ENDLESS]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:  # fmt: skip
+    with running(command, tmp_path) as process:
         _until(process, "fitting")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
@@ -57,7 +68,7 @@ def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts):
 
 def test_ctrl_c_keeps_the_checkpoint(answers, tmp_path):
     command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--checkpoint", "run", *ENDLESS]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with running(command, tmp_path) as process:
         _until(process, "fitting")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=120)
@@ -70,9 +81,7 @@ def test_ctrl_c_keeps_the_checkpoint(answers, tmp_path):
 def test_ctrl_c_stops_a_study_at_once(answers, tmp_path, jobs):
     """Folds that would run for hours, side by side or one after the other."""
     command = [sys.executable, "-m", "nearer.cli", "dims", "answers.csv", "--n-jobs", jobs, *ENDLESS]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:  # fmt: skip
+    with running(command, tmp_path) as process:
         _until(process, "cross-validating")
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=2)
@@ -104,9 +113,7 @@ main()
 @pytest.mark.parametrize("how", [[], ["--json"]])
 def test_ctrl_c_in_dims_tells_what_is_known(answers, tmp_path, how):
     command = [sys.executable, "-c", _TELLING, "dims", "answers.csv", "--cv", "200", "--dims", "1-30", *how]
-    with subprocess.Popen(
-        [*command, "--plot", "dims.png"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:  # fmt: skip
+    with running([*command, "--plot", "dims.png"], tmp_path) as process:
         _until(process, "40 maps")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -294,3 +301,34 @@ def test_no_progress_bar_without_a_terminal(capsys):
     watch = Watch(Say(as_json=False, quiet=False), Interrupt(Say(as_json=False, quiet=True)))
     with watch.showing():
         assert not watch.shows
+
+
+_DROPPED = """
+import gc
+import sys
+import time
+import nearer.cli.check as check
+from nearer.cli import main
+
+class Slow:
+    def __del__(self):
+        print("dropping", file=sys.stderr, flush=True)
+        time.sleep(30)
+
+def busy(*args):
+    Slow()
+    while True:
+        time.sleep(0.01)
+
+check.read_answers = busy
+main()
+"""
+
+
+def test_ctrl_c_in_a_finaliser_is_not_lost(answers, tmp_path):
+    with running([sys.executable, "-c", _DROPPED, "check", "answers.csv"], tmp_path) as process:
+        _until(process, "dropping")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == "nearer check: interrupted; nothing more was written\n"

@@ -12,6 +12,7 @@ from nearer.data.values import People
 from nearer.losses import get_loss
 from nearer.objective.base import read_only
 from nearer.people import differ
+from nearer.people.difference import _by_signs
 from nearer.people.individual import _folds_within, _Problem, joint_axes, metric_slopes
 
 
@@ -193,6 +194,19 @@ def test_the_difference_is_found_and_not_found(differing, points):
         fitted = OrdinalEmbedding(2, loss="ste", random_state=0).fit(data)
         alarms.append(differ(fitted, data, n_resamples=39, random_state=seed).p_value <= 0.05)
     assert sum(alarms) <= 4
+
+
+def test_agreement_is_that_of_all_pairs_of_answers():
+    rng = np.random.default_rng(3)
+    unit, wishes = np.repeat([0, 2, 3], [4, 1, 5])[rng.permutation(10)], rng.normal(size=(10, 2))
+    value, others = _by_signs(wishes, unit, 19, rng)
+    about = wishes - wishes.mean(axis=0)
+    expected = 0.0
+    for one in (0, 2, 3):
+        own = about[unit == one]
+        expected += sum(own[a] @ own[b] for a in range(len(own)) for b in range(len(own)) if a != b) / len(own)
+    assert value == pytest.approx(expected)
+    assert others.shape == (19,)
 
 
 def test_groups_are_told_apart_by_their_people(points):

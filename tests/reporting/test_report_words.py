@@ -288,12 +288,12 @@ def test_the_dimension_marked_is_not_taken_for_that_of_the_map(chosen, shown):
         (
             2,
             {1: 0.9, 2: 0.9, 3: 0.8},
-            "What beats what is judged by other maps than those of the chart, made for that purpose.",
+            "Which beats which is judged by other maps than these, made for that purpose.",
         ),
         (
             2,
             {1: 0.8, 2: 0.9, 3: 0.91},
-            "What beats what is judged by other maps than those of the chart, made for that purpose.",
+            "Which beats which is judged by other maps than these, made for that purpose.",
         ),
     ],
 )

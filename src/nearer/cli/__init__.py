@@ -6,7 +6,9 @@ import contextlib
 import difflib
 import importlib
 import logging
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -72,7 +74,7 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _told_on_stderr(ctx):
+        with _told_on_stderr(ctx), _ctrl_c_not_lost():
             try:
                 return super().invoke(ctx)
             except (BrokenPipeError, click.exceptions.Exit, click.ClickException, click.Abort):
@@ -98,6 +100,25 @@ class Failure(click.ClickException):
 
 def _name(ctx: click.Context) -> str:
     return f"nearer {ctx.invoked_subcommand}" if ctx.invoked_subcommand else "nearer"
+
+
+@contextlib.contextmanager
+def _ctrl_c_not_lost() -> Iterator[None]:
+    """Press ctrl-C again where Python drops the exception because it came in a finaliser or a callback."""
+    before = sys.unraisablehook
+
+    def again(dropped: Any) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            # A moment later: what is raised in this hook is dropped as well.
+            threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
+        else:
+            before(dropped)
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 @contextlib.contextmanager

@@ -183,7 +183,8 @@ def _check_index(
     keep: np.ndarray | None = None
     highest, n_bad, first = 0, 0, ""
     for start in range(0, len(rows), CHUNK):
-        block = rows[start : start + CHUNK]
+        # In the byte order of this machine: of others, NumPy 2.0 frees the number in `>= 2**31` once too often.
+        block = rows[start : start + CHUNK].astype(rows.dtype.newbyteorder("="), copy=False)
         in_range = _in_range(block, limit)
         faults = [] if in_range else _value_faults(block, n_objects)
         fatal = _any(faults, len(block))

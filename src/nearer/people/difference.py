@@ -133,7 +133,7 @@ def differ(
     if groups is not None and data.people is not None:
         found = _by_people(wishes, guess, data.people.codes[first], unit, n_resamples, rng)
     else:
-        found = _by_signs(_cleaned(wishes, guess, unit), unit, len(units.names), n_resamples, rng)
+        found = _by_signs(_cleaned(wishes, guess, unit), unit, n_resamples, rng)
     value, others = found
     p_value = (1 + int(np.count_nonzero(others >= value))) / (n_resamples + 1)
     spread = float(others.std()) or 1.0
@@ -177,18 +177,25 @@ def _sums(values: np.ndarray, unit: np.ndarray, n_units: int) -> np.ndarray:
 
 
 def _by_signs(
-    wishes: np.ndarray, unit: np.ndarray, n_units: int, n_resamples: int, rng: np.random.Generator
+    wishes: np.ndarray, unit: np.ndarray, n_resamples: int, rng: np.random.Generator
 ) -> tuple[float, np.ndarray]:
     """Agreement of the answers of each unit with one another, and the same with random signs."""
-    counts = np.maximum(np.bincount(unit, minlength=n_units), 1.0)
+    order = np.argsort(unit, kind="stable")
+    wishes = wishes[order]
+    start = np.append(0, np.flatnonzero(np.diff(unit[order])) + 1)
+    counts = np.diff(np.append(start, len(wishes))).astype(float)
+    squares = np.add.reduceat((wishes * wishes).sum(axis=1), start)
 
     def agreement(values: np.ndarray) -> float:
-        values = values - values.mean(axis=0)
-        own = np.bincount(unit, weights=(values * values).sum(axis=1), minlength=n_units)
-        return float((((_sums(values, unit, n_units) ** 2).sum(axis=1) - own) / counts).sum())
+        """Sum over units of the products of different answers, all taken from their mean, for each answer."""
+        sums = np.add.reduceat(values, start)
+        mean = sums.sum(axis=0) / len(values)
+        own = squares - 2.0 * sums @ mean + counts * (mean @ mean)
+        about = sums - counts[:, None] * mean
+        return float((((about * about).sum(axis=1) - own) / counts).sum())
 
-    signs = (rng.choice((-1.0, 1.0), size=(len(wishes), 1)) for _ in range(n_resamples))
-    return agreement(wishes), np.array([agreement(wishes * sign) for sign in signs])
+    signs = (2.0 * rng.integers(0, 2, size=len(wishes), dtype=np.int8) - 1.0 for _ in range(n_resamples))
+    return agreement(wishes), np.array([agreement(wishes * sign[:, None]) for sign in signs])
 
 
 def _by_people(

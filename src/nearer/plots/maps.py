@@ -131,7 +131,7 @@ def plot_map(
             text = f"{'dimension' if n_components > 2 else 'axis'} {k + 1}: {100 * shares[k]:.0f} % of the spread"
             ax.set(**{f"{name}label": text})
             getattr(ax, f"{name}axis").label.set(color=GREY, fontsize=font_size)
-        ax.set_aspect("equal", adjustable="box")
+        ax.set_aspect("equal", adjustable="box", anchor="C" if grouped is None else "W")  # a legend stands to the right
         for spine in ax.spines.values():
             spine.set_color("#d1d5db")
     ax.set(xticks=[], yticks=[])
@@ -220,9 +220,9 @@ def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], 
     texts = (["no group"] if len(handles) > len(names) else []) + names
     columns, limit = _legend_shape(len(texts))
     literal_legend(
-        ax, handles, shorten_apart([clean_text(text) for text in texts], limit), loc="upper left",
-        bbox_to_anchor=(1.01, 1), borderaxespad=0, ncols=columns, fontsize=8.5, handletextpad=0.3,
-        markerscale=max(1.0, 6 / size),
+        ax, handles, shorten_apart([clean_text(text) for text in texts], limit),
+        loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, ncols=columns, fontsize=8.5,
+        handletextpad=0.3, markerscale=max(1.0, 6 / size),
     )  # fmt: skip
 
 
@@ -236,7 +236,7 @@ def _legend_width(names: list[str]) -> float:
     """Inches that a legend takes up beside the map, about."""
     columns, limit = _legend_shape(len(names) + 1)
     longest = min(max((len(name) for name in names), default=0), limit)
-    return columns * (0.4 + 0.075 * max(longest, len("no group")))
+    return columns * (0.45 + 0.075 * max(longest, len("no group")))
 
 
 def _rgb(colour: str) -> tuple[float, float, float]:

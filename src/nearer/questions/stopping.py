@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
 from nearer.dimensions import questions_of
@@ -34,7 +33,8 @@ class Forecast:
     Attributes
     ----------
     accuracy : Interval
-        Fraction of held-out answers to random questions that the map foretells.
+        Fraction of held-out answers to random questions that the map foretells; a little more than was measured, on
+        maps without the answers held out.
     gain : Interval
         By how much that fraction would change with `more` answers.
     more : int
@@ -124,15 +124,19 @@ def forecast(
     full, half = _held_out(base, data, rows, rng, resolve_jobs(n_jobs))
     right = float(full.mean())
     error = math.sqrt(max(right * (1 - right), 0.25 / len(rows)) / len(rows))
-    z = float(norm.ppf((1 + level) / 2))
     n_objects, d = int(data.seen.sum()), int(base.n_components)
-    gains = _gains(data, full, half, more, n_objects * d, rng)
-    low, middle, high = np.quantile(gains, [(1 - level) / 2, 0.5, (1 + level) / 2]).tolist()
+    brought = _brought(data, full, half, more, n_objects * d, rng)
+    measured = right + rng.normal(0.0, error, size=_N_DRAWS)
     early = len(data) < 2 * n_objects * d * math.log2(max(n_objects, 2))
-    return Forecast(
-        Interval(right, max(right - z * error, 0.0), min(right + z * error, 1.0), level),
-        Interval(middle, low, max(high, 1.0 - right) if early else high, level), more, len(rows), early,
-    )  # fmt: skip
+    accuracy, gain = _interval(np.clip(measured + brought[0], 0.0, 1.0), level), _interval(brought[1], level)
+    if early:
+        gain = replace(gain, high=max(gain.high, 1.0 - accuracy.estimate))
+    return Forecast(accuracy, gain, more, len(rows), early)
+
+
+def _interval(drawn: np.ndarray, level: float) -> Interval:
+    low, middle, high = np.quantile(drawn, [(1 - level) / 2, 0.5, (1 + level) / 2]).tolist()
+    return Interval(middle, low, high, level)
 
 
 def _held_out(
@@ -168,17 +172,22 @@ def _held_out(
     return np.concatenate([full for full, _ in found]), np.concatenate([half for _, half in found])
 
 
-def _gains(
+def _brought(
     data: Comparisons, full: np.ndarray, half: np.ndarray, more: int, n_coordinates: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Gains of accuracy that further answers may bring, drawn at random."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """What answers bring to the accuracy, drawn at random: those left out of the maps measured, and further ones."""
     n = len(data)
     trained = n * (1.0 - len(full) / n / _N_FOLDS)
     second = full - half  # what the second half did for each answer
     se = max(float(second.std(ddof=1)), 0.5 / math.sqrt(len(second))) / math.sqrt(len(second))
-    by_half = rng.normal(second.mean(), se, size=_N_DRAWS)
     g = rng.uniform(*_EXPONENTS, size=_N_DRAWS)
-    gains = by_half / (2.0**g - 1.0) * (trained / n) ** g * (1.0 - (1.0 + more / n) ** -g)
-    # Some answers turn the wrong way: those that change hang together, about as many ways as the map has coordinates.
-    changing = float(np.abs(second).mean()) * math.sqrt(more / (n + more))
-    return gains + rng.normal(0.0, changing / math.sqrt(n_coordinates), size=_N_DRAWS)
+    # by_half = scale * ((trained / 2) ** -g - trained ** -g)
+    scale = rng.normal(second.mean(), se, size=_N_DRAWS) / ((2.0**g - 1.0) * trained**-g)
+
+    def between(first: float, last: float) -> np.ndarray:
+        # Some answers turn the wrong way: those that change hang together, about as many ways as the map has
+        # coordinates.
+        changing = float(np.abs(second).mean()) * math.sqrt((last - first) / last)
+        return scale * (first**-g - last**-g) + rng.normal(0.0, changing / math.sqrt(n_coordinates), size=_N_DRAWS)
+
+    return between(trained, n), between(n, n + more)

@@ -362,7 +362,7 @@ def _choice(chosen: int, accuracy: Mapping[int, float]) -> str:
     if others and chosen > max(others):
         return "It is the largest that was tried: larger ones may do better still."
     if any(value >= accuracy[chosen] if d < chosen else value > accuracy[chosen] for d, value in others.items()):
-        return "What beats what is judged by other maps than those of the chart, made for that purpose."
+        return "Which beats which is judged by other maps than these, made for that purpose."
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,10 +22,11 @@ __all__ = ["Auto"]
 
 _MOST_HALVINGS = 64
 # A penalty is chosen where there are fewer than so many comparisons per coordinate, and at least so many, by holding
-# this share of them out. The search begins with the fourth.
+# this share of them out. The search begins with the fourth; standard errors that count as chance.
 _FEW, _LEAST_TO_SPLIT, _HELD_OUT = 8, 1000, 0.1
 _PENALTIES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _FIRST = 3
+_BY_CHANCE = 0.5
 
 
 @dataclass
@@ -75,8 +77,8 @@ class Auto(Solver):
     penalty : float, optional
         So much times the mean squared distance from the origin is added to the objective in step 3; the objective that
         is reported is without it. None, the default: where there are few comparisons (at least 1,000, but fewer than 8
-        per coordinate, in more than `guide` dimensions) chosen by a tenth of them, but not for tste, which it was not
-        found to help, nor with a `validation_fraction`; otherwise 0.
+        per coordinate, in more than `guide` dimensions) chosen by a tenth of them, unless there is a
+        `validation_fraction`; otherwise 0.
     """
 
     max_epochs: int = 1000
@@ -168,15 +170,15 @@ class Auto(Solver):
             return False
         if objective.n_components <= self.guide or not isinstance(objective, SplittableObjective):
             return False
-        few = _LEAST_TO_SPLIT <= objective.n_comparisons < _FEW * objective.n_objects * objective.n_components
-        return few and objective.loss.gains_from_penalty
+        return _LEAST_TO_SPLIT <= objective.n_comparisons < _FEW * objective.n_objects * objective.n_components
 
     def _chosen_penalty(
         self, objective: Any, X: np.ndarray, rng: np.random.Generator, parts: Parts
     ) -> Generator[SolverState, None, tuple[float, np.ndarray, int, str]]:
         """Steps 1 and 2 without some comparisons, which choose the penalty: it, the point, the work, what was done.
 
-        From a middling strength upwards while that lowers their error, or else downwards while it does not raise it.
+        From a middling strength upwards while that lowers their error, or else downwards while it does not raise it;
+        for a heavy-tailed loss, while it does not raise it by more than half a standard error.
         """
         kept, held_out = objective.split(_HELD_OUT, rng)
         unit, size = objective.value_at_zero(), kept.n_comparisons
@@ -187,30 +189,35 @@ class Auto(Solver):
             X, work = state.X, state.n_gradients
             yield replace(state, note=done)
         eased = self._eased(kept, alone=False)
-        place, lowest = _FIRST, np.inf
+        place, lowest, by_chance, best = _FIRST, np.inf, 0.0, X
         for step in (0, 1, -1):
             begun = place
             while 0 <= place + step < len(_PENALTIES):
-                tried, before = X, work
+                before = work
                 held: Any = _Held(eased, _PENALTIES[place + step])
                 for state in parts.follow(descend, held, X, self.batch_tol, unit, self.patience, self.memory):
-                    tried, work = state.X, before + state.n_gradients
+                    work = before + state.n_gradients
                     yield replace(state, n_gradients=work, provisional=True, finished=None, note=done)
-                error = held_out.error(tried)
-                judged = SolverState(tried, state.value, work, provisional=True, note=done, held_out_error=error)
+                error = held_out.error(state.X)
+                judged = SolverState(state.X, state.value, work, provisional=True, note=done, held_out_error=error)
                 yield from parts.follow(arrived, judged)
-                if not (error < lowest or (step < 0 and error == lowest)):
+                if not (error < lowest or (step < 0 and error <= lowest + by_chance)):
                     break
-                place, X, lowest = place + step, tried, error
+                place, X, lowest = place + step, state.X, min(error, lowest)
+                if objective.loss.heavy_tailed:
+                    by_chance = _BY_CHANCE * math.sqrt(lowest * (1.0 - lowest) / held_out.n_comparisons)
+                if step >= 0:
+                    best = X  # a map held less was led astray by the lack of what is held out
                 if step == 0:
                     break
             if place != begun:
                 break
+            X = best
         chosen = _PENALTIES[place]
         done += f"penalty {chosen:g} chosen by {held_out.n_comparisons:,} held out; "
-        settled = SolverState(X, eased.value(X), work, provisional=True, note=done, held_out_error=lowest)
+        settled = SolverState(best, eased.value(best), work, provisional=True, note=done, held_out_error=lowest)
         yield from parts.follow(arrived, settled)
-        return chosen, X, work, done
+        return chosen, best, work, done
 
     def _eased(self, batch: Any, alone: bool) -> Any:
         """A batch for an early stage: kinks smoothed, and the size of the map held down if all data are in it."""

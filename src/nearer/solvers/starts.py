@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,6 +20,8 @@ from nearer.solvers.monitor import ProgressLines
 from nearer.solvers.svrg import SVRG
 
 __all__ = ["best_of_starts", "in_threads", "keeping_start"]
+
+_AGAIN = 0.2  # seconds between two attempts to break off
 
 
 def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
@@ -56,12 +59,17 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
         except BaseException:
             # Whoever presses ctrl-C does not want to wait for fits that nobody will look at.
             pool.shutdown(wait=False, cancel_futures=True)
-            _break_off(busy)
+            while busy:
+                _break_off(busy)
+                time.sleep(_AGAIN)
             raise
 
 
 def _break_off(threads: set[int]) -> None:
-    """Raise KeyboardInterrupt in threads, by their numbers: seen when the compiled loop at work returns."""
+    """Raise KeyboardInterrupt in threads, by their numbers: seen when the compiled loop at work returns.
+
+    It is lost if it comes in a finaliser or a callback, so once is not enough.
+    """
     for number in list(threads):
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(number), ctypes.py_object(KeyboardInterrupt))
 
