@@ -122,6 +122,16 @@ def test_every_question_there_is_can_be_asked(serve):
     assert len(keys) == 12
 
 
+def test_everybody_is_asked_all_catch_questions_of_the_study(serve):
+    catches = [["cat", "dog", "piano"], ["bus", "lorry", "rose"], ["rose", "tulip", "dog"]]
+    served = serve(number=10, catch=3, catch_questions=catches, new_participants_per_minute=1000)
+    for number in range(12):
+        served.play(f"p{number}")
+    asked = [row for row in rows(served.store, questions) if row.chosen_by == "catch"]
+    assert len(asked) == 36
+    assert len({(row.participant, row.key) for row in asked}) == 36
+
+
 def test_ready_questions_come_first_and_random_ones_when_there_are_none(serve):
     served = serve(number=10, repeats=0, catch=0, adaptive=True, random_share=0)
     state = served.start("p")

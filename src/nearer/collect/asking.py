@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from nearer.collect.study import Questions, n_questions
@@ -129,11 +129,14 @@ class Dealer:
                     left.append(items)
         return self._shown(list(self.rng.choice(left)), "random") if left else None
 
-    def catch(self) -> Asked:
-        """A question with a known answer."""
+    def catch(self, seen: Collection[str] = ()) -> Asked | None:
+        """A question with a known answer; of the study's own, one that is not among the keys `seen`, or None."""
         kind = self.asked.kind
         if self.catches:
-            row = self.rng.choice(self.catches)
+            left = [row for row in self.catches if question_key(kind, row, catch=True) not in seen]
+            if not left:
+                return None
+            row = self.rng.choice(left)
             items, right = list(row), row[2 if kind == "odd" else 1]
         else:
             items = [self._heads.deal()]

@@ -241,15 +241,19 @@ class Desk:
 
     def _choose(self, connection: sa.Connection, person: int, slot: str, surely_new: bool) -> Asked | None:
         if surely_new:
-            seen = connection.scalars(sa.select(questions.c.key).where(questions.c.participant == person))
-            return self.dealer.other_than(set(seen))
+            return self.dealer.other_than(self._seen(connection, person))
         if slot == "catch":
-            return self.dealer.catch()
+            # A study has few of its own: drawn blindly, one that was asked would come again.
+            return self.dealer.catch(self._seen(connection, person) if self.dealer.catches else ())
         if slot == "repeat":
             return self._repeat(connection, person)
         if slot == "ready":
             return self._take_ready(connection, person)
         return self.dealer.random()
+
+    @staticmethod
+    def _seen(connection: sa.Connection, person: int) -> set[str]:
+        return set(connection.scalars(sa.select(questions.c.key).where(questions.c.participant == person)))
 
     def _row(self, person: int, position: int, asked: Asked) -> dict[str, Any]:
         about = self.study.questions
