@@ -182,7 +182,8 @@ def test_ablation(results):
     rows = {row["variant"]: row for row in rows_of(results, "ablation-quick")}
     assert set(rows) == set(ablation.VARIANTS)
     assert rows["auto"]["time ratio"] == 1
-    assert rows["no last mile"]["work"] < rows["auto"]["work"]
+    # Equal where a penalty is chosen: then there is no last mile without it.
+    assert rows["no last mile"]["work"] <= rows["auto"]["work"]
     assert rows["one thread"]["test error"] == rows["auto"]["test error"]
     assert rows["no stochastic start"]["work"] != rows["auto"]["work"]
 

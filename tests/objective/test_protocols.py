@@ -15,13 +15,14 @@ from nearer.objective import (
     Objective,
     SampledObjective,
     SmoothableObjective,
+    SplittableObjective,
     StreamedObjective,
     protocols,
 )
 from nearer.solvers import base
 from problems import MemorySource, random_problem
 
-PROTOCOLS = (Objective, SampledObjective, GrowingObjective, SmoothableObjective, GramObjective)
+PROTOCOLS = (Objective, SampledObjective, GrowingObjective, SmoothableObjective, GramObjective, SplittableObjective)
 SOLVERS = sorted(Path(base.__file__).parent.glob("*.py"))
 
 
@@ -33,8 +34,8 @@ def test_signatures_are_those_of_the_protocols():
 def test_who_offers_what():
     local = random_problem("ste").objective
     streamed = StreamedObjective(MemorySource(local.comparisons), "ste", 3, 9)
-    assert [isinstance(local, protocol) for protocol in PROTOCOLS] == [True] * 5
-    assert [isinstance(streamed, protocol) for protocol in PROTOCOLS] == [True, True, False, False, False]
+    assert [isinstance(local, protocol) for protocol in PROTOCOLS] == [True] * 6
+    assert [isinstance(streamed, protocol) for protocol in PROTOCOLS] == [True, True, False, False, False, False]
 
 
 @pytest.mark.parametrize("path", SOLVERS, ids=lambda path: path.name)

@@ -141,7 +141,7 @@ def _best_line(
 
 
 def _in_better_order(
-    objective: LocalObjective, X: np.ndarray, rng: np.random.Generator, least: float
+    part: LocalObjective, X: np.ndarray, rng: np.random.Generator, least: float
 ) -> tuple[np.ndarray, int]:
     """A line X (n, 1), each object where it fits best: in a gap between others or beyond the ends; how many moved."""
     line = np.sort(X, axis=0)
@@ -149,7 +149,7 @@ def _in_better_order(
     gaps = gaps[np.unique(np.linspace(0, len(gaps) - 1, _PLACES - 2).round().astype(int))]
     beyond = 2.0 * (line[-1:] - line[:1]) / len(X)
     places = np.concatenate([line[:1] - beyond, gaps, line[-1:] + beyond])
-    return objective.best_places(X, places, rng.permutation(len(X)), least)
+    return part.best_places(X, places, rng.permutation(len(X)), least)
 
 
 def _provisional(state: SolverState, X: np.ndarray, work: int) -> SolverState:
