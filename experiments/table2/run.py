@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.methods import METHODS, Settings, absolute, grid, pairs
 from experiments.search import Point, search, untried
-from experiments.table2.config import CATEGORIES, FULL, QUICK, TUNING_DRAW, Config, K
+from experiments.table2.config import AUTHORS_EPSILON, CATEGORIES, FULL, QUICK, TUNING_DRAW, Config, K
 from experiments.tables import Row, write_csv
 from experiments.trials import Lab, Params
 from experiments.watch import trace
@@ -114,7 +114,9 @@ def tuning(lab: Lab, config: Config, dataset: str) -> list[Row]:
             for (loss, method, settings), found in zip(points, by_point)
         ]
 
-    points = [(*pair, s) for pair in pairs() for s in grid(pair[1], config.tuning_every)]
+    points: list[Point] = [(*pair, s) for pair in pairs() for s in grid(pair[1], config.tuning_every)]
+    authors: Settings = {"epsilon": AUTHORS_EPSILON, "first": None, "inner": 1.0}
+    points += [(loss, method, authors) for loss, method in pairs() if method == "sbb"]
     rows = search(points, attempt, [lambda row: -row["map"]], config.tuning_rounds)
     for loss, method in pairs():
         mine = [row for row in rows if (row["loss"], row["method"]) == (loss, method)]
