@@ -30,16 +30,13 @@ _MARKERS = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL
 _NAMES = {k: v.replace("$", "") for k, v in {**NAMES, "raw": "raw features"}.items()}
 
 
-def write(lab: Lab, root: Path, wall_seconds: float | None) -> Path:
+def write(lab: Lab, root: Path) -> Path:
     """Fill the page from the tables; returns the file written.
 
     The committed results go to ``docs/reproduction.md``, those of any other folder to a page in that folder.
     """
     template = root / "docs" / "reproduction.md"
     committed = lab.out.resolve() == (root / "experiments").resolve()
-    if wall_seconds is not None:
-        with atomic_write(lab.out / "all.json", force=True, mode="w") as file:
-            json.dump({"wall_seconds": wall_seconds, "jobs": lab.jobs, "quick": lab.quick}, file)
     image = _copied_to(root / "docs" / "reproduction") if committed else _in_place
     text = fill(template.read_text(encoding="utf-8"), blocks(lab, image))
     target = template if committed else lab.out / "reproduction.md"
@@ -66,6 +63,7 @@ def blocks(lab: Lab, image: Callable[[Path, Path], str]) -> dict[str, str]:
         "speed": _or_not_run(_speed, lab),
         "table1": _or_not_run(_table1, lab),
         "chosen": _or_not_run(_chosen, lab),
+        "edges": _or_not_run(_edges, lab),
         "fig1": _or_not_run(_fig1, lab),
         "fig2": _or_not_run(_fig2, lab),
         "table2": _or_not_run(_table2, lab),
@@ -127,13 +125,9 @@ def _run_block(lab: Lab) -> str:
     last = list(records.values())[-1]
     versions = ", ".join(f"{name} {version}" for name, version in last["versions"].items())
     machine = f"{last['machine']['processor']}, {last['machine']['cores']} cores, {last['machine']['system']}"
+    minutes = sum(record["trial_seconds"] for record in records.values()) / 60
     lines = [f"Machine: {machine}. Versions: {versions}."]
-    whole = lab.out / "all.json"
-    if whole.is_file():
-        record = json.loads(whole.read_text(encoding="utf-8"))
-        lines.append(
-            f"Command: `nearer reproduce all`; its last full run took {record['wall_seconds'] / 60:.1f} minutes."
-        )
+    lines.append(f"Command: `nearer reproduce all`; the trials of all experiments took {minutes:.0f} minutes together.")
     table = _markdown(
         ("experiment", "commit", "seed", "processes", "minutes", "minutes of trials", "trials of an earlier run"),
         (
@@ -216,6 +210,25 @@ def _chosen(lab: Lab) -> str:
             for r in rows
         ),
     )  # fmt: skip
+
+
+def _edges(lab: Lab) -> str:
+    """How many settings were tried, and which chosen ones were not passed on both sides on every axis."""
+    lines = []
+    for experiment in ("table1", "table2", "music"):
+        rows = read_csv(lab.out / experiment / "results" / "tuning.csv")
+        chosen = [row for row in rows if row.get("chosen") or row.get("chosen_for")]
+        edge = [row for row in chosen if row["untried"]]
+        told = "; ".join(
+            f"{', '.join(filter(None, (DATASETS.get(r.get('dataset')), LOSSES[r['loss']], _NAMES[r['method']])))} "
+            f"({_values(r['absolute'])}: {r['untried']})"
+            for r in edge
+        )
+        lines.append(
+            f"- {TITLES[experiment].split(':')[0]}: {len(rows):,} settings tried, {len(chosen)} chosen, "
+            + (f"{len(edge)} of them on the edge of what was tried: {told}." if edge else "none of them on the edge.")
+        )
+    return "\n".join(lines)
 
 
 def _values(settings: Row) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.methods import Settings, absolute, grid
+from experiments.search import Point, search, untried
 from experiments.tables import Row
 from experiments.trials import Lab, Params
 from experiments.watch import reach, trace
@@ -50,54 +51,72 @@ def tuning_trial(params: Params) -> dict[str, Any]:
     return {"work": work, "mean_error": float(np.mean(errors))}
 
 
-def tune(lab: Lab, loss_methods: list[tuple[str, str]], *, budget: int, starts: int, every: int) -> list[Row]:
-    """Try the grid of every loss and method on starts of its own.
+def tune(
+    lab: Lab, loss_methods: list[tuple[str, str]], *, budget: int, starts: int, every: int, rounds: int
+) -> list[Row]:
+    """Search the settings of every loss and method on starts of its own.
 
     Returns
     -------
     list of rows
-        One for each point of each grid: mean work to the target over the starts that reach it, how many do, and the
+        One for each point tried: mean work to the target over the starts that reach it, how many do, and the
         mean training error over the budget. ``chosen_for`` says which point is best by the first (most starts, then
         least work: "target") and by the second ("curve"). Both count work, never time, so a seed decides them.
+        ``untried`` names the axes on which a chosen point was not passed on both sides.
     """
-    points = [(*pair, s) for pair in loss_methods for s in grid(pair[1], 1 if pair[1] == "cvx" else every)]
-    params = [
-        {
-            "loss": loss,
-            "method": method,
-            "settings": settings,
-            "seed": lab.seed,
-            "start": FIRST_TUNING_START + k,
-            "budget": budget,
-        }
-        for loss, method, settings in points
-        for k in range(starts)
-    ]
-    results = lab.collect("table1", "tuning on the synthetic data", tuning_trial, params)
-    rows: list[Row] = []
-    for p, (loss, method, settings) in enumerate(points):
-        found = results[p * starts : (p + 1) * starts]
-        works = [r["work"] / N_TRAIN for r in found if r["work"] is not None]
-        rows.append(
+
+    def attempt(points: list[Point]) -> list[Row]:
+        params = [
             {
                 "loss": loss,
                 "method": method,
                 "settings": settings,
-                "absolute": absolute(method, settings, N_OBJECTS, N_TRAIN),
-                "starts": starts,
-                "reached": len(works),
-                "work": float(np.mean(works)) if works else None,
-                "mean_error": float(np.mean([r["mean_error"] for r in found])),
-                "chosen_for": "",
+                "seed": lab.seed,
+                "start": FIRST_TUNING_START + k,
+                "budget": budget,
             }
-        )
+            for loss, method, settings in points
+            for k in range(starts)
+        ]
+        results = lab.collect("table1", "tuning on the synthetic data", tuning_trial, params)
+        return [_tried(point, results[p * starts : (p + 1) * starts]) for p, point in enumerate(points)]
+
+    points = [(*pair, s) for pair in loss_methods for s in grid(pair[1], 1 if pair[1] == "cvx" else every)]
+    rows = search(points, attempt, [_to_target, _over_budget], rounds)
     for loss, method in loss_methods:
         mine = [row for row in rows if (row["loss"], row["method"]) == (loss, method)]
-        by_target = min(mine, key=lambda row: (-row["reached"], row["work"] or np.inf, row["mean_error"]))
-        by_curve = min(mine, key=lambda row: row["mean_error"])
+        by_target, by_curve = min(mine, key=_to_target), min(mine, key=_over_budget)
         by_target["chosen_for"] = "target"
         by_curve["chosen_for"] = "target and curve" if by_curve is by_target else "curve"
+        for best in (by_target, by_curve):
+            best["untried"] = " ".join(untried(mine, best))
     return rows
+
+
+def _tried(point: Point, results: list[dict[str, Any]]) -> Row:
+    """The row of a point from the results of its starts."""
+    loss, method, settings = point
+    works = [r["work"] / N_TRAIN for r in results if r["work"] is not None]
+    return {
+        "loss": loss,
+        "method": method,
+        "settings": settings,
+        "absolute": absolute(method, settings, N_OBJECTS, N_TRAIN),
+        "starts": len(results),
+        "reached": len(works),
+        "work": float(np.mean(works)) if works else None,
+        "mean_error": float(np.mean([r["mean_error"] for r in results])),
+        "chosen_for": "",
+        "untried": "",
+    }
+
+
+def _to_target(row: Row) -> tuple:
+    return -row["reached"], row["work"] or np.inf, row["mean_error"]
+
+
+def _over_budget(row: Row) -> float:
+    return row["mean_error"]
 
 
 def chosen(rows: list[Row], purpose: str) -> dict[tuple[str, str], Settings]:

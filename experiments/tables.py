@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+import nearer
 from nearer.io.files import atomic_write
 
 Row = dict[str, Any]
@@ -66,11 +67,15 @@ def spread(values: Iterable[float | None], name: str) -> Row:
 
 def write_run(path: Path, **record: Any) -> None:
     """Write what was run (settings, seed, seconds), with commit, versions and machine, as JSON."""
-    packages = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
+    packages = ("numpy", "scipy", "scikit-learn", "numba")
     content = {
         **record,
         "commit": _commit(),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
+        "versions": {
+            "python": platform.python_version(),
+            "nearer": nearer.__version__,
+            **{name: version(name) for name in packages},
+        },
         "machine": {
             "processor": _processor(),
             "cores": os.cpu_count(),

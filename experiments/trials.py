@@ -157,7 +157,7 @@ def _code() -> str:
     folders = [package / name for name in ("data", "datasets", "metrics", "objective", "solvers")]
     files = [package / f"{name}.py" for name in ("featuremap", "kernels", "losses")]
     files += [file for folder in folders for file in folder.glob("*.py")]
-    files += [here / f"{name}.py" for name in ("methods", "synthetic", "watch")] + list(here.glob("*/run.py"))
+    files += [here / f"{name}.py" for name in ("methods", "search", "synthetic", "watch")] + list(here.glob("*/run.py"))
     for file in sorted(files):
         digest.update(file.read_bytes())
     return digest.hexdigest()

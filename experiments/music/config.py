@@ -16,6 +16,7 @@ class Config:
     budget : gradients / N that every method may spend.
     cvx_budget : the same for the convex method, which needs more.
     tuning_every : use each so-many-th point of the grids.
+    tuning_rounds : of neighbours of the best points after the grids.
     """
 
     splits: int = 10
@@ -23,7 +24,8 @@ class Config:
     budget: int = 60
     cvx_budget: int = 180
     tuning_every: int = 2
+    tuning_rounds: int = 12
 
 
 FULL = Config()
-QUICK = Config(splits=2, budget=30, cvx_budget=60, tuning_every=6)
+QUICK = Config(splits=2, budget=30, cvx_budget=60, tuning_every=6, tuning_rounds=1)

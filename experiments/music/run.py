@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.methods import EXTRAS, GROWING, METHODS, Settings, absolute, grid, pairs
 from experiments.music.config import FULL, QUICK, Config
+from experiments.search import Point, search, untried
 from experiments.tables import Row, spread, write_csv
 from experiments.trials import Lab, Params
 from experiments.watch import trace
@@ -53,24 +54,29 @@ def run(lab: Lab) -> dict[str, Any]:
     config = config_for(lab)
     train = parts(lab.seed, TUNING_SPLIT)[0]
     tuned = pairs((*METHODS, *GROWING))
+
+    def attempt(points: list[Point]) -> list[Row]:
+        params = [_params(lab, config, *point, TUNING_SPLIT) for point in points]
+        return [
+            {
+                "loss": loss,
+                "method": method,
+                "settings": settings,
+                "absolute": absolute(method, settings, train.n_objects, len(train) - round(0.2 * len(train))),
+                "validation_error": r["test_error"],
+                "train_error": r["train_error"],
+                "chosen": False,
+                "untried": "",
+            }
+            for (loss, method, settings), r in zip(points, lab.collect(EXPERIMENT, "tuning on music", trial, params))
+        ]
+
     points = [(*pair, s) for pair in tuned for s in grid(pair[1], config.tuning_every)]
-    params = [_params(lab, config, *point, TUNING_SPLIT) for point in points]
-    tried = lab.collect(EXPERIMENT, "tuning on music", trial, params)
-    grids: list[Row] = [
-        {
-            "loss": loss,
-            "method": method,
-            "settings": settings,
-            "absolute": absolute(method, settings, train.n_objects, len(train) - round(0.2 * len(train))),
-            "validation_error": r["test_error"],
-            "train_error": r["train_error"],
-            "chosen": False,
-        }
-        for (loss, method, settings), r in zip(points, tried)
-    ]
+    grids = search(points, attempt, [lambda row: row["validation_error"]], config.tuning_rounds)
     for loss, method in tuned:
         mine = [row for row in grids if (row["loss"], row["method"]) == (loss, method)]
-        min(mine, key=lambda row: row["validation_error"])["chosen"] = True
+        chosen = min(mine, key=lambda row: row["validation_error"])
+        chosen |= {"chosen": True, "untried": " ".join(untried(mine, chosen))}
     best = {(row["loss"], row["method"]): row["settings"] for row in grids if row["chosen"]}
     cases = [(*pair, split) for pair in pairs((*METHODS, *GROWING, *EXTRAS)) for split in range(config.splits)]
     params = [_params(lab, config, loss, m, best.get((loss, m), {}), k) for loss, m, k in cases]

@@ -15,6 +15,7 @@ class Config:
     tuning_starts : further starts, on which the grids are tried.
     tuning_budget : gradients / N for each point of a grid.
     tuning_every : use each so-many-th point of the grids.
+    tuning_rounds : of neighbours of the best points after the grids.
     most : give up after so many gradients / N.
     repeats : timed repetitions of each run, of which the fastest counts.
     scaling_objects : numbers of objects for the comparison of the convex method with SVRG-SBB, 100 n triplets each.
@@ -25,6 +26,7 @@ class Config:
     tuning_starts: int = 3
     tuning_budget: int = 60
     tuning_every: int = 1
+    tuning_rounds: int = 12
     most: float = 400.0
     repeats: int = 3
     scaling_objects: tuple[int, ...] = (50, 100, 200, 400, 800)
@@ -37,6 +39,7 @@ QUICK = Config(
     tuning_starts=2,
     tuning_budget=30,
     tuning_every=4,
+    tuning_rounds=1,
     repeats=2,
     scaling_objects=(50, 100, 200),
     scaling_starts=1,

@@ -25,8 +25,8 @@ def config_for(lab: Lab) -> Config:
 def tuning(lab: Lab) -> list[Row]:
     """The grids, tried; Figure 2 uses them too."""
     config = config_for(lab)
-    budget, every = config.tuning_budget, config.tuning_every
-    return tune(lab, pairs(TUNED), budget=budget, starts=config.tuning_starts, every=every)
+    sizes = {"budget": config.tuning_budget, "starts": config.tuning_starts}
+    return tune(lab, pairs(TUNED), **sizes, every=config.tuning_every, rounds=config.tuning_rounds)
 
 
 def trial(params: Params) -> dict[str, Any]:

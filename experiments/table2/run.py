@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from experiments.methods import METHODS, Settings, absolute, grid, pairs
-from experiments.table2.config import CATEGORIES, FULL, QUICK, TUNING_DRAW, Config, K
+from experiments.search import Point, search, untried
+from experiments.table2.config import AUTHORS_EPSILON, CATEGORIES, FULL, QUICK, TUNING_DRAW, Config, K
 from experiments.tables import Row, write_csv
 from experiments.trials import Lab, Params
 from experiments.watch import trace
@@ -86,37 +87,41 @@ def score(points: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
 
 
 def tuning(lab: Lab, config: Config, dataset: str) -> list[Row]:
-    """Try the grids on a problem of their own draw; the best MAP, on average over the noises, is chosen."""
-    points = [
-        (loss, method, settings)
-        for loss, method in pairs()
-        for settings in grid(method, 4 if method == "cvx" else config.tuning_every)
-    ]
+    """Search on a problem of its own draw; the best MAP, on average over the noises, is chosen."""
     noises = config.tuning_noises
     n_objects = config.n_train * n_categories(dataset, _path(lab, dataset))
-    params = [
-        _params(lab, config, dataset, loss, method, settings, noise, TUNING_DRAW)
-        for noise in noises
-        for loss, method, settings in points
-    ]
-    results = lab.collect(EXPERIMENT, f"tuning on {dataset}", trial, params)
-    by_point = [results[p :: len(points)] for p in range(len(points))]
-    rows: list[Row] = [
-        {
-            "dataset": dataset,
-            "loss": loss,
-            "method": method,
-            "settings": settings,
-            "absolute": absolute(method, settings, n_objects, config.n_triplets),
-            "map": float(np.mean([r["map"] for r in found])),
-            "train_error": float(np.mean([r["train_error"] for r in found])),
-            "chosen": False,
-        }
-        for (loss, method, settings), found in zip(points, by_point)
-    ]
+
+    def attempt(points: list[Point]) -> list[Row]:
+        params = [
+            _params(lab, config, dataset, loss, method, settings, noise, TUNING_DRAW)
+            for noise in noises
+            for loss, method, settings in points
+        ]
+        results = lab.collect(EXPERIMENT, f"tuning on {dataset}", trial, params)
+        by_point = [results[p :: len(points)] for p in range(len(points))]
+        return [
+            {
+                "dataset": dataset,
+                "loss": loss,
+                "method": method,
+                "settings": settings,
+                "absolute": absolute(method, settings, n_objects, config.n_triplets),
+                "map": float(np.mean([r["map"] for r in found])),
+                "train_error": float(np.mean([r["train_error"] for r in found])),
+                "chosen": False,
+                "untried": "",
+            }
+            for (loss, method, settings), found in zip(points, by_point)
+        ]
+
+    points: list[Point] = [(*pair, s) for pair in pairs() for s in grid(pair[1], config.tuning_every)]
+    authors: Settings = {"epsilon": AUTHORS_EPSILON, "first": None, "inner": 1.0}
+    points += [(loss, method, authors) for loss, method in pairs() if method == "sbb"]
+    rows = search(points, attempt, [lambda row: -row["map"]], config.tuning_rounds)
     for loss, method in pairs():
         mine = [row for row in rows if (row["loss"], row["method"]) == (loss, method)]
-        max(mine, key=lambda row: row["map"])["chosen"] = True
+        best = max(mine, key=lambda row: row["map"])
+        best |= {"chosen": True, "untried": " ".join(untried(mine, best))}
     return rows
 
 

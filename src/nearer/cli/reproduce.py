@@ -7,7 +7,6 @@ import importlib
 import os
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -61,7 +60,6 @@ def command(
         out = out or root / "experiments" / ("quick" if quick else "")
         settings = {"quick": quick, "trials": trials, "seed": random_state, "sun": sun and sun.resolve()}
         names = {"all": EXPERIMENTS, "report": ()}.get(what, (what,))
-        started = time.perf_counter()
         with _progress() as progress, lab_class(out, jobs=n_jobs or _cores(), progress=progress, **settings) as lab:
             for name in names:
                 if draw_only:
@@ -79,7 +77,7 @@ def command(
                     click.echo(str(path))
             if what in ("all", "report"):
                 report = importlib.import_module("experiments.report")
-                click.echo(str(report.write(lab, root, time.perf_counter() - started if what == "all" else None)))
+                click.echo(str(report.write(lab, root)))
 
 
 def find_experiments() -> Path:
