@@ -343,7 +343,7 @@ def measure_kills(kind: str, kills: int, count: int) -> dict[str, Any]:
 
         async def killer() -> None:
             nonlocal server, ended
-            for _ in range(kills):
+            while sum(done.values()) < kills:
                 await asyncio.sleep(random.uniform(0.2, 1.0))
                 what = random.choice(["server", "background"] + ["postgres"] * (cluster is not None))
                 if what == "postgres":
@@ -386,7 +386,7 @@ def measure_kills(kind: str, kills: int, count: int) -> dict[str, Any]:
 
 
 def _again(folder: Path, database: str | None, cluster: PrivatePostgres | None, processes: int, port: int) -> Server:
-    """A new server at the address of one that was killed, once its other processes are gone and the database is back."""
+    """A new server at the address of one that was killed, once its processes are gone and the database is back."""
     for _ in range(60):
         if cluster is not None:
             cluster.revive()
