@@ -343,7 +343,7 @@ def measure_kills(kind: str, kills: int, count: int) -> dict[str, Any]:
 
         async def killer() -> None:
             nonlocal server, ended
-            for _ in range(kills):
+            while sum(done.values()) < kills:
                 await asyncio.sleep(random.uniform(0.2, 1.0))
                 what = random.choice(["server", "background"] + ["postgres"] * (cluster is not None))
                 if what == "postgres":
@@ -361,13 +361,13 @@ def measure_kills(kind: str, kills: int, count: int) -> dict[str, Any]:
                 with contextlib.suppress(psutil.Error):
                     victim.send_signal(signal.SIGKILL)
                     done[what] += 1
-                if what == "postgres" and cluster is not None:
-                    await asyncio.sleep(0.3)
-                    if not psutil.pid_exists(cluster.pid):
-                        await asyncio.to_thread(cluster.start)
+                if cluster is not None:
+                    await asyncio.to_thread(cluster.revive)
                 if victim.pid == server.process.pid:
                     await asyncio.to_thread(server.process.wait)
-                    server = await asyncio.to_thread(_again, folder, database, processes_for(kind), port)
+                    server = await asyncio.to_thread(_again, folder, database, cluster, processes_for(kind), port)
+            if cluster is not None:
+                await asyncio.to_thread(cluster.revive)
             await asyncio.sleep(2)
             ended = True
 
@@ -385,9 +385,11 @@ def measure_kills(kind: str, kills: int, count: int) -> dict[str, Any]:
             **found}  # fmt: skip
 
 
-def _again(folder: Path, database: str | None, processes: int, port: int) -> Server:
-    """A new server at the address of one that was killed, as soon as the other processes of that one are gone."""
-    for _ in range(20):
+def _again(folder: Path, database: str | None, cluster: PrivatePostgres | None, processes: int, port: int) -> Server:
+    """A new server at the address of one that was killed, once its processes are gone and the database is back."""
+    for _ in range(60):
+        if cluster is not None:
+            cluster.revive()
         with contextlib.suppress(RuntimeError):
             return Server(folder, database, processes, port)
         time.sleep(0.5)

@@ -67,6 +67,11 @@ class PrivatePostgres:
         assert self._process is not None
         return self._process.pid
 
+    def revive(self) -> None:
+        """Start it again if it has ended, as it does when a process of its own dies while it recovers."""
+        if self._process is not None and self._process.poll() is not None:
+            self.start()
+
     def fresh(self, name: str) -> str:
         """Make an empty database, and give its address."""
         self._run("createdb", "-h", str(self.folder), "-U", "nearer", name)
