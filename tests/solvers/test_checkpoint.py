@@ -250,7 +250,7 @@ def test_killed_commands_go_on(answers, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(checkpoint, "_SHARE", 0.1)  # as users have it
     write_comparisons("answers.csv", answers)
-    fit = ["fit", "answers.csv", "--cv", "0", "--solver", "sgd", "--tol", "0", "--max-epochs", "1500", "--quiet"]
+    fit = ["fit", "answers.csv", "--cv", "0", "--solver", "sgd", "--tol", "0", "--max-epochs", "15000", "--quiet"]
 
     def start(*more):
         process = multiprocessing.get_context("fork").Process(target=main, args=([*fit, *more],))
