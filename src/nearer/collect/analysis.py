@@ -62,8 +62,8 @@ def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
     Returns
     -------
     dict
-        `n_answers`, and from 30 rows on `labels`, `embedding`, `accuracy`, `accuracy_se`, `n_held_out`, `ceiling`,
-        `ceiling_low`; None where a figure is not known.
+        `n_rows`, and from 30 rows on `labels`, `embedding`, `accuracy`, `accuracy_se`, `n_held_out`, `ceiling`,
+        `ceiling_low`, `n_repeated`; None where a figure is not known.
     """
     found: dict[str, Any] = {"n_rows": len(data), "labels": [], "embedding": []}
     found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low"))
