@@ -322,7 +322,8 @@ def _stopping_case(case: tuple[Setting, float, str, int]) -> dict[str, Any]:
         now, later = accuracy(answers[:count]), accuracy(answers[: count + more])
         told = forecast(answers[:count], more, n_components=d, random_state=seed, n_jobs=1)
     return {
-        "case": (setting.kind, strategy), "side": _side(setting.kind, setting.noise), "gain": later - now, "inside": told.gain.low <= later - now <= told.gain.high,
+        "case": (setting.kind, strategy), "side": _side(setting.kind, setting.noise),
+        "gain": later - now, "inside": told.gain.low <= later - now <= told.gain.high,
         "told": told.gain.estimate, "width": told.gain.high - told.gain.low, "enough": told.is_enough(),
         "accuracy": told.accuracy.estimate - now, "accuracy inside": told.accuracy.low <= now <= told.accuracy.high,
         "adaptive": _apparent(answers[:count], d) - now if strategy == "auto" else math.nan,
