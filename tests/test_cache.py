@@ -6,8 +6,10 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,22 @@ def test_damaged_files_are_compiled_again(tmp_path, filled, damage, ending):
         path.write_bytes(damage(path.read_bytes()))
     assert json.loads(_run(DRAW, folder)[0]) == [drawn, 1]
     assert json.loads(_run(DRAW, folder)[0]) == [drawn, 0]  # mended
+
+
+def test_ctrl_c_waits_for_a_kernel_at_the_compiler():
+    """It came in a callback of LLVM, was dropped, and left a kernel that no process could use."""
+    kernel = kernels._njit(lambda x: x + 1)
+    real = kernel._compiler.compile
+
+    def pressed(*args):
+        signal.raise_signal(signal.SIGINT)
+        assert threading.get_ident() in kernels.compiling
+        return real(*args)
+
+    kernel._compiler.compile = pressed
+    with pytest.raises(KeyboardInterrupt):
+        kernel(1)
+    assert len(kernel.signatures) == 1  # whole, all the same
+    assert kernel(1) == 2
+    assert kernels.compiling == set()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

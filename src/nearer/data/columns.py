@@ -488,9 +488,9 @@ class Table(ABC):
     def read(self, positions: Sequence[int]) -> list[Column]:
         """Read the columns at some positions, each of n_rows cells."""
 
-    def head(self, n_rows: int) -> list[list[str]]:
-        """Show the first rows as text."""
-        columns = self.read(range(len(self.names)))
+    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
+        """Show the first rows as text, of the first columns or of all."""
+        columns = self.read(range(len(self.names))[:n_columns])
         shown = range(min(n_rows, len(columns[0])))
         return [["" if (cell := column.cell(row)) is None else str(cell) for column in columns] for row in shown]
 
@@ -538,9 +538,9 @@ class MemoryTable(Table):
             raise FileFormatError(f"{self.name}: the columns differ in length: {sizes}")
         return found
 
-    def head(self, n_rows: int) -> list[list[str]]:
+    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
         shown = []
-        for column in self.columns:
+        for column in self.columns[:n_columns]:
             try:
                 cells = column_of(column[:n_rows])
                 shown.append(["" if (cell := cells.cell(row)) is None else str(cell) for row in range(len(cells))])

@@ -488,10 +488,10 @@ class RowGroups(Table):
             data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
         return self._table({name: data.column(name) for name in names}, 0).read(positions)
 
-    def head(self, n_rows: int) -> list[list[str]]:
+    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
         rows: list[list[str]] = []
-        for table in self.batches(n_rows, range(len(self.names))):
-            rows += table.head(n_rows - len(rows))
+        for table in self.batches(n_rows, range(len(self.names))[:n_columns]):
+            rows += table.head(n_rows - len(rows), n_columns)
             if len(rows) == n_rows:
                 break
         return rows

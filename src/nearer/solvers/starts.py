@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer import kernels
 from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, Result, Solver
 from nearer.solvers.checkpoint import Checkpoint
@@ -68,9 +69,10 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
 def _break_off(threads: set[int]) -> None:
     """Raise KeyboardInterrupt in threads, by their numbers: seen when the compiled loop at work returns.
 
-    It is lost if it comes in a finaliser or a callback, so once is not enough.
+    It is lost if it comes in a finaliser or a callback, so once is not enough. A kernel that is being compiled is
+    waited for.
     """
-    for number in list(threads):
+    for number in threads - kernels.compiling:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(number), ctypes.py_object(KeyboardInterrupt))
 
 
