@@ -310,7 +310,7 @@ class Coding:
         lowest = min(int(column.min()) for column in numbers if len(column))
         size = max(int(column.max()) for column in numbers if len(column)) - lowest + 1
         if size > 16 * sum(map(len, numbers)) + 1024:
-            return cls(np.unique(np.concatenate([np.unique(column) for column in numbers])).astype(np.int64))
+            return cls(distinct(np.concatenate([distinct(column) for column in numbers])).astype(np.int64))
         seen = np.zeros(size, dtype=bool)
         for column in numbers:
             seen[column - lowest if lowest else column] = True
@@ -428,6 +428,12 @@ def whole_numbers(column: Column) -> np.ndarray:
         row = int(np.argmax(bad))
         raise ValueError(f"row {row + 1} is {numbers[row]}, expected a name or a whole number")
     return numbers.astype(np.int64)
+
+
+def distinct(numbers: np.ndarray) -> np.ndarray:
+    """Whole numbers, each once, ascending; `np.unique` of NumPy 2.3 and later takes 20 times as long if many differ."""
+    ordered = np.sort(numbers, axis=None)
+    return ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
 
 
 def _used(column: Column) -> Any:

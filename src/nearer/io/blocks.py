@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from nearer.data import Comparisons, FileFormatError
-from nearer.data.columns import Coding, Column, MemoryTable, Table, are_numbered
+from nearer.data.columns import Coding, Column, MemoryTable, Table, are_numbered, distinct
 from nearer.data.errors import counted
 from nearer.data.roles import Roles
 from nearer.data.tables import (
@@ -192,7 +192,7 @@ def seen_objects(meaning: Meaning, seen: Coding, are_names: bool) -> np.ndarray:
         return seen.values
     codes = np.arange(len(seen), dtype=np.int32)
     column = Column(codes=codes, values=seen.values) if seen.is_text else Column(numbers=seen.values)
-    return np.unique(meaning.names.encode(column, meaning.numbers))
+    return distinct(meaning.names.encode(column, meaning.numbers))
 
 
 # ---- blocks on this machine ----------------------------------------------------------------------------------------
