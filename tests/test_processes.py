@@ -40,12 +40,6 @@ for name, item in vars(kernels).items():
 print(json.dumps({"stats": stats, "embeddings": embeddings}))
 """
 
-IMPORTS = """
-import sys
-{statement}
-print([name for name in {heavy!r} if name in sys.modules])
-"""
-
 
 def _run(code, **environment):
     done = subprocess.run(
@@ -69,22 +63,18 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert first["embeddings"] == second["embeddings"]
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import nearer",
-        "from nearer import OrdinalEmbedding",
-        "from nearer import Comparisons, OrdinalEmbedding; import nearer.solvers, nearer.metrics",
-        "from nearer import *",
-    ],
-)
-def test_imports_stay_light(statement):
-    heavy = ["dask", "distributed", "matplotlib", "click", "h5py"]
-    if "*" not in statement:  # FeatureMap uses parts of scikit-learn that load rich by themselves, where it exists
-        heavy.append("rich")
-    assert _run(IMPORTS.format(statement=statement, heavy=heavy)) == "[]"
+# One after the other in one process: what may not be loaded yet, after each.
+STEPS = {
+    "import nearer": ["numpy", "scipy", "sklearn", "numba", "rich"],
+    "from nearer import OrdinalEmbedding": ["rich"],
+    "from nearer import Comparisons, OrdinalEmbedding; import nearer.solvers, nearer.metrics": ["rich"],
+    "from nearer import *": [],  # FeatureMap uses parts of scikit-learn that load rich by themselves, where it exists
+}
 
 
-def test_the_bare_package_waits_for_nobody():
-    heavy = ["numpy", "scipy", "sklearn", "numba"]
-    assert _run(IMPORTS.format(statement="import nearer", heavy=heavy)) == "[]"
+def test_imports_stay_light():
+    code = "import json, sys\nloaded = {}\n"
+    for statement, heavy in STEPS.items():
+        heavy = [*heavy, "dask", "distributed", "matplotlib", "click", "h5py"]
+        code += f"{statement}\nloaded[{statement!r}] = [name for name in {heavy!r} if name in sys.modules]\n"
+    assert json.loads(_run(code + "print(json.dumps(loaded))")) == {statement: [] for statement in STEPS}

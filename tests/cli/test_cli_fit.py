@@ -259,7 +259,12 @@ def test_a_checkpoint_is_kept_until_the_results_are_there(nearer, answers, tmp_p
 
 def test_fit_on_a_cluster(nearer, answers):
     distributed = pytest.importorskip("distributed")
-    here_only = {"processes": False, "protocol": "tcp", "dashboard_address": "127.0.0.1:0", "silence_logs": logging.ERROR}
+    here_only = {
+        "processes": False,
+        "protocol": "tcp",
+        "dashboard_address": "127.0.0.1:0",
+        "silence_logs": logging.ERROR,
+    }
     assert nearer("convert", "answers.csv", "answers.parquet").code == 0
     options = ("--solver", "lbfgs", "--n-init", 1, "--json")
     here = nearer("fit", "answers.csv", "-o", "a", "--cv", 0, *options)
