@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from numba.core import config
@@ -204,6 +205,32 @@ def test_an_error_stops_the_other_threads():
             ended.set()
 
     with pytest.raises(ZeroDivisionError):
+        in_threads(task, 6, 2)
+    assert ended.is_set()
+
+
+def test_ctrl_c_while_tasks_are_handed_out_stops_those_that_run(monkeypatch):
+    begun, ended = threading.Event(), threading.Event()
+    real = ThreadPoolExecutor.submit
+
+    def pressed(*args):
+        if begun.is_set():
+            raise KeyboardInterrupt
+        try:
+            return real(*args)
+        finally:
+            begun.wait(30)
+
+    def task(number):
+        begun.set()
+        try:
+            while True:
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", pressed)
+    with pytest.raises(KeyboardInterrupt):
         in_threads(task, 6, 2)
     assert ended.is_set()
 

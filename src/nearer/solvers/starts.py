@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -54,13 +54,15 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
             busy.discard(threading.get_ident())
 
     with ThreadPoolExecutor(min(n_jobs, count)) as pool:
-        running = [pool.submit(run, number) for number in range(count)]
+        running: list[Future[Any]] = []
         try:
+            for number in range(count):
+                running.append(pool.submit(run, number))
             return [future.result() for future in running]
         except BaseException:
             # Whoever presses ctrl-C does not want to wait for fits that nobody will look at.
             pool.shutdown(wait=False, cancel_futures=True)
-            while busy:
+            while busy or not all(future.done() for future in running):
                 _break_off(busy)
                 time.sleep(_AGAIN)
             raise
