@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from numba.core import config
+
+from nearer import kernels
 
 FIT = """
 import json
@@ -54,10 +58,21 @@ def _run(code, **environment):
     return done.stdout.strip().splitlines()[-1]
 
 
-@pytest.mark.slow
-def test_a_second_process_compiles_nothing(tmp_path):
-    first, second = (json.loads(_run(FIT, NUMBA_CACHE_DIR=str(tmp_path))) for _ in range(2))
-    assert sum(misses for _, misses in first["stats"].values()) > 5
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A folder for compiled code that nobody else writes to; it begins with what has been compiled so far."""
+    so_far = kernels.draw_many._cache.cache_path  # None where none can be kept
+    with monkeypatch.context() as patch:
+        patch.setattr(config, "CACHE_DIR", str(tmp_path))
+        own = Path(kernels._jit(kernels.draw_many.py_func)._cache.cache_path)
+    own.mkdir(parents=True, exist_ok=True)
+    for path in Path(so_far).glob("kernels.*.nb?") if so_far else ():
+        shutil.copy(path, own)
+    return tmp_path
+
+
+def test_a_second_process_compiles_nothing(cache):
+    first, second = (json.loads(_run(FIT, NUMBA_CACHE_DIR=str(cache))) for _ in range(2))
     assert {name: misses for name, (_, misses) in second["stats"].items() if misses} == {}
     assert sum(hits for hits, _ in second["stats"].values()) > 5
     assert first["embeddings"] == second["embeddings"]
