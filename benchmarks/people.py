@@ -226,8 +226,8 @@ def _weights(spread: float, n_people: int, d: int, rng: np.random.Generator) -> 
 
 
 def individual(quick: bool = False, studies: int | None = None) -> Rows:
-    """60 people, 30 objects: held-out accuracy of the group's map, plain and with guesses estimated, of one map per
-    person, and of individual weights. Gains are over the better one of the first two.
+    """60 people, 30 objects: held-out accuracy of a plain map, of the group's (guesses estimated), of one map each, and
+    of individual weights. Gains are over the better one of the first two.
     """
     rows = []
     for kind in SEEN if quick else (*SEEN, *ASIDE):
@@ -239,7 +239,7 @@ def individual(quick: bool = False, studies: int | None = None) -> Rows:
             (2, 50, 0.0),
             (3, 100, 0.0),
         ):
-            group, fair, own, shared, chosen = [], [], [], [], []
+            group, plain, own, shared, chosen = [], [], [], [], []
             for seed in range(studies or (1 if quick else 5)):
                 rng = _rng(5, seed, list(KINDS).index(kind), d, n_answers)
                 points, weights = 2.0 * points_of(kind, 30, d, rng), _weights(spread, 60, d, rng)
@@ -247,8 +247,7 @@ def individual(quick: bool = False, studies: int | None = None) -> Rows:
                 test = study(kind, points, 60, 200, rng, weights=weights)
                 model = IndividualEmbedding(d, random_state=seed).fit(data)
                 group.append(model.group_.score(test))
-                weighed = OrdinalEmbedding(d, loss="ste", reliability=True, random_state=seed).fit(data)
-                fair.append(weighed.score(test))
+                plain.append(OrdinalEmbedding(d, loss="ste", random_state=seed).fit(data).score(test))
                 shared.append(model.score(test))
                 chosen.append(model.spread_)
                 some = range(0, 60, 6)  # maps of single people take their time
@@ -258,10 +257,10 @@ def individual(quick: bool = False, studies: int | None = None) -> Rows:
                 ]))  # fmt: skip
             rows.append({
                 "kind": kind, "which": _aside_of_individuals(kind), "dimensions": d, "answers each": n_answers,
-                "people": "differ" if spread else "equal", "studies": len(group), "group's map": np.mean(group),
-                "with guesses": np.mean(fair), "one map each": np.mean(own), "individual": np.mean(shared),
-                "gain": np.mean(shared) - max(np.mean(group), np.mean(fair)),
-                "least gain": np.min(np.subtract(shared, np.maximum(group, fair))),
+                "people": "differ" if spread else "equal", "studies": len(group), "plain map": np.mean(plain),
+                "group's map": np.mean(group), "one map each": np.mean(own), "individual": np.mean(shared),
+                "gain": np.mean(shared) - max(np.mean(group), np.mean(plain)),
+                "least gain": np.min(np.subtract(shared, np.maximum(group, plain))),
                 "median spread": np.median(chosen),
             })  # fmt: skip
     return rows
@@ -424,7 +423,7 @@ def _individual_summary(rows: Rows) -> Rows:
     for case in cases:
         own = [row for row in rows if tuple(row[name] for name in names) == case]
         found.append(dict(zip(("people", "dimensions", "answers each", "kinds"), case)) | {
-            name: _percent(_mean(own, name)) for name in ("group's map", "with guesses", "one map each", "individual")
+            name: _percent(_mean(own, name)) for name in ("plain map", "group's map", "one map each", "individual")
         } | {"least gain of a study": f"{100 * min(row['least gain'] for row in own):+.2f}"})  # fmt: skip
     return found
 
