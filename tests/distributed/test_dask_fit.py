@@ -224,6 +224,7 @@ class TestLosses:
             OrdinalEmbedding(solver="lbfgs", callbacks=[remove]).fit(path, client=client)
 
 
+@pytest.mark.filterwarnings("ignore:1 of")  # of the objects is named in the test alone
 @pytest.mark.data
 @pytest.mark.slow
 def test_music(client):

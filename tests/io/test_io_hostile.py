@@ -42,6 +42,7 @@ def _reads_or_refuses(path):
     return True
 
 
+@pytest.mark.filterwarnings("ignore:invalid escape sequence")  # NumPy reads a damaged header as Python
 @pytest.mark.parametrize("name", ["a.npz", "a.npy", "packed.npz"])
 def test_damaged_numpy_files(tmp_path, name):
     path = tmp_path / name
