@@ -12,7 +12,7 @@ import sys
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
-from serving import WORDS, Served, make_study
+from serving import WORDS, Served, Visitor, make_study
 
 from nearer.cli import cli
 from nearer.cli.collect import command
@@ -185,8 +185,7 @@ def test_two_commands_to_the_first_question(tmp_path):
         try:
             told = [process.stdout.readline() for _ in range(5)]
             address = told[1].split()[1].split("?")[0]
-            visitor = Served.__new__(Served)
-            visitor.port, visitor._connection = int(address.rsplit(":", 1)[1].strip("/")), None
+            visitor = Visitor(int(address.rsplit(":", 1)[1].strip("/")))
             status, page = visitor.call("/")
             assert status == 200
             assert b"participant.js" in page

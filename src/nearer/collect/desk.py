@@ -1,4 +1,4 @@
-"""What a participant may do: begin, get questions, answer. Each is a piece of work on an open transaction."""
+"""What a participant may do: begin, get questions, answer. Each is a piece of work for `nearer.collect.batches`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from nearer.collect.asking import Asked, Dealer, plan
-from nearer.collect.batches import Refusal
-from nearer.collect.store import Prepared, Store, answers, insert, participants, questions, ready
+from nearer.collect.batches import Refusal, Work
+from nearer.collect.store import Prepared, Store, answers, insert, meta, participants, questions, ready
 from nearer.collect.study import Study
 from nearer.collect.tokens import Signer
 from nearer.data.columns import MISSING
@@ -52,12 +52,11 @@ class Desk:
 
     # ---- what a request asks for -------------------------------------------------------------------------------------
 
-    def start(self, connection: sa.Connection, name: str) -> dict[str, Any]:
+    def start(self, name: str) -> Work[dict[str, Any]]:
         """Begin, or go on where a participant stopped.
 
         Parameters
         ----------
-        connection : sqlalchemy.Connection
         name : str
             The participant's id.
 
@@ -74,16 +73,15 @@ class Desk:
         now = time.time()
         fresh = {"name": name, "started": now, "seen": now, "visits": 0, "answered": 0}
         fresh["total"] = self.study.questions.number
-        self._sql.add_person(connection, **fresh)
-        row = self._sql.visit(connection, person=name).one()
-        return {"participant": self.signer.sign(row.id, _PERSON), **self._state(connection, row)}
+        yield self._sql.add_person(**fresh)
+        [person] = yield self._sql.visit(person=name)
+        return {"participant": self.signer.sign(person.id, _PERSON), **(yield from self._state(person))}
 
-    def next(self, connection: sa.Connection, token: object) -> dict[str, Any]:
+    def next(self, token: object) -> Work[dict[str, Any]]:
         """Progress and open questions of a participant.
 
         Parameters
         ----------
-        connection : sqlalchemy.Connection
         token : str
             The participant's.
 
@@ -92,16 +90,14 @@ class Desk:
         dict
             `answered`, `total`, `paused`, `finished`, `questions` (at most `AHEAD`), and `completion` at the end.
         """
-        return self._state(connection, self._person(connection, self.participant(token)))
+        person = yield from self._person(self.participant(token))
+        return (yield from self._state(person))
 
-    def answer(
-        self, connection: sa.Connection, token: object, question: object, choice: Any, seconds: Any
-    ) -> dict[str, Any]:
+    def answer(self, token: object, question: object, choice: Any, seconds: Any) -> Work[dict[str, Any]]:
         """Store an answer, once, and give the next question.
 
         Parameters
         ----------
-        connection : sqlalchemy.Connection
         token, question : str
             The participant's token, and the question's id.
         choice : list of int, or None
@@ -118,16 +114,15 @@ class Desk:
         number = self.signer.number(question, f"{_QUESTION}:{person}")
         if number is None:
             raise Refusal(403, "question: is no question of this participant")
-        row = self._sql.question(connection, number=number).first()
-        if row is None or row.participant != person:
+        found = yield self._sql.question(number=number, person=person)
+        if not found:
             raise Refusal(404, "question: is not known")
-        chosen = self._choice(row, choice)
+        made = {"question": number, "choice": self._choice(found[0], choice), "seconds": _seconds(seconds)}
         now = time.time()
-        made = {"question": number, "choice": chosen, "seconds": _seconds(seconds), "answered": now}
-        if self._sql.add_answer(connection, **made).first() is None:
-            return {"stored": False, **self._state(connection, self._person(connection, person))}
-        state = self._sql.count(connection, person=person, now=now).one()
-        return {"stored": True, **self._state(connection, state)}
+        if not (yield self._sql.add_answer(**made, answered=now)):
+            return {"stored": False, **(yield from self._state((yield from self._person(person))))}
+        [counted] = yield self._sql.count(person=person, now=now)
+        return {"stored": True, **(yield from self._state(counted))}
 
     def participant(self, token: object) -> int:
         """The number of a participant, from the token.
@@ -145,6 +140,10 @@ class Desk:
             raise Refusal(403, "participant: is not known; begin again by /api/start")
         return number
 
+    def alive(self) -> Work[bool]:
+        """Whether the database answers, and can be written to."""
+        return bool((yield self._sql.setting(name="schema")))
+
     def practice(self) -> dict[str, Any] | None:
         """A question that does not count, or None if the study has none."""
         asked = self.study.questions
@@ -158,11 +157,11 @@ class Desk:
 
     # ---- how ---------------------------------------------------------------------------------------------------------
 
-    def _person(self, connection: sa.Connection, number: int) -> Any:
-        row = self._sql.person(connection, number=number).first()
-        if row is None:
+    def _person(self, number: int) -> Work[Any]:
+        found = yield self._sql.person(number=number)
+        if not found:
             raise Refusal(404, "participant: is not known; begin again by /api/start")
-        return row
+        return found[0]
 
     def _choice(self, row: Any, choice: Any) -> str | None:
         if choice is None:
@@ -177,17 +176,17 @@ class Desk:
             )
         return json.dumps(choice)
 
-    def _state(self, connection: sa.Connection, person: Any) -> dict[str, Any]:
-        paused = self.is_paused(connection)
+    def _state(self, person: Any) -> Work[dict[str, Any]]:
+        paused = yield from self._is_paused()
         shown: list[dict[str, Any]] = []
         for _ in range(3):
             if person.answered >= person.total or paused:
                 break
-            shown = self._open(connection, person)
+            shown = yield from self._open(person)
             if shown:
                 break
             # Another tab answered the last ones, at another server, between two of our queries.
-            person = self._person(connection, person.id)
+            person = yield from self._person(person.id)
         finished = person.answered >= person.total
         state = {"answered": person.answered, "total": person.total, "paused": paused, "finished": finished}
         if finished:
@@ -196,22 +195,25 @@ class Desk:
             state["completion"] = {"link": link, "code": self.study.completion.code}
         return {**state, "questions": [] if finished else shown}
 
-    def is_paused(self, connection: sa.Connection) -> bool:
+    def _is_paused(self) -> Work[bool]:
         """Whether the study hands out no questions at the moment; known for a second."""
         now = time.monotonic()
         if now - self._asked_at > _PAUSE_KNOWN:
-            self._paused, self._asked_at = self.store.value(connection, "paused") == "1", now
+            found = yield self._sql.setting(name="paused")
+            self._paused, self._asked_at = found == [("1",)], now
         return self._paused
 
-    def _open(self, connection: sa.Connection, person: Any) -> list[dict[str, Any]]:
+    def _open(self, person: Any) -> Work[list[dict[str, Any]]]:
         """The first open questions of a participant, as many as there may be."""
-        found = self._sql.unanswered(connection, person=person.id).all()
+        found = yield self._sql.unanswered(person=person.id)
         # What was handed out and not answered stands behind what was answered.
         handed = person.answered + len(found)
         wanted = min(AHEAD - len(found), person.total - handed)
         if wanted > 0:
-            made = [self._hand_out(connection, person, handed + 1 + more) for more in range(wanted)]
-            found = [*found, *made] if all(made) else self._sql.unanswered(connection, person=person.id).all()
+            made = []
+            for more in range(wanted):
+                made.append((yield from self._hand_out(person, handed + 1 + more)))
+            found = [*found, *made] if all(made) else (yield self._sql.unanswered(person=person.id))
         return [
             {
                 "id": self.signer.sign(row.id, f"{_QUESTION}:{person.id}"),
@@ -224,36 +226,34 @@ class Desk:
     def _make_plan(self, person: int, total: int) -> list[str]:
         return plan(self.study.questions, total, f"{self.store.secret.hex()}:{person}")
 
-    def _hand_out(self, connection: sa.Connection, person: Any, position: int) -> Any:
+    def _hand_out(self, person: Any, position: int) -> Work[Any]:
         """Write down a new question; None if another server did so for the same position meanwhile."""
         slot = self._plan(person.id, person.total)[position - 1]
         for attempt in range(_TRIES + 1):
-            asked = self._choose(connection, person.id, slot if attempt < 3 else "random", attempt == _TRIES)
+            asked = yield from self._choose(person.id, slot if attempt < 3 else "random", attempt == _TRIES)
             if asked is None:
                 continue
-            row = self._sql.add_question(connection, **self._row(person.id, position, asked)).first()
-            if row is not None:
-                return row
-            taken = (questions.c.participant == person.id) & (questions.c.position == position)
-            if connection.scalar(sa.select(questions.c.id).where(taken)) is not None:
+            added = yield self._sql.add_question(**self._row(person.id, position, asked))
+            if added:
+                return added[0]
+            if (yield self._sql.taken(person=person.id, position=position)):
                 return None
         raise Refusal(409, "questions: there is none left that this participant has not seen")
 
-    def _choose(self, connection: sa.Connection, person: int, slot: str, surely_new: bool) -> Asked | None:
+    def _choose(self, person: int, slot: str, surely_new: bool) -> Work[Asked | None]:
         if surely_new:
-            return self.dealer.other_than(self._seen(connection, person))
+            return self.dealer.other_than((yield from self._seen(person)))
         if slot == "catch":
             # A study has few of its own: drawn blindly, one that was asked would come again.
-            return self.dealer.catch(self._seen(connection, person) if self.dealer.catches else ())
+            return self.dealer.catch((yield from self._seen(person)) if self.dealer.catches else ())
         if slot == "repeat":
-            return self._repeat(connection, person)
+            return (yield from self._repeat(person))
         if slot == "ready":
-            return self._take_ready(connection, person)
+            return (yield from self._take_ready(person))
         return self.dealer.random()
 
-    @staticmethod
-    def _seen(connection: sa.Connection, person: int) -> set[str]:
-        return set(connection.scalars(sa.select(questions.c.key).where(questions.c.participant == person)))
+    def _seen(self, person: int) -> Work[set[str]]:
+        return {row.key for row in (yield self._sql.seen(person=person))}
 
     def _row(self, person: int, position: int, asked: Asked) -> dict[str, Any]:
         about = self.study.questions
@@ -263,22 +263,22 @@ class Desk:
             "expected": asked.expected, "asked": time.time(),
         }  # fmt: skip
 
-    def _repeat(self, connection: sa.Connection, person: int) -> Asked | None:
+    def _repeat(self, person: int) -> Work[Asked | None]:
         """A random question that somebody else was asked: from a random place of the table on, the first."""
-        last = self._sql.last_question(connection).scalar() or 0
-        from_here = self.dealer.rng.randint(1, max(last, 1))
+        [(last,)] = yield self._sql.last_question()
+        from_here = self.dealer.rng.randint(1, max(last or 0, 1))
         kind = self.study.questions.kind
-        found = self._sql.repeat(connection, person=person, kind=kind, from_here=from_here).scalar()
-        return self._known(found, "repeat")
+        found = yield self._sql.repeat(person=person, kind=kind, from_here=from_here)
+        return self._known(found[0].shown, "repeat") if found else None
 
-    def _take_ready(self, connection: sa.Connection, person: int) -> Asked | None:
+    def _take_ready(self, person: int) -> Work[Asked | None]:
         """The first question of the queue that this participant has not seen; it leaves the queue."""
-        found = self._sql.take_ready(connection, person=person).first()
-        return None if found is None else self._known(found.shown, found.chosen_by)
+        found = yield self._sql.take_ready(person=person)
+        return self._known(found[0].shown, found[0].chosen_by) if found else None
 
-    def _known(self, text: str | None, chosen_by: str) -> Asked | None:
+    def _known(self, text: str, chosen_by: str) -> Asked | None:
         """A stored question, if its objects are still asked about, and as many as now."""
-        items = [] if text is None else json.loads(text)
+        items = json.loads(text)
         if len(items) != self.study.questions.n_items or not all(number in self.by_number for number in items):
             return None
         return self.dealer.again(items, chosen_by)
@@ -314,7 +314,10 @@ class _Statements:
         self.add_answer = added(answers, [column.name for column in answers.c])
         self.add_question = added(questions, [column.name for column in questions.c if column.name != "id"])
         self.person = made(sa.select(participants).where(participants.c.id == given("number")))
-        self.question = made(sa.select(questions).where(questions.c.id == given("number")))
+        self.question = made(sa.select(questions).where(questions.c.id == given("number"), person))
+        self.taken = made(sa.select(questions.c.id).where(questions.c.position == given("position"), person))
+        self.seen = made(sa.select(questions.c.key).where(person))
+        self.setting = made(sa.select(meta.c.value).where(meta.c.key == given("name")))
         visits = {"visits": participants.c.visits + 1}
         counts = {"answered": participants.c.answered + 1, "seen": given("now")}
         by_name, by_number = participants.c.name == given("person"), participants.c.id == given("person")
@@ -324,7 +327,7 @@ class _Statements:
         mine = person & answers.c.question.is_(None)
         open_ones = sa.select(questions).select_from(both).where(mine).order_by(questions.c.position)
         self.unanswered = made(open_ones)
-        self.last_question = made(sa.select(sa.func.max(questions.c.id)))
+        self.last_question = made(sa.select(sa.func.max(questions.c.id).label("last")))
         fits = (questions.c.chosen_by == "random") & (questions.c.participant != given("person"))
         fits &= (questions.c.kind == given("kind")) & (questions.c.id >= given("from_here"))
         self.repeat = made(sa.select(questions.c.shown).where(fits).order_by(questions.c.id).limit(1))
