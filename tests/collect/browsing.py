@@ -11,15 +11,19 @@ class Participant:
     """One browser, at one page of a study."""
 
     def __init__(self, driver):
-        self.driver, self._times, self._script = driver, 1, None
+        self.driver, self._script = driver, None
 
     def hurry(self, times):
-        """From the next page on the page's clock is so many times as fast: it need not be waited for."""
+        """From the next page on the page's clock is so many times as fast, and what it waits for so much shorter."""
         if self._script is not None:
             self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": self._script})
-        self._times, self._script = times, None
+        self._script = None
         if times != 1:
-            clock = f"{{ const now = performance.now.bind(performance); performance.now = () => {times} * now(); }}"
+            clock = f"""{{
+              const now = performance.now.bind(performance), wait = setTimeout;
+              performance.now = () => {times} * now();
+              window.setTimeout = (what, time) => wait(what, time / {times});
+            }}"""
             added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": clock})
             self._script = added["identifier"]
 
@@ -86,15 +90,14 @@ class Participant:
         """Wait for a question other than `before`, long enough on the screen to be answered; give its id."""
         return self.driver.execute_async_script(
             """
-            const [before, pause, done] = arguments;
+            const [before, done] = arguments;
             (function look() {
               const shown = document.documentElement.dataset.ready;
               const there = !document.getElementById('asking').hidden && shown && shown !== before;
-              if (there) setTimeout(() => done(shown), pause); else setTimeout(look, 5);
+              if (there) setTimeout(() => done(shown), 270); else setTimeout(look, 10);
             })()
             """,
             before or "",
-            270 / self._times,
         )
 
     def agree(self, practice=True):

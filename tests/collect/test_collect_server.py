@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 
+import psutil
 import pytest
 import sqlalchemy as sa
 from benchmarks.collect import Server
@@ -324,36 +325,25 @@ def test_no_address_of_a_caller_is_stored(serve, tmp_path):
 # ---- what can break --------------------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_is_told_calmly_and_nothing_is_lost(serve):
-    served = serve(number=200, words=[f"word {number}" for number in range(30)], repeats=0)
-    state, _ = served.play("p", most=3)
-    token = served.start("p")["participant"]
-
-    def limit(pages):
-        # The one connection of the writing thread, told that the disk has no more room.
-        def work(connection):
-            used = connection.exec_driver_sql("PRAGMA page_count").scalar()
-            connection.exec_driver_sql(f"PRAGMA max_page_count={pages or used}")
-
-        with served.store.writing() as connection:
-            work(connection)
-
-    limit(0)
-    codes, acknowledged = set(), 3
-    for _ in range(300):
-        status, after = served.answer(token, state["questions"][0]["id"])
-        codes.add(status)
-        if status != 200:
-            assert "cannot store answers at the moment" in after["error"]
-            assert served.response.headers["retry-after"] == "2"
-            break
-        acknowledged += 1
-        state = after
-    assert codes == {200, 503}
-    assert len(stored(served.store, answers)) == acknowledged
-    limit(1_000_000)
-    status, after = served.answer(token, state["questions"][0]["id"])
-    assert (status, after["stored"], after["answered"]) == (200, True, acknowledged + 1)
+def test_a_full_disk_is_told_calmly_and_nothing_is_lost(tmp_path):
+    study = make_study(tmp_path / "study", number=10, requests_per_second=10_000)
+    running = Server(study.folder, None, 1, background=False)
+    try:
+        limits_of, sent = psutil.Process(running.process.pid).rlimit, Visitor(running.port)
+        state, _ = sent.play("p", most=3)
+        token, question = sent.start("p")["participant"], state["questions"][0]["id"]
+        limits_of(psutil.RLIMIT_FSIZE, (1, psutil.RLIM_INFINITY))  # no file of the server may grow
+        for _ in range(3):
+            status, told = sent.answer(token, question)
+            assert status == 503
+            assert "cannot store answers at the moment" in told["error"]
+            assert sent.response.headers["retry-after"] == "2"
+        limits_of(psutil.RLIMIT_FSIZE, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
+        status, after = sent.answer(token, question)
+        assert (status, after["stored"], after["answered"]) == (200, True, 4)
+        assert sent.play("p")[0]["finished"]
+    finally:
+        running.stop()
 
 
 def test_kills_lose_no_acknowledged_answer(tmp_path):
