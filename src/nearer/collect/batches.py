@@ -109,7 +109,7 @@ class Batches:
             while (batch := self._gather()) is not None:
                 try:
                     if connection is None:
-                        connection = kept.enter_context(self._store.engine.connect())
+                        connection = kept.enter_context(self._store.working())
                 except sa.exc.SQLAlchemyError as error:
                     self._fail(batch, error)
                     continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import time
+from collections import namedtuple
 from typing import Any
 from urllib.parse import quote
 
@@ -22,6 +23,7 @@ __all__ = ["AHEAD", "Desk"]
 AHEAD = 2
 """Open questions that a participant holds: the one on the screen, and the next, already loaded."""
 _TRIES = 12
+_BACK = 2  # positions among the answered ones in which open ones are looked for first
 _PAUSE_KNOWN = 1.0  # seconds that the state of the study is remembered
 _PERSON, _QUESTION = "participant", "question"
 _MAX_ID = 200
@@ -74,8 +76,8 @@ class Desk:
         fresh = {"name": name, "started": now, "seen": now, "visits": 0, "answered": 0}
         fresh["total"] = self.study.questions.number
         yield self._sql.add_person(**fresh)
-        [person] = yield self._sql.visit(person=name)
-        return {"participant": self.signer.sign(person.id, _PERSON), **(yield from self._state(person))}
+        [(person,)] = yield self._sql.visit(person=name)
+        return {"participant": self.signer.sign(person, _PERSON), **(yield from self._state(person))}
 
     def next(self, token: object) -> Work[dict[str, Any]]:
         """Progress and open questions of a participant.
@@ -90,8 +92,7 @@ class Desk:
         dict
             `answered`, `total`, `paused`, `finished`, `questions` (at most `AHEAD`), and `completion` at the end.
         """
-        person = yield from self._person(self.participant(token))
-        return (yield from self._state(person))
+        return (yield from self._state(self.participant(token)))
 
     def answer(self, token: object, question: object, choice: Any, seconds: Any) -> Work[dict[str, Any]]:
         """Store an answer, once, and give the next question.
@@ -114,15 +115,25 @@ class Desk:
         number = self.signer.number(question, f"{_QUESTION}:{person}")
         if number is None:
             raise Refusal(403, "question: is no question of this participant")
-        found = yield self._sql.question(number=number, person=person)
-        if not found:
+        about, handed = yield from self._handed(person, number)
+        asked = next((row for row in handed if row.id == number), None)
+        if asked is None:
             raise Refusal(404, "question: is not known")
-        made = {"question": number, "choice": self._choice(found[0], choice), "seconds": _seconds(seconds)}
-        now = time.time()
-        if not (yield self._sql.add_answer(**made, answered=now)):
-            return {"stored": False, **(yield from self._state((yield from self._person(person))))}
-        [counted] = yield self._sql.count(person=person, now=now)
-        return {"stored": True, **(yield from self._state(counted))}
+        made = {"question": number, "choice": self._choice(asked, choice), "seconds": _seconds(seconds)}
+        if asked.done:
+            return {"stored": False, **(yield from self._state(person))}
+        paused = yield from self._is_paused()
+        ahead, position = [row for row in handed if row.id != number], about.answered + len(handed) + 1
+        fresh, more = None, not paused and len(ahead) < AHEAD and position <= about.total
+        if more:
+            chosen = yield from self._choose(person, self._plan(person, about.total)[position - 1])
+            fresh = chosen and self._row(person, position, chosen)
+        counted, added = yield from self._store(person, {**made, "answered": time.time()}, fresh)
+        if fresh and added:
+            ahead.append(_handed(added, fresh))
+        elif more or counted is None:  # somebody was quicker, or the question was no new one
+            return {"stored": counted is not None, **(yield from self._state(person))}
+        return {"stored": True, **self._told(about._replace(answered=counted), ahead, paused)}
 
     def participant(self, token: object) -> int:
         """The number of a participant, from the token.
@@ -157,11 +168,42 @@ class Desk:
 
     # ---- how ---------------------------------------------------------------------------------------------------------
 
-    def _person(self, number: int) -> Work[Any]:
-        found = yield self._sql.person(number=number)
-        if not found:
-            raise Refusal(404, "participant: is not known; begin again by /api/start")
-        return found[0]
+    def _handed(self, person: int, number: int = 0) -> Work[tuple[_Person, list[_Handed]]]:
+        """A participant, and the questions that are open, beside the one with this number.
+
+        They are nearly always among the last ones. Positions are counted without a gap, so it is known whether one
+        is missing; then all are looked through.
+        """
+        for back in (_BACK, 10**9):
+            rows = yield self._sql.handed(person=person, back=back)
+            if not rows:
+                raise Refusal(404, "participant: is not known; begin again by /api/start")
+            about = _Person._make(rows[0][: len(_Person._fields)])
+            handed = [_Handed._make(row[len(about) :]) for row in rows if row.id is not None]
+            handed = [row for row in handed if not row.done or row.id == number]
+            n_open = sum(not row.done for row in handed)
+            if n_open == about.last - about.answered and (not number or any(row.id == number for row in handed)):
+                break
+        return about, handed
+
+    def _store(
+        self, person: int, answer: dict[str, Any], question: dict[str, Any] | None
+    ) -> Work[tuple[int | None, int | None]]:
+        """Store an answer, count it, and hand out a question: all, or nothing if the question has an answer already.
+
+        Returns how many answers the participant has given, and the number of the question handed out; None where
+        there is nothing new.
+        """
+        if not self.store.is_sqlite:
+            given = {f"answer_{name}": value for name, value in answer.items()}
+            row = question or {**dict.fromkeys(_ASKED), "participant": person}
+            found = yield self._sql.store(**given, **row)
+            return found[0] if found else (None, None)
+        if not (yield self._sql.add_answer(**answer)):
+            return None, None
+        [(counted,)] = yield self._sql.count(person=person, now=answer["answered"])
+        added = (yield self._sql.add_question(**question)) if question else []
+        return counted, added[0].id if added else None
 
     def _choice(self, row: Any, choice: Any) -> str | None:
         if choice is None:
@@ -176,24 +218,40 @@ class Desk:
             )
         return json.dumps(choice)
 
-    def _state(self, person: Any) -> Work[dict[str, Any]]:
+    def _state(self, number: int) -> Work[dict[str, Any]]:
+        """What a participant is told, new questions included."""
         paused = yield from self._is_paused()
-        shown: list[dict[str, Any]] = []
         for _ in range(3):
-            if person.answered >= person.total or paused:
-                break
-            shown = yield from self._open(person)
-            if shown:
+            person, handed = yield from self._handed(number)
+            # What was handed out and not answered stands behind what was answered.
+            position = person.answered + len(handed)
+            while len(handed) < AHEAD and position < person.total and not paused:
+                position += 1
+                row = yield from self._hand_out(person, position)
+                if row is None:
+                    break
+                handed.append(row)
+            if handed or paused or person.answered >= person.total:
                 break
             # Another tab answered the last ones, at another server, between two of our queries.
-            person = yield from self._person(person.id)
+        return self._told(person, handed, paused)
+
+    def _told(self, person: _Person, handed: list[_Handed], paused: bool) -> dict[str, Any]:
         finished = person.answered >= person.total
         state = {"answered": person.answered, "total": person.total, "paused": paused, "finished": finished}
         if finished:
             # Ids in an address are escaped: they must not add to it.
             link = self.study.completion.link.replace("{participant}", quote(person.name, safe=""))
             state["completion"] = {"link": link, "code": self.study.completion.code}
-        return {**state, "questions": [] if finished else shown}
+        shown = [
+            {
+                "id": self.signer.sign(row.id, f"{_QUESTION}:{person.id}"),
+                "position": row.position,
+                **self._for_page(row.kind, row.n_chosen, row.ordered, json.loads(row.shown)),
+            }
+            for row in ([] if finished or paused else handed[:AHEAD])
+        ]
+        return {**state, "questions": shown}
 
     def _is_paused(self) -> Work[bool]:
         """Whether the study hands out no questions at the moment; known for a second."""
@@ -203,46 +261,28 @@ class Desk:
             self._paused, self._asked_at = found == [("1",)], now
         return self._paused
 
-    def _open(self, person: Any) -> Work[list[dict[str, Any]]]:
-        """The first open questions of a participant, as many as there may be."""
-        found = yield self._sql.unanswered(person=person.id)
-        # What was handed out and not answered stands behind what was answered.
-        handed = person.answered + len(found)
-        wanted = min(AHEAD - len(found), person.total - handed)
-        if wanted > 0:
-            made = []
-            for more in range(wanted):
-                made.append((yield from self._hand_out(person, handed + 1 + more)))
-            found = [*found, *made] if all(made) else (yield self._sql.unanswered(person=person.id))
-        return [
-            {
-                "id": self.signer.sign(row.id, f"{_QUESTION}:{person.id}"),
-                "position": row.position,
-                **self._for_page(row.kind, row.n_chosen, row.ordered, json.loads(row.shown)),
-            }
-            for row in found[:AHEAD]
-        ]
-
     def _make_plan(self, person: int, total: int) -> list[str]:
         return plan(self.study.questions, total, f"{self.store.secret.hex()}:{person}")
 
-    def _hand_out(self, person: Any, position: int) -> Work[Any]:
+    def _hand_out(self, person: _Person, position: int) -> Work[_Handed | None]:
         """Write down a new question; None if another server did so for the same position meanwhile."""
         slot = self._plan(person.id, person.total)[position - 1]
         for attempt in range(_TRIES + 1):
-            asked = yield from self._choose(person.id, slot if attempt < 3 else "random", attempt == _TRIES)
+            if attempt == _TRIES:
+                asked = self.dealer.other_than((yield from self._seen(person.id)))
+            else:
+                asked = yield from self._choose(person.id, slot if attempt < 3 else "random")
             if asked is None:
                 continue
-            added = yield self._sql.add_question(**self._row(person.id, position, asked))
+            row = self._row(person.id, position, asked)
+            added = yield self._sql.add_question(**row)
             if added:
-                return added[0]
+                return _handed(added[0].id, row)
             if (yield self._sql.taken(person=person.id, position=position)):
                 return None
         raise Refusal(409, "questions: there is none left that this participant has not seen")
 
-    def _choose(self, person: int, slot: str, surely_new: bool) -> Work[Asked | None]:
-        if surely_new:
-            return self.dealer.other_than((yield from self._seen(person)))
+    def _choose(self, person: int, slot: str) -> Work[Asked | None]:
         if slot == "catch":
             # A study has few of its own: drawn blindly, one that was asked would come again.
             return self.dealer.catch((yield from self._seen(person)) if self.dealer.catches else ())
@@ -298,6 +338,16 @@ class Desk:
         return {"name": item.name, "form": item.form, "url": f"items/{number}", "alt": item.alt}
 
 
+_SHOWN = ("position", "kind", "n_chosen", "ordered", "shown")
+_Person = namedtuple("_Person", ["id", "name", "answered", "total", "last"])
+_Handed = namedtuple("_Handed", ["id", "done", *_SHOWN])
+_ASKED = [column.name for column in questions.c if column.name != "id"]
+
+
+def _handed(number: int, row: dict[str, Any]) -> _Handed:
+    return _Handed(number, False, *(row[name] for name in _SHOWN))
+
+
 class _Statements:
     """All that is asked of the database for each request."""
 
@@ -306,27 +356,29 @@ class _Statements:
             return Prepared(engine, statement, columns)
 
         def added(table: sa.Table, columns: list[str]) -> Prepared:
-            statement = insert(engine, table).on_conflict_do_nothing()
-            return made(statement.returning(table), columns)
+            key = next(iter(table.primary_key))
+            return made(insert(engine, table).on_conflict_do_nothing().returning(key), columns)
 
         given, person = sa.bindparam, questions.c.participant == sa.bindparam("person")
         self.add_person = added(participants, ["name", "started", "seen", "visits", "total", "answered"])
         self.add_answer = added(answers, [column.name for column in answers.c])
-        self.add_question = added(questions, [column.name for column in questions.c if column.name != "id"])
-        self.person = made(sa.select(participants).where(participants.c.id == given("number")))
-        self.question = made(sa.select(questions).where(questions.c.id == given("number"), person))
+        self.add_question = added(questions, _ASKED)
+        visits = {"visits": participants.c.visits + 1}
+        by_name = participants.c.name == given("person")
+        self.visit = made(sa.update(participants).where(by_name).values(visits).returning(participants.c.id))
+        self.count = made(_counting(given("person"), given("now")))
+        mine = (questions.c.participant == participants.c.id) & (
+            questions.c.position > participants.c.answered - given("back")
+        )
+        asked = participants.outerjoin(questions, mine).outerjoin(answers, answers.c.question == questions.c.id)
+        last = sa.select(sa.func.coalesce(sa.func.max(questions.c.position), 0)).where(person).scalar_subquery()
+        told = [participants.c[name].label(f"person_{name}") for name in _Person._fields[:-1]]
+        told += [last.label("last"), questions.c.id, answers.c.question.is_not(None).label("done")]
+        handed = sa.select(*told, *(questions.c[name] for name in _SHOWN)).select_from(asked)
+        self.handed = made(handed.where(participants.c.id == given("person")).order_by(questions.c.position))
         self.taken = made(sa.select(questions.c.id).where(questions.c.position == given("position"), person))
         self.seen = made(sa.select(questions.c.key).where(person))
         self.setting = made(sa.select(meta.c.value).where(meta.c.key == given("name")))
-        visits = {"visits": participants.c.visits + 1}
-        counts = {"answered": participants.c.answered + 1, "seen": given("now")}
-        by_name, by_number = participants.c.name == given("person"), participants.c.id == given("person")
-        self.visit = made(sa.update(participants).where(by_name).values(visits).returning(participants))
-        self.count = made(sa.update(participants).where(by_number).values(counts).returning(participants))
-        both = questions.outerjoin(answers, answers.c.question == questions.c.id)
-        mine = person & answers.c.question.is_(None)
-        open_ones = sa.select(questions).select_from(both).where(mine).order_by(questions.c.position)
-        self.unanswered = made(open_ones)
         self.last_question = made(sa.select(sa.func.max(questions.c.id).label("last")))
         fits = (questions.c.chosen_by == "random") & (questions.c.participant != given("person"))
         fits &= (questions.c.kind == given("kind")) & (questions.c.id >= given("from_here"))
@@ -337,6 +389,35 @@ class _Statements:
         first = first.with_for_update(skip_locked=True)  # two servers take different ones
         taken = sa.delete(ready).where(ready.c.id == first.scalar_subquery())
         self.take_ready = made(taken.returning(ready.c.shown, ready.c.chosen_by))
+        if engine.dialect.name == "postgresql":
+            self.store = made(_storing(engine))
+
+
+def _counting(person: Any, now: Any) -> Any:
+    """Count an answer of a participant."""
+    counts = {"answered": participants.c.answered + 1, "seen": now}
+    statement = sa.update(participants).where(participants.c.id == person).values(counts)
+    return statement.returning(participants.c.answered)
+
+
+def _storing(engine: sa.Engine) -> Any:
+    """Store an answer, count it and hand out a question, in one statement: one way to the database and back."""
+
+    def given(column: Any, prefix: str = "") -> Any:
+        return sa.cast(sa.bindparam(f"{prefix}{column.name}", type_=column.type), column.type)
+
+    values = [given(column, "answer_") for column in answers.c]
+    new = insert(engine, answers).from_select([*answers.c], sa.select(*values)).on_conflict_do_nothing()
+    stored = new.returning(answers.c.question).cte("stored")
+    there = sa.select(stored.c.question).exists()
+    person, now = given(questions.c.participant), given(answers.c.answered, "answer_")
+    counted = _counting(person, now).where(there).cte("counted")
+    columns = [questions.c[name] for name in _ASKED]
+    wanted = sa.select(*map(given, columns)).where(there, given(questions.c.position).is_not(None))
+    asked = insert(engine, questions).from_select(columns, wanted).on_conflict_do_nothing()
+    asked_id = asked.returning(questions.c.id).cte("asked")
+    both = counted.outerjoin(asked_id, sa.true())
+    return sa.select(counted.c.answered, asked_id.c.id).select_from(both)
 
 
 def _seconds(value: Any) -> float | None:

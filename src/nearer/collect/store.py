@@ -193,13 +193,18 @@ class Store:
         with self.engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
+    def working(self) -> sa.Connection:
+        """A connection for `run`; with PostgreSQL each call is a transaction of its own: two round trips less."""
+        options = {} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+        return self.engine.connect().execution_options(**options)
+
     def run(self, connection: sa.Connection, calls: Sequence[Call]) -> list[list[Any]]:
-        """Run statements one after the other; PostgreSQL gets them all before it is waited for.
+        """Run statements one after the other, all or none; PostgreSQL gets them all before it is waited for.
 
         Parameters
         ----------
         connection : sqlalchemy.Connection
-            Inside a transaction.
+            From `working`.
         calls : sequence of Call
 
         Returns
@@ -211,7 +216,7 @@ class Store:
         try:
             if self.is_sqlite:
                 return [[made.row(row) for row in driver.execute(made.text, values)] for made, values in calls]
-            with driver.pipeline():
+            with driver.pipeline() if len(calls) > 1 else contextlib.nullcontext():
                 cursors = [driver.execute(made.text, values) for made, values in calls]
             return [[made.row(row) for row in cursor] for (made, _), cursor in zip(calls, cursors)]
         except self.driver.Error as error:
