@@ -67,6 +67,13 @@ class Server:
             told += line
         self.port = int(json.loads(told)["participants"].rsplit(":", 1)[1].strip("/"))
 
+    def settle(self) -> None:
+        """Wait until all its processes have started: those that come late would find everybody connected elsewhere."""
+        before = -1.0
+        while (used := self.cpu()) > before + 0.1:
+            before = used
+            time.sleep(1.0)
+
     def family(self) -> list[psutil.Process]:
         """All its processes, itself first."""
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -316,6 +323,7 @@ def measure_people(kind: str, count: int, seconds: float, background: bool) -> d
     """`count` participants, one answer in 2 seconds each."""
     with study(kind, 300) as (folder, database, cluster):
         server = Server(folder, database, processes_for(kind), background=background)
+        server.settle()
 
         def used() -> np.ndarray:
             own = [] if cluster is None else psutil.Process(cluster.pid).children()
@@ -347,6 +355,7 @@ def measure_rate(kind: str, count: int, seconds: float, rates: list[int]) -> lis
     rows = []
     with study(kind, 1000) as (folder, database, _):
         server = Server(folder, database, processes_for(kind), background=False)
+        server.settle()
         try:
 
             async def go() -> None:
@@ -468,6 +477,7 @@ def measure_soak(kind: str, minutes: float, rate: float, count: int) -> list[dic
     rows: list[dict[str, Any]] = []
     with study(kind, 3000) as (folder, database, _):
         server = Server(folder, database, processes_for(kind), background=False)
+        server.settle()
         try:
 
             async def go() -> None:
@@ -517,6 +527,7 @@ def measure_hostile(kind: str, count: int, seconds: float, attackers: int) -> li
     """Good people without and with bad requests, several times in turn."""
     with study(kind, 300) as (folder, database, _):
         server = Server(folder, database, processes_for(kind), background=False)
+        server.settle()
         sent = accepted = 0
 
         async def attack(people: list[Person], end: float) -> None:

@@ -104,7 +104,7 @@ def test_questions_are_chosen_for_the_queue_and_asked(tmp_path):
 
 
 def test_the_process_works_dies_and_comes_back_while_people_answer(tmp_path):
-    study = make_study(tmp_path / "s", WORDS, number=60, requests_per_second=10_000, adaptive=True)
+    study = make_study(tmp_path / "s", WORDS, number=32, requests_per_second=10_000, adaptive=True)
     served = Served(study)
     keeper = Keeper("nearer.collect.background", {"study": str(study.folder), "database": study.database})
     try:
@@ -118,7 +118,7 @@ def test_the_process_works_dies_and_comes_back_while_people_answer(tmp_path):
         first = keeper.process.pid
         keeper.process.kill()
         served.play("b", near)  # nobody waits for it
-        until(lambda: found()["n_rows"] == 120)
+        until(lambda: found()["n_rows"] == 64)
         assert keeper.process.pid != first
     finally:
         keeper.stop()

@@ -107,6 +107,10 @@ def test_resumed_where_it_stopped(serve):
     assert len(more) == 6
 
 
+def test_questions_may_be_answered_in_any_order(serve):
+    serve(number=12).play_backwards()
+
+
 def test_every_question_there_is_can_be_asked(serve):
     served = serve(words=["a", "b", "c", "d"], number=12, repeats=0, catch=0)
     _, seen = served.play("p")

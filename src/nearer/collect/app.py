@@ -120,7 +120,7 @@ class Office:
     @contextlib.asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         """Keep threads for the database while the application runs."""
-        self.batches = Batches(self.store, 1 if self.store.is_sqlite else 4)
+        self.batches = Batches(self.store, 1 if self.store.is_sqlite else 2)
         try:
             yield
         finally:
