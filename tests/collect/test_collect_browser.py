@@ -301,6 +301,7 @@ def test_a_full_disk_and_killed_servers_are_waited_for(person, tmp_path):
         shown = person.ready(shown)
         until(lambda: choices(store) == ["[1]", "[1]"])
         for number in range(2):
+            person.wait("localStorage.getItem('nearer:/:x:queue') === '[]'")
             person.choose(0)
             time.sleep(0.01 * number)  # killed before or after the answer is stored, and before it is told
             server.process.kill()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import time
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -27,6 +26,34 @@ _BACK = 2  # positions among the answered ones in which open ones are looked for
 _PAUSE_KNOWN = 1.0  # seconds that the state of the study is remembered
 _PERSON, _QUESTION = "participant", "question"
 _MAX_ID = 200
+_ASKED = [column.name for column in questions.c if column.name != "id"]
+
+
+class _Person(NamedTuple):
+    """A participant; `last` is the position of the question that was handed out last."""
+
+    id: int
+    name: str
+    answered: int
+    total: int
+    last: int
+
+
+class _Handed(NamedTuple):
+    """A question that a participant holds, or held."""
+
+    id: int
+    done: bool
+    position: int
+    kind: str
+    n_chosen: int
+    ordered: bool
+    shown: str
+
+    @classmethod
+    def new(cls, number: int, row: dict[str, Any]) -> _Handed:
+        """A question that was stored just now."""
+        return cls(number, False, *(row[name] for name in cls._fields[2:]))
 
 
 class Desk:
@@ -127,11 +154,11 @@ class Desk:
         fresh, more = None, not paused and len(ahead) < AHEAD and position <= about.total
         if more:
             chosen = yield from self._choose(person, self._plan(person, about.total)[position - 1])
-            fresh = chosen and self._row(person, position, chosen)
+            fresh = None if chosen is None else self._row(person, position, chosen)
         counted, added = yield from self._store(person, {**made, "answered": time.time()}, fresh)
         if fresh and added:
-            ahead.append(_handed(added, fresh))
-        elif more or counted is None:  # somebody was quicker, or the question was no new one
+            ahead.append(_Handed.new(added, fresh))
+        if counted is None or (more and not added):  # somebody was quicker, or the question was no new one
             return {"stored": counted is not None, **(yield from self._state(person))}
         return {"stored": True, **self._told(about._replace(answered=counted), ahead, paused)}
 
@@ -238,7 +265,8 @@ class Desk:
 
     def _told(self, person: _Person, handed: list[_Handed], paused: bool) -> dict[str, Any]:
         finished = person.answered >= person.total
-        state = {"answered": person.answered, "total": person.total, "paused": paused, "finished": finished}
+        state: dict[str, Any] = {"answered": person.answered, "total": person.total, "paused": paused}
+        state["finished"] = finished
         if finished:
             # Ids in an address are escaped: they must not add to it.
             link = self.study.completion.link.replace("{participant}", quote(person.name, safe=""))
@@ -277,7 +305,7 @@ class Desk:
             row = self._row(person.id, position, asked)
             added = yield self._sql.add_question(**row)
             if added:
-                return _handed(added[0].id, row)
+                return _Handed.new(added[0].id, row)
             if (yield self._sql.taken(person=person.id, position=position)):
                 return None
         raise Refusal(409, "questions: there is none left that this participant has not seen")
@@ -338,16 +366,6 @@ class Desk:
         return {"name": item.name, "form": item.form, "url": f"items/{number}", "alt": item.alt}
 
 
-_SHOWN = ("position", "kind", "n_chosen", "ordered", "shown")
-_Person = namedtuple("_Person", ["id", "name", "answered", "total", "last"])
-_Handed = namedtuple("_Handed", ["id", "done", *_SHOWN])
-_ASKED = [column.name for column in questions.c if column.name != "id"]
-
-
-def _handed(number: int, row: dict[str, Any]) -> _Handed:
-    return _Handed(number, False, *(row[name] for name in _SHOWN))
-
-
 class _Statements:
     """All that is asked of the database for each request."""
 
@@ -372,9 +390,9 @@ class _Statements:
         )
         asked = participants.outerjoin(questions, mine).outerjoin(answers, answers.c.question == questions.c.id)
         last = sa.select(sa.func.coalesce(sa.func.max(questions.c.position), 0)).where(person).scalar_subquery()
-        told = [participants.c[name].label(f"person_{name}") for name in _Person._fields[:-1]]
+        told: list[Any] = [participants.c[name].label(f"person_{name}") for name in _Person._fields[:-1]]
         told += [last.label("last"), questions.c.id, answers.c.question.is_not(None).label("done")]
-        handed = sa.select(*told, *(questions.c[name] for name in _SHOWN)).select_from(asked)
+        handed = sa.select(*told, *(questions.c[name] for name in _Handed._fields[2:])).select_from(asked)
         self.handed = made(handed.where(participants.c.id == given("person")).order_by(questions.c.position))
         self.taken = made(sa.select(questions.c.id).where(questions.c.position == given("position"), person))
         self.seen = made(sa.select(questions.c.key).where(person))
