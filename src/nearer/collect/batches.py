@@ -61,7 +61,6 @@ class Batches:
         self._store = store
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(threads)]
-        self.failing = ""  # why the last transaction failed
         for thread in self._threads:
             thread.start()
 
@@ -141,11 +140,10 @@ class Batches:
             else:
                 self._fail(batch, error)
             return
-        self.failing = ""
         _deliver(batch, results)
 
     def _together(self, connection: sa.Connection, works: list[Callable[[], Work[Any]]]) -> list[Any]:
-        """Results of all pieces, done in one transaction."""
+        """Results of all pieces, done in one transaction (with PostgreSQL: in one for each round of statements)."""
         results: list[Any] = [None] * len(works)
         begun = [work() for work in works]
         rows: dict[int, Any] = dict.fromkeys(range(len(works)))
@@ -172,8 +170,7 @@ class Batches:
     def _fail(self, batch: list[Any], error: Exception) -> None:
         cause = getattr(error, "orig", error)
         if isinstance(cause, (self._store.driver.Error, sa.exc.TimeoutError)):
-            self.failing = str(cause).strip().split("\n")[0]
-            error = Unavailable(self.failing)
+            error = Unavailable(str(cause).strip().split("\n")[0])
         _deliver(batch, [error] * len(batch))
 
 
