@@ -69,7 +69,7 @@ Example:
 @click.option("--title", help="Of the study.  [default: the name of the folder]")
 @speaking
 def new(say: Say, study: str, **given: Any) -> None:
-    """Begin a STUDY: a folder with study.toml, every line explained, and items.csv."""
+    """Begin a STUDY: a folder with study.toml, every setting explained, and items.csv."""
     _need()
     from nearer.collect.study import new_study
 

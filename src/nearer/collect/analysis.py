@@ -98,12 +98,15 @@ def _held_out(study: Study, data: Comparisons) -> dict[str, Any]:
     same_objects = group(list(np.sort(data.index, axis=1).T), data.n_objects)[1]
     groups = answer if study.questions.kind == "choose" else same_objects
     asked = len(np.unique(answer if data.at_random is None else answer[data.at_random]))
-    if asked < _LEAST or len(np.unique(groups)) < _FOLDS:
+    if asked < _LEAST:
         return {"n_held_out": 0}
-    judged = cross_validate_dimensions(
-        _estimator(study), data, [study.questions.map_dimensions], n_folds=_FOLDS, groups=groups, random_state=0,
-        n_jobs=1,
-    )  # fmt: skip
+    try:
+        judged = cross_validate_dimensions(
+            _estimator(study), data, [study.questions.map_dimensions], n_folds=_FOLDS, groups=groups, random_state=0,
+            n_jobs=1,
+        )  # fmt: skip
+    except ValueError:  # so few objects that a fold has no random question
+        return {"n_held_out": 0}
     accuracy = float(judged.accuracy[0])
     error = float(np.sqrt(max(accuracy * (1 - accuracy), 1e-9) / asked))
     return {"accuracy": accuracy, "accuracy_se": error, "n_held_out": asked}

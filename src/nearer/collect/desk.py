@@ -388,11 +388,13 @@ class _Statements:
         mine = (questions.c.participant == participants.c.id) & (
             questions.c.position > participants.c.answered - given("back")
         )
-        asked = participants.outerjoin(questions, mine).outerjoin(answers, answers.c.question == questions.c.id)
+        # A subquery and no join: without statistics PostgreSQL may read the whole table of answers for a join.
+        answer = sa.select(answers.c.question).where(answers.c.question == questions.c.id).scalar_subquery()
         last = sa.select(sa.func.coalesce(sa.func.max(questions.c.position), 0)).where(person).scalar_subquery()
         told: list[Any] = [participants.c[name].label(f"person_{name}") for name in _Person._fields[:-1]]
-        told += [last.label("last"), questions.c.id, answers.c.question.is_not(None).label("done")]
-        handed = sa.select(*told, *(questions.c[name] for name in _Handed._fields[2:])).select_from(asked)
+        told += [last.label("last"), questions.c.id, answer.is_not(None).label("done")]
+        handed = sa.select(*told, *(questions.c[name] for name in _Handed._fields[2:]))
+        handed = handed.select_from(participants.outerjoin(questions, mine))
         self.handed = made(handed.where(participants.c.id == given("person")).order_by(questions.c.position))
         self.taken = made(sa.select(questions.c.id).where(questions.c.position == given("position"), person))
         self.seen = made(sa.select(questions.c.key).where(person))
