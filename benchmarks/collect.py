@@ -36,12 +36,14 @@ import numpy as np
 import psutil
 import sqlalchemy as sa
 
-from benchmarks.common import save, table
+from benchmarks.common import RESULTS, ROOT, save, table
+from benchmarks.figures import fill
 from benchmarks.postgres import PrivatePostgres
 from nearer.collect.store import Store, answers, participants, questions
 from nearer.collect.study import new_study
 
 N_OBJECTS = 100
+PAGE = ROOT / "docs" / "collect.md"
 BOUND = 0.2  # seconds, of the 99th percentile
 
 
@@ -571,6 +573,54 @@ def measure_hostile(kind: str, count: int, seconds: float, attackers: int) -> li
     return rows
 
 
+# ---- the page --------------------------------------------------------------------------------------------------------
+
+
+def summary() -> str:
+    """The saved results as the table of docs/collect.md."""
+
+    def people(row: dict[str, Any], *_: Any) -> str:
+        return f"{row['answer p99 ms']:.0f}, {row['next p99 ms']:.0f} ms"
+
+    def rate(*rows: dict[str, Any]) -> str:
+        return f"{max((row['asked/s'] for row in rows if row['held']), default=0):,}"
+
+    def hostile(calm: dict[str, Any], attacked: dict[str, Any]) -> str:
+        return f"{calm['answer p99 ms']:.0f}, {attacked['answer p99 ms']:.0f} ms"
+
+    def kills(row: dict[str, Any], *_: Any) -> str:
+        return f"{row['acknowledged']:,}, {row['lost']}, {row['stored twice']}"
+
+    def soak(*rows: dict[str, Any]) -> str:
+        return ", ".join(f"{rows[part]['MiB']:.1f}" for part in (2, 5, 8, 11)) + " MiB"
+
+    told = {
+        people: "1,000 participants, each an answer in 2 s: 99 % of answers, and of requests for the next question, "
+        "within",
+        rate: "answers in a second, the most with 99 % within 200 ms",
+        hostile: "200 participants: 99 % of answers without bad requests, and beside {bad:.0f} of them in a second, "
+        "within",
+        kills: "servers, background processes and processes of PostgreSQL killed at random under load: answers "
+        "acknowledged, of these lost, stored twice",
+        soak: "memory of the servers after a quarter, a half, three quarters and the whole of the time",
+    }
+    lines = ["| measured | SQLite, one process | PostgreSQL, two processes | by |", "|---|---|---|---|"]
+    for cell, text in told.items():
+        record = json.loads((RESULTS / f"collect-{cell.__name__}.json").read_text())
+        of = {kind: [row for row in record["rows"] if row["database"] == kind] for kind in ("sqlite", "postgresql")}
+        text = text.format(bad=np.mean([row.get("bad requests/s", 0) for row in record["rows"]]) * 2)
+        by = f"`{record['command']}` at {record['commit']}"
+        lines.append(f"| {text} | {cell(*of['sqlite'])} | {cell(*of['postgresql'])} | {by} |")
+    machine = f"{record['cpu']}, {record['cores']} cores, {record['memory_gib']} GiB"
+    return "\n".join(lines) + f"\n\nThe machine: {machine}."
+
+
+def write_page() -> None:
+    """Fill docs/collect.md."""
+    text = fill(PAGE.read_text(encoding="utf-8"), {"collect": summary()})
+    PAGE.write_text(text, encoding="utf-8")
+
+
 def main(args: list[str] | None = None) -> None:
     """Measure, print and save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -608,6 +658,8 @@ def main(args: list[str] | None = None) -> None:
                 rows += measure_hostile(kind, 20 if quick else min(count, 200), seconds / 6, 5 if quick else 50)
             print(table(rows), flush=True)
         print(save(f"collect-{what}{suffix}", rows))
+    if not quick:
+        write_page()
 
 
 if __name__ == "__main__":
