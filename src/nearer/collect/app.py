@@ -174,7 +174,7 @@ class Office:
         return answered(await self.batches.run(work))
 
     async def health(self, _request: Request) -> Response:
-        """Tell whether the database can be written to."""
+        """Tell whether the database answers."""
         return answered({"ok": await self.batches.run(self.desk.alive, timeout=5)})
 
     async def item(self, request: Request) -> Response:

@@ -179,7 +179,7 @@ class Desk:
         return number
 
     def alive(self) -> Work[bool]:
-        """Whether the database answers, and can be written to."""
+        """Whether the database answers."""
         return bool((yield self._sql.setting(name="schema")))
 
     def practice(self) -> dict[str, Any] | None:
