@@ -22,18 +22,23 @@ __all__ = ["guided_start", "main_axes", "sample_for_guide"]
 # if so many do not come into memory.
 _PER_OBJECT, _FOR_A_LINE, _PER_COORDINATE = 100, 150, 20
 _PASSES = 2.0
-# A stage of the guide ends when so many iterations gain less than this fraction of the objective with all points in one
-# place. Few maps of three dimensions get stuck, so their guide has to be cheap.
+# The dimensions to spare of the softplus maps from which a map is begun, by its own dimension. Few maps of three
+# dimensions get stuck, so their guide has to be cheap.
+_TO_SPARE = {1: (1,), 2: (1, 2), 3: (1,)}
+_PLAIN_TOO = {2}
+# A stage ends when so many iterations gain less than this fraction of the objective with all points in one place.
 _TOL, _LOOSE = 1e-3, 1e-2
 _PATIENCE, _IN_HASTE = 5, 3
-# A line is tried from so many views of a flat map, with so many places for each object to choose from. So many of the
-# best go through at most so many rounds of choice and descent. All on so many comparisons, and so many per object.
-_VIEWS, _PLACES = 8, 24
-_FINALISTS, _ROUNDS = 2, 3
+# A line is tried from so many sides of a flat map, and as that map unrolled from so many cuts. So many of the best lines go
+# on after each round of putting the objects in better order, each having so many places to choose from. All on so many
+# comparisons, and so many per object.
+_SIDES, _CUTS, _PLACES = 8, 8, 23
+_LEFT = (8, 4, 2, 1, 1)
 _FOR_ORDER, _FOR_ORDER_PER_OBJECT = 4000, 20
 _BRIEFLY = 2
 _SMOOTHING = 1.0
 _MOST_SCALINGS = 30
+_MOST_ITERATIONS = 100  # of a descent in one call, which cannot be interrupted
 
 
 def sample_for_guide(objective: Any, rng: np.random.Generator) -> LocalObjective | None:
@@ -75,69 +80,105 @@ def guided_start(
         X (n, d) is always a view of the present map; its value is that of the loss at work.
     """
     d = part.n_components
-    tol, patience = (_TOL, _PATIENCE) if d < 3 else (_LOOSE, _IN_HASTE)
-    wide, narrow = (LocalObjective(part.comparisons, SoftplusLoss(), k, part.n_jobs) for k in (d + 1, d))
     parts = parts or Parts()
-    Y = np.column_stack([X, rng.normal(size=len(X))])
-    for state in parts.follow(adaptive_start, wide, Y, _PASSES, 1.0, int(rng.integers(2**63))):
-        Y = state.X
-        yield replace(state, X=main_axes(Y, d))
-    work = state.n_gradients
-    for state in parts.follow(descend, wide, Y, tol, wide.value_at_zero(), patience):
-        Y = state.X
-        yield _provisional(state, main_axes(Y, d), work)
-    work += state.n_gradients
-    if d == 1:
-        yield from _best_line(part, main_axes(Y, 2), rng, work, parts)
-        return
-    for state in parts.follow(descend, narrow, main_axes(Y, d), _TOL, narrow.value_at_zero(), patience):
-        yield _provisional(state, state.X, work)
     smooth = part.smoothed(_SMOOTHING)
-    X, value, tries = _best_scale(smooth, state.X)
-    work += state.n_gradients + tries * part.n_comparisons
-    yield from parts.follow(arrived, SolverState(X, value, work, provisional=True))
-    if smooth.loss != part.loss:
-        for state in parts.follow(descend, smooth, X, _TOL, smooth.value_at_zero(), patience):
+    work, found = 0, []
+    for number, spare in enumerate(_TO_SPARE[d]):
+        wide = LocalObjective(part.comparisons, SoftplusLoss(), d + spare, part.n_jobs)
+        Y = rng.normal(size=(len(X), d + spare))
+        if number == 0:
+            Y[:, :d] = X
+        for state in parts.follow(adaptive_start, wide, Y, _PASSES, 1.0, int(rng.integers(2**63))):
+            Y = state.X
+            yield _provisional(state, main_axes(Y, d), work)
+        work += state.n_gradients
+        tol, patience = (_TOL, _PATIENCE) if d == 1 else (_LOOSE, _IN_HASTE)
+        for state in parts.follow(_descent, wide, Y, tol, patience):
+            Y = state.X
+            yield _provisional(state, main_axes(Y, d), work)
+        work += state.n_gradients
+        if d == 1:
+            yield from _best_line(smooth, main_axes(Y, 2), rng, work, parts)
+            return
+        narrow = LocalObjective(part.comparisons, SoftplusLoss(), d, part.n_jobs)
+        for state in parts.follow(_descent, narrow, main_axes(Y, d), _TOL, _IN_HASTE):
             yield _provisional(state, state.X, work)
+        work += state.n_gradients
+        Y, _, tries = _best_scale(smooth, state.X)
+        work += tries * part.n_comparisons
+        for state in parts.follow(_descent, smooth, Y, _TOL, _IN_HASTE):
+            yield _provisional(state, state.X, work)
+        work += state.n_gradients
+        found.append((float(state.value), state.X))  # type: ignore[arg-type]
+    if d in _PLAIN_TOO:
+        for state in parts.follow(adaptive_start, smooth, rng.normal(size=X.shape), _PASSES, 1.0, int(rng.integers(2**63))):
+            yield _provisional(state, state.X, work)
+        work += state.n_gradients
+        for state in parts.follow(_descent, smooth, state.X, _TOL, _IN_HASTE):
+            yield _provisional(state, state.X, work)
+        work += state.n_gradients
+        found.append((float(state.value), state.X))  # type: ignore[arg-type]
+    value, X = min(found, key=lambda each: each[0])
+    yield from parts.follow(arrived, SolverState(X, value, work, provisional=True))
+
+
+def _descent(
+    objective: LocalObjective, X: np.ndarray, tol: float, patience: int, kept: dict[str, Any] | None = None
+) -> Iterator[SolverState]:
+    """As `descend`; in one call where there is so little to do that calls would cost more than what is done."""
+    if not objective.in_one_piece:
+        yield from descend(objective, X, tol, objective.value_at_zero(), patience, kept=kept)
+    elif kept is None:
+        X, value, evaluations = objective.descend(X, tol, patience, _MOST_ITERATIONS)
+        yield SolverState(X, value, evaluations * objective.n_comparisons, kept={})
 
 
 def _best_line(
     part: LocalObjective, Y: np.ndarray, rng: np.random.Generator, work: int, parts: Parts
 ) -> Iterator[SolverState]:
-    """The flat map Y (n, 2) seen from several sides, the objects of each view put in better order; the best comes last.
+    """Lines made of the flat map Y (n, 2), their objects put in better order; the best comes last.
 
     Gradients cannot take an object past its neighbours, so between descents each object is put where its comparisons
     like it best.
     """
     size = min(_FOR_ORDER + _FOR_ORDER_PER_OBJECT * part.n_objects, part.n_comparisons)
-    part = (part if size == part.n_comparisons else part.subset(size, rng)).smoothed(_SMOOTHING)
-    unit = part.value_at_zero()
-    least = _TOL * unit / part.n_objects
-    sweep = 3 * _PLACES * part.n_comparisons
-    lines = []
-    for angle in np.pi * np.arange(_VIEWS) / _VIEWS:
-        X, _, tries = _best_scale(part, np.ascontiguousarray(Y @ [[math.cos(angle)], [math.sin(angle)]]))
-        X, _ = _in_better_order(part, X, rng, least)
-        work += tries * part.n_comparisons + sweep
-        for state in parts.follow(descend, part, X, _LOOSE, unit, _BRIEFLY):
+    part = part if size == part.n_comparisons else part.subset(size, rng)
+    least = _TOL * part.value_at_zero() / part.n_objects
+    lines = _lines(Y)
+    first, _, tries = _best_scale(part, lines[0])
+    work += tries * part.n_comparisons
+    scale = np.linalg.norm(first)
+    ranked = []
+    for X in lines:
+        for state in parts.follow(_descent, part, X * (scale / np.linalg.norm(X)), _LOOSE, _BRIEFLY):
             yield _provisional(state, state.X, work)
         work += state.n_gradients
-        lines.append((float(state.value), state.X))  # type: ignore[arg-type]
-    lines.sort(key=lambda line: line[0])
-    lowest, best = lines[0]
-    for value, X in lines[:_FINALISTS]:
-        for _ in range(_ROUNDS):
-            X, moved = _in_better_order(part, X, rng, least)
-            work += sweep
-            for state in parts.follow(descend, part, X, _LOOSE, unit, _PATIENCE):
+        ranked.append((float(state.value), state.X))  # type: ignore[arg-type]
+    for left in _LEFT:
+        ranked = _best(ranked, left)
+        for place, (value, X) in enumerate(ranked):
+            X, _ = _in_better_order(part, X, rng, least)
+            work += 3 * _PLACES * part.n_comparisons
+            for state in parts.follow(_descent, part, X, _LOOSE, _BRIEFLY):
                 yield _provisional(state, state.X, work)
             work += state.n_gradients
-            X, before, value = state.X, value, float(state.value)  # type: ignore[arg-type]
-            if value < lowest:
-                lowest, best = value, X
-            if not moved or not value < before - _TOL * unit:
-                break
-    yield from parts.follow(arrived, SolverState(best, lowest, work, provisional=True))
+            ranked[place] = min((value, X), (float(state.value), state.X), key=lambda line: line[0])  # type: ignore[arg-type]
+    value, X = _best(ranked, 1)[0]
+    yield from parts.follow(arrived, SolverState(X, value, work, provisional=True))
+
+
+def _best(lines: list[tuple[float, np.ndarray]], count: int) -> list[tuple[float, np.ndarray]]:
+    """Of lines (value, X) the lowest; of equal values, which stand for equal lines, one."""
+    return sorted(dict(lines).items(), key=lambda line: line[0])[:count]
+
+
+def _lines(Y: np.ndarray) -> list[np.ndarray]:
+    """Lines (n, 1) made of a flat map (n, 2): seen from all sides, its main axis first, and unrolled around its centre."""
+    sides = np.pi * np.arange(_SIDES) / _SIDES
+    angle = np.arctan2(Y[:, 1], Y[:, 0])
+    cuts = 2.0 * np.pi * np.arange(_CUTS) / _CUTS
+    lines = [Y @ [math.cos(side), math.sin(side)] for side in sides] + [(angle - cut) % (2.0 * np.pi) for cut in cuts]
+    return [(line - line.mean())[:, None] for line in lines]
 
 
 def _in_better_order(
