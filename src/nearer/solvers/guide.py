@@ -22,10 +22,13 @@ __all__ = ["guided_start", "main_axes", "sample_for_guide"]
 # if so many do not come into memory.
 _PER_OBJECT, _FOR_A_LINE, _PER_COORDINATE = 100, 150, 20
 _PASSES = 2.0
-# The dimensions to spare of the softplus maps from which a map is begun, by its own dimension. Few maps of three
-# dimensions get stuck, so their guide has to be cheap.
-_TO_SPARE = {1: (1,), 2: (1, 2), 3: (1,)}
+# By the dimension of a map: the dimensions to spare of the softplus maps that it is begun from, and how many of these,
+# the lowest, are tried with the loss itself. Few maps of three dimensions get stuck, so their guide has to be cheap: the
+# wide maps are of so many comparisons per object.
+_TO_SPARE = {1: (1,), 2: (1, 2), 3: (1, 1)}
+_TRIED = {2: 2, 3: 1}
 _PLAIN_TOO = {2}
+_FOR_WIDE = {1: math.inf, 2: math.inf, 3: 40}
 # A stage ends when so many iterations gain less than this fraction of the objective with all points in one place.
 _TOL, _LOOSE = 1e-3, 1e-2
 _PATIENCE, _IN_HASTE = 5, 3
@@ -36,6 +39,7 @@ _SIDES, _CUTS, _PLACES = 8, 8, 23
 _LEFT = (8, 4, 2, 1, 1)
 _FOR_ORDER, _FOR_ORDER_PER_OBJECT = 4000, 20
 _BRIEFLY = 2
+_NARROW3 = 1e-2
 _SMOOTHING = 1.0
 _MOST_SCALINGS = 30
 _MOST_ITERATIONS = 100  # of a descent in one call, which cannot be interrupted
@@ -82,9 +86,11 @@ def guided_start(
     d = part.n_components
     parts = parts or Parts()
     smooth = part.smoothed(_SMOOTHING)
-    work, found = 0, []
+    few = part.subset(_FOR_WIDE[d] * len(X), rng) if _FOR_WIDE[d] * len(X) < part.n_comparisons else part
+    narrow = LocalObjective(part.comparisons, SoftplusLoss(), d, part.n_jobs)
+    work, begun, found = 0, [], []
     for number, spare in enumerate(_TO_SPARE[d]):
-        wide = LocalObjective(part.comparisons, SoftplusLoss(), d + spare, part.n_jobs)
+        wide = LocalObjective(few.comparisons, SoftplusLoss(), d + spare, part.n_jobs)
         Y = rng.normal(size=(len(X), d + spare))
         if number == 0:
             Y[:, :d] = X
@@ -100,13 +106,14 @@ def guided_start(
         if d == 1:
             yield from _best_line(smooth, main_axes(Y, 2), rng, work, parts)
             return
-        narrow = LocalObjective(part.comparisons, SoftplusLoss(), d, part.n_jobs)
-        for state in parts.follow(_descent, narrow, main_axes(Y, d), _TOL, _IN_HASTE):
+        for state in parts.follow(_descent, narrow, main_axes(Y, d), _TOL if d == 2 else _NARROW3, _IN_HASTE):
             yield _provisional(state, state.X, work)
         work += state.n_gradients
-        Y, _, tries = _best_scale(smooth, state.X)
+        begun.append((float(state.value), state.X))  # type: ignore[arg-type]
+    for _, X in _best(begun, _TRIED[d]):
+        X, _, tries = _best_scale(smooth, X)
         work += tries * part.n_comparisons
-        for state in parts.follow(_descent, smooth, Y, _TOL, _IN_HASTE):
+        for state in parts.follow(_descent, smooth, X, _TOL, _IN_HASTE):
             yield _provisional(state, state.X, work)
         work += state.n_gradients
         found.append((float(state.value), state.X))  # type: ignore[arg-type]
@@ -118,7 +125,7 @@ def guided_start(
             yield _provisional(state, state.X, work)
         work += state.n_gradients
         found.append((float(state.value), state.X))  # type: ignore[arg-type]
-    value, X = min(found, key=lambda each: each[0])
+    [(value, X)] = _best(found, 1)
     yield from parts.follow(arrived, SolverState(X, value, work, provisional=True))
 
 
