@@ -608,29 +608,24 @@ def _add(to, factor, vector):
 
 
 @_jit
-def _held_gradient(index, scale, kind, param, X, shrinkage, G):
-    """Mean scaled loss plus ``shrinkage * mean |x_i|^2``; the gradient is written to G (n, d)."""
+def _mean_gradient(index, scale, kind, param, X, G):
+    """Mean scaled loss of all comparisons; its gradient is written to G (n, d)."""
     n = index.shape[0]
-    strength = shrinkage / X.shape[0]
     nothing = np.empty(0)
     G[:] = 0.0
     value = gradient_block(index, scale, kind, param, X, 0, n, G, nothing, nothing) / n
-    for i in range(X.shape[0]):
-        for c in range(X.shape[1]):
-            value += strength * X[i, c] * X[i, c]
-            G[i, c] = G[i, c] / n + 2.0 * strength * X[i, c]
+    G /= n
     return value
 
 
 @_jit
-def descend(index, scale, kind, param, X, shrinkage, least, patience, memory, most):
-    """L-BFGS on the mean scaled loss plus ``shrinkage * mean |x_i|^2``, X in place: the iterations of `nearer.solvers.lbfgs` in one call.
+def descend(index, scale, kind, param, X, least, patience, memory, most):
+    """L-BFGS on the mean scaled loss, X in place: the iterations of `nearer.solvers.lbfgs` in one call.
 
     For small problems, of which many are solved one after the other: there the loop costs more than what is in it.
 
     Parameters
     ----------
-    shrinkage : float
     least : float
         The descent ends when `patience` iterations gain no more than this.
     patience : int
@@ -654,7 +649,7 @@ def descend(index, scale, kind, param, X, shrinkage, least, patience, memory, mo
     values = np.empty(most + 1)
     count, newest = 0, -1
 
-    value = _held_gradient(index, scale, kind, param, X, shrinkage, tried_gradient)
+    value = _mean_gradient(index, scale, kind, param, X, tried_gradient)
     gradient = tried_gradient.reshape(size).copy()
     evaluations = 1
     values[0] = value
@@ -683,7 +678,7 @@ def descend(index, scale, kind, param, X, shrinkage, least, patience, memory, mo
             flat = tried.reshape(size)
             flat[:] = here
             _add(flat, trial, direction)
-            tried_value = _held_gradient(index, scale, kind, param, tried, shrinkage, tried_gradient)
+            tried_value = _mean_gradient(index, scale, kind, param, tried, tried_gradient)
             evaluations += 1
             if not tried_value <= value + _SUFFICIENT * trial * slope:
                 high = trial

@@ -125,16 +125,15 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
         """Whether there are so few comparisons that more than one thread would not pay."""
         return len(self._all_blocks) == 1
 
-    def descend(self, X: np.ndarray, tol: float, patience: int, most: int, shrinkage: float = 0.0) -> tuple[np.ndarray, float, int]:
-        """L-BFGS in one compiled call, on one thread.
+    def descend(self, X: np.ndarray, least: float, patience: int, most: int) -> tuple[np.ndarray, float, int]:
+        """L-BFGS in one compiled call, on one thread: for small problems, of which many are solved.
 
         Parameters
         ----------
         X : ndarray of float64, shape (n_objects, n_components)
             Starting point.
-        tol : float
-            The descent ends when `patience` iterations gain no more than this fraction of the objective with all points
-            in one place.
+        least : float
+            The descent ends when `patience` iterations gain no more than this.
         patience : int
         most : int
             Most iterations.
@@ -147,9 +146,8 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
             Of the objective and its gradient.
         """
         X = self._points(X).copy()
-        least = tol * self.value_at_zero()
         value, evaluations = self._kernels.descend(
-            self._index, self._scale, *self._code, X, shrinkage, least, patience, _MEMORY, most
+            self._index, self._scale, *self._code, X, least, patience, _MEMORY, most
         )
         return X, value, evaluations
 
