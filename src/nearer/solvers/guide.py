@@ -28,7 +28,7 @@ _PATIENCE, _IN_HASTE, _BRIEFLY = 5, 3, 2
 # A flat map is begun from softplus maps with so many dimensions to spare, and from one of its own loss. Few maps of
 # three dimensions get stuck, so their guide has to be cheap: the better of two softplus maps, made of so many
 # comparisons per object.
-_FLAT, _DEEP, _FOR_DEEP = (1, 2), (1, 1), 40
+_FLAT, _DEEP, _FOR_DEEP = (1, 2, 1), (1, 1), 40
 # A line is begun from so many sides of a flat map, and from that map unrolled from so many cuts. So many of these, the
 # lowest, go down, and so many are left in each round of putting objects in better order, with so many places to choose
 # from; first on so many comparisons and so many per object, then on all.
@@ -36,7 +36,7 @@ _SIDES, _CUTS = 8, 8
 _SEEN, _LEFT, _LEFT_ON_ALL, _PLACES = 8, (4, 2), (2, 1, 1), 23
 _FOR_ORDER, _FOR_ORDER_PER_OBJECT = 4000, 20
 # At last blocks of neighbours are moved: so many times, or as often as comes to so many comparisons.
-_SHUFFLES, _FOR_SHUFFLES = 12, 60_000
+_SHUFFLES, _FOR_SHUFFLES = 8, 40_000
 _SMOOTHING = 1.0
 _MOST_SCALINGS = 30
 _MOST_ITERATIONS = 100  # of a descent in one call, which cannot be interrupted
