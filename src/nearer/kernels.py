@@ -1058,8 +1058,10 @@ def best_places(index, scale, kind, param, X, offsets, rows, order, places, leas
 
 @_jit
 def _pair_without(X, o, i, j, pairs, r):
-    """Column r of `pairs` (2 + d, m): the squared distance of objects i and j if neither moves with object o, whether
-    one does, and where the other is."""
+    """Write to column r of `pairs` (2 + d, m) what the distance of objects i and j depends on when object o moves.
+
+    These are the squared distance, or 0 if one of the two is o; whether one is, 1 or 0; and where the other is.
+    """
     moves = (i == o) != (j == o)
     other = j if i == o else i
     fixed = 0.0
