@@ -4,8 +4,9 @@
 
 people: 1,000 simulated participants who answer once in 2 seconds each. rate: more and more answers in a second, until
 the 99th percentile reaches 200 ms. kills: server, background process and PostgreSQL's own processes are killed at
-random under load; every acknowledged answer must be stored exactly once. soak: the same load for a while, memory
-measured. hostile: bad requests beside good ones. Server, database and simulated participants share the cores.
+random under load; every acknowledged answer must be stored exactly once. soak: a steady load for long, all databases
+at the same time, memory measured. hostile: the same good requests without and with bad ones beside them. Server,
+database and simulated participants share the cores.
 """
 
 from __future__ import annotations
@@ -13,16 +14,21 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +36,14 @@ import numpy as np
 import psutil
 import sqlalchemy as sa
 
-from benchmarks.common import save, table
+from benchmarks.common import RESULTS, ROOT, save, table
+from benchmarks.figures import fill
 from benchmarks.postgres import PrivatePostgres
 from nearer.collect.store import Store, answers, participants, questions
 from nearer.collect.study import new_study
 
 N_OBJECTS = 100
+PAGE = ROOT / "docs" / "collect.md"
 BOUND = 0.2  # seconds, of the 99th percentile
 
 
@@ -61,6 +69,13 @@ class Server:
             told += line
         self.port = int(json.loads(told)["participants"].rsplit(":", 1)[1].strip("/"))
 
+    def settle(self) -> None:
+        """Wait until all its processes have started: those that come late would find everybody connected elsewhere."""
+        before = -1.0
+        while (used := self.cpu()) > before + 0.1:
+            before = used
+            time.sleep(1.0)
+
     def family(self) -> list[psutil.Process]:
         """All its processes, itself first."""
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -82,12 +97,7 @@ class Server:
 
     def cpu(self) -> float:
         """Seconds of a core that the serving processes have used."""
-        total = 0.0
-        for one in self._serving():
-            with contextlib.suppress(psutil.Error):
-                times = one.cpu_times()
-                total += times.user + times.system
-        return total
+        return _cpu(self._serving())
 
     def stop(self) -> None:
         family = self.family()
@@ -122,6 +132,16 @@ def study(kind: str, number: int) -> Iterator[tuple[Path, str | None, PrivatePos
             cluster.close()
 
 
+def _cpu(processes: list[psutil.Process]) -> float:
+    """Seconds of a core that processes have used."""
+    total = 0.0
+    for one in processes:
+        with contextlib.suppress(psutil.Error):
+            times = one.cpu_times()
+            total += times.user + times.system
+    return total
+
+
 # ---- simulated participants ------------------------------------------------------------------------------------------
 
 
@@ -131,7 +151,6 @@ class Tally:
 
     answer: list[float] = field(default_factory=list)
     next: list[float] = field(default_factory=list)
-    late: list[float] = field(default_factory=list)
     errors: int = 0
     acknowledged: dict[str, int] = field(default_factory=dict)
 
@@ -143,32 +162,77 @@ class Tally:
         return told
 
 
+class _Line(asyncio.Protocol):
+    """A connection for one request at a time; far cheaper than streams, as its time counts as the server's."""
+
+    def __init__(self) -> None:
+        self.transport: Any = None
+        self._read = b""
+        self._waiting: asyncio.Future[tuple[bytes, bytes] | None] | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._settle(None)
+
+    def data_received(self, data: bytes) -> None:
+        self._read += data
+        head, gap, body = self._read.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head.lower())
+        if gap and length and len(body) >= int(length[1]):
+            self._read = b""
+            self._settle((head[9:12], body))
+
+    async def send(self, data: bytes, seconds: float = 30.0) -> tuple[bytes, bytes] | None:
+        """Status and body of the response; None if the connection was lost, or nothing came for long."""
+        if self.transport.is_closing():
+            return None
+        loop = asyncio.get_running_loop()
+        self._waiting = loop.create_future()
+        timer = loop.call_later(seconds, self._settle, None)
+        self.transport.write(data)
+        found = await self._waiting
+        timer.cancel()
+        return found
+
+    def _settle(self, found: tuple[bytes, bytes] | None) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(found)
+
+
+async def connect(port: int) -> _Line:
+    """A new connection to the server."""
+    return (await asyncio.get_running_loop().create_connection(_Line, "127.0.0.1", port))[1]
+
+
+def request(path: str, body: dict[str, Any] | bytes) -> bytes:
+    """A request as it goes over the line."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(data)}\r\n\r\n".encode() + data
+
+
 class Person:
     """A participant with a connection of its own, as a browser has it."""
 
     def __init__(self, name: str, port: int, tally: Tally):
         self.name, self.port, self.tally = name, port, tally
-        self.reader: Any = None
-        self.writer: Any = None
+        self._line: _Line | None = None
         self.token = ""
         self.state: dict[str, Any] = {}
 
     async def ask(self, path: str, body: dict[str, Any], patient: bool = False) -> dict[str, Any] | None:
         """The response, or None; a patient person tries again until there is one."""
+        data = request(path, body)
         while True:
-            try:
-                if self.writer is None:
-                    self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
-                data = json.dumps(body).encode()
-                head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(data)}\r\n\r\n".encode()
-                self.writer.write(head + data)
-                told = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), 30)
-                length = int(told.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-                text = await self.reader.readexactly(length)
-                if told[9:12] == b"200":
-                    return json.loads(text)
-            except (OSError, EOFError, asyncio.TimeoutError):
-                self.close()
+            with contextlib.suppress(OSError):
+                if self._line is None:
+                    self._line = await connect(self.port)
+                found = await self._line.send(data)
+                if found is None:
+                    self.close()
+                elif found[0] == b"200":
+                    return json.loads(found[1])
             self.tally.errors += 1
             if not patient:
                 return None
@@ -197,9 +261,9 @@ class Person:
             self.tally.next.append(time.perf_counter() - began)
 
     def close(self) -> None:
-        if self.writer is not None:
-            self.writer.close()
-        self.reader = self.writer = None
+        if self._line is not None:
+            self._line.transport.abort()
+        self._line = None
 
 
 async def arrive(port: int, count: int, tally: Tally, patient: bool = False) -> list[Person]:
@@ -214,14 +278,13 @@ async def at_rate(people: list[Person], rate: float, seconds: float, tally: Tall
     """Answers that come at random moments, `rate` in a second, whoever is still waiting for the last one."""
     tasks: set[asyncio.Task[None]] = set()
     began, due = time.perf_counter(), 0.0
-    free = list(people)
-    random.shuffle(free)
+    free = deque(random.sample(people, len(people)))
 
     async def act(person: Person) -> None:
         await person.answer()
         if random.random() < 0.2:
             await person.next()
-        free.insert(0, person)
+        free.appendleft(person)
 
     while due < seconds:
         due += random.expovariate(rate)
@@ -260,23 +323,31 @@ def processes_for(kind: str) -> int:
 
 def measure_people(kind: str, count: int, seconds: float, background: bool) -> dict[str, Any]:
     """`count` participants, one answer in 2 seconds each."""
-    with study(kind, 300) as (folder, database, _):
+    with study(kind, 300) as (folder, database, cluster):
         server = Server(folder, database, processes_for(kind), background=background)
+        server.settle()
+
+        def used() -> np.ndarray:
+            own = [] if cluster is None else psutil.Process(cluster.pid).children()
+            return np.array([server.cpu(), _cpu(own), time.process_time()])
+
         try:
 
-            async def go() -> tuple[Tally, float]:
+            async def go() -> tuple[Tally, np.ndarray]:
                 people = await arrive(server.port, count, Tally())
-                tally, used = Tally(), server.cpu()
+                tally, before = Tally(), used()
                 for one in people:
                     one.tally = tally
                 await at_rate(people, count / 2, seconds, tally)
-                return tally, server.cpu() - used
+                return tally, used() - before
 
-            tally, used = run(go())
+            tally, spent = run(go())
             shape = {"database": kind, "processes": processes_for(kind), "background": background}
             found = {**shape, "participants": count, **tally.row(seconds), "MiB": server.memory()}
-            # The one figure that does not depend on what else the machine does
-            return {**found, "server ms CPU per answer": 1000 * used / max(len(tally.answer), 1), **load()}
+            # What does not depend on what else the machine does
+            names = ("server", "database", "simulation")
+            each = 1000 * spent / max(len(tally.answer), 1)
+            return {**found, **{f"{name} ms CPU per answer": float(ms) for name, ms in zip(names, each)}, **load()}
         finally:
             server.stop()
 
@@ -286,6 +357,7 @@ def measure_rate(kind: str, count: int, seconds: float, rates: list[int]) -> lis
     rows = []
     with study(kind, 1000) as (folder, database, _):
         server = Server(folder, database, processes_for(kind), background=False)
+        server.settle()
         try:
 
             async def go() -> None:
@@ -403,22 +475,22 @@ def _command(process: psutil.Process) -> list[str]:
 
 
 def measure_soak(kind: str, minutes: float, rate: float, count: int) -> list[dict[str, Any]]:
-    """Memory while people answer."""
+    """Memory while people answer, in twelve parts."""
     rows: list[dict[str, Any]] = []
     with study(kind, 3000) as (folder, database, _):
         server = Server(folder, database, processes_for(kind), background=False)
+        server.settle()
         try:
 
             async def go() -> None:
                 people = await arrive(server.port, count, Tally())
                 began = time.perf_counter()
-                while time.perf_counter() - began < 60 * minutes:
+                for _ in range(12):
                     tally = Tally()
                     for one in people:
                         one.tally = tally
-                    seconds = min(60.0, 10 * minutes)
-                    await at_rate(people, rate, seconds, tally)
-                    row = {"database": kind, "minute": (time.perf_counter() - began) / 60, **tally.row(seconds)}
+                    await at_rate(people, rate, 5 * minutes, tally)
+                    row = {"database": kind, "minute": (time.perf_counter() - began) / 60, **tally.row(5 * minutes)}
                     rows.append({**row, "MiB": server.memory(), **load()})
 
             run(go())
@@ -429,53 +501,124 @@ def measure_soak(kind: str, minutes: float, rate: float, count: int) -> list[dic
 
 BAD = (
     b"GET / HTTP/1.1\r\n",  # never finished
-    b"POST /api/start HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n" + b"x" * 1_000_000,
+    request("/api/start", b"x" * 10_000_000),
     b"POST /api/answer HTTP/1.1\r\nhost: x\r\ncontent-length: 40\r\n\r\n{",  # never finished
-    b"POST /api/answer HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}",
+    request("/api/answer", b"{}"),
     b"GET /items/../../etc/passwd HTTP/1.1\r\nhost: x\r\n\r\n",
     b"GET / HTTP/1.1\r\nhost: x\r\nx: " + b"y" * 100_000 + b"\r\n\r\n",
     b"\x00\xff\x16\x03\x01 nonsense \r\n\r\n",
 )
 
 
-def measure_hostile(kind: str, count: int, seconds: float, attackers: int) -> dict[str, Any]:
-    """Good people beside bad requests."""
+def bad_request(people: list[Person]) -> bytes:
+    """One of those, or noise, a question of somebody else, or an answer that was given long ago with another choice."""
+    what = random.randrange(len(BAD) + 3)
+    if what < len(BAD):
+        return BAD[what]
+    if what == len(BAD):
+        return request(random.choice(["/api/start", "/api/next", "/api/answer"]), random.randbytes(200))
+    mine, other = random.sample(people, 2)
+    if what == len(BAD) + 1:
+        theirs = other.state["questions"][0]["id"]
+        return request("/api/answer", {"participant": mine.token, "question": theirs, "choice": [0], "seconds": 1})
+    given = random.choice(list(mine.tally.acknowledged) or [""])
+    return request("/api/answer", {"participant": mine.token, "question": given, "choice": [0], "seconds": 1})
+
+
+def measure_hostile(kind: str, count: int, seconds: float, attackers: int) -> list[dict[str, Any]]:
+    """Good people without and with bad requests, several times in turn."""
     with study(kind, 300) as (folder, database, _):
         server = Server(folder, database, processes_for(kind), background=False)
-        sent = [0]
+        server.settle()
+        sent = accepted = 0
 
-        async def attack(end: float) -> None:
+        async def attack(people: list[Person], end: float) -> None:
+            nonlocal sent, accepted
             while time.perf_counter() < end:
-                with contextlib.suppress(OSError, asyncio.TimeoutError):
-                    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-                    sent[0] += 1
-                    writer.write(random.choice(BAD))
-                    await asyncio.wait_for(reader.read(100), random.choice([0.5, 5]))
-                    writer.close()
+                with contextlib.suppress(OSError):
+                    line = await connect(server.port)
+                    sent += 1
+                    found = await line.send(bad_request(people), random.choice([0.5, 5]))
+                    line.transport.abort()
+                    # An answer that was stored before is acknowledged again, and stays as it was.
+                    accepted += found is not None and found[0] == b"200" and b'"stored":false' not in found[1]
+                await asyncio.sleep(random.uniform(0, 0.2))
 
+        every, tallies = Tally(), {False: Tally(), True: Tally()}
         try:
 
-            async def go() -> tuple[Tally, Tally]:
-                people = await arrive(server.port, count, Tally())
-                found = []
-                for bad in (0, attackers):
-                    tally = Tally()
+            async def go() -> None:
+                people = await arrive(server.port, count, every)
+                for bad in (False, True) * 3:
                     for one in people:
-                        one.tally = tally
+                        one.tally = tallies[bad]
                     end = time.perf_counter() + seconds
-                    await asyncio.gather(at_rate(people, count / 2, seconds, tally), *(attack(end) for _ in range(bad)))
-                    found.append(tally)
-                return found[0], found[1]
+                    busy = [attack(people, end) for _ in range(attackers if bad else 0)]
+                    await asyncio.gather(at_rate(people, count / 2, seconds, tallies[bad]), *busy)
 
-            calm, attacked = run(go())
+            run(go())
         finally:
             server.stop()
-    before, after = calm.row(seconds), attacked.row(seconds)
-    return {
-        "database": kind, "participants": count, "bad requests": sent[0], "errors": after["errors"],
-        "p50 ms before": before["answer p50 ms"], "p50 ms": after["answer p50 ms"],
-        "p99 ms before": before["answer p99 ms"], "p99 ms": after["answer p99 ms"], **load(),
-    }  # fmt: skip
+        for tally in tallies.values():
+            every.acknowledged |= tally.acknowledged
+        store = Store(database or f"sqlite:///{folder / 'answers.db'}")
+        kept = check_once(store, every)
+        store.close()
+    rows = []
+    for bad, tally in tallies.items():
+        row = {"database": kind, "bad requests/s": sent / (3 * seconds) if bad else 0.0, "participants": count}
+        row |= tally.row(3 * seconds)
+        rows.append(row | {"bad ones accepted": accepted if bad else 0, "lost": kept["lost"],
+                           "stored for nobody": kept["stored"] - kept["acknowledged"], **load()})  # fmt: skip
+    return rows
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------
+
+
+def summary() -> str:
+    """The saved results as the table of docs/collect.md."""
+
+    def people(row: dict[str, Any], *_: Any) -> str:
+        return f"{row['answer p99 ms']:.0f}, {row['next p99 ms']:.0f} ms"
+
+    def rate(*rows: dict[str, Any]) -> str:
+        return f"{max((row['asked/s'] for row in rows if row['held']), default=0):,}"
+
+    def hostile(calm: dict[str, Any], attacked: dict[str, Any]) -> str:
+        return f"{calm['answer p99 ms']:.0f}, {attacked['answer p99 ms']:.0f} ms"
+
+    def kills(row: dict[str, Any], *_: Any) -> str:
+        return f"{row['acknowledged']:,}, {row['lost']}, {row['stored twice']}"
+
+    def soak(*rows: dict[str, Any]) -> str:
+        return ", ".join(f"{rows[part]['MiB']:.1f}" for part in (2, 5, 8, 11)) + " MiB"
+
+    told = {
+        people: "1,000 participants, each an answer in 2 s: 99 % of answers, and of requests for the next question, "
+        "within",
+        rate: "answers in a second, the most with 99 % within 200 ms",
+        hostile: "200 participants: 99 % of answers without bad requests, and beside {bad:.0f} of them in a second, "
+        "within",
+        kills: "servers, background processes and processes of PostgreSQL killed at random under load: answers "
+        "acknowledged, of these lost, stored twice",
+        soak: "memory of the servers after a quarter, a half, three quarters and the whole of the time",
+    }
+    lines = ["| measured | SQLite, one process | PostgreSQL, two processes | by |", "|---|---|---|---|"]
+    for cell, text in told.items():
+        record = json.loads((RESULTS / f"collect-{cell.__name__}.json").read_text())
+        of = {kind: [row for row in record["rows"] if row["database"] == kind] for kind in ("sqlite", "postgresql")}
+        text = text.format(bad=np.mean([row.get("bad requests/s", 0) for row in record["rows"]]) * 2)
+        by = f"`{record['command']}` at {record['commit']}"
+        lines.append(f"| {text} | {cell(*of['sqlite'])} | {cell(*of['postgresql'])} | {by} |")
+    machine = f"{record['cpu']}, {record['cores']} cores, {record['memory_gib']} GiB"
+    return "\n".join(lines) + f"\n\nThe machine: {machine}."
+
+
+def write_page() -> None:
+    """Fill docs/collect.md."""
+    text = fill(PAGE.read_text(encoding="utf-8"), {"collect": summary()})
+    PAGE.write_text(text, encoding="utf-8")
 
 
 def main(args: list[str] | None = None) -> None:
@@ -488,6 +631,7 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument("--participants", type=int, help="Simulated at once.  [default: 1000]")
     parser.add_argument("--kills", type=int, help="In all, half on each database.")
     parser.add_argument("--minutes", type=float, default=10.0, help="Of the long run.")
+    parser.add_argument("--rate", type=float, help="Answers in a second of the long run, on each database.")
     told = parser.parse_args(args)
     quick, kinds = told.quick, told.databases.split(",")
     suffix = "-quick" if quick else ""
@@ -495,7 +639,13 @@ def main(args: list[str] | None = None) -> None:
     count = told.participants or (40 if quick else 1000)
     for what in told.only.split(","):
         rows: list[dict[str, Any]] = []
-        for kind in kinds:
+        if what == "soak":
+            soak = partial(measure_soak, minutes=0.1 if quick else told.minutes)
+            soak = partial(soak, rate=20 if quick else told.rate or 200, count=20 if quick else 200)
+            with ThreadPoolExecutor() as pool:
+                rows += itertools.chain.from_iterable(pool.map(soak, kinds))
+            print(table(rows), flush=True)
+        for kind in kinds if what != "soak" else ():
             if what == "people":
                 rows.append(measure_people(kind, count, seconds, background=not quick))
             elif what == "rate":
@@ -504,12 +654,12 @@ def main(args: list[str] | None = None) -> None:
             elif what == "kills":
                 kills = told.kills or (4 if quick else 200)
                 rows.append(measure_kills(kind, kills // len(kinds), 10 if quick else 50))
-            elif what == "soak":
-                rows += measure_soak(kind, 0.1 if quick else told.minutes, 20 if quick else 200, 20 if quick else 200)
             else:
-                rows.append(measure_hostile(kind, 20 if quick else min(count, 200), seconds / 2, 5 if quick else 50))
+                rows += measure_hostile(kind, 20 if quick else min(count, 200), seconds / 6, 5 if quick else 50)
             print(table(rows), flush=True)
         print(save(f"collect-{what}{suffix}", rows))
+    if not quick:
+        write_page()
 
 
 if __name__ == "__main__":

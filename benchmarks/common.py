@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+import nearer
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = Path(__file__).resolve().parent / "results"
 
@@ -28,7 +30,9 @@ def facts() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in ("nearer", "numpy", "scipy", "scikit-learn", "numba", "pyarrow")},
+        # Of nearer, that of the code which was run: what is installed may be another.
+        "versions": {"nearer": nearer.__version__}
+        | {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")},
     }
 
 

@@ -42,11 +42,16 @@ def peak_gib() -> float:
     return kib / 2**20
 
 
-def main() -> None:
-    task, arguments, answer = sys.argv[1:]
+def answer_to(task: str, arguments: str) -> str:
+    """Call ``module:function`` here; arguments and answer are JSON."""
     module, function = task.split(":")
     result = getattr(importlib.import_module(module), function)(**json.loads(arguments))
-    Path(answer).write_text(json.dumps({"peak_gib": peak_gib(), **result}))
+    return json.dumps({"peak_gib": peak_gib(), **result})
+
+
+def main() -> None:
+    task, arguments, answer = sys.argv[1:]
+    Path(answer).write_text(answer_to(task, arguments))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,22 @@ import json
 from nearer import kernels
 drawn = kernels.draw_many(1, 0, 5, 1000).tolist()
 print(json.dumps([drawn, sum(kernels.draw_many.stats.cache_misses.values())]))
+"""
+# In each folder twice, every time with kernels as new as in a fresh process, which would take longer to start.
+DRAW_IN_EACH = """
+import importlib, json, os, sys
+from numba.core import config
+from nearer import kernels
+found = {}
+for name in sorted(os.listdir(config.CACHE_DIR)):
+    folder = os.path.join(config.CACHE_DIR, name)
+    for _ in range(2):
+        config.CACHE_DIR, kept = folder, config.CACHE_DIR
+        kernels = importlib.reload(kernels)
+        drawn = kernels.draw_many(1, 0, 5, 1000).tolist()
+        found.setdefault(name, []).append([drawn, sum(kernels.draw_many.stats.cache_misses.values())])
+        config.CACHE_DIR = kept
+print(json.dumps(found))
 """
 # What others need is loaded before: the interpreter itself may lie where only root can read.
 NOBODY = "import os, numba; numba.njit(lambda x: x + 1)(1); import nearer; os.setgid(65534), os.setuid(65534)\n" + DRAW
@@ -99,14 +117,44 @@ def _other(data):
     return b"\x80\x04N."  # None, pickled
 
 
-@pytest.mark.parametrize("damage", [_emptied, _cut, _flipped, _other])
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_damaged_files_are_compiled_again(tmp_path, filled, damage, ending):
-    folder, drawn = tmp_path / "cache", filled[1]
-    shutil.copytree(filled[0], folder)
-    files = list(folder.rglob(f"*.{ending}"))
-    assert files
-    for path in files:
-        path.write_bytes(damage(path.read_bytes()))
-    assert json.loads(_run(DRAW, folder)[0]) == [drawn, 1]
-    assert json.loads(_run(DRAW, folder)[0]) == [drawn, 0]  # mended
+DAMAGES = {
+    f"{ending}{damage.__name__}": (ending, damage)
+    for ending in ("nbi", "nbc") for damage in (_emptied, _cut, _flipped, _other)
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def after_damage(tmp_path_factory, filled):
+    """What is drawn with damaged files, and then again."""
+    folder = tmp_path_factory.mktemp("damaged")
+    for name, (ending, damage) in DAMAGES.items():
+        shutil.copytree(filled[0], folder / name)
+        files = list((folder / name).rglob(f"*.{ending}"))
+        assert files
+        for path in files:
+            path.write_bytes(damage(path.read_bytes()))
+    return json.loads(_run(DRAW_IN_EACH, folder)[0])
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damaged_files_are_compiled_again(after_damage, drawn, name):
+    assert after_damage[name] == [[drawn, 1], [drawn, 0]]  # mended by the first
+
+
+def test_ctrl_c_waits_for_a_kernel_at_the_compiler():
+    """It came in a callback of LLVM, was dropped, and left a kernel that no process could use."""
+    kernel = kernels._njit(lambda x: x + 1)
+    real = kernel._compiler.compile
+
+    def pressed(*args):
+        signal.raise_signal(signal.SIGINT)
+        assert threading.get_ident() in kernels.compiling
+        return real(*args)
+
+    kernel._compiler.compile = pressed
+    with pytest.raises(KeyboardInterrupt):
+        kernel(1)
+    assert len(kernel.signatures) == 1  # whole, all the same
+    assert kernel(1) == 2
+    assert kernels.compiling == set()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -65,6 +65,7 @@ def test_the_map_lies_on_its_principal_axes(data):
     np.testing.assert_array_equal(turned_back.predict(data.test), est.predict(data.test))
 
 
+@pytest.mark.filterwarnings("ignore:the map is not to be trusted")  # svrg-bb
 @pytest.mark.parametrize("solver", [name for name in solver_names() if name != "convex"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_with_every_solver(data, loss, solver):
@@ -302,6 +303,7 @@ def test_grid_search(T):
     assert search.best_estimator_.embedding_.shape == (20, 2)
 
 
+@pytest.mark.filterwarnings("ignore:the map is not to be trusted")  # after one epoch
 def test_grid_search_over_the_parameters_of_loss_and_solver(T):
     search = GridSearchCV(
         TSTE(n_objects=20, random_state=0), {"alpha": [0.5, 4.0], "n_components": [1, 2]}, cv=KFold(2)

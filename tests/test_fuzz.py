@@ -75,25 +75,27 @@ def test_whatever_is_given_as_comparisons(value):
 
 
 def test_the_machinery_notices_errors_crashes_and_hangs(tmp_path, monkeypatch):
-    """The guard broken on purpose: each of the three is reported with its seed."""
+    """The guard broken on purpose: each is reported once with its seed, also where it is the first of a process."""
     broken = tmp_path / "fuzz"
     broken.mkdir()
     (broken / "__init__.py").write_text("")
-    (broken / "run.py").write_text(run.__loader__.get_source("fuzz.run").replace("SECONDS = 10", "SECONDS = 1"))
+    (broken / "run.py").write_text(run.__loader__.get_source("fuzz.run").replace("SECONDS = 10", "SECONDS = 0.2"))
     (broken / "targets.py").write_text(
         "import os, time\n"
         "import numpy as np\n"
-        "draws = [np.random.default_rng(seed).random() for seed in range(6)]\n"
+        "draws = [np.random.default_rng(seed).random() for seed in range(7)]\n"
         "def case(rng):\n"
         "    seed = draws.index(rng.random())\n"
         "    if seed == 2: raise KeyError(seed)\n"
         "    if seed == 3: os.abort()\n"
         "    if seed == 4: time.sleep(30)\n"
+        "    if seed == 5:\n"
+        "        while True: pass\n"
         "def case_of(target): return case\n"
     )
     monkeypatch.setattr(run, "HERE", broken)
-    done, _, findings = run.fuzz("api", 1, first=0, last=6)
+    done, _, findings = run.fuzz("api", 1, first=0, last=7)
     assert [(finding["seed"], finding["at"].split(":")[0]) for finding in findings] == [
-        (2, "targets.py"), (3, "crash or hang"), (4, "crash or hang"),
+        (2, "targets.py"), (3, "crash or hang"), (4, "crash or hang"), (5, "crash or hang"),
     ]  # fmt: skip
-    assert done == 6
+    assert done == 7

@@ -63,6 +63,11 @@ def _nodes(tree):
 
 
 @functools.cache
+def _tree(text):
+    return ast.parse(text)
+
+
+@functools.cache
 def _imports(path):
     return list(_read_imports(path))
 
@@ -71,7 +76,7 @@ def _read_imports(path):
     """Dotted names of all modules that a file imports, at the top or in a function, with line numbers."""
     here = ["nearer", *_module(path)]
     package = here if path.name == "__init__.py" else here[:-1]
-    for node in _nodes(ast.parse(path.read_text())):
+    for node in _nodes(_tree(path.read_text())):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, node.lineno
@@ -149,7 +154,7 @@ def test_library_code_does_not_print():
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in FILES
         if _module(path)[:1] != ["cli"]
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(_tree(path.read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert wrong == []
@@ -157,7 +162,7 @@ def test_library_code_does_not_print():
 
 def _imports_by_string(text):
     """Lines that could import a module of this package past the reader of imports."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(_tree(text)):
         if isinstance(node, ast.ImportFrom) and node.module in ("importlib", "builtins"):
             names = {alias.name for alias in node.names} & {"import_module", "__import__"}
             if names:

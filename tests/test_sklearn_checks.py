@@ -129,7 +129,9 @@ def made(adapter, cls):
     return CLASSES[adapter, cls](n_objects=n_objects, solver=LBFGS(max_epochs=20), random_state=0)
 
 
-@pytest.mark.filterwarnings("ignore:.*occur in no comparison", "ignore:.*without a place on the map")
+@pytest.mark.filterwarnings(
+    "ignore:.*occur in no comparison", "ignore:.*without a place on the map", "ignore:the map is not to be trusted"
+)
 @parametrize_with_checks([made(RowsAreComparisons, cls) for cls in LOSSES])
 def test_scikit_learn(estimator, check):
     name = check.func.__name__

@@ -32,6 +32,8 @@ import hashlib
 import logging
 import math
 import pickle
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from types import FunctionType, SimpleNamespace
 
@@ -75,6 +77,7 @@ _LN2 = 0.6931471805599453
 
 _told = []
 _sources = {}
+compiling = set()  # numbers of the threads that are at it: nothing may break them off
 
 
 class _CheckedFile(IndexDataCacheFile):
@@ -132,11 +135,40 @@ def _tell_uncached(error):
         )
 
 
+@contextlib.contextmanager
+def _undisturbed():
+    """Put ctrl-C off: if it came in a callback of LLVM, a kernel would be left half made; errors and crashes follow."""
+    thread = threading.get_ident()
+    if thread in compiling:  # a kernel that another one calls
+        yield
+        return
+    pressed = []
+    caught = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is not None
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True)) if caught else None
+    compiling.add(thread)
+    try:
+        yield
+    finally:
+        compiling.discard(thread)
+        if caught:
+            signal.signal(signal.SIGINT, before)
+        for _ in pressed:
+            signal.raise_signal(signal.SIGINT)
+
+
+def _njit(function):
+    """Compile a function on its first call, in this process alone."""
+    kernel = njit(**_OPTIONS)(function)
+    if isinstance(kernel, Dispatcher):  # not with NUMBA_DISABLE_JIT
+        kernel.compile = _undisturbed()(kernel.compile)
+    return kernel
+
+
 def _jit(function):
     """Compile a kernel on its first call, or load it from the cache."""
-    kernel = njit(**_OPTIONS)(function)
+    kernel = _njit(function)
     _sources[function.__name__] = function
-    if isinstance(kernel, Dispatcher):  # not with NUMBA_DISABLE_JIT
+    if isinstance(kernel, Dispatcher):
         try:
             kernel._cache = _Cache(function)
         except (RuntimeError, OSError) as error:  # no folder that can be written to
@@ -1255,7 +1287,7 @@ def with_formula(formula):
     types.SimpleNamespace
         The names of this module; kernels ignore their argument `kind`.
     """
-    own = njit(**_OPTIONS)(getattr(formula, "py_func", formula))
+    own = _njit(getattr(formula, "py_func", formula))
     try:
         answer = own(1.0, 2.0, 1.0)
     except NumbaError as error:
@@ -1275,7 +1307,7 @@ def with_formula(formula):
     for name, source in _sources.items():
         if "kind" in source.__code__.co_varnames:
             # The same source; the names in it are looked up here instead of in the module.
-            names[name] = njit(**_OPTIONS)(swapped.get(name) or FunctionType(source.__code__, names, name))
+            names[name] = _njit(swapped.get(name) or FunctionType(source.__code__, names, name))
     return SimpleNamespace(**names)
 
 

@@ -147,7 +147,7 @@ def place_objects(
     named = homeless[comparisons.index]
     used = named.any(axis=1)
     new = np.zeros(len(full), dtype=bool)
-    new[np.unique(comparisons.index[named])] = True
+    new[comparisons.index[named]] = True
     if not used.any():
         raise ValueError(f"place: none of the {len(comparisons):,} comparisons names an object that is not on the map")
     if comparisons.weights is not None:

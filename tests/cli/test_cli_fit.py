@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import shlex
 
 import numpy as np
@@ -257,14 +258,18 @@ def test_a_checkpoint_is_kept_until_the_results_are_there(nearer, answers, tmp_p
 
 
 def test_fit_on_a_cluster(nearer, answers):
-    pytest.importorskip("distributed")
-    from nearer.distributed import connect
-
+    distributed = pytest.importorskip("distributed")
+    here_only = {
+        "processes": False,
+        "protocol": "tcp",
+        "dashboard_address": "127.0.0.1:0",
+        "silence_logs": logging.ERROR,
+    }
     assert nearer("convert", "answers.csv", "answers.parquet").code == 0
     options = ("--solver", "lbfgs", "--n-init", 1, "--json")
     here = nearer("fit", "answers.csv", "-o", "a", "--cv", 0, *options)
-    with connect("local:1") as client:
-        address = ("--cluster", client.scheduler.address)
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **here_only) as cluster:
+        address = ("--cluster", cluster.scheduler_address)
         handed_over = nearer("fit", "answers.csv", "-o", "b", "--cv", 0, *options, *address)
         read_there = nearer("fit", "answers.parquet", "-o", "c", *options, *address)
     refused = nearer("fit", "answers.parquet", "-o", "d", "--cluster", "local:1", "--cv", 5)

@@ -11,7 +11,21 @@ class Participant:
     """One browser, at one page of a study."""
 
     def __init__(self, driver):
-        self.driver = driver
+        self.driver, self._script = driver, None
+
+    def hurry(self, times):
+        """From the next page on the page's clock is so many times as fast, and what it waits for so much shorter."""
+        if self._script is not None:
+            self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": self._script})
+        self._script = None
+        if times != 1:
+            clock = f"""{{
+              const now = performance.now.bind(performance), wait = setTimeout;
+              performance.now = () => {times} * now();
+              window.setTimeout = (what, time) => wait(what, time / {times});
+            }}"""
+            added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": clock})
+            self._script = added["identifier"]
 
     def size(self, width, height=800, mobile=False):
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
@@ -74,13 +88,17 @@ class Participant:
 
     def ready(self, before=None):
         """Wait for a question other than `before`, long enough on the screen to be answered; give its id."""
-        self.wait(
-            "!document.getElementById('asking').hidden && document.documentElement.dataset.ready !== arguments[0]",
+        return self.driver.execute_async_script(
+            """
+            const [before, done] = arguments;
+            (function look() {
+              const shown = document.documentElement.dataset.ready;
+              const there = !document.getElementById('asking').hidden && shown && shown !== before;
+              if (there) setTimeout(() => done(shown), 270); else setTimeout(look, 10);
+            })()
+            """,
             before or "",
         )
-        shown = self.js("return document.documentElement.dataset.ready")
-        self.driver.execute_async_script("setTimeout(arguments[0], 270)")
-        return shown
 
     def agree(self, practice=True):
         """Through consent and instructions to the first question."""

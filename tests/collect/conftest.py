@@ -36,8 +36,20 @@ def serve(tmp_path):
 
 
 @pytest.fixture(scope="module")
+def standing(tmp_path_factory):
+    """One server for tests that change nothing, or only what their own participant did."""
+    study = make_study(
+        tmp_path_factory.mktemp("standing") / "study", number=5, requests_per_second=10_000,
+        new_participants_per_minute=10_000,
+    )  # fmt: skip
+    server = Served(study)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
 def browser(tmp_path_factory):
-    """One Chromium for the tests of a file."""
+    """One Chromium for all tests."""
     driver = start_browser(tmp_path_factory.mktemp("browser") / "profile")
     yield driver
     driver.quit()
@@ -49,7 +61,9 @@ def person(browser):
     found = Participant(browser)
     found.offline(False)
     found.size(1280)
-    return found
+    found.hurry(10)
+    yield found
+    found.hurry(1)
 
 
 @pytest.fixture(scope="session")

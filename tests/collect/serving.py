@@ -8,6 +8,8 @@ import threading
 import time
 from pathlib import Path
 
+import sqlalchemy as sa
+
 WORDS = ["cat", "dog", "lorry", "bus", "rose", "tulip", "piano", "violin"]
 
 
@@ -25,6 +27,21 @@ def make_study(folder, words=WORDS, kind="triplet", **changes):
     return read_study(folder)
 
 
+def until(condition, seconds=60):
+    """Wait until something is true, and give it."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.005)
+    return found
+
+
+def stored(store, table):
+    """All rows of a table."""
+    with store.reading() as connection:
+        return list(connection.execute(sa.select(table)))
+
+
 def change(folder, **changes):
     """Give keys of study.toml other values."""
     path = Path(folder) / "study.toml"
@@ -35,23 +52,11 @@ def change(folder, **changes):
     path.write_text("\n".join(lines))
 
 
-class Served:
-    """A server in a thread of this process."""
+class Visitor:
+    """Somebody who asks a server of this machine."""
 
-    def __init__(self, study, database=None, port=0, **options):
-        from nearer.collect.server import bind, make_server
-        from nearer.collect.store import Store
-
-        self.study, self.store = study, Store(database or study.database, create=True)
-        self.server = make_server(study, self.store, **options)
-        listening = bind("127.0.0.1", port)
-        self.port = listening.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}/"
-        self.thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.005)
-        self._connection = None
+    def __init__(self, port):
+        self.port, self._connection = port, None
 
     def call(self, path, body=None, method=None, headers=None):
         """Status and JSON (or bytes) of a request."""
@@ -63,8 +68,7 @@ class Served:
             self.response = self._connection.getresponse()
             text = self.response.read()
         except Exception:
-            self._connection.close()
-            self._connection = None
+            self.close()
             raise
         kind = self.response.headers.get("content-type", "")
         return self.response.status, json.loads(text) if kind.startswith("application/json") else text
@@ -90,9 +94,43 @@ class Served:
             seen.append(question)
         return state, seen
 
-    def stop(self):
+    def play_backwards(self, name="p1"):
+        """Leave the first question open to the last, and answer the second once more in the end."""
+        state = self.start(name)
+        token, first, seen = state["participant"], state["questions"][0]["id"], []
+        while len(state["questions"]) > 1:
+            assert state["questions"][0]["id"] == first
+            seen.append(state["questions"][1]["id"])
+            state = self.answer(token, seen[-1])[1]
+        assert [question["id"] for question in self.start(name)["questions"]] == [first]
+        assert self.answer(token, seen[0], [1])[1]["stored"] is False
+        state = self.answer(token, first)[1]
+        assert (state["stored"], state["finished"], state["answered"]) == (True, True, len(set(seen)) + 1)
+
+    def close(self):
         if self._connection is not None:
             self._connection.close()
+        self._connection = None
+
+
+class Served(Visitor):
+    """A server in a thread of this process, and a visitor of it."""
+
+    def __init__(self, study, database=None, port=0, **options):
+        from nearer.collect.server import bind, make_server
+        from nearer.collect.store import Store
+
+        self.study, self.store = study, Store(database or study.database, create=True)
+        self.server = make_server(study, self.store, **options)
+        listening = bind("127.0.0.1", port)
+        super().__init__(listening.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}/"
+        self.thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)
+        self.thread.start()
+        until(lambda: self.server.started)
+
+    def stop(self):
+        self.close()
         self.server.should_exit = True
         self.thread.join(timeout=20)
         self.store.close()

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from serving import Served, make_study
+from serving import Served, make_study, stored, until
 
 from nearer.collect import analysis
 from nearer.collect.background import Background, the_only_one
@@ -30,13 +30,6 @@ def near(question):
     return order[: question["choose"]]
 
 
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "did not happen in time"
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
 def test_the_map_of_answers_without_noise(tmp_path, kind):
     study = make_study(
@@ -52,6 +45,8 @@ def test_the_map_of_answers_without_noise(tmp_path, kind):
     work.round()
     assert not work.due()
     with served.store.reading() as connection:
+        guessed = (questions.c.participant == 4) & (questions.c.position <= 40) & (questions.c.chosen_by == "catch")
+        caught = connection.scalar(sa.select(sa.func.count()).select_from(questions).where(guessed))
         found = served.store.finding(connection, "map")
         people = served.store.finding(connection, "people")
     assert sorted(map(int, found["labels"])) == list(range(14))
@@ -60,7 +55,7 @@ def test_the_map_of_answers_without_noise(tmp_path, kind):
     assert abs(np.corrcoef(line, range(14))[0, 1]) > 0.8
     assert found["accuracy"] > 0.6
     assert 0.6 < found["ceiling"] <= 1
-    assert found["n_held_out"] == found["n_rows"]
+    assert found["n_held_out"] == 3 * 76 + 40 - caught  # answers, catch questions apart
     assert people["a"]["seconds"] == 1.5
     if kind != "choose":
         assert 0 < people["a"]["first"] < 1
@@ -73,10 +68,11 @@ def test_accuracy_is_measured_on_random_questions_alone(tmp_path):
     study = make_study(tmp_path / "s", WORDS, number=60, requests_per_second=10_000)
     served = Served(study)
     served.play("a", near)
-    with served.store.writing() as connection:
-        connection.execute(sa.update(questions).where(questions.c.position > 20).values(chosen_by="predictive"))
-    data = analysis.read_answers(study, served.store)
-    assert analysis._held_out(study, data)[1] == 20
+    for last, judged in ((60, 60), (40, 40), (20, 0)):  # 20 are too few
+        with served.store.writing() as connection:
+            connection.execute(sa.update(questions).where(questions.c.position > last).values(chosen_by="predictive"))
+        data = analysis.read_answers(study, served.store)
+        assert analysis.judge_map(study, data)["n_held_out"] == judged
     served.stop()
 
 
@@ -86,8 +82,7 @@ def test_questions_are_chosen_for_the_queue_and_asked(tmp_path):
     served.play("early", near)  # before anything was chosen: all random
     work = Background(study, served.store)
     work.round()
-    with served.store.reading() as connection:
-        waiting = list(connection.execute(sa.select(ready)))
+    waiting = stored(served.store, ready)
     assert len(waiting) == analysis.queue_size(study)
     assert len({row.key for row in waiting}) == len(waiting)
     served.play("late", near)
@@ -96,8 +91,8 @@ def test_questions_are_chosen_for_the_queue_and_asked(tmp_path):
             list(connection.scalars(sa.select(questions.c.chosen_by).where(questions.c.participant == number)))
             for number in (1, 2)
         ]
-        left = {row.key for row in connection.execute(sa.select(ready))}
         asked = list(connection.scalars(sa.select(questions.c.key).where(questions.c.participant == 2)))
+    left = {row.key for row in stored(served.store, ready)}
     assert set(by[0]) == {"random"}
     # About three quarters come from the queue, under the name of the strategy that chose them.
     taken = {row.key: row.chosen_by for row in waiting if row.key not in left}
@@ -109,7 +104,7 @@ def test_questions_are_chosen_for_the_queue_and_asked(tmp_path):
 
 
 def test_the_process_works_dies_and_comes_back_while_people_answer(tmp_path):
-    study = make_study(tmp_path / "s", WORDS, number=60, requests_per_second=10_000, adaptive=True)
+    study = make_study(tmp_path / "s", WORDS, number=32, requests_per_second=10_000, adaptive=True)
     served = Served(study)
     keeper = Keeper("nearer.collect.background", {"study": str(study.folder), "database": study.database})
     try:
@@ -123,7 +118,7 @@ def test_the_process_works_dies_and_comes_back_while_people_answer(tmp_path):
         first = keeper.process.pid
         keeper.process.kill()
         served.play("b", near)  # nobody waits for it
-        until(lambda: found()["n_rows"] == 120)
+        until(lambda: found()["n_rows"] == 64)
         assert keeper.process.pid != first
     finally:
         keeper.stop()

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import socket
 import struct
 import time
 import wave
 import zlib
 
+import psutil
 import pytest
 import sqlalchemy as sa
-from serving import Served, change, make_study
+from benchmarks.collect import Server
+from browsing import Participant
+from click.testing import CliRunner
+from serving import WORDS, Served, change, make_study, until
 
-from nearer.collect.store import answers, participants, questions
+from browser import start_browser
+from nearer.cli import cli
+from nearer.collect import desk
+from nearer.collect.store import Store, answers, participants, questions
 from nearer.collect.study import new_study, read_study
 
 pytestmark = pytest.mark.browser
@@ -19,18 +27,30 @@ pytestmark = pytest.mark.browser
 LINK = "https://example.org/done?cc=A1"
 
 
-def stored(served):
+def stored(store):
     both = questions.join(answers, answers.c.question == questions.c.id)
-    with served.store.reading() as connection:
+    with store.reading() as connection:
         chosen = sa.select(questions, answers.c.choice, answers.c.seconds).select_from(both)
         return list(connection.execute(chosen.order_by(questions.c.position)))
 
 
-def until(condition, seconds=15):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "did not happen in time"
-        time.sleep(0.02)
+def choices(store):
+    return [row.choice for row in stored(store)]
+
+
+def nearer(*args):
+    done = CliRunner().invoke(cli, [str(arg) for arg in args], prog_name="nearer")
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def mapped(study, n_rows):
+    """Export and fit, as a user would, without a flag."""
+    table, fitted = study / "answers.csv", study / "map"
+    assert f"{n_rows} " in nearer("collect", "export", study, "-o", table).output
+    nearer("fit", table, "-o", fitted)
+    assert len(table.read_text().splitlines()) == 1 + n_rows
+    assert (fitted / "embedding.csv").is_file()
 
 
 def png(red, green, blue, width=60, height=90):
@@ -42,11 +62,41 @@ def png(red, green, blue, width=60, height=90):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
+def test_from_nothing_to_a_map(person, tmp_path):
+    """The commands, the page at its own pace, the completion link, and the map of what was answered."""
+    words, study = tmp_path / "words.txt", tmp_path / "words"
+    words.write_text("\n".join(WORDS))
+    nearer("collect", "new", study, "--words", words)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    link = f"http://127.0.0.1:{port}/health?cc=A1&who="
+    change(study, number=8, repeats=0, catch=1, break_every=5, link=f"{link}{{participant}}")
+    server = Server(study, None, 1, port, background=False)
+    person.hurry(1)
+    try:
+        person.open(f"http://127.0.0.1:{port}/?PROLIFIC_PID=a%20b")
+        shown = person.agree()
+        for number in range(8):
+            person.press("ArrowRight" if number % 2 else "ArrowLeft")
+            if number == 4:
+                person.wait("!document.getElementById('words').hidden")
+                person.click("#go")
+            if number < 7:
+                shown = person.ready(shown)
+        person.wait("document.documentElement.dataset.finished === 'yes'")
+        person.click("#link")
+        person.wait("location.href === arguments[0]", f"{link}a%20b")
+        mapped(study, 7)  # one showed an object twice, to catch who does not look
+    finally:
+        server.stop()
+
+
 def test_triplets_by_arrow_keys_to_the_completion_link(serve, person):
     served = serve(number=5, break_every=3, link=LINK, code="CODE-7")
     person.open(f"{served.url}?PROLIFIC_PID=abc")
     assert "voluntary" in person.text()
-    assert stored(served) == []
+    assert stored(served.store) == []
     with served.store.reading() as connection:
         assert connection.scalar(sa.select(sa.func.count()).select_from(participants)) == 0  # not before consent
     shown = person.agree()
@@ -63,7 +113,7 @@ def test_triplets_by_arrow_keys_to_the_completion_link(serve, person):
     person.wait("document.documentElement.dataset.finished === 'yes'")
     assert person.js("return document.getElementById('link').href") == LINK
     assert "CODE-7" in person.text()
-    rows = stored(served)
+    rows = stored(served.store)
     assert [row.choice for row in rows] == ["[0]", "[1]", "[0]", "[1]", "[0]"]
     assert all(0.2 < row.seconds < 20 for row in rows)
     assert all(url.startswith((served.url, "data:")) for url in person.requests())
@@ -85,7 +135,35 @@ def test_odd_one_out_by_touch_on_a_phone(serve, person):
         if number < 3:
             shown = person.ready(shown)
     person.wait("document.documentElement.dataset.finished === 'yes'")
-    assert [row.choice for row in stored(served)] == ["[0]", "[1]", "[2]", "[0]"]
+    assert choices(served.store) == ["[0]", "[1]", "[2]", "[0]"]
+    mapped(served.study.folder, 4)
+
+
+def test_odd_one_out_by_arrow_keys(serve, person):
+    served = serve(kind="odd", number=4, practice=False)
+    person.open(f"{served.url}?id=x")
+    shown = person.agree(practice=False)
+    for number, key in enumerate(["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"]):
+        person.press(key)
+        if number < 3:
+            shown = person.ready(shown)
+    person.wait("document.documentElement.dataset.finished === 'yes'")
+    assert choices(served.store) == ["[2]", "[1]", "[0]", "[1]"]
+
+
+def test_k_of_n_by_touch_on_a_phone(serve, person):
+    served = serve(kind="choose", number=2, options=6, choose=3, practice=False)
+    person.size(400, 740, mobile=True)
+    person.open(f"{served.url}?id=x")
+    shown = person.agree(practice=False)
+    for number in range(2):
+        assert person.js("return document.documentElement.scrollWidth") <= 400
+        for option in (5, number, 3):
+            person.tap("#options button", option)
+        if number < 1:
+            shown = person.ready(shown)
+    person.wait("document.documentElement.dataset.finished === 'yes'")
+    assert choices(served.store) == ["[5, 0, 3]", "[5, 1, 3]"]
 
 
 def test_k_of_n_by_mouse_and_keys(serve, person):
@@ -119,28 +197,30 @@ def test_k_of_n_by_mouse_and_keys(serve, person):
     person.press("6")
     person.press("2")
     person.wait("document.documentElement.dataset.finished === 'yes'")
-    assert [row.choice for row in stored(served)] == ["[5, 1]", "[1, 2]", "[5, 1]"]
+    assert choices(served.store) == ["[5, 1]", "[1, 2]", "[5, 1]"]
+    mapped(served.study.folder, 3)
 
 
 def test_double_click_reload_and_back_answer_once(serve, person):
     served = serve(number=6)
+    person.hurry(1)  # it is by the time between them that a second click is told
     person.open(f"{served.url}?id=x")
     shown = person.agree()
     person.click("#options button", 1, times=2)
     shown = person.ready(shown)
-    until(lambda: len(stored(served)) == 1)
+    until(lambda: len(stored(served.store)) == 1)
     person.driver.refresh()
     assert person.ready() == shown  # the same question, without consent and practice
     person.choose(0)
     shown = person.ready(shown)
-    until(lambda: len(stored(served)) == 2)
+    until(lambda: len(stored(served.store)) == 2)
     person.driver.get("about:blank")
     person.driver.back()
     assert person.ready() == shown
     person.choose(0)
     person.ready(shown)
-    until(lambda: len(stored(served)) == 3)
-    assert [row.choice for row in stored(served)] == ["[1]", "[0]", "[0]"]
+    until(lambda: len(stored(served.store)) == 3)
+    assert choices(served.store) == ["[1]", "[0]", "[0]"]
 
 
 def test_network_cut_half_way_keeps_the_answers_and_sends_them(serve, person):
@@ -149,74 +229,99 @@ def test_network_cut_half_way_keeps_the_answers_and_sends_them(serve, person):
     shown = person.agree()
     person.choose(0)
     shown = person.ready(shown)
-    until(lambda: len(stored(served)) == 1)
+    until(lambda: len(stored(served.store)) == 1)
     person.offline(True)
     person.choose(1)
     shown = person.ready(shown)  # the next one was loaded before
     person.choose(1)
     person.wait("document.getElementById('status').textContent.includes('No connection')")
-    assert len(stored(served)) == 1
+    assert len(stored(served.store)) == 1
     assert len(person.js("return JSON.parse(localStorage.getItem('nearer:/:x:queue'))")) == 2
     person.offline(False)
     shown = person.ready(shown)
-    until(lambda: len(stored(served)) == 3)
+    until(lambda: len(stored(served.store)) == 3)
     assert person.text("#status") == ""
     person.choose(0)
     person.ready(shown)
-    assert [row.choice for row in stored(served)][:3] == ["[0]", "[1]", "[1]"]
+    assert choices(served.store)[:3] == ["[0]", "[1]", "[1]"]
 
 
-def test_a_closed_laptop_sends_what_is_left_the_next_day(serve, person, tmp_path):
-    study = make_study(tmp_path / "s", number=6, requests_per_second=1000, link=LINK)
+def test_a_closed_laptop_sends_what_is_left_the_next_day(browser, tmp_path):
+    study = make_study(tmp_path / "s", number=4, practice=False, requests_per_second=1000, link=LINK)
     served = Served(study)
-    port = served.port
-    person.open(f"{served.url}?id=x")
-    shown = person.agree()
-    person.choose(0)
-    shown = person.ready(shown)
-    until(lambda: len(stored(served)) == 1)
-    served.stop()  # while the page is open
-    person.choose(1)
-    person.wait("document.getElementById('asking').hidden === false || true")
-    person.driver.get("about:blank")
+    port, address = served.port, f"{served.url}?id=x"
+    driver = start_browser(tmp_path / "profile")  # one of its own, that can be closed
+    try:
+        person = Participant(driver)
+        person.open(address)
+        shown = person.agree(practice=False)
+        person.choose(0)
+        shown = person.ready(shown)
+        until(lambda: len(stored(served.store)) == 1)
+        served.stop()  # while the page is open
+        person.choose(1)
+        person.ready(shown)  # the next one was loaded before
+    finally:
+        driver.quit()
+    driver = start_browser(tmp_path / "profile")
     served = Served(study, port=port)
     try:
-        person.driver.get(f"{served.url}?id=x")
-        person.ready()
-        until(lambda: len(stored(served)) == 2)
-        assert stored(served)[1].choice == "[1]"
-        for number in range(2, 6):
-            shown = person.ready()
-            person.choose(0)
-            if number < 5:
-                person.ready(shown)
+        person = Participant(driver)
+        person.open(address, fresh=False)
+        shown = person.ready()  # without consent and practice
+        until(lambda: len(stored(served.store)) == 2)
+        person.choose(0)
+        shown = person.ready(shown)
+        person.choose(0)
         person.wait("document.documentElement.dataset.finished === 'yes'")
-        assert len(stored(served)) == 6
+        assert person.js("return document.getElementById('link').href") == LINK
+        assert choices(served.store) == ["[0]", "[1]", "[0]", "[0]"]
     finally:
+        driver.quit()
         served.stop()
 
 
-def test_a_server_that_dies_and_comes_back_is_waited_for(serve, person, tmp_path):
-    study = make_study(tmp_path / "s", number=6, requests_per_second=1000)
-    served = Served(study)
-    port = served.port
-    person.open(f"{served.url}?id=x")
-    shown = person.agree()
-    served.stop()
-    person.choose(1)
-    shown = person.ready(shown)
-    person.choose(1)
-    person.wait("document.getElementById('status').textContent.includes('No connection')")
-    served = Served(study, port=port)
+def test_a_full_disk_and_killed_servers_are_waited_for(person, tmp_path):
+    """The page stays open, tells what it does, and goes on by itself; every answer is there once."""
+    study = make_study(tmp_path / "s", number=8, practice=False, requests_per_second=1000)
+    server = Server(study.folder, None, 1, background=False)
+    store = Store(study.database)
+    calm = "document.getElementById('status').textContent.startsWith('No connection')"
     try:
-        person.ready(shown)  # by itself
-        assert [row.choice for row in stored(served)] == ["[1]", "[1]"]
+        person.open(f"http://127.0.0.1:{server.port}/?id=x")
+        shown = person.agree(practice=False)
+        # No file of the server may grow.
+        psutil.Process(server.process.pid).rlimit(psutil.RLIMIT_FSIZE, (1, psutil.RLIM_INFINITY))
+        person.choose(1)
+        shown = person.ready(shown)
+        person.choose(1)
+        person.wait(calm)
+        assert choices(store) == []
+        psutil.Process(server.process.pid).rlimit(psutil.RLIMIT_FSIZE, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
+        shown = person.ready(shown)
+        until(lambda: choices(store) == ["[1]", "[1]"])
+        for number in range(2):
+            person.wait("localStorage.getItem('nearer:/:x:queue') === '[]'")
+            person.choose(0)
+            time.sleep(0.01 * number)  # killed before or after the answer is stored, and before it is told
+            server.process.kill()
+            server.process.wait()
+            shown = person.ready(shown)
+            person.choose(1)
+            person.wait(calm)
+            server = Server(study.folder, None, 1, server.port, background=False)
+            shown = person.ready(shown)
+        until(lambda: choices(store) == ["[1]", "[1]", "[0]", "[1]", "[0]", "[1]"])
+        person.wait("document.getElementById('status').textContent === ''")
+        assert person.text("#count") == "6 of 8"
     finally:
-        served.stop()
+        server.stop()
+        store.close()
 
 
 def test_two_tabs_take_turns(serve, person):
     served = serve(number=6)
+    person.hurry(1)
     person.open(f"{served.url}?id=x")
     shown = person.agree()
     first = person.driver.current_window_handle
@@ -231,7 +336,7 @@ def test_two_tabs_take_turns(serve, person):
     assert person.ready(shown) == later
     person.choose(1)
     person.ready(later)
-    until(lambda: len(stored(served)) == 2)
+    until(lambda: len(stored(served.store)) == 2)
     for handle in person.driver.window_handles:
         if handle != first:
             person.driver.switch_to.window(handle)
@@ -239,7 +344,8 @@ def test_two_tabs_take_turns(serve, person):
     person.driver.switch_to.window(first)
 
 
-def test_cannot_tell_pause_and_resume(serve, person):
+def test_cannot_tell_pause_and_resume(serve, person, monkeypatch):
+    monkeypatch.setattr(desk, "_PAUSE_KNOWN", 0.0)
     served = serve(number=6, cannot_tell=True, practice=False)
     person.open(served.url)
     shown = person.agree(practice=False)
@@ -247,14 +353,10 @@ def test_cannot_tell_pause_and_resume(serve, person):
     shown = person.ready(shown)
     person.press("ArrowDown")
     shown = person.ready(shown)
-    until(lambda: len(stored(served)) == 2)
-    assert [row.choice for row in stored(served)] == [None, None]
+    until(lambda: len(stored(served.store)) == 2)
+    assert choices(served.store) == [None, None]
     served.store.set_paused(True)
-    time.sleep(1.1)
-    for _ in range(2):
-        if "paused" not in person.text():
-            person.choose(0)
-            time.sleep(0.4)
+    person.choose(0)
     person.wait("document.getElementById('words').innerText.includes('paused')")
     served.store.set_paused(False)
     person.ready(shown)
@@ -302,7 +404,7 @@ def test_pictures_sounds_and_html(person, tmp_path, width):
         person.wait("document.documentElement.dataset.finished === 'yes'")
         assert seen == {"IMG", "AUDIO", "IFRAME", "SPAN"}
         assert person.driver.title == "s"
-        assert len(stored(served)) == 12
+        assert len(stored(served.store)) == 12
         asked = [url for url in person.requests() if not url.startswith(("data:", served.url))]
         assert asked == []
         # The one complaint is that of the browser about the script it did not run.

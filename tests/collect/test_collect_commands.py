@@ -12,7 +12,7 @@ import sys
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
-from serving import WORDS, Served, make_study
+from serving import WORDS, Served, Visitor, make_study
 
 from nearer.cli import cli
 from nearer.cli.collect import command
@@ -185,8 +185,7 @@ def test_two_commands_to_the_first_question(tmp_path):
         try:
             told = [process.stdout.readline() for _ in range(5)]
             address = told[1].split()[1].split("?")[0]
-            visitor = Served.__new__(Served)
-            visitor.port, visitor._connection = int(address.rsplit(":", 1)[1].strip("/")), None
+            visitor = Visitor(int(address.rsplit(":", 1)[1].strip("/")))
             status, page = visitor.call("/")
             assert status == 200
             assert b"participant.js" in page
@@ -201,6 +200,11 @@ def test_two_commands_to_the_first_question(tmp_path):
 
 
 def test_faults_of_the_user_are_one_line(small, tmp_path):
+    (tmp_path / "two.txt").write_text("a\nb\n")
+    (tmp_path / "strange.txt").write_text("a\n\n\u200b\nc\n", encoding="utf-8")
+    (tmp_path / "pictures").mkdir()
+    for name in ("a.png", "b.png", "NA.png"):
+        (tmp_path / "pictures" / name).write_bytes(b"x")
     for args, message in [
         (("serve", "nowhere"), "study.toml: no such file; nearer collect new nowhere begins a study"),
         (("export", "study", "-o", "x.csv"), "holds no study yet"),
@@ -208,6 +212,10 @@ def test_faults_of_the_user_are_one_line(small, tmp_path):
         (("serve", "study", "--port", "0", "--host", "nowhere.invalid"), "host: got 'nowhere.invalid'"),
         (("new", "study", "--words", "study.txt"), "exists already"),
         (("new", "other"), "expected one of images"),
+        (("new", "other", "--words", "two.txt"), "two.txt: got 2 objects, expected 3 or more"),
+        (("new", "other", "--words", "strange.txt"), "strange.txt: line 3: name: got '\\u200b'"),
+        (("new", "other", "--images", "pictures"), "the name 'NA' would be read as a missing cell"),
+        (("serve", "study", "--port", "0", "--certificate", "two.txt", "--key", "two.txt"), "certificate: got two.txt"),
     ]:
         done = nearer("collect", *args)
         assert done.exit_code == 2, (args, done.output)

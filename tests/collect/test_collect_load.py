@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from benchmarks.collect import Tally, check_once, measure_kills, measure_people
+from benchmarks.collect import PAGE, Tally, check_once, measure_kills, measure_people, summary
 from serving import Served, make_study
 
 from nearer.collect.store import answers
@@ -37,3 +37,7 @@ def test_people_and_a_kill(tmp_path):
     assert killed["kills"] == 1
     assert (killed["lost"], killed["stored twice"], killed["asked twice"]) == (0, 0, 0)
     assert killed["counters agree"]
+
+
+def test_the_page_has_the_figures_that_were_saved():
+    assert summary() in PAGE.read_text(encoding="utf-8")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
 import sqlalchemy as sa
-from serving import Served, make_study
+from benchmarks.collect import Server
+from serving import Served, Visitor, make_study, stored
 
 from nearer.collect.export import Export, back_up
 from nearer.collect.store import Store, answers, participants, questions
@@ -41,20 +39,13 @@ def pair(tmp_path, database):
         server.stop()
 
 
-def rows(store, table):
-    with store.reading() as connection:
-        return list(connection.execute(sa.select(table)))
-
-
 def test_two_servers_hand_out_and_count_everything_once(pair):
     failed = []
 
     def tab(number):
         # Two tabs of each participant, each at another server.
-        mine = Served.__new__(Served)
-        mine.port, mine._connection = pair[number % 2].port, None
         try:
-            mine.play(f"p{number // 2}")
+            Visitor(pair[number % 2].port).play(f"p{number // 2}")
         except Exception as error:
             failed.append(error)
 
@@ -65,10 +56,10 @@ def test_two_servers_hand_out_and_count_everything_once(pair):
         thread.join()
     assert failed == []
     store = pair[0].store
-    assert [(one.answered, one.total) for one in rows(store, participants)] == [(12, 12)] * 8
-    stored = rows(store, questions)
-    assert len(stored) == 96 == len(rows(store, answers))
-    assert len({(row.participant, row.key) for row in stored}) == 96
+    assert [(one.answered, one.total) for one in stored(store, participants)] == [(12, 12)] * 8
+    asked = stored(store, questions)
+    assert len(asked) == 96 == len(stored(store, answers))
+    assert len({(row.participant, row.key) for row in asked}) == 96
     export = Export(store, "triplet", 2)
     assert len(list(export.rows())) + sum(export.left_out.values()) == 96
 
@@ -78,6 +69,7 @@ def test_a_participant_goes_on_at_another_server(pair):
     other = pair[1].start("p")
     assert [question["id"] for question in other["questions"]] == [question["id"] for question in state["questions"]]
     assert pair[1].play("p")[0]["finished"]
+    pair[0].play_backwards("q")
 
 
 def test_a_backup_of_postgres_is_a_file_that_can_be_served(pair, tmp_path):
@@ -107,8 +99,7 @@ def test_killed_backends_are_survived(pair):
         assert status == 200
         acknowledged.add(question)
         state = after
-    stored = rows(store, answers)
-    assert len(stored) == 12 == len(acknowledged)
+    assert len(stored(store, answers)) == 12 == len(acknowledged)
     store.close()
 
 
@@ -134,22 +125,12 @@ def test_a_database_that_is_down_is_waited_for(tmp_path, postgres, database):
 
 def test_several_processes_of_one_command(tmp_path, database):
     study = make_study(tmp_path / "study", number=12, requests_per_second=10_000)
-    command = [sys.executable, "-m", "nearer.cli", "collect", "serve", str(study.folder), "--port", "0", "--json"]
-    command += ["--database", database, "--processes", "2", "--no-background"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            told = ""
-            while not told.endswith("}\n"):
-                told += process.stdout.readline()
-            visitor = Served.__new__(Served)
-            visitor.port = int(json.loads(told)["participants"].rsplit(":", 1)[1].strip("/"))
-            for number in range(4):
-                visitor._connection = None
-                assert visitor.play(f"p{number}")[0]["finished"]
-            store = Store(database)
-            assert len(rows(store, answers)) == 48
-            store.close()
-            process.terminate()
-            process.wait(20)
-        finally:
-            process.kill()
+    server = Server(study.folder, database, 2, background=False)
+    try:
+        for number in range(4):
+            assert Visitor(server.port).play(f"p{number}")[0]["finished"]
+        store = Store(database)
+        assert len(stored(store, answers)) == 48
+        store.close()
+    finally:
+        server.stop()

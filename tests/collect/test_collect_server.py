@@ -10,24 +10,20 @@ import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 import time
 
+import psutil
 import pytest
 import sqlalchemy as sa
-from serving import Served, make_study
+from benchmarks.collect import Server
+from serving import Served, Visitor, make_study, stored
 
-from nearer.collect import limits, server
+from nearer.collect import desk, limits, server
 from nearer.collect.asking import question_key
 from nearer.collect.figures import participant_table, study_status
 from nearer.collect.store import Store, answers, participants, questions, ready
 from nearer.data.errors import FileFormatError
-
-
-def rows(store, table):
-    with store.reading() as connection:
-        return list(connection.execute(sa.select(table)))
 
 
 @pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
@@ -35,17 +31,17 @@ def test_a_study_from_the_first_question_to_the_completion_link(serve, kind):
     served = serve(
         kind=kind, number=20, repeats=3, catch=2, link="https://example.org/done?id={participant}", code="C1"
     )
-    asked = served.study.questions
+    n_shown = served.study.questions.n_shown
     state, seen = served.play("Zoë & Co", lambda question: list(range(question["choose"])))
     assert state["finished"]
     assert state["completion"] == {"link": "https://example.org/done?id=Zo%C3%AB%20%26%20Co", "code": "C1"}
     assert len(seen) == 20 == len({question["id"] for question in seen})
     assert [question["position"] for question in seen] == list(range(1, 21))
-    assert all(len(question["options"]) == asked.n_shown for question in seen)
-    stored = rows(served.store, questions)
-    assert len({(row.participant, row.key) for row in stored}) == 20
-    assert sum(row.chosen_by == "catch" for row in stored) == 2
-    assert len(rows(served.store, answers)) == 20
+    assert all(len(question["options"]) == n_shown for question in seen)
+    asked = stored(served.store, questions)
+    assert len({(row.participant, row.key) for row in asked}) == 20
+    assert sum(row.chosen_by == "catch" for row in asked) == 2
+    assert len(stored(served.store, answers)) == 20
     with served.store.reading() as connection:
         assert study_status(connection)["finished"] == 1
         table = participant_table(served.store, connection)
@@ -63,9 +59,8 @@ def test_a_resent_answer_counts_once_and_the_first_one_stays(serve):
     for _ in range(3):
         status, state = served.answer(token, first, [0])
         assert (status, state["stored"], state["answered"]) == (200, False, 1)
-    stored = rows(served.store, answers)
-    assert [row.choice for row in stored] == ["[1]"]
-    assert rows(served.store, participants)[0].answered == 1
+    assert [row.choice for row in stored(served.store, answers)] == ["[1]"]
+    assert stored(served.store, participants)[0].answered == 1
 
 
 def test_many_at_once_and_two_tabs(serve):
@@ -74,10 +69,8 @@ def test_many_at_once_and_two_tabs(serve):
     failed = []
 
     def tab(name):
-        mine = Served.__new__(Served)
-        mine.port, mine._connection = served.port, None
         try:
-            mine.play(name)
+            Visitor(served.port).play(name)
         except Exception as error:
             failed.append(error)
 
@@ -87,14 +80,14 @@ def test_many_at_once_and_two_tabs(serve):
     for thread in threads:
         thread.join()
     assert failed == []
-    people = rows(served.store, participants)
+    people = stored(served.store, participants)
     assert [(person.answered, person.total) for person in people] == [(12, 12)] * 8
-    stored = rows(served.store, questions)
-    assert len(stored) == 8 * 12 == len(rows(served.store, answers))
-    assert {row.position for row in stored} == set(range(1, 13))
+    asked = stored(served.store, questions)
+    assert len(asked) == 8 * 12 == len(stored(served.store, answers))
+    assert {row.position for row in asked} == set(range(1, 13))
     # Some were asked of several people, and none twice of one.
-    assert any(row.chosen_by == "repeat" for row in stored)
-    keys = [row.key for row in stored if row.chosen_by != "catch"]
+    assert any(row.chosen_by == "repeat" for row in asked)
+    keys = [row.key for row in asked if row.chosen_by != "catch"]
     assert len(set(keys)) < len(keys)
 
 
@@ -108,10 +101,14 @@ def test_resumed_where_it_stopped(serve):
     assert again["answered"] == 4
     assert [question["id"] for question in again["questions"]] == shown
     assert not set(shown) & {question["id"] for question in seen}
-    assert rows(other.store, participants)[0].visits == 2
+    assert stored(other.store, participants)[0].visits == 2
     state, more = other.play("p")
     assert state["finished"]
     assert len(more) == 6
+
+
+def test_questions_may_be_answered_in_any_order(serve):
+    serve(number=12).play_backwards()
 
 
 def test_every_question_there_is_can_be_asked(serve):
@@ -129,7 +126,7 @@ def test_everybody_is_asked_all_catch_questions_of_the_study(serve):
     served = serve(number=10, catch=3, catch_questions=catches, new_participants_per_minute=1000)
     for number in range(12):
         served.play(f"p{number}")
-    asked = [row for row in rows(served.store, questions) if row.chosen_by == "catch"]
+    asked = [row for row in stored(served.store, questions) if row.chosen_by == "catch"]
     assert len(asked) == 36
     assert len({(row.participant, row.key) for row in asked}) == 36
 
@@ -137,7 +134,7 @@ def test_everybody_is_asked_all_catch_questions_of_the_study(serve):
 def test_ready_questions_come_first_and_random_ones_when_there_are_none(serve):
     served = serve(number=10, repeats=0, catch=0, adaptive=True, random_share=0)
     state = served.start("p")
-    numbers = {row.name: row.id for row in rows(served.store, sa.table("items", sa.column("name"), sa.column("id")))}
+    numbers = {row.name: row.id for row in stored(served.store, sa.table("items", sa.column("name"), sa.column("id")))}
     shown = [numbers[name] for name in ("cat", "dog", "bus")]
     entry = {"shown": json.dumps(shown), "key": question_key("triplet", shown), "chosen_by": "predictive"}
     with served.store.writing() as connection:
@@ -145,10 +142,10 @@ def test_ready_questions_come_first_and_random_ones_when_there_are_none(serve):
     token = state["participant"]
     while not state["finished"]:
         state = served.answer(token, state["questions"][0]["id"])[1]
-    by = [row.chosen_by for row in rows(served.store, questions)]
+    by = [row.chosen_by for row in stored(served.store, questions)]
     assert by.count("predictive") == 1  # the second is the same question: it waits for another participant
     assert by.count("random") == 9
-    assert len(rows(served.store, ready)) == 1
+    assert len(stored(served.store, ready)) == 1
 
 
 def test_cannot_tell_only_where_the_study_allows_it(serve):
@@ -157,19 +154,18 @@ def test_cannot_tell_only_where_the_study_allows_it(serve):
         state = served.start()
         status, _ = served.answer(state["participant"], state["questions"][0]["id"], None)
         assert status == (200 if allowed else 422)
-        assert len(rows(served.store, answers)) == allowed
+        assert len(stored(served.store, answers)) == allowed
 
 
-def test_paused_and_resumed(serve):
+def test_paused_and_resumed(serve, monkeypatch):
+    monkeypatch.setattr(desk, "_PAUSE_KNOWN", 0.0)
     served = serve(number=5)
     state = served.start()
     assert served.store.set_paused(True)
     assert not served.store.set_paused(True)
-    time.sleep(1.05)
     status, after = served.answer(state["participant"], state["questions"][0]["id"])
     assert (status, after["stored"], after["paused"], after["questions"]) == (200, True, True, [])
     served.store.set_paused(False)
-    time.sleep(1.05)
     assert len(served.call("/api/next", {"participant": state["participant"]})[1]["questions"]) == 2
 
 
@@ -190,18 +186,17 @@ def test_questions_and_tokens_of_others_are_refused(serve):
     changed = other["participant"].replace("2.", "1.", 1)
     assert served.answer(changed, mine["questions"][0]["id"])[0] == 403
     assert served.call("/api/next", {"participant": "1"})[0] == 403
-    assert rows(served.store, answers) == []
+    assert stored(served.store, answers) == []
 
 
 @pytest.mark.parametrize(
     "choice", [[], [2], [-1], [0, 1], [True], ["0"], "0", 0, {"0": 1}, [0.0], [[0]], [10**30], "x" * 9000]
 )
-def test_choices_that_are_none_are_refused(serve, choice):
-    served = serve(number=5)
-    state = served.start()
+def test_choices_that_are_none_are_refused(standing, choice):
+    state = standing.start("undecided")
     body = {"participant": state["participant"], "question": state["questions"][0]["id"], "choice": choice}
-    assert served.call("/api/answer", body)[0] == 422
-    assert rows(served.store, answers) == []
+    assert standing.call("/api/answer", body)[0] == 422
+    assert standing.start("undecided")["answered"] == 0
 
 
 def test_bodies_that_are_none_are_refused(serve):
@@ -211,7 +206,7 @@ def test_bodies_that_are_none_are_refused(serve):
     for body in ({"participant": 3}, {"participant": ""}, {"participant": "a\x00b"}, {"participant": "x" * 300}):
         assert served.call("/api/start", body)[0] == 422, body
     assert served.call("/api/answer", {"participant": "x"})[0] == 422
-    assert rows(served.store, participants) == []
+    assert stored(served.store, participants) == []
     assert served.call("/api/start", method="GET")[0] == 405
 
 
@@ -219,8 +214,8 @@ def test_injection_stays_text(serve):
     served = serve(number=5)
     name = "'; DROP TABLE answers; -- <script>alert(1)</script>"
     served.play(name)
-    assert rows(served.store, participants)[0].name == name
-    assert len(rows(served.store, answers)) == 5
+    assert stored(served.store, participants)[0].name == name
+    assert len(stored(served.store, answers)) == 5
 
 
 def answer_to(port, head, pieces):
@@ -296,22 +291,21 @@ def test_rate():
      "/assets/%2e%2e/app.py", "/assets/", "//etc/passwd", "/answers.db", "/study.toml", "/items/99999999999999999999",
      "/%00", "/api", "/.git/config"],
 )  # fmt: skip
-def test_no_path_leads_out(serve, path):
-    assert serve(number=5).call(path)[0] in (404, 400)
+def test_no_path_leads_out(standing, path):
+    assert standing.call(path)[0] in (404, 400)
 
 
-def test_headers_of_the_page(serve):
-    served = serve(number=5)
-    status, _ = served.call("/")
+def test_headers_of_the_page(standing):
+    status, _ = standing.call("/")
     assert status == 200
-    policy = served.response.headers["content-security-policy"]
+    policy = standing.response.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    assert served.response.headers["x-content-type-options"] == "nosniff"
-    assert served.response.headers.get("server") is None
-    assert served.call("/nowhere")[0] == 404
-    assert "content-security-policy" in served.response.headers
-    assert served.call("/api/start%0d%0ax:%20y")[0] == 404
+    assert standing.response.headers["x-content-type-options"] == "nosniff"
+    assert standing.response.headers.get("server") is None
+    assert standing.call("/nowhere")[0] == 404
+    assert "content-security-policy" in standing.response.headers
+    assert standing.call("/api/start%0d%0ax:%20y")[0] == 404
 
 
 def test_other_sites_only_if_the_study_names_them(serve):
@@ -335,70 +329,52 @@ def test_no_address_of_a_caller_is_stored(serve, tmp_path):
 # ---- what can break --------------------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_is_told_calmly_and_nothing_is_lost(serve):
-    served = serve(number=200, words=[f"word {number}" for number in range(30)], repeats=0)
-    state, _ = served.play("p", most=3)
-    token = served.start("p")["participant"]
-
-    def limit(pages):
-        # The one connection of the writing thread, told that the disk has no more room.
-        def work(connection):
-            used = connection.exec_driver_sql("PRAGMA page_count").scalar()
-            connection.exec_driver_sql(f"PRAGMA max_page_count={pages or used}")
-
-        with served.store.writing() as connection:
-            work(connection)
-
-    limit(0)
-    codes, acknowledged = set(), 3
-    for _ in range(300):
-        status, after = served.answer(token, state["questions"][0]["id"])
-        codes.add(status)
-        if status != 200:
-            assert "cannot store answers at the moment" in after["error"]
-            assert served.response.headers["retry-after"] == "2"
-            break
-        acknowledged += 1
-        state = after
-    assert codes == {200, 503}
-    assert len(rows(served.store, answers)) == acknowledged
-    limit(1_000_000)
-    status, after = served.answer(token, state["questions"][0]["id"])
-    assert (status, after["stored"], after["answered"]) == (200, True, acknowledged + 1)
+def test_a_full_disk_is_told_calmly_and_nothing_is_lost(tmp_path):
+    study = make_study(tmp_path / "study", number=10, requests_per_second=10_000)
+    running = Server(study.folder, None, 1, background=False)
+    try:
+        limits_of, sent = psutil.Process(running.process.pid).rlimit, Visitor(running.port)
+        state, _ = sent.play("p", most=3)
+        token, question = sent.start("p")["participant"], state["questions"][0]["id"]
+        limits_of(psutil.RLIMIT_FSIZE, (1, psutil.RLIM_INFINITY))  # no file of the server may grow
+        for _ in range(3):
+            status, told = sent.answer(token, question)
+            assert status == 503
+            assert "cannot store answers at the moment" in told["error"]
+            assert sent.response.headers["retry-after"] == "2"
+        limits_of(psutil.RLIMIT_FSIZE, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
+        status, after = sent.answer(token, question)
+        assert (status, after["stored"], after["answered"]) == (200, True, 4)
+        assert sent.play("p")[0]["finished"]
+    finally:
+        running.stop()
 
 
 def test_kills_lose_no_acknowledged_answer(tmp_path):
     study = make_study(tmp_path / "study", number=100, requests_per_second=10_000, repeats=0)
-    acknowledged, sent = {}, Served.__new__(Served)
-    sent._connection = None
+    acknowledged = {}
     for _ in range(3):
-        command = [sys.executable, "-m", "nearer.cli", "collect", "serve", str(study.folder), "--port", "0", "--json"]
-        with subprocess.Popen([*command, "--no-background"], stdout=subprocess.PIPE, text=True) as process:
-            try:
-                told = ""
-                while not told.endswith("}\n"):
-                    told += process.stdout.readline()
-                sent.port = int(json.loads(told)["participants"].rsplit(":", 1)[1].strip("/"))
-                state = sent.start("p")
-                token = state["participant"]
-                killer = threading.Timer(0.15, process.kill)
-                killer.start()
-                while not state["finished"]:
-                    question = state["questions"][0]["id"]
-                    status, state = sent.answer(token, question)
-                    assert status == 200
-                    acknowledged[question] = acknowledged.get(question, 0) + state["stored"]
-            except (OSError, http.client.HTTPException):
-                pass  # the kill
-            finally:
-                process.kill()
-                sent._connection = None
+        running = Server(study.folder, None, 1, background=False)
+        try:
+            sent = Visitor(running.port)
+            state = sent.start("p")
+            token = state["participant"]
+            threading.Timer(0.15, running.process.kill).start()
+            while not state["finished"]:
+                question = state["questions"][0]["id"]
+                status, state = sent.answer(token, question)
+                assert status == 200
+                acknowledged[question] = acknowledged.get(question, 0) + state["stored"]
+        except (OSError, http.client.HTTPException):
+            pass  # the kill
+        finally:
+            running.stop()
     store = Store(study.database)
-    stored = {row.question for row in rows(store, answers)}
+    kept = {row.question for row in stored(store, answers)}
     known = {int(question.split(".")[0]) for question in acknowledged}
-    assert known <= stored
-    assert len(stored) <= len(known) + 3  # at most the one on its way at each kill
-    assert rows(store, participants)[0].answered == len(stored)
+    assert known <= kept
+    assert len(kept) <= len(known) + 3  # at most the one on its way at each kill
+    assert stored(store, participants)[0].answered == len(kept)
     assert all(count <= 1 for count in acknowledged.values())
     store.close()
 

@@ -73,6 +73,7 @@ def test_questions_are_counted():
         ({"practice_question": ["cat", "cat", "bus"]}, "expected 3 different objects"),
         ({"link": "javascript:alert(1)"}, "completion.link: got 'javascript:alert(1)', expected an address"),
         ({"origins": ["lab.example.org"]}, "server.origins"),
+        ({"id": ["PID", ""]}, "participants.id: got ('PID', ''), expected names that are not empty"),
         ({"origins": "lab"}, "server.origins: got 'lab', expected a list"),
         ({"page": "own"}, "server.page: got 'own', expected a folder of the study that holds index.html"),
         ({"requests_per_second": 0}, "server.requests_per_second: got 0, expected a number above 0"),
@@ -126,7 +127,7 @@ def test_a_study_is_never_written_over(study, tmp_path):
 def test_pictures_are_copied_and_named_by_their_files(tmp_path):
     folder = tmp_path / "photos"
     folder.mkdir()
-    for name in ("b.png", "a.jpg", "c.WEBP", "notes.txt"):
+    for name in ("b.png", "a.jpg", "c.WEBP", "notes.txt", ".hidden.png"):
         (folder / name).write_bytes(b"x")
     made = new_study(tmp_path / "s", images=folder)
     assert [item.name for item in made.items] == ["a", "b", "c"]
@@ -134,6 +135,9 @@ def test_pictures_are_copied_and_named_by_their_files(tmp_path):
     assert all(item.content.is_relative_to(tmp_path / "s") for item in made.items)
     with pytest.raises(FileFormatError, match="got 0 files"):
         new_study(tmp_path / "t", audio=folder)
+    (folder / "d.png").touch()
+    with pytest.raises(FileFormatError, match=r"photos/d\.png: is empty"):
+        new_study(tmp_path / "t", images=folder)
     assert not (tmp_path / "t").exists()
 
 
@@ -166,10 +170,12 @@ def test_items_of_all_forms(tmp_path):
         ("name,image\na,../../etc/passwd\n", "expected a file below"),
         ("name,image\na,a.exe\n", "expected an ending of .png"),
         ("name,image\na,a.png\n", "a.png: no such file"),
+        ("name,image\na,empty.png\n", "line 2: image: empty.png: is empty"),
     ],
 )
 def test_wrong_items_are_refused_by_line(tmp_path, text, message):
     (tmp_path / "i.csv").write_text(text)
+    (tmp_path / "empty.png").touch()
     with pytest.raises(FileFormatError) as error:
         read_items(tmp_path / "i.csv")
     assert message in str(error.value)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearer.data import Comparisons
-from nearer.data.columns import MISSING, Coding, Column, column_of, is_whole, whole_numbers
+from nearer.data.columns import MISSING, Coding, Column, column_of, distinct, is_whole, whole_numbers
 from nearer.data.values import People, check_people, check_weights
 
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
@@ -279,3 +279,11 @@ def test_weights_beside_a_table_must_count_in_the_rows_left():
 def test_masked_matrices_are_refused(make, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         make(np.ma.array(1 - np.eye(3), mask=np.eye(3)))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint64])
+def test_distinct_numbers(dtype):
+    ends = np.iinfo(dtype)
+    for cells in ([], [3], [3, 3], [2, 3, 2, 0, 3], [ends.max, ends.min, ends.max, ends.min], [[5, 4], [4, 5]]):
+        cells = np.array(cells, dtype)
+        np.testing.assert_array_equal(distinct(cells), np.unique(cells), strict=True)

@@ -52,6 +52,16 @@ class Processes:
             if process.poll() is None:
                 self.kill(process)
 
+    def mend(self, n_workers: int = 2) -> None:
+        """Bring them back to a scheduler and so many workers, whatever was killed."""
+        if self.scheduler.poll() is not None:
+            self.stop()
+            Processes.__init__(self, self.folder, n_workers, self.memory_limit)
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        while len(self.workers) > n_workers:
+            self.kill(self.workers.pop())
+        self.workers += [self.add_worker() for _ in range(n_workers - len(self.workers))]
+
     def logs(self) -> str:
         """What the processes wrote."""
         return "\n".join(path.read_text() for path in sorted(self.folder.glob("*.log")))

@@ -134,13 +134,26 @@ def test_bad_arguments(client, answers):
         OrdinalEmbedding().fit(answers[0], client=3)
 
 
-class TestLosses:
-    """What happens when machines die; each test breaks a cluster of its own."""
+@pytest.fixture(scope="module")
+def breakable(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("breakable")) as processes:
+        yield processes
 
-    def test_a_worker_killed_in_the_middle_of_an_epoch(self, tmp_path, answers, parquet):
+
+@pytest.fixture
+def processes(breakable):
+    """A cluster to be broken: whole again whatever the test before did."""
+    breakable.mend()
+    return breakable
+
+
+class TestLosses:
+    """What happens when machines die."""
+
+    def test_a_worker_killed_in_the_middle_of_an_epoch(self, processes, answers, parquet):
         solver = SVRG(step=SBB(), max_epochs=4, inner_steps=2_000_000)
         path = parquet(answers[0])
-        with running(tmp_path) as processes, processes.client() as client:
+        with processes.client() as client:
             for X in (path, answers[0]):
                 expected = OrdinalEmbedding(solver=solver, random_state=0).fit(X, client=client)
                 killer = KillDuring(processes, processes.workers[0], "svrg-pass")
@@ -159,10 +172,10 @@ class TestLosses:
                 processes.workers[0] = processes.add_worker()
                 client.wait_for_workers(2, timeout=60)
 
-    def test_all_workers_lost(self, tmp_path, answers, parquet):
+    def test_all_workers_lost(self, processes, tmp_path, answers, parquet):
         path, where = parquet(answers[0]), tmp_path / "run.checkpoint"
         solver = SVRG(step=SBB(), max_epochs=6)
-        with running(tmp_path) as processes, processes.client() as client:
+        with processes.client() as client:
             whole = OrdinalEmbedding(solver=solver, random_state=0).fit(path, client=client)
 
             def kill_all(row, state):
@@ -184,17 +197,16 @@ class TestLosses:
             # One worker in place of two does as much as both.
             np.testing.assert_array_equal(again.embedding_, whole.embedding_)
 
-    def test_scheduler_lost(self, tmp_path, answers):
-        with running(tmp_path) as processes:
-            client = processes.client()
-            client._timeout = 1  # to reconnect; Dask's default is 30 s
+    def test_scheduler_lost(self, processes, answers):
+        client = processes.client()
+        client._timeout = 1  # to reconnect; Dask's default is 30 s
 
-            def kill(row, state):
-                processes.kill(processes.scheduler)
+        def kill(row, state):
+            processes.kill(processes.scheduler)
 
-            with pytest.raises(ClusterError, match=r"the scheduler at .* is gone"):
-                OrdinalEmbedding(solver="lbfgs", random_state=0, callbacks=[kill]).fit(answers[0], client=client)
-            client.close(timeout=1)
+        with pytest.raises(ClusterError, match=r"the scheduler at .* is gone"):
+            OrdinalEmbedding(solver="lbfgs", random_state=0, callbacks=[kill]).fit(answers[0], client=client)
+        client.close(timeout=1)
 
     def test_a_file_that_vanishes(self, client, answers, parquet, monkeypatch):
         from nearer.distributed.cluster import Engine
@@ -212,6 +224,7 @@ class TestLosses:
             OrdinalEmbedding(solver="lbfgs", callbacks=[remove]).fit(path, client=client)
 
 
+@pytest.mark.filterwarnings("ignore:1 of")  # of the objects is named in the test alone
 @pytest.mark.data
 @pytest.mark.slow
 def test_music(client):

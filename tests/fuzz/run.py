@@ -10,6 +10,7 @@ import contextlib
 import faulthandler
 import importlib.util
 import json
+import math
 import os
 import re
 import resource
@@ -41,21 +42,16 @@ def run_cases(target, first, last, deadline, status):
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     case = targets.case_of(target)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _begin(first, 6 * SECONDS, status)
     with contextlib.suppress(Exception):
         case(np.random.default_rng(first))  # loads what the first case of a process has to
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY + (6 << 30), MEMORY + (6 << 30)))  # libraries map much, use little
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     peak = 0
     for seed in range(first, last):
         if time.time() > deadline:
             break
-        status.seek(0)
-        status.write(f"{seed:20d}")
-        status.flush()
-        most = SECONDS if seed >= first + WARM_UP else 6 * SECONDS  # the first cases compile
-        used = int(time.process_time())
-        resource.setrlimit(resource.RLIMIT_CPU, (used + most + 1, resource.RLIM_INFINITY))
-        faulthandler.dump_traceback_later(6 * SECONDS, exit=True)
+        _begin(seed, SECONDS if seed >= first + WARM_UP else 6 * SECONDS, status)  # the first cases compile
         try:
             case(np.random.default_rng(seed))
         except Exception as error:
@@ -68,6 +64,16 @@ def run_cases(target, first, last, deadline, status):
             sys.stdout.write(json.dumps({"seed": seed, "error": f"memory: {held >> 20} MB", "at": "memory"}) + "\n")
         peak = max(peak, held)
     sys.stdout.write(json.dumps({"done": seed - first + (time.time() <= deadline), "peak": peak}) + "\n")
+
+
+def _begin(seed, most, status):
+    """Note the case that begins, and end this process if it computes for longer than `most` seconds or hangs."""
+    status.seek(0)
+    status.write(f"{seed:20d}")
+    status.flush()
+    used = math.ceil(time.process_time() + most)
+    resource.setrlimit(resource.RLIMIT_CPU, (used + 1, resource.RLIM_INFINITY))
+    faulthandler.dump_traceback_later(6 * SECONDS, exit=True)
 
 
 def fuzz(target, minutes, first=0, last=2**62):

@@ -157,7 +157,7 @@ def test_wide_tables_are_refused_briefly(refused):
     )
     for name, content in (
         ("w.csv", ",".join(names[:10_000]) + "\n" + row[: 2 * 10_000 - 1]),
-        ("w.jsonl", json.dumps(dict.fromkeys(names, "x"))),
+        ("w.jsonl", json.dumps(dict.fromkeys(names[:10_000], "x"))),
         ("w.json", json.dumps([dict.fromkeys(names, "x")])),
     ):
         message = refused(name, content)

@@ -13,7 +13,7 @@ from nearer.losses import get_loss
 from nearer.objective.base import read_only
 from nearer.people import differ
 from nearer.people.difference import _by_signs
-from nearer.people.individual import _folds_within, _Problem, joint_axes, metric_slopes
+from nearer.people.individual import _folds_within, _log_odds, _Problem, joint_axes, metric_slopes
 
 
 @pytest.fixture
@@ -152,6 +152,34 @@ def test_equal_people_get_the_map_of_the_group(points):
     model = IndividualEmbedding(2, random_state=0).fit(data)
     assert model.spread_ <= 0.1
     assert model.score(test) > model.group_.score(test) - 0.005
+
+
+def test_guesses_count_less_and_views_of_ones_own_do_not(points):
+    rng = np.random.default_rng(10)
+    W = np.where(np.arange(24)[:, None] % 2, [[1.8, 0.2]], [[0.2, 1.8]])
+    data, test = answers_of(points, 24, 60, rng, weights=W), answers_of(points, 24, 150, rng, weights=W)
+    data = data.with_noise(0.1, rng)  # as many as 0.2 guesses
+    fair, plain = (
+        IndividualEmbedding(2, spread=0.5, reliability=known, random_state=0).fit(data) for known in (True, False)
+    )
+    assert fair.reliability_.guesses.mean() == pytest.approx(0.2, abs=0.1)
+    assert fair.score(test) > plain.score(test) + 0.01
+    assert plain.reliability_ is None
+
+
+def test_no_spread_is_the_map_of_the_group(differing):
+    model = IndividualEmbedding(2, spread=0, random_state=0).fit(differing[0])
+    near, far = (((model.embedding_[differing[1].index[:, 0]] - model.embedding_[differing[1].index[:, k]]) ** 2).sum(1)
+                 for k in (1, 2))  # fmt: skip
+    np.testing.assert_array_equal(near < far, model.group_.predict(differing[1]))
+    assert model.reliability_ is model.group_.reliability_
+
+
+def test_odds_are_those_of_the_loss():
+    loss = get_loss("ste")
+    near, far = np.array([0.5, 3.0, 1e6]), np.array([1.5, 1.0, 0.0])
+    np.testing.assert_allclose(_log_odds(loss, near, far)[:2], [1.0, -2.0])
+    assert np.isfinite(_log_odds(loss, near, far)).all()
 
 
 def test_weights_of_groups_and_strange_input(differing):

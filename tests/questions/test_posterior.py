@@ -137,3 +137,12 @@ def test_the_odds_of_answers_are_found_again():
         assert found.power == odds.power
         told, true = (one.probability(one.margin(P, asked.index)[0]) for one in (found, odds))
         assert np.abs(told - true).mean() < 0.02
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_stretched_odds_are_those_of_a_larger_map(power):
+    rng = np.random.default_rng(1)
+    P, odds = rng.normal(size=(10, 2)), Odds(power, 0.1, 1.5, 0.03)
+    asked = Pool(10, np.arange(10)).draw(50, rng)
+    expected = odds.margin(P, asked)[0]
+    np.testing.assert_allclose(odds.stretched(9.0).margin(3.0 * P, asked)[0], expected, rtol=1e-12)

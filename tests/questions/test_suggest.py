@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.questions import suggest
+from nearer.questions import Crowd, suggest
+from nearer.questions.pool import Pool
+from nearer.questions.posterior import fit_odds
+from nearer.questions.suggest import _odds
 
 LABELS = [f"thing {letter}" for letter in "abcdefghijkl"]
 
@@ -129,3 +132,19 @@ def test_answers_know_how_their_questions_were_chosen():
     given = sets.answered(sets.index[:, 0])
     assert (given.index[::2, 2] == sets.index[:, 0]).all()
     assert len(given) == 10
+
+
+def test_how_sure_answers_are_is_learned_from_answers_left_out():
+    rng = np.random.default_rng(3)
+    crowd = Crowd(rng.normal(size=(25, 2)), "ste", 0.5)
+    data, fresh = (crowd.answer(Pool(25, np.arange(25)).draw(count, rng), "triplets", rng) for count in (500, 4000))
+    model = OrdinalEmbedding(2, n_jobs=1, random_state=0).fit(data)
+    X = model.embedding_
+    honest = _odds(model, X, data, np.random.default_rng(0))
+    fooled = fit_odds(X, data)
+
+    def likely(odds):
+        return np.log(odds.probability(odds.margin(X, fresh.index)[0])).mean()
+
+    assert likely(fooled) < likely(honest) - 0.05
+    assert likely(honest) > np.log(0.5)

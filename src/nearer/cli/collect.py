@@ -69,7 +69,7 @@ Example:
 @click.option("--title", help="Of the study.  [default: the name of the folder]")
 @speaking
 def new(say: Say, study: str, **given: Any) -> None:
-    """Begin a STUDY: a folder with study.toml, every line explained, and items.csv."""
+    """Begin a STUDY: a folder with study.toml, every setting explained, and items.csv."""
     _need()
     from nearer.collect.study import new_study
 
@@ -107,11 +107,13 @@ def serve(
     """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
     _need()
     from nearer.collect.processes import Keeper
-    from nearer.collect.server import bind, make_server
+    from nearer.collect.server import bind, check_certificate, make_server
     from nearer.collect.tokens import Signer
 
     if bool(key) != bool(certificate):
         raise click.UsageError("--certificate and --key: got one of them, expected both or none")
+    if certificate and key:
+        check_certificate(certificate, key)
     read, store = _opened(study, database, create=True)
     if processes > 1 and store.is_sqlite:
         raise click.UsageError("--processes: got more than 1, expected --database postgresql://... with it")

@@ -73,6 +73,7 @@ def command(
             write_comparisons(out, kept, force=force)
             say.note(f"wrote {out}: {kept!r}")
     if differ_too:
+        estimator.set_params(reliability=True)
         tested = differ(estimator, result.comparisons, random_state=fitting["random_state"])
         values["difference"] = vars(tested)
         told.append(str(tested))

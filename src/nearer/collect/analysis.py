@@ -14,8 +14,11 @@ from nearer.collect.export import Export, columns_of
 from nearer.collect.store import Store, items, ready
 from nearer.collect.study import Study, n_questions
 from nearer.data import Comparisons
+from nearer.data.rules import group
 from nearer.estimator import OrdinalEmbedding
 from nearer.people import participants
+from nearer.people.difference import answer_of_rows
+from nearer.selection import cross_validate_dimensions, learning_curve
 
 __all__ = ["fill_queue", "forecast", "judge_map", "judge_people", "queue_size", "read_answers"]
 
@@ -75,12 +78,9 @@ def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
         seen = ~np.isnan(model.embedding_).any(axis=1)
         found["labels"] = [str(label) for label, there in zip(data.labels.tolist(), seen) if there]  # type: ignore[union-attr]
         found["embedding"] = np.round(model.embedding_[seen], 5).tolist()
-        right, asked = _held_out(study, data)
         checked = data.check()
-    if asked:
-        found["accuracy"] = right / asked
-        found["accuracy_se"] = float(np.sqrt(max(found["accuracy"] * (1 - found["accuracy"]), 1e-9) / asked))
-    found |= {"n_held_out": asked, "ceiling": checked.noise_ceiling, "ceiling_low": checked.noise_ceiling_low}
+    found |= _held_out(study, data)
+    found |= {"ceiling": checked.noise_ceiling, "ceiling_low": checked.noise_ceiling_low}
     found["n_repeated"] = checked.n_repeated_questions
     return found
 
@@ -89,33 +89,32 @@ def _estimator(study: Study) -> OrdinalEmbedding:
     return OrdinalEmbedding(study.questions.map_dimensions, random_state=0, max_seconds=_SECONDS, n_jobs=1)
 
 
-def _held_out(study: Study, data: Comparisons) -> tuple[float, int]:
-    """Rows of random questions that maps of the other rows get right, and how many there are."""
-    right, asked = 0.0, 0
-    for train, test in data.folds(_FOLDS, random_state=0, groups=_questions(data)):
-        fair = _random(test)
-        if not fair.any():
-            continue
-        model = _estimator(study).fit(train)
-        test = test[fair]
-        right += model.score(test) * len(test)
-        asked += len(test)
-    return right, asked
+def _held_out(study: Study, data: Comparisons) -> dict[str, Any]:
+    """Accuracy of maps of other answers, its standard error, and how many answers it was measured on."""
+    data = _without_catches(data)
+    answer = answer_of_rows(data)
+    # What is held out must not be known from the same answer, nor from anybody's answer about the same objects. The
+    # questions of "choose" share objects too widely for that: there an answer is held out as a whole.
+    same_objects = group(list(np.sort(data.index, axis=1).T), data.n_objects)[1]
+    groups = answer if study.questions.kind == "choose" else same_objects
+    asked = len(np.unique(answer if data.at_random is None else answer[data.at_random]))
+    if asked < _LEAST:
+        return {"n_held_out": 0}
+    try:
+        judged = cross_validate_dimensions(
+            _estimator(study), data, [study.questions.map_dimensions], n_folds=_FOLDS, groups=groups, random_state=0,
+            n_jobs=1,
+        )  # fmt: skip
+    except ValueError:  # so few objects that a fold has no random question
+        return {"n_held_out": 0}
+    accuracy = float(judged.accuracy[0])
+    error = float(np.sqrt(max(accuracy * (1 - accuracy), 1e-9) / asked))
+    return {"accuracy": accuracy, "accuracy_se": error, "n_held_out": asked}
 
 
-def _random(data: Comparisons) -> np.ndarray:
-    """Rows whose question was chosen at random, and is no catch question: bool (N,)."""
-    fair = np.ones(len(data), dtype=bool) if data.at_random is None else data.at_random
+def _without_catches(data: Comparisons) -> Comparisons:
     caught = None if data.details is None else data.details.catch
-    return fair if caught is None else fair & ~caught
-
-
-def _questions(data: Comparisons) -> np.ndarray:
-    """A text for each row, the same for the rows of one question, whoever answered: (N,)."""
-    if data.details is not None and data.details.side is None and data.people is not None:
-        order = data.details.order
-        return np.array([f"{person}-{number}" for person, number in zip(data.people.codes, order)])  # type: ignore[arg-type]
-    return np.array(["-".join(map(str, row)) for row in np.sort(data.index, axis=1).tolist()])
+    return data if caught is None else data[~caught]
 
 
 def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
@@ -131,16 +130,14 @@ def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
     dict or None
         `n_rows`, `now`, `doubled`, `low`, `high`, `early`: whether there are too few answers to see where it is going.
     """
-    from nearer.selection import learning_curve
-
-    fair = data[_random(data)] if _random(data).any() else None
-    if fair is None or len(fair) < 10 * _LEAST:
+    data = _without_catches(data)
+    if (len(data) if data.at_random is None else data.at_random.sum()) < 10 * _LEAST:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        curve = learning_curve(_estimator(study), fair, n_repeats=4, random_state=0, n_jobs=1)
+        curve = learning_curve(_estimator(study), data, n_repeats=4, random_state=0, n_jobs=1)
     more = curve.predict(2 * int(curve.n_comparisons[-1]))
-    found = {"n_rows": len(fair), "now": curve.accuracy[-1], "doubled": more.estimate, "low": more.low}
+    found = {"n_rows": len(data), "now": curve.accuracy[-1], "doubled": more.estimate, "low": more.low}
     return {name: float(value) for name, value in found.items()} | {"high": float(more.high), "early": curve.early}
 
 

@@ -99,7 +99,7 @@ def main() -> None:
     """Compute, as a process that `nearer.collect.processes.Keeper` started."""
     told = read_orders(lambda: os._exit(0))
     if hasattr(os, "nice"):
-        os.nice(10)
+        os.nice(19)  # whatever the server wants to do comes first
     study, store = read_study(told["study"]), Store(told["database"])
     with the_only_one(store) as lock:
         work = Background(study, store)

@@ -1,24 +1,28 @@
-"""Many small pieces of database work in few transactions.
+"""Many small pieces of database work in few transactions, and few round trips.
 
 A commit waits for the disk. Work that arrives meanwhile is done together in the next transaction, and each piece is
-answered when the commit is through, never before.
+answered when the commit is through, never before. A piece is a generator that yields statements and gets their rows:
+so the first statements of all pieces go to the database together, then the second ones, and so on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from nearer.collect.store import Store
+from nearer.collect.store import Call, Store
 
-__all__ = ["Batches", "Refusal", "Unavailable"]
+__all__ = ["Batches", "Refusal", "Unavailable", "Work"]
 
 _T = TypeVar("_T")
+Work = Generator[Call, list[Any], _T]
+"""Yields a statement at a time, gets its rows, and returns a result."""
 _MOST = 128  # pieces in a transaction
 _WAITING = 4_000  # pieces that may wait
 _DEADLOCK, _SERIALIZATION = "40P01", "40001"
@@ -57,19 +61,19 @@ class Batches:
         self._store = store
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(threads)]
-        self.failing = ""  # why the last transaction failed
         for thread in self._threads:
             thread.start()
 
-    async def run(self, work: Callable[[sa.Connection], _T], timeout: float = 20.0) -> _T:
+    async def run(self, work: Callable[[], Work[_T]], timeout: float = 20.0) -> _T:
         """Do a piece of work, and return its result once that is committed.
 
-        The work may be done twice (after a deadlock) and must leave nothing behind but what it writes to the database.
+        The work may be done twice (after a deadlock, or a lost connection) and must leave nothing behind but what it
+        writes to the database.
 
         Parameters
         ----------
         work : callable
-            Gets a connection inside a transaction. May raise `Refusal`, before it writes anything.
+            Begins the work. It may raise `Refusal`, before it writes anything.
         timeout : float
             Seconds.
 
@@ -99,57 +103,75 @@ class Batches:
             thread.join(timeout=10)
 
     def _serve(self) -> None:
-        while True:
-            first = self._queue.get()
-            if first is None:
-                return
-            batch, ending = [first], False
-            while len(batch) < _MOST:
+        with contextlib.ExitStack() as kept:
+            connection: sa.Connection | None = None
+            while (batch := self._gather()) is not None:
                 try:
-                    piece = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-                if piece is None:
-                    ending = True
-                    break
-                batch.append(piece)
-            self._do(batch)
-            if ending:
-                return
+                    if connection is None:
+                        connection = kept.enter_context(self._store.working())
+                except sa.exc.SQLAlchemyError as error:
+                    self._fail(batch, error)
+                    continue
+                self._do(connection, batch)
 
-    def _do(self, batch: list[Any]) -> None:
+    def _gather(self) -> list[Any] | None:
+        """What waits, at least one piece; None at the end."""
+        batch = [self._queue.get()]
+        with contextlib.suppress(queue.Empty):
+            while len(batch) < _MOST and batch[-1] is not None:
+                batch.append(self._queue.get_nowait())
+        if batch[-1] is None:
+            batch.pop()
+            if not batch:
+                return None
+            self._queue.put(None)  # for the next round
+        return batch
+
+    def _do(self, connection: sa.Connection, batch: list[Any], again: bool = True) -> None:
         batch = [piece for piece in batch if not piece[1].cancelled()]
         try:
-            results = self._together([work for work, _, _ in batch])
-            self.failing = ""
+            results = self._together(connection, [work for work, _, _ in batch])
         except Exception as error:
-            if len(batch) > 1 and _concerns_one(error):
+            if connection.invalidated and again:  # the database was restarted, or cut the line: there may be another
+                self._do(connection, batch, again=False)
+            elif len(batch) > 1 and self._concerns_one(error):
                 for piece in batch:
-                    self._do([piece])
-                return
-            if isinstance(error, (sa.exc.DBAPIError, sa.exc.TimeoutError)):
-                self.failing = str(getattr(error, "orig", error)).strip().split("\n")[0]
-                error = Unavailable(self.failing)
-            results = [error] * len(batch)
+                    self._do(connection, [piece])
+            else:
+                self._fail(batch, error)
+            return
         _deliver(batch, results)
 
-    def _together(self, works: list[Callable[[sa.Connection], Any]]) -> list[Any]:
-        """Results of all pieces, done in one transaction."""
-        results: list[Any] = []
-        with self._store.writing() as connection:
-            for work in works:
-                try:
-                    results.append(work(connection))
-                except Refusal as refusal:
-                    results.append(refusal)
+    def _together(self, connection: sa.Connection, works: list[Callable[[], Work[Any]]]) -> list[Any]:
+        """Results of all pieces, done in one transaction (with PostgreSQL: in one for each round of statements)."""
+        results: list[Any] = [None] * len(works)
+        begun = [work() for work in works]
+        rows: dict[int, Any] = dict.fromkeys(range(len(works)))
+        with connection.begin():
+            while rows:
+                calls: dict[int, Call] = {}
+                for number, found in rows.items():
+                    try:
+                        calls[number] = begun[number].send(found)
+                    except StopIteration as end:
+                        results[number] = end.value
+                    except Refusal as refusal:
+                        results[number] = refusal
+                rows = dict(zip(calls, self._store.run(connection, list(calls.values())))) if calls else {}
         return results
 
+    def _concerns_one(self, error: Exception) -> bool:
+        """Whether other pieces of the same transaction may well succeed alone."""
+        error, driver = getattr(error, "orig", error), self._store.driver
+        if isinstance(error, driver.OperationalError):
+            return getattr(error, "sqlstate", None) in (_DEADLOCK, _SERIALIZATION)
+        return not isinstance(error, (driver.InterfaceError, sa.exc.TimeoutError))
 
-def _concerns_one(error: Exception) -> bool:
-    """Whether other pieces of the same transaction may well succeed alone."""
-    if isinstance(error, sa.exc.OperationalError):
-        return getattr(error.orig, "sqlstate", None) in (_DEADLOCK, _SERIALIZATION)
-    return not isinstance(error, (sa.exc.InterfaceError, sa.exc.TimeoutError))
+    def _fail(self, batch: list[Any], error: Exception) -> None:
+        cause = getattr(error, "orig", error)
+        if isinstance(cause, (self._store.driver.Error, sa.exc.TimeoutError)):
+            error = Unavailable(str(cause).strip().split("\n")[0])
+        _deliver(batch, [error] * len(batch))
 
 
 def _deliver(batch: list[Any], results: list[Any]) -> None:

@@ -1,18 +1,18 @@
-"""What a participant may do: begin, get questions, answer. Each is a piece of work on an open transaction."""
+"""What a participant may do: begin, get questions, answer. Each is a piece of work for `nearer.collect.batches`."""
 
 from __future__ import annotations
 
 import functools
 import json
 import time
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import sqlalchemy as sa
 
 from nearer.collect.asking import Asked, Dealer, plan
-from nearer.collect.batches import Refusal
-from nearer.collect.store import Prepared, Store, answers, insert, participants, questions, ready
+from nearer.collect.batches import Refusal, Work
+from nearer.collect.store import Prepared, Store, answers, insert, meta, participants, questions, ready
 from nearer.collect.study import Study
 from nearer.collect.tokens import Signer
 from nearer.data.columns import MISSING
@@ -22,9 +22,38 @@ __all__ = ["AHEAD", "Desk"]
 AHEAD = 2
 """Open questions that a participant holds: the one on the screen, and the next, already loaded."""
 _TRIES = 12
+_BACK = 2  # positions among the answered ones in which open ones are looked for first
 _PAUSE_KNOWN = 1.0  # seconds that the state of the study is remembered
 _PERSON, _QUESTION = "participant", "question"
 _MAX_ID = 200
+_ASKED = [column.name for column in questions.c if column.name != "id"]
+
+
+class _Person(NamedTuple):
+    """A participant; `last` is the position of the question that was handed out last."""
+
+    id: int
+    name: str
+    answered: int
+    total: int
+    last: int
+
+
+class _Handed(NamedTuple):
+    """A question that a participant holds, or held."""
+
+    id: int
+    done: bool
+    position: int
+    kind: str
+    n_chosen: int
+    ordered: bool
+    shown: str
+
+    @classmethod
+    def new(cls, number: int, row: dict[str, Any]) -> _Handed:
+        """A question that was stored just now."""
+        return cls(number, False, *(row[name] for name in cls._fields[2:]))
 
 
 class Desk:
@@ -52,12 +81,11 @@ class Desk:
 
     # ---- what a request asks for -------------------------------------------------------------------------------------
 
-    def start(self, connection: sa.Connection, name: str) -> dict[str, Any]:
+    def start(self, name: str) -> Work[dict[str, Any]]:
         """Begin, or go on where a participant stopped.
 
         Parameters
         ----------
-        connection : sqlalchemy.Connection
         name : str
             The participant's id.
 
@@ -74,16 +102,15 @@ class Desk:
         now = time.time()
         fresh = {"name": name, "started": now, "seen": now, "visits": 0, "answered": 0}
         fresh["total"] = self.study.questions.number
-        self._sql.add_person(connection, **fresh)
-        row = self._sql.visit(connection, person=name).one()
-        return {"participant": self.signer.sign(row.id, _PERSON), **self._state(connection, row)}
+        yield self._sql.add_person(**fresh)
+        [(person,)] = yield self._sql.visit(person=name)
+        return {"participant": self.signer.sign(person, _PERSON), **(yield from self._state(person))}
 
-    def next(self, connection: sa.Connection, token: object) -> dict[str, Any]:
+    def next(self, token: object) -> Work[dict[str, Any]]:
         """Progress and open questions of a participant.
 
         Parameters
         ----------
-        connection : sqlalchemy.Connection
         token : str
             The participant's.
 
@@ -92,16 +119,13 @@ class Desk:
         dict
             `answered`, `total`, `paused`, `finished`, `questions` (at most `AHEAD`), and `completion` at the end.
         """
-        return self._state(connection, self._person(connection, self.participant(token)))
+        return (yield from self._state(self.participant(token)))
 
-    def answer(
-        self, connection: sa.Connection, token: object, question: object, choice: Any, seconds: Any
-    ) -> dict[str, Any]:
+    def answer(self, token: object, question: object, choice: Any, seconds: Any) -> Work[dict[str, Any]]:
         """Store an answer, once, and give the next question.
 
         Parameters
         ----------
-        connection : sqlalchemy.Connection
         token, question : str
             The participant's token, and the question's id.
         choice : list of int, or None
@@ -118,16 +142,25 @@ class Desk:
         number = self.signer.number(question, f"{_QUESTION}:{person}")
         if number is None:
             raise Refusal(403, "question: is no question of this participant")
-        row = self._sql.question(connection, number=number).first()
-        if row is None or row.participant != person:
+        about, handed = yield from self._handed(person, number)
+        asked = next((row for row in handed if row.id == number), None)
+        if asked is None:
             raise Refusal(404, "question: is not known")
-        chosen = self._choice(row, choice)
-        now = time.time()
-        made = {"question": number, "choice": chosen, "seconds": _seconds(seconds), "answered": now}
-        if self._sql.add_answer(connection, **made).first() is None:
-            return {"stored": False, **self._state(connection, self._person(connection, person))}
-        state = self._sql.count(connection, person=person, now=now).one()
-        return {"stored": True, **self._state(connection, state)}
+        made = {"question": number, "choice": self._choice(asked, choice), "seconds": _seconds(seconds)}
+        if asked.done:
+            return {"stored": False, **(yield from self._state(person))}
+        paused = yield from self._is_paused()
+        ahead, position = [row for row in handed if row.id != number], about.answered + len(handed) + 1
+        fresh, more = None, not paused and len(ahead) < AHEAD and position <= about.total
+        if more:
+            chosen = yield from self._choose(person, self._plan(person, about.total)[position - 1])
+            fresh = None if chosen is None else self._row(person, position, chosen)
+        counted, added = yield from self._store(person, {**made, "answered": time.time()}, fresh)
+        if fresh and added:
+            ahead.append(_Handed.new(added, fresh))
+        if counted is None or (more and not added):  # somebody was quicker, or the question was no new one
+            return {"stored": counted is not None, **(yield from self._state(person))}
+        return {"stored": True, **self._told(about._replace(answered=counted), ahead, paused)}
 
     def participant(self, token: object) -> int:
         """The number of a participant, from the token.
@@ -145,6 +178,10 @@ class Desk:
             raise Refusal(403, "participant: is not known; begin again by /api/start")
         return number
 
+    def alive(self) -> Work[bool]:
+        """Whether the database answers."""
+        return bool((yield self._sql.setting(name="schema")))
+
     def practice(self) -> dict[str, Any] | None:
         """A question that does not count, or None if the study has none."""
         asked = self.study.questions
@@ -158,11 +195,42 @@ class Desk:
 
     # ---- how ---------------------------------------------------------------------------------------------------------
 
-    def _person(self, connection: sa.Connection, number: int) -> Any:
-        row = self._sql.person(connection, number=number).first()
-        if row is None:
-            raise Refusal(404, "participant: is not known; begin again by /api/start")
-        return row
+    def _handed(self, person: int, number: int = 0) -> Work[tuple[_Person, list[_Handed]]]:
+        """A participant, and the questions that are open, beside the one with this number.
+
+        They are nearly always among the last ones. Positions are counted without a gap, so it is known whether one
+        is missing; then all are looked through.
+        """
+        for back in (_BACK, 10**9):
+            rows = yield self._sql.handed(person=person, back=back)
+            if not rows:
+                raise Refusal(404, "participant: is not known; begin again by /api/start")
+            about = _Person._make(rows[0][: len(_Person._fields)])
+            handed = [_Handed._make(row[len(about) :]) for row in rows if row.id is not None]
+            handed = [row for row in handed if not row.done or row.id == number]
+            n_open = sum(not row.done for row in handed)
+            if n_open == about.last - about.answered and (not number or any(row.id == number for row in handed)):
+                break
+        return about, handed
+
+    def _store(
+        self, person: int, answer: dict[str, Any], question: dict[str, Any] | None
+    ) -> Work[tuple[int | None, int | None]]:
+        """Store an answer, count it, and hand out a question: all, or nothing if the question has an answer already.
+
+        Returns how many answers the participant has given, and the number of the question handed out; None where
+        there is nothing new.
+        """
+        if not self.store.is_sqlite:
+            given = {f"answer_{name}": value for name, value in answer.items()}
+            row = question or {**dict.fromkeys(_ASKED), "participant": person}
+            found = yield self._sql.store(**given, **row)
+            return found[0] if found else (None, None)
+        if not (yield self._sql.add_answer(**answer)):
+            return None, None
+        [(counted,)] = yield self._sql.count(person=person, now=answer["answered"])
+        added = (yield self._sql.add_question(**question)) if question else []
+        return counted, added[0].id if added else None
 
     def _choice(self, row: Any, choice: Any) -> str | None:
         if choice is None:
@@ -177,83 +245,83 @@ class Desk:
             )
         return json.dumps(choice)
 
-    def _state(self, connection: sa.Connection, person: Any) -> dict[str, Any]:
-        paused = self.is_paused(connection)
-        shown: list[dict[str, Any]] = []
+    def _state(self, number: int) -> Work[dict[str, Any]]:
+        """What a participant is told, new questions included."""
+        paused = yield from self._is_paused()
         for _ in range(3):
-            if person.answered >= person.total or paused:
-                break
-            shown = self._open(connection, person)
-            if shown:
+            person, handed = yield from self._handed(number)
+            # What was handed out and not answered stands behind what was answered.
+            position = person.answered + len(handed)
+            while len(handed) < AHEAD and position < person.total and not paused:
+                position += 1
+                row = yield from self._hand_out(person, position)
+                if row is None:
+                    break
+                handed.append(row)
+            if handed or paused or person.answered >= person.total:
                 break
             # Another tab answered the last ones, at another server, between two of our queries.
-            person = self._person(connection, person.id)
+        return self._told(person, handed, paused)
+
+    def _told(self, person: _Person, handed: list[_Handed], paused: bool) -> dict[str, Any]:
         finished = person.answered >= person.total
-        state = {"answered": person.answered, "total": person.total, "paused": paused, "finished": finished}
+        state: dict[str, Any] = {"answered": person.answered, "total": person.total, "paused": paused}
+        state["finished"] = finished
         if finished:
             # Ids in an address are escaped: they must not add to it.
             link = self.study.completion.link.replace("{participant}", quote(person.name, safe=""))
             state["completion"] = {"link": link, "code": self.study.completion.code}
-        return {**state, "questions": [] if finished else shown}
-
-    def is_paused(self, connection: sa.Connection) -> bool:
-        """Whether the study hands out no questions at the moment; known for a second."""
-        now = time.monotonic()
-        if now - self._asked_at > _PAUSE_KNOWN:
-            self._paused, self._asked_at = self.store.value(connection, "paused") == "1", now
-        return self._paused
-
-    def _open(self, connection: sa.Connection, person: Any) -> list[dict[str, Any]]:
-        """The first open questions of a participant, as many as there may be."""
-        found = self._sql.unanswered(connection, person=person.id).all()
-        # What was handed out and not answered stands behind what was answered.
-        handed = person.answered + len(found)
-        wanted = min(AHEAD - len(found), person.total - handed)
-        if wanted > 0:
-            made = [self._hand_out(connection, person, handed + 1 + more) for more in range(wanted)]
-            found = [*found, *made] if all(made) else self._sql.unanswered(connection, person=person.id).all()
-        return [
+        shown = [
             {
                 "id": self.signer.sign(row.id, f"{_QUESTION}:{person.id}"),
                 "position": row.position,
                 **self._for_page(row.kind, row.n_chosen, row.ordered, json.loads(row.shown)),
             }
-            for row in found[:AHEAD]
+            for row in ([] if finished or paused else handed[:AHEAD])
         ]
+        return {**state, "questions": shown}
+
+    def _is_paused(self) -> Work[bool]:
+        """Whether the study hands out no questions at the moment; known for a second."""
+        now = time.monotonic()
+        if now - self._asked_at > _PAUSE_KNOWN:
+            found = yield self._sql.setting(name="paused")
+            self._paused, self._asked_at = found == [("1",)], now
+        return self._paused
 
     def _make_plan(self, person: int, total: int) -> list[str]:
         return plan(self.study.questions, total, f"{self.store.secret.hex()}:{person}")
 
-    def _hand_out(self, connection: sa.Connection, person: Any, position: int) -> Any:
+    def _hand_out(self, person: _Person, position: int) -> Work[_Handed | None]:
         """Write down a new question; None if another server did so for the same position meanwhile."""
         slot = self._plan(person.id, person.total)[position - 1]
         for attempt in range(_TRIES + 1):
-            asked = self._choose(connection, person.id, slot if attempt < 3 else "random", attempt == _TRIES)
+            if attempt == _TRIES:
+                asked = self.dealer.other_than((yield from self._seen(person.id)))
+            else:
+                asked = yield from self._choose(person.id, slot if attempt < 3 else "random")
             if asked is None:
                 continue
-            row = self._sql.add_question(connection, **self._row(person.id, position, asked)).first()
-            if row is not None:
-                return row
-            taken = (questions.c.participant == person.id) & (questions.c.position == position)
-            if connection.scalar(sa.select(questions.c.id).where(taken)) is not None:
+            row = self._row(person.id, position, asked)
+            added = yield self._sql.add_question(**row)
+            if added:
+                return _Handed.new(added[0].id, row)
+            if (yield self._sql.taken(person=person.id, position=position)):
                 return None
         raise Refusal(409, "questions: there is none left that this participant has not seen")
 
-    def _choose(self, connection: sa.Connection, person: int, slot: str, surely_new: bool) -> Asked | None:
-        if surely_new:
-            return self.dealer.other_than(self._seen(connection, person))
+    def _choose(self, person: int, slot: str) -> Work[Asked | None]:
         if slot == "catch":
             # A study has few of its own: drawn blindly, one that was asked would come again.
-            return self.dealer.catch(self._seen(connection, person) if self.dealer.catches else ())
+            return self.dealer.catch((yield from self._seen(person)) if self.dealer.catches else ())
         if slot == "repeat":
-            return self._repeat(connection, person)
+            return (yield from self._repeat(person))
         if slot == "ready":
-            return self._take_ready(connection, person)
+            return (yield from self._take_ready(person))
         return self.dealer.random()
 
-    @staticmethod
-    def _seen(connection: sa.Connection, person: int) -> set[str]:
-        return set(connection.scalars(sa.select(questions.c.key).where(questions.c.participant == person)))
+    def _seen(self, person: int) -> Work[set[str]]:
+        return {row.key for row in (yield self._sql.seen(person=person))}
 
     def _row(self, person: int, position: int, asked: Asked) -> dict[str, Any]:
         about = self.study.questions
@@ -263,22 +331,22 @@ class Desk:
             "expected": asked.expected, "asked": time.time(),
         }  # fmt: skip
 
-    def _repeat(self, connection: sa.Connection, person: int) -> Asked | None:
+    def _repeat(self, person: int) -> Work[Asked | None]:
         """A random question that somebody else was asked: from a random place of the table on, the first."""
-        last = self._sql.last_question(connection).scalar() or 0
-        from_here = self.dealer.rng.randint(1, max(last, 1))
+        [(last,)] = yield self._sql.last_question()
+        from_here = self.dealer.rng.randint(1, max(last or 0, 1))
         kind = self.study.questions.kind
-        found = self._sql.repeat(connection, person=person, kind=kind, from_here=from_here).scalar()
-        return self._known(found, "repeat")
+        found = yield self._sql.repeat(person=person, kind=kind, from_here=from_here)
+        return self._known(found[0].shown, "repeat") if found else None
 
-    def _take_ready(self, connection: sa.Connection, person: int) -> Asked | None:
+    def _take_ready(self, person: int) -> Work[Asked | None]:
         """The first question of the queue that this participant has not seen; it leaves the queue."""
-        found = self._sql.take_ready(connection, person=person).first()
-        return None if found is None else self._known(found.shown, found.chosen_by)
+        found = yield self._sql.take_ready(person=person)
+        return self._known(found[0].shown, found[0].chosen_by) if found else None
 
-    def _known(self, text: str | None, chosen_by: str) -> Asked | None:
+    def _known(self, text: str, chosen_by: str) -> Asked | None:
         """A stored question, if its objects are still asked about, and as many as now."""
-        items = [] if text is None else json.loads(text)
+        items = json.loads(text)
         if len(items) != self.study.questions.n_items or not all(number in self.by_number for number in items):
             return None
         return self.dealer.again(items, chosen_by)
@@ -306,25 +374,32 @@ class _Statements:
             return Prepared(engine, statement, columns)
 
         def added(table: sa.Table, columns: list[str]) -> Prepared:
-            statement = insert(engine, table).on_conflict_do_nothing()
-            return made(statement.returning(table), columns)
+            key = next(iter(table.primary_key))
+            return made(insert(engine, table).on_conflict_do_nothing().returning(key), columns)
 
         given, person = sa.bindparam, questions.c.participant == sa.bindparam("person")
         self.add_person = added(participants, ["name", "started", "seen", "visits", "total", "answered"])
         self.add_answer = added(answers, [column.name for column in answers.c])
-        self.add_question = added(questions, [column.name for column in questions.c if column.name != "id"])
-        self.person = made(sa.select(participants).where(participants.c.id == given("number")))
-        self.question = made(sa.select(questions).where(questions.c.id == given("number")))
+        self.add_question = added(questions, _ASKED)
         visits = {"visits": participants.c.visits + 1}
-        counts = {"answered": participants.c.answered + 1, "seen": given("now")}
-        by_name, by_number = participants.c.name == given("person"), participants.c.id == given("person")
-        self.visit = made(sa.update(participants).where(by_name).values(visits).returning(participants))
-        self.count = made(sa.update(participants).where(by_number).values(counts).returning(participants))
-        both = questions.outerjoin(answers, answers.c.question == questions.c.id)
-        mine = person & answers.c.question.is_(None)
-        open_ones = sa.select(questions).select_from(both).where(mine).order_by(questions.c.position)
-        self.unanswered = made(open_ones)
-        self.last_question = made(sa.select(sa.func.max(questions.c.id)))
+        by_name = participants.c.name == given("person")
+        self.visit = made(sa.update(participants).where(by_name).values(visits).returning(participants.c.id))
+        self.count = made(_counting(given("person"), given("now")))
+        mine = (questions.c.participant == participants.c.id) & (
+            questions.c.position > participants.c.answered - given("back")
+        )
+        # A subquery and no join: without statistics PostgreSQL may read the whole table of answers for a join.
+        answer = sa.select(answers.c.question).where(answers.c.question == questions.c.id).scalar_subquery()
+        last = sa.select(sa.func.coalesce(sa.func.max(questions.c.position), 0)).where(person).scalar_subquery()
+        told: list[Any] = [participants.c[name].label(f"person_{name}") for name in _Person._fields[:-1]]
+        told += [last.label("last"), questions.c.id, answer.is_not(None).label("done")]
+        handed = sa.select(*told, *(questions.c[name] for name in _Handed._fields[2:]))
+        handed = handed.select_from(participants.outerjoin(questions, mine))
+        self.handed = made(handed.where(participants.c.id == given("person")).order_by(questions.c.position))
+        self.taken = made(sa.select(questions.c.id).where(questions.c.position == given("position"), person))
+        self.seen = made(sa.select(questions.c.key).where(person))
+        self.setting = made(sa.select(meta.c.value).where(meta.c.key == given("name")))
+        self.last_question = made(sa.select(sa.func.max(questions.c.id).label("last")))
         fits = (questions.c.chosen_by == "random") & (questions.c.participant != given("person"))
         fits &= (questions.c.kind == given("kind")) & (questions.c.id >= given("from_here"))
         self.repeat = made(sa.select(questions.c.shown).where(fits).order_by(questions.c.id).limit(1))
@@ -334,6 +409,35 @@ class _Statements:
         first = first.with_for_update(skip_locked=True)  # two servers take different ones
         taken = sa.delete(ready).where(ready.c.id == first.scalar_subquery())
         self.take_ready = made(taken.returning(ready.c.shown, ready.c.chosen_by))
+        if engine.dialect.name == "postgresql":
+            self.store = made(_storing(engine))
+
+
+def _counting(person: Any, now: Any) -> Any:
+    """Count an answer of a participant."""
+    counts = {"answered": participants.c.answered + 1, "seen": now}
+    statement = sa.update(participants).where(participants.c.id == person).values(counts)
+    return statement.returning(participants.c.answered)
+
+
+def _storing(engine: sa.Engine) -> Any:
+    """Store an answer, count it and hand out a question, in one statement: one way to the database and back."""
+
+    def given(column: Any, prefix: str = "") -> Any:
+        return sa.cast(sa.bindparam(f"{prefix}{column.name}", type_=column.type), column.type)
+
+    values = [given(column, "answer_") for column in answers.c]
+    new = insert(engine, answers).from_select([*answers.c], sa.select(*values)).on_conflict_do_nothing()
+    stored = new.returning(answers.c.question).cte("stored")
+    there = sa.select(stored.c.question).exists()
+    person, now = given(questions.c.participant), given(answers.c.answered, "answer_")
+    counted = _counting(person, now).where(there).cte("counted")
+    columns = [questions.c[name] for name in _ASKED]
+    wanted = sa.select(*map(given, columns)).where(there, given(questions.c.position).is_not(None))
+    asked = insert(engine, questions).from_select(columns, wanted).on_conflict_do_nothing()
+    asked_id = asked.returning(questions.c.id).cte("asked")
+    both = counted.outerjoin(asked_id, sa.true())
+    return sa.select(counted.c.answered, asked_id.c.id).select_from(both)
 
 
 def _seconds(value: Any) -> float | None:

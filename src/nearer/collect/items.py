@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nearer.data.errors import FileFormatError, counted
 
-__all__ = ["ENDINGS", "FORMS", "Item", "list_files", "read_items", "read_words", "write_items"]
+__all__ = ["ENDINGS", "FORMS", "Item", "check_names", "list_files", "read_items", "read_words", "write_items"]
 
 ENDINGS = {
     "image": {
@@ -53,7 +53,7 @@ class Item:
 
 
 def list_files(folder: str | Path, form: str = "image") -> list[Path]:
-    """Files of a folder that are pictures (or sounds, or HTML), in the order of their names.
+    """Files of a folder that are pictures (or sounds, or HTML), in the order of their names; not the hidden ones.
 
     Parameters
     ----------
@@ -67,15 +67,19 @@ def list_files(folder: str | Path, form: str = "image") -> list[Path]:
     folder = Path(folder)
     if not folder.is_dir():
         raise FileFormatError(f"{folder}: no such folder")
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in ENDINGS[form] and path.is_file())
+    shown = (path for path in folder.iterdir() if not path.name.startswith("."))
+    found = sorted(path for path in shown if path.suffix.lower() in ENDINGS[form] and path.is_file())
     if len(found) < 3:
         wanted = ", ".join(ENDINGS[form])
         raise FileFormatError(f"{folder}: got {counted(len(found), 'file')} with one of {wanted}, expected 3 or more")
+    for path in found:
+        if not path.stat().st_size:
+            raise FileFormatError(f"{path}: is empty")
     return found
 
 
 def read_words(path: str | Path) -> list[str]:
-    """Words of a text file, one on each line; blank lines do not count.
+    """Words of a text file, one on each line; blank lines do not count, and each word must do for a name.
 
     Parameters
     ----------
@@ -89,7 +93,11 @@ def read_words(path: str | Path) -> list[str]:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
-    return [line.strip() for line in lines if line.strip()]
+    words = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
+    for number, word in words:
+        _check_name(f"{path}: line {number}", word)
+    check_names(path, [word for _, word in words])
+    return [word for _, word in words]
 
 
 def write_items(rows: Iterable[tuple[str, str]], form: str) -> str:
@@ -143,9 +151,7 @@ def read_items(path: str | Path) -> list[Item]:
             f"{', '.join(FORMS)}, and optionally alt"
         )
     items = [_item(path, number, header, row) for number, row in enumerate(rows[1:], 2) if any(map(str.strip, row))]
-    _check_names(path, items)
-    if len(items) < 3:
-        raise FileFormatError(f"{path}: got {counted(len(items), 'object')}, expected 3 or more")
+    check_names(path, [item.name for item in items])
     return items
 
 
@@ -155,8 +161,7 @@ def _item(path: Path, number: int, header: Sequence[str], row: Sequence[str]) ->
         raise FileFormatError(f"{where}: got {len(row)} cells, expected {len(header)}; quote a text that has commas")
     cells = {name: cell.strip() for name, cell in zip(header, row)}
     name = cells.get("name", "")
-    if not name or len(name) > _MAX_NAME or not name.isprintable():
-        raise FileFormatError(f"{where}: name: got {name[:50]!r}, expected 1 to {_MAX_NAME} printable characters")
+    _check_name(where, name)
     given = [form for form in FORMS if cells.get(form)]
     if len(given) != 1:
         raise FileFormatError(f"{where}: got {' and '.join(given) or 'nothing'} to show, expected one of {FORMS}")
@@ -173,16 +178,33 @@ def _file(where: str, folder: Path, form: str, content: str) -> Path:
         raise FileFormatError(f"{where}: {form}: got {content!r}, expected an ending of {', '.join(ENDINGS[form])}")
     if not file.is_file():
         raise FileFormatError(f"{where}: {form}: {content}: no such file")
+    if not file.stat().st_size:
+        raise FileFormatError(f"{where}: {form}: {content}: is empty")
     return file
 
 
-def _check_names(path: Path, items: Sequence[Item]) -> None:
+def _check_name(where: str, name: str) -> None:
+    if not name or len(name) > _MAX_NAME or not name.isprintable():
+        raise FileFormatError(f"{where}: name: got {name[:50]!r}, expected 1 to {_MAX_NAME} printable characters")
+
+
+def check_names(path: str | Path, names: Sequence[str]) -> None:
+    """Refuse names that are given twice, or too few of them.
+
+    Parameters
+    ----------
+    path : path-like
+        Where they come from.
+    names : sequence of str
+    """
     from nearer.data.columns import MISSING
 
     seen: set[str] = set()
-    for item in items:
-        if item.name in seen:
-            raise FileFormatError(f"{path}: the name {item.name!r} occurs twice, expected each object once")
-        if item.name in MISSING:
-            raise FileFormatError(f"{path}: the name {item.name!r} would be read as a missing cell; call it otherwise")
-        seen.add(item.name)
+    for name in names:
+        if name in seen:
+            raise FileFormatError(f"{path}: the name {name!r} occurs twice, expected each object once")
+        if name in MISSING:
+            raise FileFormatError(f"{path}: the name {name!r} would be read as a missing cell; call it otherwise")
+        seen.add(name)
+    if len(names) < 3:
+        raise FileFormatError(f"{path}: got {counted(len(names), 'object')}, expected 3 or more")

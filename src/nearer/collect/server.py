@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import socket
+import ssl
 from typing import Any
 
 import uvicorn
@@ -18,7 +19,7 @@ from nearer.collect.processes import read_orders
 from nearer.collect.store import Store
 from nearer.collect.study import Study, read_study
 
-__all__ = ["bind", "make_server"]
+__all__ = ["bind", "check_certificate", "make_server"]
 
 _HEAD_SECONDS = 10.0  # for sending the first lines of a request
 _HEAD_BYTES = 16_384
@@ -109,6 +110,22 @@ def bind(host: str, port: int) -> socket.socket:
         listening.close()
         raise ValueError(f"port: got {port}, which cannot be used at {host}: {error.strerror}") from error
     return listening
+
+
+def check_certificate(certificate: str, key: str) -> None:
+    """Refuse files that TLS cannot be spoken with.
+
+    Parameters
+    ----------
+    certificate, key : str
+    """
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except ssl.SSLError as error:
+        raise ValueError(
+            f"certificate: got {certificate} with the key {key}, expected a certificate in PEM form and its own "
+            f"private key: {error.reason or error}"
+        ) from error
 
 
 def make_server(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nearer.collect.items import ENDINGS, Item, list_files, read_items, read_words, write_items
+from nearer.collect.items import ENDINGS, Item, check_names, list_files, read_items, read_words, write_items
 from nearer.data.errors import FileFormatError, closest, listed, shown
 
 if sys.version_info >= (3, 11):
@@ -246,6 +246,8 @@ def _check(path: Path, study: Study) -> None:
     if asked.number - asked.catch > possible:
         refuse("number", f"at most {possible + asked.catch}: {n_items} objects make no more different questions")
     _check_names(path, study)
+    if not all(map(str.strip, study.participants.id)):
+        refuse("id", "names that are not empty", study.participants, "participants")
     if not study.participants.id and not study.participants.anonymous:
         refuse("id", "a name, since anonymous is false", study.participants, "participants")
     if study.completion.link and not study.completion.link.startswith(("https://", "http://")):
@@ -381,6 +383,7 @@ def _gathered(
     files = list_files(source, form)  # type: ignore[arg-type]
     stems = [file.stem for file in files]
     names = stems if len(set(stems)) == len(stems) else [file.name for file in files]
+    check_names(source, names)  # type: ignore[arg-type]
     targets = [f"{form}s/{file.name}" for file in files]
     return write_items(zip(names, targets), form), list(zip(files, targets))
 

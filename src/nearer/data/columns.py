@@ -310,7 +310,7 @@ class Coding:
         lowest = min(int(column.min()) for column in numbers if len(column))
         size = max(int(column.max()) for column in numbers if len(column)) - lowest + 1
         if size > 16 * sum(map(len, numbers)) + 1024:
-            return cls(np.unique(np.concatenate([np.unique(column) for column in numbers])).astype(np.int64))
+            return cls(distinct(np.concatenate([distinct(column) for column in numbers])).astype(np.int64))
         seen = np.zeros(size, dtype=bool)
         for column in numbers:
             seen[column - lowest if lowest else column] = True
@@ -430,6 +430,12 @@ def whole_numbers(column: Column) -> np.ndarray:
     return numbers.astype(np.int64)
 
 
+def distinct(numbers: np.ndarray) -> np.ndarray:
+    """Whole numbers, each once, ascending; `np.unique` of NumPy 2.3 and later takes 20 times as long if many differ."""
+    ordered = np.sort(numbers, axis=None)
+    return ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
+
+
 def _used(column: Column) -> Any:
     """Texts that occur in a column, which may be fewer than its dictionary holds."""
     import pyarrow as pa
@@ -488,9 +494,9 @@ class Table(ABC):
     def read(self, positions: Sequence[int]) -> list[Column]:
         """Read the columns at some positions, each of n_rows cells."""
 
-    def head(self, n_rows: int) -> list[list[str]]:
-        """Show the first rows as text."""
-        columns = self.read(range(len(self.names)))
+    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
+        """Show the first rows as text, of the first columns or of all."""
+        columns = self.read(range(len(self.names))[:n_columns])
         shown = range(min(n_rows, len(columns[0])))
         return [["" if (cell := column.cell(row)) is None else str(cell) for column in columns] for row in shown]
 
@@ -538,9 +544,9 @@ class MemoryTable(Table):
             raise FileFormatError(f"{self.name}: the columns differ in length: {sizes}")
         return found
 
-    def head(self, n_rows: int) -> list[list[str]]:
+    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
         shown = []
-        for column in self.columns:
+        for column in self.columns[:n_columns]:
             try:
                 cells = column_of(column[:n_rows])
                 shown.append(["" if (cell := cells.cell(row)) is None else str(cell) for row in range(len(cells))])

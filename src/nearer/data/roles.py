@@ -223,6 +223,7 @@ _SHOWN_KINDS = (
     "most-central (a, b, c, central); rankings (anchor, rank_1, rank_2, ...); beside any of them participant, weight"
 )
 _SHOWN_COLUMNS = 50
+_COMPARED_COLUMNS = 500  # a name is slowly compared with all that are known: 10,000 would take seconds
 _NAME_SUFFIXES = ("_filename", "_name", "_label", "_html")
 
 
@@ -270,7 +271,7 @@ def is_header(names: Sequence[str]) -> bool:
         return True
     if _complete({role for name in names if (role := role_of(name))}, None):
         return True
-    words = [normalise(name) for name in names]
+    words = [normalise(name) for name in names[:_COMPARED_COLUMNS]]
     return sum(len(word) > 3 and closest(word, list(ROLE_OF)) is not None for word in words) > 1
 
 
@@ -362,6 +363,7 @@ def find_roles(
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind: got {kind!r}, expected one of {listed(KINDS)}")
     names, header = table.names, table.header
+    words = [_word(name) for name in names] if header else []
     notes: list[str] = []
     told: frozenset[str] = frozenset()
     if columns is not None:
@@ -381,15 +383,14 @@ def find_roles(
         elif wanted == "":
             at.pop(role, None)
         elif role not in at and header:
-            found = _columns_for(names, role, ALIASES, at)
-            words = [normalise(names[spot]) for spot in found]
-            if len(found) > 1 and words[0] == words[1]:
+            found = _columns_for(words, role, ALIASES, at)
+            if len(found) > 1 and normalise(names[found[0]]) == normalise(names[found[1]]):
                 raise _refusal(table, f"two columns are called {names[found[0]]!r}", at, kind)
             if found:
                 at[role] = found[0]
                 notes += [f"{role} read from {names[found[0]]!r}, not from {names[spot]!r}" for spot in found[1:]]
     if header:
-        _add_details(names, at, notes)
+        _add_details(names, words, at, notes)
     layout = _complete(set(at), kind)
     if layout is None:
         raise _refusal(table, _lacking(table, at, kind), at, kind)
@@ -402,19 +403,19 @@ def find_roles(
     return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, told)
 
 
-def _columns_for(names: Sequence[str], role: str, known: Mapping[str, Sequence[str]], at: Mapping[str, int]) -> list:
+def _columns_for(words: Sequence[str], role: str, known: Mapping[str, Sequence[str]], at: Mapping[str, int]) -> list:
     """Find the free columns that mean a role; the plainest name, the first in the list of aliases, comes first."""
     place = {alias: number for number, alias in enumerate(known[role])}
-    found = [spot for spot, name in enumerate(names) if _word(name) in place and spot not in at.values()]
-    return sorted(found, key=lambda spot: place[_word(names[spot])])
+    found = [spot for spot, word in enumerate(words) if word in place and spot not in at.values()]
+    return sorted(found, key=lambda spot: place[words[spot]])
 
 
-def _add_details(names: Sequence[str], at: dict[str, int], notes: list[str]) -> None:
+def _add_details(names: Sequence[str], words: Sequence[str], at: dict[str, int], notes: list[str]) -> None:
     """Find the columns that tell more of the answers."""
     for role in DETAILS:
         if role in at or (role in TIMES and any(time in at for time in TIMES)):
             continue
-        found = _columns_for(names, role, DETAILS, at)
+        found = _columns_for(words, role, DETAILS, at)
         if found:
             at[role] = found[0]
             notes += [f"{role} read from {names[found[0]]!r}, not from {names[spot]!r}" for spot in found[1:]]
@@ -510,9 +511,9 @@ def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -
     where = f"{table.name}, line {table.header_line}" if table.header_line else table.name
     lines = [f"{where}: {what}"]
     if table.header:
-        lines.append("  names:      " + _shown_row(names))
-    for number, row in enumerate(table.head(3)):
-        lines.append(("  first rows: " if not number else "              ") + _shown_row(row))
+        lines.append("  names:      " + _shown_row(names, len(names)))
+    for number, row in enumerate(table.head(3, _SHOWN_COLUMNS)):
+        lines.append(("  first rows: " if not number else "              ") + _shown_row(row, len(names)))
     understood = [f"{role} = {names[spot] or spot + 1!r}" for role, spot in at.items()]
     lines.append(f"  understood: {listed(understood, 9) or 'nothing'}")
     best = _nearest_layout(at, kind)
@@ -530,8 +531,8 @@ def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -
     return FileFormatError("\n".join(lines))
 
 
-def _shown_row(cells: Sequence[str]) -> str:
-    more = [f"... ({len(cells):,} columns)"] if len(cells) > _SHOWN_COLUMNS else []
+def _shown_row(cells: Sequence[str], width: int) -> str:
+    more = [f"... ({width:,} columns)"] if width > _SHOWN_COLUMNS else []
     return " | ".join([*map(shown_cell, cells[:_SHOWN_COLUMNS]), *more])
 
 

@@ -20,7 +20,17 @@ from typing import Any
 import numpy as np
 
 from nearer.data import making, rules
-from nearer.data.columns import MISSING, Coding, Column, MemoryTable, Table, are_numbered, is_whole, whole_number
+from nearer.data.columns import (
+    MISSING,
+    Coding,
+    Column,
+    MemoryTable,
+    Table,
+    are_numbered,
+    distinct,
+    is_whole,
+    whole_number,
+)
 from nearer.data.details import chosen_place, read_details
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import (
@@ -434,7 +444,7 @@ def _names_beside(numbers: Column, names: Column) -> dict[str, str] | None:
     """Number -> name, None if a number has several names or none."""
     if names.empty().any():
         return None
-    pairs = np.unique(numbers.cells.astype(np.int64) * len(names.texts()) + names.cells)
+    pairs = distinct(numbers.cells.astype(np.int64) * len(names.texts()) + names.cells)
     keys, texts = numbers.texts(), names.texts()
     found: dict[str, str] = {}
     for pair in pairs.tolist():
@@ -481,7 +491,7 @@ class Meaning:
     @cached_property
     def is_injective(self) -> bool:
         """Whether no two names mean the same object."""
-        return len(np.unique(self.numbers)) == len(self.numbers)
+        return len(distinct(self.numbers)) == len(self.numbers)
 
     @cached_property
     def is_identity(self) -> bool:

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from nearer.data import Comparisons, FileFormatError
-from nearer.data.columns import Coding, Column, MemoryTable, Table, are_numbered
+from nearer.data.columns import Coding, Column, MemoryTable, Table, are_numbered, distinct
 from nearer.data.errors import counted
 from nearer.data.roles import Roles
 from nearer.data.tables import (
@@ -192,7 +192,7 @@ def seen_objects(meaning: Meaning, seen: Coding, are_names: bool) -> np.ndarray:
         return seen.values
     codes = np.arange(len(seen), dtype=np.int32)
     column = Column(codes=codes, values=seen.values) if seen.is_text else Column(numbers=seen.values)
-    return np.unique(meaning.names.encode(column, meaning.numbers))
+    return distinct(meaning.names.encode(column, meaning.numbers))
 
 
 # ---- blocks on this machine ----------------------------------------------------------------------------------------
@@ -488,10 +488,10 @@ class RowGroups(Table):
             data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
         return self._table({name: data.column(name) for name in names}, 0).read(positions)
 
-    def head(self, n_rows: int) -> list[list[str]]:
+    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
         rows: list[list[str]] = []
-        for table in self.batches(n_rows, range(len(self.names))):
-            rows += table.head(n_rows - len(rows))
+        for table in self.batches(n_rows, range(len(self.names))[:n_columns]):
+            rows += table.head(n_rows - len(rows), n_columns)
             if len(rows) == n_rows:
                 break
         return rows

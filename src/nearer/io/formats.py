@@ -250,11 +250,11 @@ class ParquetTable(Table):
         except (TypeError, pa.ArrowException) as error:
             raise FileFormatError(f"{self.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
 
-    def head(self, n_rows: int) -> list[list[str]]:
+    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
         import pyarrow.parquet as pq
 
         with told_by(self.files[0]), pq.ParquetFile(self.files[0], pre_buffer=False) as part:
-            batch = next(part.iter_batches(batch_size=n_rows, columns=self.names), None)
+            batch = next(part.iter_batches(batch_size=n_rows, columns=self.names[:n_columns]), None)
         return [] if batch is None else MemoryTable("", "", self.names, True, columns=batch.columns).head(n_rows)
 
     def place(self, row: int) -> str:

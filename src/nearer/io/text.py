@@ -377,8 +377,8 @@ class TextTable(Table):
             ]
         return columns
 
-    def head(self, n_rows: int) -> list[list[str]]:
-        return self.seen.rows[:n_rows]
+    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
+        return [row[:n_columns] for row in self.seen.rows[:n_rows]]
 
     def _is_plain_utf8(self) -> bool:
         is_utf8 = self.seen.encoding.startswith("utf-8") and not self.compressed

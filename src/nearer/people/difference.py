@@ -9,6 +9,8 @@ import numpy as np
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
 from nearer.estimator import OrdinalEmbedding
+from nearer.lapses import weigh_answers
+from nearer.metrics import comparison_distances
 from nearer.people.individual import metric_slopes, units_of
 
 __all__ = ["Difference", "answer_of_rows", "differ"]
@@ -101,7 +103,8 @@ def differ(
     Parameters
     ----------
     estimator : OrdinalEmbedding
-        With a loss that is a probability model; fitted to the comparisons if it is not yet.
+        With a loss that is a probability model; fitted to the comparisons if it is not yet. With ``reliability=True``
+        answers count by how probably they were no guesses, and more differences are found.
     comparisons : Comparisons
         With participants, unless `groups` are given.
     groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
@@ -122,6 +125,9 @@ def differ(
     if not estimator.loss_.has_model:
         raise ValueError(f"differ: loss {estimator.loss_.name!r} is not a probability model, expected ckl, ste or tste")
     X, data = estimator._on_map(data)
+    if estimator.reliability and data.people is not None:
+        chance = estimator.loss_.probability(*comparison_distances(X, data))
+        data = data._with(weights=weigh_answers(np.nan_to_num(chance, nan=0.5), data.people, data.weights)[0])
     if X.shape[1] < 2:
         raise ValueError("differ: got a map of 1 dimension, expected at least 2: one axis can only count more or less")
     wishes, guess = _wishes(data, X, estimator.loss_)

@@ -17,15 +17,22 @@ from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
 from nearer.data.values import People, check_people
 from nearer.estimator import OrdinalEmbedding
+from nearer.lapses import Reliability, weigh_answers
 from nearer.losses import Loss, get_loss
+from nearer.metrics import fit_answer_law
 from nearer.objective.base import in_order, read_only, resolve_jobs
 from nearer.objective.local import block_bounds
 
 __all__ = ["IndividualEmbedding", "SpreadChoice", "units_of"]
 
 # Standard deviations of the weights that are tried; 0 is the group's map.
-SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0)
-_FOLDS = 3
+SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
+# Weights of 50 answers are worth much more than those of 33, so folds are small. Of many answers some folds will do.
+_FOLDS = 10
+_ENOUGH_HELD_OUT = 20_000
+_LOOSE = 1e-5  # tolerance while spreads are compared
+# Rounds of estimating guesses: in the end, and while spreads are compared.
+_MOST_ROUNDS, _ROUNDS_TRIED, _LAPSE_CHANGE = 20, 2, 0.005
 
 
 def units_of(comparisons: Comparisons, groups: Any = None) -> People:
@@ -71,7 +78,7 @@ class SpreadChoice:
     spread : float
         Standard deviation of the weights about 1; 0 is one map for all.
     loss : float
-        Mean loss of held-out answers.
+        Mean of -log P over held-out answers, with the slope and the share of guesses that make them most likely.
     accuracy : float
         Share of held-out answers foretold.
     """
@@ -82,11 +89,15 @@ class SpreadChoice:
 
 
 class _Problem:
-    """Comparisons, who answered, and a loss: value and gradient in positions and weights."""
+    """Comparisons, who answered, and a loss: value and gradient in positions and weights.
+
+    Weights belong to the units, guesses to the people behind them where they are known.
+    """
 
     def __init__(self, comparisons: Comparisons, units: People, loss: Loss, n_jobs: int | None):
         self.index = read_only(comparisons.index)
         kernels.check_inside(self.index, comparisons.n_objects)
+        self.given, self.people = comparisons.weights, units if comparisons.people is None else comparisons.people
         self.scale = read_only(np.empty(0) if comparisons.weights is None else comparisons.weights)
         self.person = read_only(np.ascontiguousarray(units.codes, dtype=np.int32))
         self.n_people, self.n_objects = len(units.names), comparisons.n_objects
@@ -115,6 +126,22 @@ class _Problem:
         near, far = np.empty(len(self.index)), np.empty(len(self.index))
         kernels.weighted_distances(self.index, X, W, self.person, 0, near, far)
         return near, far
+
+    def without_guesses(
+        self, X: np.ndarray, W: np.ndarray, rounds: int, spread: float, max_iter: int, tol: float
+    ) -> tuple[np.ndarray, np.ndarray, Reliability | None, int]:
+        """Let each answer count by how probably it was no guess, and solve again, in turns; from a solution."""
+        found, n_iter, plain = None, 0, self.scale
+        for _ in range(rounds):
+            known = found
+            weights, found = weigh_answers(self.loss.probability(*self.distances(X, W)), self.people, self.given)
+            if known is not None and np.abs(found.guesses - known.guesses).max() < _LAPSE_CHANGE:
+                break
+            self.scale = read_only(weights)
+            X, W, more = self.solve(X, W, spread, max_iter, tol)
+            n_iter += more
+        self.scale = plain
+        return X, W, found, n_iter
 
     def solve(
         self, X: np.ndarray, W: np.ndarray, spread: float, max_iter: int, tol: float
@@ -204,7 +231,8 @@ class IndividualEmbedding(BaseEstimator):
     For person p the squared distance of two objects is ``sum_a w_pa (x_a - y_a)^2`` with ``w_pa >= 0`` (as in INDSCAL).
     Weights are drawn to 1, the group's, by as much as held-out answers say: they are taken as spread about 1 with a
     standard deviation that is chosen from a few, 0 (one map for all) among them. If people differ, the axes are
-    determined up to their order, unlike those of a map for all.
+    determined up to their order, unlike those of a map for all. How often each person guesses is estimated in turns
+    with map and weights, see `nearer.lapses`.
 
     Parameters
     ----------
@@ -214,6 +242,8 @@ class IndividualEmbedding(BaseEstimator):
     loss_params : dict of str to float, optional
     spread : "auto" or float, default "auto"
         Standard deviation of the weights about 1. "auto": the one under which held-out answers are most likely.
+    reliability : bool, default True
+        Whether answers count by how probably they were no guesses, as with `OrdinalEmbedding`.
     n_init : int, default 1
         Random starts of the group's map.
     max_iter : int, default 300
@@ -238,7 +268,9 @@ class IndividualEmbedding(BaseEstimator):
     choice_ : list of SpreadChoice
         What held-out answers say about each that was tried; empty if the spread was given.
     group_ : OrdinalEmbedding
-        The map without weights.
+        The map without weights of people; it is the map of everybody if the spread is 0.
+    reliability_ : Reliability or None
+        How often each person guesses; of somebody who does nothing else, the weights of all axes may be near 0 instead.
     labels_ : ndarray of str, shape (n_objects,), or None
     loss_ : Loss
     n_objects_, n_iter_, n_features_in_ : int
@@ -250,6 +282,7 @@ class IndividualEmbedding(BaseEstimator):
     spread_: float
     choice_: list[SpreadChoice]
     group_: OrdinalEmbedding
+    reliability_: Reliability | None
     labels_: np.ndarray | None
     loss_: Loss
     n_objects_: int
@@ -263,6 +296,7 @@ class IndividualEmbedding(BaseEstimator):
         loss: str | Loss = "ste",
         loss_params: dict[str, float] | None = None,
         spread: float | str = "auto",
+        reliability: bool = True,
         n_init: int = 1,
         max_iter: int = 300,
         tol: float = 1e-7,
@@ -273,6 +307,7 @@ class IndividualEmbedding(BaseEstimator):
         self.loss = loss
         self.loss_params = loss_params
         self.spread = spread
+        self.reliability = reliability
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -305,10 +340,14 @@ class IndividualEmbedding(BaseEstimator):
             self.n_components, loss=loss, n_init=self.n_init, n_jobs=self.n_jobs, random_state=rng
         ).fit(data)
         seen = data.seen
+        # Weights start from the plain map: next to one without guesses, views of one's own look like guesses.
         start = np.ascontiguousarray(np.nan_to_num(self.group_.embedding_))
-        start = start @ _axes_of_people(data, units, loss, start)
+        if self.reliability:
+            self.group_.set_params(reliability=True, init=start, n_init=1)
+            self.group_.fit(data if data.people is not None else data._with(people=units))
         problem = _Problem(data, units, loss, self.n_jobs)
         ones = np.ones((len(units.names), self.n_components))
+        start = start @ _axes_of_people(problem, start)
         self.choice_ = []
         self.spread_ = spreads[0]
         # L-BFGS-B calls BLAS for matrices of a few rows, where its threads take many times as long as one.
@@ -316,7 +355,15 @@ class IndividualEmbedding(BaseEstimator):
             if len(spreads) > 1:
                 self.choice_ = self._judge(data, units, loss, start, spreads, rng)
                 self.spread_ = min(self.choice_, key=lambda tried: tried.loss).spread
-            points, weights, self.n_iter_ = problem.solve(start, ones, self.spread_, self.max_iter, self.tol)
+            if self.spread_ > 0.0:
+                points, weights, n_iter = problem.solve(start, ones, self.spread_, self.max_iter, self.tol)
+                points, weights, self.reliability_, more = problem.without_guesses(
+                    points, weights, _MOST_ROUNDS if self.reliability else 0, self.spread_, self.max_iter, self.tol
+                )
+                self.n_iter_ = n_iter + more
+            else:
+                points, weights = np.nan_to_num(self.group_.embedding_), ones
+                self.reliability_, self.n_iter_ = self.group_.reliability_, self.group_.n_iter_
         self._keep(points, weights, seen)
         self.participants_ = units.names
         self.labels_, self.loss_ = data.labels, loss
@@ -336,31 +383,40 @@ class IndividualEmbedding(BaseEstimator):
     ) -> list[SpreadChoice]:
         """Held-out loss and accuracy of the spreads, from the least on until they only get worse.
 
-        A third of each person's answers is left out in turn.
+        A tenth of each person's answers is left out in turn.
         """
         fold = _folds_within(units, _FOLDS, rng)
         names = units.names  # kept whole, so that a person without answers in a fold keeps their row
         ones = np.ones((len(names), self.n_components))
         folds: list[tuple[_Problem, _Problem]] = []
+        held_out = 0
         for number in range(_FOLDS):
             rows, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-            if len(rows) and len(held):
+            if len(rows) and len(held) and held_out < _ENOUGH_HELD_OUT:
                 train, test = (
                     _Problem(data[some], People(units.codes[some], names), loss, self.n_jobs) for some in (rows, held)
                 )
                 folds.append((train, test))
+                held_out += len(held)
         points = [(start, ones)] * len(folds)
+        weight = None if data.weights is None else np.concatenate([test.scale for _, test in folds])
         tried: list[SpreadChoice] = []
         for spread in spreads:
-            lost = right = total = 0.0
+            odds = []
             for number, (train, test) in enumerate(folds):
-                points[number] = train.solve(*points[number], spread, self.max_iter, self.tol)[:2]
-                near, far = test.distances(*points[number])
-                weight = test.scale if len(test.scale) else np.ones(len(near))
-                lost += float(weight @ loss.terms(near, far)[0])
-                right += float(weight @ (near < far))
-                total += float(weight.sum())
-            tried.append(SpreadChoice(spread, lost / total, right / total))
+                points[number] = train.solve(*points[number], spread, self.max_iter, _LOOSE)[:2]
+                rounds = _ROUNDS_TRIED if self.reliability else 0
+                settled = train.without_guesses(*points[number], rounds, spread, self.max_iter, _LOOSE)[:2]
+                odds.append(_log_odds(loss, *test.distances(*settled)))
+            held = np.concatenate(odds)
+            # Maps of little data are too sure of themselves, and one wrong answer would count as much as many right
+            # ones: how sure answers are is found from those held out.
+            lost = -np.log(fit_answer_law(held, weight).probability(held))
+            tried.append(
+                SpreadChoice(
+                    spread, float(np.average(lost, weights=weight)), float(np.average(held > 0, weights=weight))
+                )
+            )
             if len(tried) > 2 and tried[-1].loss > tried[-2].loss > min(one.loss for one in tried):
                 break
         return tried
@@ -496,18 +552,24 @@ class IndividualEmbedding(BaseEstimator):
         return data_frame(self.weights_, index=self.participants_, columns=names)
 
 
-def _axes_of_people(data: Comparisons, units: People, loss: Loss, X: np.ndarray) -> np.ndarray:
+def _log_odds(loss: Loss, near: np.ndarray, far: np.ndarray) -> np.ndarray:
+    """Logarithm of the odds of answers."""
+    tiny = np.finfo(np.float64).tiny
+    return np.log(np.maximum(loss.probability(near, far), tiny) / np.maximum(loss.probability(far, near), tiny))
+
+
+def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
     """The rotation of a map whose axes are those on which people differ most."""
-    d = X.shape[1]
-    if d == 1 or len(units.names) < 2:
+    d, n_units, unit = X.shape[1], problem.n_people, problem.person
+    if d == 1 or n_units < 2:
         return np.eye(d)
-    slopes = metric_slopes(data.index, loss, X)
-    if data.weights is not None:
-        slopes = slopes * data.weights[:, None, None]
+    slopes = metric_slopes(problem.index, problem.loss, X)
+    if len(problem.scale):
+        slopes = slopes * problem.scale[:, None, None]
     flat = slopes.reshape(len(slopes), -1)
-    sums = np.stack([np.bincount(units.codes, weights=column, minlength=len(units.names)) for column in flat.T], axis=1)
-    counts = np.bincount(units.codes, minlength=len(units.names))[:, None]
-    sums = sums - counts * (sums.sum(axis=0) / len(data))
+    sums = np.stack([np.bincount(unit, weights=column, minlength=n_units) for column in flat.T], axis=1)
+    counts = np.bincount(unit, minlength=n_units)[:, None]
+    sums = sums - counts * (sums.sum(axis=0) / len(flat))
     return joint_axes(sums.reshape(-1, d, d) / np.sqrt(np.maximum(counts, 1))[:, :, None])
 
 

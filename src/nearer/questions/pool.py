@@ -7,6 +7,8 @@ import itertools
 
 import numpy as np
 
+from nearer.data.columns import distinct
+
 __all__ = ["KINDS", "Pool"]
 
 KINDS = ("triplets", "odd-one-out")
@@ -51,7 +53,7 @@ class Pool:
         Pool
         """
         smaller = copy.copy(self)
-        smaller.closed = np.unique(np.concatenate([self.closed, *map(self.keys, closed)]))
+        smaller.closed = distinct(np.concatenate([self.closed, *map(self.keys, closed)]))
         return smaller
 
     def within(self, objects: np.ndarray) -> Pool:

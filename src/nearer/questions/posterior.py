@@ -88,6 +88,20 @@ class Odds:
         """
         return self.lapse + (1.0 - 2.0 * self.lapse) * expit(margin)
 
+    def stretched(self, factor: float) -> Odds:
+        """The same odds for a map whose squared distances are so many times as large.
+
+        Parameters
+        ----------
+        factor : float
+            Above 0.
+
+        Returns
+        -------
+        Odds
+        """
+        return Odds(self.power, self.offset * factor, self.slope * factor**-self.power, self.lapse)
+
     def worth(self, margin: np.ndarray, variance: np.ndarray | float = 0.0) -> np.ndarray:
         """What an answer tells about its own margin (Fisher information); a slip may be behind a sure one.
 
@@ -117,6 +131,7 @@ def fit_odds(X: np.ndarray, comparisons: Comparisons) -> Odds:
     X : ndarray of float64, shape (n, d)
         The map, without gaps.
     comparisons : Comparisons
+        Answers that the map was not fitted to.
 
     Returns
     -------

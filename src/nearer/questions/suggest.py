@@ -14,10 +14,11 @@ from sklearn.base import clone
 from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
 from nearer.estimator import OrdinalEmbedding
+from nearer.metrics import comparison_distances
 from nearer.objective import resolve_jobs
 from nearer.placement import extended
 from nearer.questions.pool import KINDS, Pool
-from nearer.questions.posterior import fit_odds
+from nearer.questions.posterior import Odds, fit_odds
 from nearer.questions.strategies import Balanced, CrowdKernel, Predictive, Random, Situation, Strategy, Uncertainty
 from nearer.selection.common import fit_best, quiet_threads, template
 
@@ -29,6 +30,9 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 
 # With fewer than so many times n d log2 n answers about n objects a map is too vague to choose questions by.
 _ENOUGH = 1.0
+# Answers left out to see how sure answers are, and how many there must be for that.
+_HELD_OUT = 0.25
+_FEWEST_FOR_ODDS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +223,7 @@ def suggest(
         assert data is not None
         state = _fitted(model, known, data, state, rng)
         X = np.where(np.isnan(state.embedding), np.nanmean(state.embedding, axis=0), state.embedding)
-        situation = replace(situation, embedding=X, odds=fit_odds(X, data))
+        situation = replace(situation, embedding=X, odds=_odds(model, X, data, rng))
     n_balanced = _n_lacking(situation, int(model.n_components)) if strategy == "auto" and chooser.needs_map else 0
     n_balanced = min(n_balanced, size - n_random)
     shares = ((Random(), n_random), (Balanced(), n_balanced), (chooser, size - n_random - n_balanced))
@@ -285,6 +289,24 @@ def _fitted(
             fresh, since = 0, state.n_comparisons
     found = quiet_threads(lambda _: fit_best(base, data, starts, fresh, rng), 1, 1)[0]
     return State(found.embedding_, data.labels, since)
+
+
+def _odds(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng: np.random.Generator) -> Odds:
+    """How sure answers are that the map was not fitted to: a quarter of them, by a map of the others.
+
+    Of the answers it was fitted to, a map of few answers holds far too many, above all close calls.
+    """
+    if len(data) < _FEWEST_FOR_ODDS:
+        return fit_odds(X, data)
+    train, test = data.split(_HELD_OUT, random_state=rng)
+    Y = quiet_threads(lambda _: fit_best(template(model), train, [], 1, rng), 1, 1)[0].embedding_
+    known = np.isfinite(Y).all(axis=1)
+    test = test[known[test.index].all(axis=1)]
+    if not len(test):
+        return fit_odds(X, data)
+    Y = np.where(known[:, None], Y, 0.0)
+    mine, its = (np.median(np.concatenate(comparison_distances(points, test))) for points in (X, Y))
+    return fit_odds(Y, test).stretched(float(mine / max(its, np.finfo(float).tiny)))
 
 
 def _renumbered(state: State, data: Comparisons) -> np.ndarray:

@@ -7,12 +7,13 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from nearer import kernels
 from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, Result, Solver
 from nearer.solvers.checkpoint import Checkpoint
@@ -53,13 +54,15 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
             busy.discard(threading.get_ident())
 
     with ThreadPoolExecutor(min(n_jobs, count)) as pool:
-        running = [pool.submit(run, number) for number in range(count)]
+        running: list[Future[Any]] = []
         try:
+            for number in range(count):
+                running.append(pool.submit(run, number))
             return [future.result() for future in running]
         except BaseException:
             # Whoever presses ctrl-C does not want to wait for fits that nobody will look at.
             pool.shutdown(wait=False, cancel_futures=True)
-            while busy:
+            while busy or not all(future.done() for future in running):
                 _break_off(busy)
                 time.sleep(_AGAIN)
             raise
@@ -68,9 +71,10 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
 def _break_off(threads: set[int]) -> None:
     """Raise KeyboardInterrupt in threads, by their numbers: seen when the compiled loop at work returns.
 
-    It is lost if it comes in a finaliser or a callback, so once is not enough.
+    It is lost if it comes in a finaliser or a callback, so once is not enough. A kernel that is being compiled is
+    waited for.
     """
-    for number in list(threads):
+    for number in threads - kernels.compiling:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(number), ctypes.py_object(KeyboardInterrupt))
 
 

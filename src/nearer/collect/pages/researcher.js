@@ -50,7 +50,7 @@
       svg("line", { x1: 0, x2: 600, y1: 70.5, y2: 70.5, class: "axis" }),
       svg("text", { x: 0, y: 86, class: "small" }, "an hour ago"),
       svg("text", { x: 600, y: 86, "text-anchor": "end", class: "small" }, "now"),
-      svg("text", { x: 0, y: 12, class: "small" }, `at most ${whole(most)}`),
+      svg("text", { x: 0, y: 16, class: "small" }, `at most ${whole(most)}`),
     ];
     $("minutes").replaceChildren(...bars, ...notes);
     $("minutes").setAttribute("aria-label", `${whole(status.answers_last_minute)} answers in the last minute`);
