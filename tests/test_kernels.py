@@ -8,7 +8,9 @@ from scipy import stats
 
 import oracles
 from nearer import kernels
-from nearer.losses import get_loss
+from nearer.losses import CKLLoss, TSTELoss, get_loss
+from nearer.solvers import LBFGS
+from nearer.solvers.lbfgs import descend
 from problems import FORMS, random_problem
 
 LOSSES = oracles.LOSSES
@@ -171,3 +173,45 @@ def test_objects_go_to_the_best_of_the_places(loss, form):
     assert moved == count > 0
     np.testing.assert_array_equal(found, expected)
     assert objective.best_places(found, X[:0], order, 0.0)[1] == 0  # nowhere to go
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_compiled_descent_takes_the_steps_of_the_solver_on_the_oracle(loss, form):
+    problem = random_problem(loss, form, seed=2)
+    objective = problem.objective
+
+    class Oracle:
+        n_comparisons = objective.n_comparisons
+
+        def value_and_gradient(self, X):
+            return oracles.value(*problem.oracle, X), oracles.gradient(*problem.oracle, X)
+
+    unit = objective.value_at_zero()
+    for tol, patience in ((1e-2, 2), (1e-3, 5)):
+        *_, expected = descend(Oracle(), problem.X, tol, unit, patience)
+        X, value, evaluations = objective.descend(problem.X, tol * unit, patience, 100)
+        assert evaluations * objective.n_comparisons == expected.n_gradients
+        assert value == pytest.approx(expected.value, rel=1e-6)
+        np.testing.assert_allclose(X, expected.X, atol=1e-4 * np.abs(X).max())
+        assert value == pytest.approx(objective.value(X), rel=1e-12)
+
+
+def test_a_compiled_descent_ends():
+    problem = random_problem("ste", seed=2)
+    objective, X = problem.objective, problem.X
+    one, value, evaluations = objective.descend(X, 0.0, 1000, 1)
+    assert objective.value(X) > value == pytest.approx(objective.value(one), rel=1e-12)
+    assert evaluations >= 2
+    lowest = LBFGS(tol=1e-14).solve(objective, X).objective
+    assert objective.descend(X, 0.0, 1000, 1000)[1] == pytest.approx(lowest, rel=1e-6)
+    same, value, evaluations = objective.descend(np.zeros_like(X), 1e-3, 2, 100)  # there the gradient vanishes
+    assert (evaluations, value) == (1, pytest.approx(objective.value_at_zero()))
+    np.testing.assert_array_equal(same, np.zeros_like(X))
+
+
+def test_tste_with_one_degree_of_freedom_is_ckl():
+    near, far = np.random.default_rng(0).gamma(1.0, 5.0, size=(2, 100))
+    for mine, theirs in zip(TSTELoss(1.0).terms(near, far), CKLLoss(1.0).terms(near, far)):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_allclose(TSTELoss(1.0).terms(near, far), TSTELoss(1.0 + 1e-12).terms(near, far), rtol=1e-9)

@@ -66,6 +66,8 @@ _NEXT = 4
 # Full passes ask for rows so many comparisons ahead, if a map has more numbers than the caches of a core hold.
 _NEXT_IN_FULL = 8
 _LARGE = 1 << 18
+# Of the line search of L-BFGS: sufficient decrease, curvature, most trials.
+_SUFFICIENT, _CURVATURE, _MOST_TRIALS = 1e-4, 0.9, 25
 _LOG2E = 1.4426950408889634
 _LN2 = 0.6931471805599453
 
@@ -393,7 +395,7 @@ def _tile_terms(kind, param, a, b, value, n):
     if kind == HINGE:
         for q in range(n):
             value[q], a[q], b[q] = _hinge(a[q], b[q])
-    elif kind == CKL:
+    elif kind == CKL or (kind == TSTE and param == 1.0):  # with one degree of freedom these are the same
         for q in range(n):
             value[q], a[q], b[q] = _ckl(param, a[q], b[q])
     elif kind == STE:
@@ -620,6 +622,135 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
                 d_far[t + q] = b[q]
         _tile_gradient(index, X, t, n, a, b, G)
     return total
+
+
+@_jit
+def _dot(a, b):
+    total = 0.0
+    for q in range(a.shape[0]):
+        total += a[q] * b[q]
+    return total
+
+
+@_jit
+def _add(to, factor, vector):
+    """Add a multiple of a vector to another, in place."""
+    for q in range(to.shape[0]):
+        to[q] += factor * vector[q]
+
+
+@_jit
+def _mean_gradient(index, scale, kind, param, X, G):
+    """Mean scaled loss of all comparisons; its gradient is written to G (n, d)."""
+    n = index.shape[0]
+    nothing = np.empty(0)
+    G[:] = 0.0
+    value = gradient_block(index, scale, kind, param, X, 0, n, G, nothing, nothing) / n
+    G /= n
+    return value
+
+
+@_jit
+def descend(index, scale, kind, param, X, least, patience, memory, most):
+    """L-BFGS on the mean scaled loss, X in place: the iterations of `nearer.solvers.lbfgs` in one call.
+
+    For small problems, of which many are solved one after the other: there the loop costs more than what is in it.
+
+    Parameters
+    ----------
+    least : float
+        The descent ends when `patience` iterations gain no more than this.
+    patience : int
+    memory : int
+        How many past steps shape the search direction.
+    most : int
+        Most iterations.
+
+    Returns
+    -------
+    value : float
+    evaluations : int
+    """
+    size = X.size
+    here = X.reshape(size)
+    tried, tried_gradient = np.empty(X.shape), np.empty(X.shape)
+    new, new_gradient = np.empty(size), np.empty(size)
+    direction = np.empty(size)
+    S, Y = np.empty((memory, size)), np.empty((memory, size))
+    rho, a = np.empty(memory), np.empty(memory)
+    values = np.empty(most + 1)
+    count, newest = 0, -1
+
+    value = _mean_gradient(index, scale, kind, param, X, tried_gradient)
+    gradient = tried_gradient.reshape(size).copy()
+    evaluations = 1
+    values[0] = value
+    length = math.sqrt(_dot(gradient, gradient))
+    trial = 1e-2 * max(math.sqrt(_dot(here, here)), 1e-3) / length if length > 0.0 else 1.0
+    iteration = 0
+    while iteration < most and length > 0.0:
+        direction[:] = gradient
+        for back in range(count):
+            q = (newest - back) % memory
+            a[q] = rho[q] * _dot(S[q], direction)
+            _add(direction, -a[q], Y[q])
+        if count > 0:
+            direction /= rho[newest] * _dot(Y[newest], Y[newest])
+        for back in range(count - 1, -1, -1):
+            q = (newest - back) % memory
+            _add(direction, a[q] - rho[q] * _dot(Y[q], direction), S[q])
+        direction *= -1.0
+        slope = _dot(direction, gradient)
+        if not slope < 0.0:  # lost curvature: start again from the gradient
+            count = 0
+            direction[:] = -gradient
+            slope = -length * length
+        low, high, step, new_value = 0.0, np.inf, 0.0, value
+        for used in range(1, _MOST_TRIALS + 1):
+            flat = tried.reshape(size)
+            flat[:] = here
+            _add(flat, trial, direction)
+            tried_value = _mean_gradient(index, scale, kind, param, tried, tried_gradient)
+            evaluations += 1
+            if not tried_value <= value + _SUFFICIENT * trial * slope:
+                high = trial
+            else:
+                step, new_value = trial, tried_value
+                new[:] = flat
+                new_gradient[:] = tried_gradient.reshape(size)
+                if _dot(new_gradient, direction) >= _CURVATURE * slope:
+                    break
+                low = trial
+            trial = 0.5 * (low + high) if high < np.inf else 2.0 * trial
+            if step > 0.0 and used >= _MOST_TRIALS // 4:
+                break
+        if step == 0.0:
+            if count == 0:
+                break
+            count = 0
+            trial = 1e-2 * math.sqrt(_dot(here, here)) / max(length, 1e-300)
+            continue
+        trial = 1.0
+        curvature, squared = 0.0, 0.0
+        for q in range(size):
+            y = new_gradient[q] - gradient[q]
+            curvature += (new[q] - here[q]) * y
+            squared += y * y
+        if curvature > 1e-14 * squared:
+            newest = (newest + 1) % memory
+            S[newest] = new - here
+            Y[newest] = new_gradient - gradient
+            rho[newest] = 1.0 / curvature
+            count = min(count + 1, memory)
+        here[:] = new
+        gradient[:] = new_gradient
+        value = new_value
+        length = math.sqrt(_dot(gradient, gradient))
+        iteration += 1
+        values[iteration] = value
+        if iteration >= patience and not values[iteration - patience] - value > least:
+            break
+    return value, evaluations
 
 
 @_jit
@@ -922,53 +1053,67 @@ def best_places(index, scale, kind, param, X, offsets, rows, order, places, leas
     """
     n_places, n_components = places.shape
     weighted = scale.shape[0] > 0
-    stay = n_places
-    tried = np.empty((n_components, n_places + 1))  # a row for each coordinate, so that loops run over places
-    for c in range(n_components):
-        for q in range(n_places):
-            tried[c, q] = places[q, c]
-    total, value = np.empty(n_places + 1), np.empty(n_places + 1)
-    near, far = np.empty(n_places + 1), np.empty(n_places + 1)
+    most = 0
+    for o in order:
+        most = max(most, offsets[o + 1] - offsets[o])
+    near_pairs, far_pairs = np.empty((2 + n_components, most)), np.empty((2 + n_components, most))
+    near, far, value, weight = np.empty(most), np.empty(most), np.empty(most), np.ones(most)
     moved = 0
     for o in order:
-        for c in range(n_components):
-            tried[c, stay] = X[o, c]
-        total[:] = 0.0
-        for r in range(offsets[o], offsets[o + 1]):
-            p = rows[r]
+        n = offsets[o + 1] - offsets[o]
+        for r in range(n):
+            p = rows[offsets[o] + r]
             i, j, l, k = _objects(index, p)  # noqa: E741
-            _distances_from(tried, X, o, i, j, near)
-            _distances_from(tried, X, o, l, k, far)
-            _tile_terms(kind, param, near, far, value, n_places + 1)
-            weight = scale[p] if weighted else 1.0
-            for q in range(n_places + 1):
-                total[q] += weight * value[q]
-        best = stay
-        for q in range(n_places):
-            if total[q] < total[best]:
-                best = q
-        if total[best] < total[stay] - least:
+            _pair_without(X, o, i, j, near_pairs, r)
+            _pair_without(X, o, l, k, far_pairs, r)
+            if weighted:
+                weight[r] = scale[p]
+        best, stay, lowest = -1, 0.0, 0.0
+        for q in range(-1, n_places):  # the first is where it is
+            place = X[o] if q < 0 else places[q]
+            _distances_from(place, near_pairs, n, near)
+            _distances_from(place, far_pairs, n, far)
+            _tile_terms(kind, param, near, far, value, n)
+            total = 0.0
+            for r in range(n):
+                total += weight[r] * value[r]
+            if q < 0:
+                stay = lowest = total
+            elif total < lowest:
+                best, lowest = q, total
+        if lowest < stay - least:
             moved += 1
             for c in range(n_components):
-                X[o, c] = tried[c, best]
+                X[o, c] = places[best, c]
     return moved
 
 
 @_jit
-def _distances_from(tried, X, o, i, j, out):
-    """Squared distances of objects i and j with object o at each of the places `tried` (d, m)."""
-    out[:] = 0.0
+def _pair_without(X, o, i, j, pairs, r):
+    """Write to column r of `pairs` (2 + d, m) what the distance of objects i and j depends on when object o moves.
+
+    These are the squared distance, or 0 if one of the two is o; whether one is, 1 or 0; and where the other is.
+    """
+    moves = (i == o) != (j == o)
     other = j if i == o else i
-    fixed = (i != o and j != o) or i == j
-    for c in range(tried.shape[0]):
-        if fixed:
-            u = X[i, c] - X[j, c]
-            for q in range(out.shape[0]):
-                out[q] += u * u
-        else:
-            for q in range(out.shape[0]):
-                v = tried[c, q] - X[other, c]
-                out[q] += v * v
+    fixed = 0.0
+    for c in range(X.shape[1]):
+        fixed += (X[i, c] - X[j, c]) ** 2
+        pairs[2 + c, r] = X[other, c]
+    pairs[0, r] = 0.0 if moves else fixed
+    pairs[1, r] = 1.0 if moves else 0.0
+
+
+@_jit
+def _distances_from(place, pairs, n, out):
+    """Squared distances of n `pairs`, the object that moves being at a place (d,)."""
+    for r in range(n):
+        out[r] = (place[0] - pairs[2, r]) ** 2
+    for c in range(1, place.shape[0]):
+        for r in range(n):
+            out[r] += (place[c] - pairs[2 + c, r]) ** 2
+    for r in range(n):
+        out[r] = pairs[0, r] + pairs[1, r] * out[r]
 
 
 @_jit

@@ -19,6 +19,7 @@ __all__ = ["LocalObjective"]
 # Most blocks, and least comparisons in each. Some blocks pay early; many, as 64 cores need them, only where handing one
 # out costs no more than about a hundredth of the work in it.
 _SOME, _MANY = (16, 16_384), (128, 65_536)
+_MEMORY = 10  # of L-BFGS
 
 
 class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, GramObjective):
@@ -118,6 +119,37 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
             self._index, self._scale, *self._code, X, *self._rows_of_objects, order, places, least * self.n_comparisons
         )
         return X, moved
+
+    @property
+    def in_one_piece(self) -> bool:
+        """Whether there are so few comparisons that more than one thread would not pay."""
+        return len(self._all_blocks) == 1
+
+    def descend(self, X: np.ndarray, least: float, patience: int, most: int) -> tuple[np.ndarray, float, int]:
+        """L-BFGS in one compiled call, on one thread: for small problems, of which many are solved.
+
+        Parameters
+        ----------
+        X : ndarray of float64, shape (n_objects, n_components)
+            Starting point.
+        least : float
+            The descent ends when `patience` iterations gain no more than this.
+        patience : int
+        most : int
+            Most iterations.
+
+        Returns
+        -------
+        X : ndarray of float64, shape (n_objects, n_components)
+        value : float
+        evaluations : int
+            Of the objective and its gradient.
+        """
+        X = self._points(X).copy()
+        value, evaluations = self._kernels.descend(
+            self._index, self._scale, *self._code, X, least, patience, _MEMORY, most
+        )
+        return X, value, evaluations
 
     @functools.cached_property
     def _rows_of_objects(self) -> tuple[np.ndarray, np.ndarray]:

@@ -33,8 +33,8 @@ _BY_CHANCE = 0.5
 class Auto(Solver):
     """A guided or an adaptive stochastic start, then L-BFGS on batches that grow to all comparisons.
 
-    1. In up to `guide` dimensions: a map by the softplus loss in one dimension more, seen along its main axes, from a
-       sample of the comparisons (see `guided_start`); few maps are then stuck in a poor place. In more dimensions:
+    1. In up to `guide` dimensions: the best of several maps, most of them found by the softplus loss with dimensions to
+       spare, from a sample of the comparisons (see `guided_start`); few are stuck in a poor place. In more dimensions:
        AdaGrad steps on a first random batch bring random points into rough order at the cost of a few gradients.
     2. L-BFGS on that batch, then on ones `growth` times larger, each only as far as its size can tell. The kink of the
        hinge loss is smoothed. Where there are too few comparisons for smaller batches and no guide, the batch is all of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,18 +22,27 @@ __all__ = ["guided_start", "main_axes", "sample_for_guide"]
 # if so many do not come into memory.
 _PER_OBJECT, _FOR_A_LINE, _PER_COORDINATE = 100, 150, 20
 _PASSES = 2.0
-# A stage of the guide ends when so many iterations gain less than this fraction of the objective with all points in one
-# place. Few maps of three dimensions get stuck, so their guide has to be cheap.
+# A stage ends when so many iterations gain less than this fraction of the objective with all points in one place.
 _TOL, _LOOSE = 1e-3, 1e-2
-_PATIENCE, _IN_HASTE = 5, 3
-# A line is tried from so many views of a flat map, with so many places for each object to choose from. So many of the
-# best go through at most so many rounds of choice and descent. All on so many comparisons, and so many per object.
-_VIEWS, _PLACES = 8, 24
-_FINALISTS, _ROUNDS = 2, 3
+_PATIENCE, _IN_HASTE, _BRIEFLY = 5, 3, 2
+# A flat map is begun from softplus maps with so many dimensions to spare, and from one of its own loss. Few maps of
+# three dimensions get stuck, so their guide has to be cheap: the better of two softplus maps, made of so many
+# comparisons per object.
+_FLAT, _DEEP, _FOR_DEEP = (1, 2, 1), (1, 1), 40
+# A line is begun from so many sides of a flat map, and from that map unrolled from so many cuts. So many of these, the
+# lowest, go down, and so many are left in each round of putting objects in better order, with so many places to choose
+# from; first on so many comparisons and so many per object, then on all.
+_SIDES, _CUTS = 8, 8
+_SEEN, _LEFT, _LEFT_ON_ALL, _PLACES = 8, (4, 2), (2, 1, 1), 23
 _FOR_ORDER, _FOR_ORDER_PER_OBJECT = 4000, 20
-_BRIEFLY = 2
+# At last blocks of neighbours are moved: so many times, or as often as comes to so many comparisons.
+_SHUFFLES, _FOR_SHUFFLES = 8, 40_000
 _SMOOTHING = 1.0
 _MOST_SCALINGS = 30
+_MOST_ITERATIONS = 100  # of a descent in one call, which cannot be interrupted
+
+_Found = tuple[float, np.ndarray]
+"""The value of a map, and the map."""
 
 
 def sample_for_guide(objective: Any, rng: np.random.Generator) -> LocalObjective | None:
@@ -51,12 +60,11 @@ def sample_for_guide(objective: Any, rng: np.random.Generator) -> LocalObjective
 def guided_start(
     part: LocalObjective, X: np.ndarray, rng: np.random.Generator, parts: Parts | None = None
 ) -> Iterator[SolverState]:
-    """A map for the loss of `part`, found by way of the softplus loss in one dimension more.
+    """A map for the loss of `part`, found by way of the softplus loss with dimensions to spare.
 
     Softplus pulls with a steady force however far an object has strayed, and with a dimension to spare objects pass
-    each other instead of getting stuck. The wide map is then seen along its main axes; where one dimension is asked
-    for, from several sides, each of which is tried with the loss itself, because which order of objects suits a loss
-    best cannot be told from the wide map.
+    each other instead of getting stuck. The wide map is then seen along its main axes. There are several of them, and
+    the one that suits the loss best is gone on with. A line is made of a flat map in several ways, see `_best_line`.
 
     Parameters
     ----------
@@ -65,7 +73,7 @@ def guided_start(
     X : ndarray of float64, shape (n, d)
         Starting point.
     rng : numpy.random.Generator
-        Draws the coordinate to spare and the comparisons of stochastic steps.
+        Draws further starting points and the comparisons of stochastic steps.
     parts : Parts, optional
         Those of the run that this is the beginning of.
 
@@ -75,86 +83,151 @@ def guided_start(
         X (n, d) is always a view of the present map; its value is that of the loss at work.
     """
     d = part.n_components
-    tol, patience = (_TOL, _PATIENCE) if d < 3 else (_LOOSE, _IN_HASTE)
-    wide, narrow = (LocalObjective(part.comparisons, SoftplusLoss(), k, part.n_jobs) for k in (d + 1, d))
-    parts = parts or Parts()
-    Y = np.column_stack([X, rng.normal(size=len(X))])
-    for state in parts.follow(adaptive_start, wide, Y, _PASSES, 1.0, int(rng.integers(2**63))):
-        Y = state.X
-        yield replace(state, X=main_axes(Y, d))
-    work = state.n_gradients
-    for state in parts.follow(descend, wide, Y, tol, wide.value_at_zero(), patience):
-        Y = state.X
-        yield _provisional(state, main_axes(Y, d), work)
-    work += state.n_gradients
-    if d == 1:
-        yield from _best_line(part, main_axes(Y, 2), rng, work, parts)
-        return
-    for state in parts.follow(descend, narrow, main_axes(Y, d), _TOL, narrow.value_at_zero(), patience):
-        yield _provisional(state, state.X, work)
+    stages = _Stages(parts or Parts(), d)
     smooth = part.smoothed(_SMOOTHING)
-    X, value, tries = _best_scale(smooth, state.X)
-    work += state.n_gradients + tries * part.n_comparisons
-    yield from parts.follow(arrived, SolverState(X, value, work, provisional=True))
-    if smooth.loss != part.loss:
-        for state in parts.follow(descend, smooth, X, _TOL, smooth.value_at_zero(), patience):
-            yield _provisional(state, state.X, work)
+    if d == 1:
+        _, Y = yield from _wide_map(stages, part, np.column_stack([X, rng.normal(size=len(X))]), rng, _TOL, _PATIENCE)
+        value, X = yield from _best_line(stages, smooth, main_axes(Y, 2), rng)
+        yield from stages.end(value, X)
+        return
+    few = part
+    if d > 2 and _FOR_DEEP * part.n_objects < part.n_comparisons:
+        few = part.subset(_FOR_DEEP * part.n_objects, rng)
+    narrow = LocalObjective(part.comparisons, SoftplusLoss(), d, part.n_jobs)
+    begun: list[_Found] = []
+    found: list[_Found] = []
+    for spare in _FLAT if d == 2 else _DEEP:
+        Y = np.column_stack([X if not begun else rng.normal(size=X.shape), rng.normal(size=(len(X), spare))])
+        _, Y = yield from _wide_map(stages, few, Y, rng, _LOOSE, _IN_HASTE)
+        tol = _TOL if d == 2 else _LOOSE
+        begun.append((yield from stages.follow(_descent, narrow, main_axes(Y, d), tol, _IN_HASTE)))
+    for _, Y in begun if d == 2 else _best(begun, 1):
+        Y, _, tries = _best_scale(smooth, Y)
+        stages.work += tries * part.n_comparisons
+        found.append((yield from stages.follow(_descent, smooth, Y, _TOL, _IN_HASTE)))
+    if d == 2:
+        seed = int(rng.integers(2**63))
+        _, Y = yield from stages.follow(adaptive_start, smooth, rng.normal(size=X.shape), _PASSES, 1.0, seed)
+        found.append((yield from stages.follow(_descent, smooth, Y, _TOL, _IN_HASTE)))
+    yield from stages.end(*_best(found, 1)[0])
+
+
+class _Stages:
+    """The stages of a guide for a map of d dimensions, one after the other, and their work so far."""
+
+    def __init__(self, parts: Parts, d: int):
+        self.parts, self.d, self.work = parts, d, 0
+
+    def follow(self, part: Callable[..., Iterator[SolverState]], *args: Any) -> Generator[SolverState, None, _Found]:
+        """Show the states of one stage along their main axes; the last of them."""
+        for state in self.parts.follow(part, *args):
+            X = state.X if state.X.shape[1] == self.d else main_axes(state.X, self.d)
+            work = self.work + state.n_gradients
+            yield replace(state, X=X, n_gradients=work, grad_norm=None, finished=None, provisional=True, note="")
+        self.work += state.n_gradients
+        return float(state.value), state.X  # type: ignore[arg-type]
+
+    def end(self, value: float, X: np.ndarray) -> Iterator[SolverState]:
+        """Show the map that was chosen."""
+        yield from self.parts.follow(arrived, SolverState(X, value, self.work, provisional=True))
+
+
+def _descent(
+    objective: LocalObjective, X: np.ndarray, tol: float, patience: int, kept: dict[str, Any] | None = None
+) -> Iterator[SolverState]:
+    """As `descend`, but in one call where there is so little to do that calls would cost more than what is done."""
+    if not objective.in_one_piece:
+        yield from descend(objective, X, tol, objective.value_at_zero(), patience, kept=kept)
+    elif kept is None:
+        X, value, evaluations = objective.descend(X, tol * objective.value_at_zero(), patience, _MOST_ITERATIONS)
+        yield SolverState(X, value, evaluations * objective.n_comparisons, kept={})
+
+
+def _wide_map(
+    stages: _Stages, part: LocalObjective, Y: np.ndarray, rng: np.random.Generator, tol: float, patience: int
+) -> Generator[SolverState, None, _Found]:
+    """A softplus map from Y (n, k), in its dimensions."""
+    wide = LocalObjective(part.comparisons, SoftplusLoss(), Y.shape[1], part.n_jobs)
+    _, Y = yield from stages.follow(adaptive_start, wide, Y, _PASSES, 1.0, int(rng.integers(2**63)))
+    return (yield from stages.follow(_descent, wide, Y, tol, patience))
 
 
 def _best_line(
-    part: LocalObjective, Y: np.ndarray, rng: np.random.Generator, work: int, parts: Parts
-) -> Iterator[SolverState]:
-    """The flat map Y (n, 2) seen from several sides, the objects of each view put in better order; the best comes last.
+    stages: _Stages, part: LocalObjective, Y: np.ndarray, rng: np.random.Generator
+) -> Generator[SolverState, None, _Found]:
+    """The best of several lines made of the flat map Y (n, 2), their objects put in better order.
 
-    Gradients cannot take an object past its neighbours, so between descents each object is put where its comparisons
-    like it best.
+    Which line suits a loss best cannot be told from the flat map. And gradients cannot take an object past its
+    neighbours, so between descents each object is put where its comparisons like it best. What single objects cannot
+    mend is tried by moving blocks of neighbours.
     """
-    size = min(_FOR_ORDER + _FOR_ORDER_PER_OBJECT * part.n_objects, part.n_comparisons)
-    part = (part if size == part.n_comparisons else part.subset(size, rng)).smoothed(_SMOOTHING)
-    unit = part.value_at_zero()
-    least = _TOL * unit / part.n_objects
-    sweep = 3 * _PLACES * part.n_comparisons
-    lines = []
-    for angle in np.pi * np.arange(_VIEWS) / _VIEWS:
-        X, _, tries = _best_scale(part, np.ascontiguousarray(Y @ [[math.cos(angle)], [math.sin(angle)]]))
-        X, _ = _in_better_order(part, X, rng, least)
-        work += tries * part.n_comparisons + sweep
-        for state in parts.follow(descend, part, X, _LOOSE, unit, _BRIEFLY):
-            yield _provisional(state, state.X, work)
-        work += state.n_gradients
-        lines.append((float(state.value), state.X))  # type: ignore[arg-type]
-    lines.sort(key=lambda line: line[0])
-    lowest, best = lines[0]
-    for value, X in lines[:_FINALISTS]:
-        for _ in range(_ROUNDS):
-            X, moved = _in_better_order(part, X, rng, least)
-            work += sweep
-            for state in parts.follow(descend, part, X, _LOOSE, unit, _PATIENCE):
-                yield _provisional(state, state.X, work)
-            work += state.n_gradients
-            X, before, value = state.X, value, float(state.value)  # type: ignore[arg-type]
-            if value < lowest:
-                lowest, best = value, X
-            if not moved or not value < before - _TOL * unit:
-                break
-    yield from parts.follow(arrived, SolverState(best, lowest, work, provisional=True))
+    count = min(_FOR_ORDER + _FOR_ORDER_PER_OBJECT * part.n_objects, part.n_comparisons)
+    few = part if count == part.n_comparisons else part.subset(count, rng)
+    lines = _lines(Y)
+    X, _, tries = _best_scale(few, lines[0])
+    size = np.linalg.norm(X)
+    lines = [X * (size / (np.linalg.norm(X) or 1.0)) for X in lines]
+    stages.work += (tries + len(lines)) * few.n_comparisons
+
+    def in_better_order(on: LocalObjective, X: np.ndarray, tol: float, patience: int) -> Generator[Any, None, _Found]:
+        X = _in_better_order(on, X, rng)
+        stages.work += on.comparisons.shape[1] * _PLACES * on.n_comparisons
+        return (yield from stages.follow(_descent, on, X, tol, patience))
+
+    found = []
+    for _, X in _best([(few.value(X), X) for X in lines], _SEEN):
+        found.append((yield from stages.follow(_descent, few, X, _LOOSE, _BRIEFLY)))
+    for on, rounds, tol, patience in ((few, _LEFT, _LOOSE, _BRIEFLY), (part, _LEFT_ON_ALL, _TOL, _IN_HASTE)):
+        for left in rounds:
+            best, found = _best(found, left), []
+            for _, X in best:
+                found.append((yield from in_better_order(on, X, tol, patience)))
+    best = _best(found, 1)
+    for _ in range(min(_SHUFFLES, _FOR_SHUFFLES // part.n_comparisons)):
+        best.append((yield from in_better_order(part, _shuffled(best[0][1], rng), _TOL, _BRIEFLY)))
+        best = _best(best, 1)
+    return best[0]
 
 
-def _in_better_order(
-    part: LocalObjective, X: np.ndarray, rng: np.random.Generator, least: float
-) -> tuple[np.ndarray, int]:
-    """A line X (n, 1), each object where it fits best: in a gap between others or beyond the ends; how many moved."""
+def _best(found: list[_Found], count: int) -> list[_Found]:
+    """The lowest of some maps; of equal values, which stand for equal maps, one."""
+    return sorted(dict(found).items(), key=lambda each: math.inf if math.isnan(each[0]) else each[0])[:count]
+
+
+def _lines(Y: np.ndarray) -> list[np.ndarray]:
+    """Lines (n, 1) made of a flat map (n, 2): seen from all sides, its first axis first, and unrolled round 0."""
+    sides = np.pi * np.arange(_SIDES) / _SIDES
+    angle = np.arctan2(Y[:, 1], Y[:, 0])
+    cuts = 2.0 * np.pi * np.arange(_CUTS) / _CUTS
+    lines = [Y @ [math.cos(side), math.sin(side)] for side in sides] + [(angle - cut) % (2.0 * np.pi) for cut in cuts]
+    return [(line - line.mean())[:, None] for line in lines]
+
+
+def _shuffled(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A line (n, 1) with some neighbours taken out and put in elsewhere, turned round or not; the places remain."""
+    n = len(X)
+    order = np.argsort(X[:, 0])
+    count = int(rng.integers(1, n // 3 + 2))
+    first, to = (int(at) for at in rng.integers(n - count + 1, size=2))
+    way = rng.integers(4)
+    if way == 0:
+        to = first  # turned round where it is
+    elif way == 1:
+        first, to = 0, n - count  # from one end to the other
+    block, rest = order[first : first + count], np.delete(order, np.s_[first : first + count])
+    moved = np.empty_like(X)
+    moved[np.concatenate([rest[:to], block if way % 2 else block[::-1], rest[to:]])] = X[order]
+    return moved
+
+
+def _in_better_order(part: LocalObjective, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A line X (n, 1), each object where it fits best: in a gap between others or beyond the ends."""
     line = np.sort(X, axis=0)
     gaps = 0.5 * (line[1:] + line[:-1])
     gaps = gaps[np.unique(np.linspace(0, len(gaps) - 1, _PLACES - 2).round().astype(int))]
     beyond = 2.0 * (line[-1:] - line[:1]) / len(X)
     places = np.concatenate([line[:1] - beyond, gaps, line[-1:] + beyond])
-    return part.best_places(X, places, rng.permutation(len(X)), least)
-
-
-def _provisional(state: SolverState, X: np.ndarray, work: int) -> SolverState:
-    work += state.n_gradients
-    return replace(state, X=X, n_gradients=work, grad_norm=None, finished=None, provisional=True, note="")
+    return part.best_places(X, places, rng.permutation(len(X)), _TOL * part.value_at_zero() / len(X))[0]
 
 
 def main_axes(X: np.ndarray, d: int) -> np.ndarray:
