@@ -72,9 +72,9 @@ class Server:
     def settle(self) -> None:
         """Wait until all its processes have started: those that come late would find everybody connected elsewhere."""
         before = -1.0
-        while (used := self.cpu()) > before + 0.1:
+        while (used := self.cpu()) > before + 0.05:
             before = used
-            time.sleep(1.0)
+            time.sleep(0.5)
 
     def family(self) -> list[psutil.Process]:
         """All its processes, itself first."""
