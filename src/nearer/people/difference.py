@@ -9,7 +9,7 @@ import numpy as np
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
 from nearer.estimator import OrdinalEmbedding
-from nearer.lapses import weigh_answers
+from nearer.lapses import log_likelihoods, population, responsibilities
 from nearer.metrics import comparison_distances
 from nearer.people.individual import metric_slopes, units_of
 
@@ -125,12 +125,10 @@ def differ(
     if not estimator.loss_.has_model:
         raise ValueError(f"differ: loss {estimator.loss_.name!r} is not a probability model, expected ckl, ste or tste")
     X, data = estimator._on_map(data)
-    if estimator.reliability and data.people is not None:
-        chance = estimator.loss_.probability(*comparison_distances(X, data))
-        data = data._with(weights=weigh_answers(np.nan_to_num(chance, nan=0.5), data.people, data.weights)[0])
+    no_guess = _no_guess(data, X, estimator.loss_) if estimator.reliability else np.ones((2, len(data)))
     if X.shape[1] < 2:
         raise ValueError("differ: got a map of 1 dimension, expected at least 2: one axis can only count more or less")
-    wishes, guess = _wishes(data, X, estimator.loss_)
+    wishes, guess = _wishes(data, X, estimator.loss_, no_guess)
     rng = as_generator(random_state)
     answer = answer_of_rows(data)
     first = np.append(0, np.flatnonzero(np.diff(answer)) + 1)
@@ -149,7 +147,16 @@ def differ(
     )  # fmt: skip
 
 
-def _wishes(data: Comparisons, X: np.ndarray, loss: Any) -> tuple[np.ndarray, np.ndarray]:
+def _no_guess(data: Comparisons, X: np.ndarray, loss: Any) -> np.ndarray:
+    """Probability that each answer, and that its opposite if it were given, is no guess: (2, N)."""
+    if data.people is None:
+        return np.ones((2, len(data)))
+    chance = np.nan_to_num(loss.probability(*comparison_distances(X, data)), nan=0.5)
+    _, posterior = population(log_likelihoods(chance, data.people, data.weights))
+    return np.array([responsibilities(one, data.people, posterior) for one in (chance, 1.0 - chance)])
+
+
+def _wishes(data: Comparisons, X: np.ndarray, loss: Any, no_guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What each answer asks of the metric, and what a guess would ask on average: whitened, (N, d (d + 1) / 2)."""
     swap = [0, 2, 1] if data.index.shape[1] == 3 else [2, 3, 0, 1]
     upper = np.triu_indices(X.shape[1])
@@ -160,9 +167,10 @@ def _wishes(data: Comparisons, X: np.ndarray, loss: Any) -> tuple[np.ndarray, np
     )
     known = np.isfinite(said).all(axis=1)
     said, turned = np.where(known[:, None], said, 0.0), np.where(known[:, None], turned, 0.0)
-    weights = np.ones(len(said)) if data.weights is None else data.weights
-    said = said * weights[:, None]
-    guess = 0.5 * (said + turned * weights[:, None])
+    said, turned = (one * weight[:, None] for one, weight in zip((said, turned), no_guess))
+    if data.weights is not None:
+        said, turned = said * data.weights[:, None], turned * data.weights[:, None]
+    guess = 0.5 * (said + turned)
     said = said - said.mean(axis=0)  # what all ask for is no difference between them
     scale, turn = np.linalg.eigh(said.T @ said / len(said))
     whiten = turn / np.sqrt(np.maximum(scale, 1e-12 * scale.max()))
