@@ -133,14 +133,14 @@ class _Stages:
 
 
 def _descent(
-    objective: LocalObjective, X: np.ndarray, tol: float, patience: int, kept: dict[str, Any] | None = None
+    part: LocalObjective, X: np.ndarray, tol: float, patience: int, kept: dict[str, Any] | None = None
 ) -> Iterator[SolverState]:
     """As `descend`, but in one call where there is so little to do that calls would cost more than what is done."""
-    if not objective.in_one_piece:
-        yield from descend(objective, X, tol, objective.value_at_zero(), patience, kept=kept)
+    if not part.in_one_piece:
+        yield from descend(part, X, tol, part.value_at_zero(), patience, kept=kept)
     elif kept is None:
-        X, value, evaluations = objective.descend(X, tol * objective.value_at_zero(), patience, _MOST_ITERATIONS)
-        yield SolverState(X, value, evaluations * objective.n_comparisons, kept={})
+        X, value, evaluations = part.descend(X, tol * part.value_at_zero(), patience, _MOST_ITERATIONS)
+        yield SolverState(X, value, evaluations * part.n_comparisons, kept={})
 
 
 def _wide_map(
