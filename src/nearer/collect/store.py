@@ -220,7 +220,9 @@ class Store:
                 cursors = [driver.execute(made.text, values) for made, values in calls]
             return [[made.row(row) for row in cursor] for (made, _), cursor in zip(calls, cursors)]
         except self.driver.Error as error:
-            if self.engine.dialect.is_disconnect(error, driver, None):
+            # What a broken pipeline left out, psycopg still takes for prepared: such a connection is not used again.
+            in_pipeline = not self.is_sqlite and len(calls) > 1
+            if in_pipeline or self.engine.dialect.is_disconnect(error, driver, None):
                 connection.invalidate(error)
             raise
 
