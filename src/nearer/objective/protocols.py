@@ -281,7 +281,14 @@ class GrowingObjective(StochasticObjective, Protocol):
 
 @runtime_checkable
 class SmoothableObjective(Objective, Protocol):
-    """An objective that can do without the kinks of its loss."""
+    """An objective that can do without the kinks of its loss.
+
+    Attributes
+    ----------
+    loss : Loss
+    """
+
+    loss: Loss
 
     def smoothed(self, width: float) -> SmoothableObjective:
         """The same objective with a differentiable loss (see `Loss.smoothed`).
