@@ -96,12 +96,12 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
         return LocalObjective(self.comparisons, self.loss.smoothed(width), self.n_components, self.n_jobs)
 
     def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
-        """Put one object after the other at the best of some places, the others being where they are.
+        """Put one object of a line after the other at the best of some places, the others being where they are.
 
         Parameters
         ----------
-        X : ndarray of float64, shape (n_objects, n_components)
-        places : ndarray of float64, shape (n_places, n_components)
+        X : ndarray of float64, shape (n_objects, 1)
+        places : ndarray of float64, shape (n_places, 1)
             Where an object may go; the alternative is to stay.
         order : ndarray of int, shape (m,)
             Objects to look at, in this order.
@@ -110,7 +110,7 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
 
         Returns
         -------
-        X : ndarray of float64, shape (n_objects, n_components)
+        X : ndarray of float64, shape (n_objects, 1)
         moved : int
             How many objects moved.
         """
