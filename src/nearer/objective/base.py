@@ -96,6 +96,10 @@ class BaseObjective:
         self.loss = get_loss(loss).resolve(self.n_components)
 
     def value_at_zero(self) -> float:
+        return self._value_at_zero
+
+    @functools.cached_property
+    def _value_at_zero(self) -> float:
         return float(self.loss.terms(0.0, 0.0)[0])
 
     def _points(self, X: np.ndarray) -> np.ndarray:

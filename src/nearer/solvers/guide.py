@@ -33,10 +33,10 @@ _FLAT, _DEEP, _FOR_DEEP = (1, 2, 1), (1, 1), 40
 # lowest, go down, and so many are left in each round of putting objects in better order, with so many places to choose
 # from; first on so many comparisons and so many per object, then on all.
 _SIDES, _CUTS = 8, 8
-_SEEN, _LEFT, _LEFT_ON_ALL, _PLACES = 8, (4, 2), (2, 1, 1), 23
+_SEEN, _LEFT, _LEFT_ON_ALL, _PLACES = 8, (6, 4), (4, 2, 2), 23
 _FOR_ORDER, _FOR_ORDER_PER_OBJECT = 4000, 20
 # At last blocks of neighbours are moved: so many times, or as often as comes to so many comparisons.
-_SHUFFLES, _FOR_SHUFFLES = 8, 40_000
+_SHUFFLES, _FOR_SHUFFLES = 16, 40_000
 _SMOOTHING = 1.0
 _MOST_SCALINGS = 30
 _MOST_ITERATIONS = 100  # of a descent in one call, which cannot be interrupted
@@ -224,7 +224,8 @@ def _in_better_order(part: LocalObjective, X: np.ndarray, rng: np.random.Generat
     """A line X (n, 1), each object where it fits best: in a gap between others or beyond the ends."""
     line = np.sort(X, axis=0)
     gaps = 0.5 * (line[1:] + line[:-1])
-    gaps = gaps[np.unique(np.linspace(0, len(gaps) - 1, _PLACES - 2).round().astype(int))]
+    if len(gaps) > _PLACES - 2:
+        gaps = gaps[np.linspace(0, len(gaps) - 1, _PLACES - 2).round().astype(int)]
     beyond = 2.0 * (line[-1:] - line[:1]) / len(X)
     places = np.concatenate([line[:1] - beyond, gaps, line[-1:] + beyond])
     return part.best_places(X, places, rng.permutation(len(X)), _TOL * part.value_at_zero() / len(X))[0]
