@@ -163,19 +163,7 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
 
 
 def make_estimator(fitting: dict[str, Any], n_components: int | str = 2, callbacks: Any = None) -> OrdinalEmbedding:
-    """Make the estimator that the options describe.
-
-    Parameters
-    ----------
-    fitting : dict
-        What `fitting_options` gathered.
-    n_components : int or "auto"
-    callbacks : sequence of callables, optional
-
-    Returns
-    -------
-    OrdinalEmbedding
-    """
+    """Make the estimator that the options gathered by `fitting_options` describe."""
     from nearer.estimator import OrdinalEmbedding
     from nearer.losses import get_loss
     from nearer.solvers import get_solver

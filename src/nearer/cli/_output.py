@@ -22,19 +22,7 @@ _COMPLETE = ".nearer-complete"
 
 
 def refuse_existing(path: str | os.PathLike[str], force: bool) -> Path:
-    """Refuse, before any work, a file that could not be written later.
-
-    Parameters
-    ----------
-    path : path-like
-    force : bool
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    pathlib.Path
-        The file to write.
-    """
+    """Refuse, before any work, a file that could not be written later; return its path."""
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{target}: is a directory, expected the name of a file to write")
@@ -53,16 +41,8 @@ class OutputFolder:
 
     A folder that holds nothing else is exchanged as a whole where the system can do that (Linux). Otherwise the new
     files are moved one by one from a hidden folder that says that they are complete: if this is cut short, the next
-    command that writes or reads the folder does the rest.
-
-    Parameters
-    ----------
-    path : path-like
-        May exist; other files in it stay as they are.
-    names : sequence of str
-        Files that will be written.
-    force : bool
-        Replace those that exist; without it they are refused at once.
+    command that writes or reads the folder does the rest. Other files in the folder stay as they are; files of the same
+    names are refused at once unless `force` lets them be replaced.
     """
 
     def __init__(self, path: str | os.PathLike[str], names: Sequence[str], force: bool):
@@ -144,13 +124,7 @@ class OutputFolder:
 
 
 def finish_moving(folder: Path) -> None:
-    """Move what stands complete in the hidden folder of an `OutputFolder` to its place.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        May not exist.
-    """
+    """Move what stands complete in the hidden folder of an `OutputFolder` to its place."""
     complete = folder / _COMPLETE
     if complete.is_dir():
         for file in sorted(complete.iterdir()):
@@ -171,20 +145,7 @@ def _exchange(one: Path, other: Path) -> bool:
 def give_positions(
     say: Say, positions: np.ndarray, labels: Any, out: str | None, force: bool, values: Mapping[str, Any]
 ) -> None:
-    """Write positions (n, n_components) to a CSV file, or print them as one.
-
-    Parameters
-    ----------
-    say : Say
-    positions : array (n, n_components)
-    labels : sequence (n,)
-    out : str or None
-        File to write; None to print.
-    force : bool
-        Replace an existing file.
-    values : mapping
-        What else JSON should say.
-    """
+    """Write positions (n, n_components) to a CSV file, or print them as one; `values` is what else JSON should say."""
     from nearer.io import write_embedding
     from nearer.io.text import text_cells
 

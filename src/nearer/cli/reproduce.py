@@ -81,13 +81,7 @@ def command(
 
 
 def find_experiments() -> Path:
-    """Find the checkout that holds the experiments.
-
-    Returns
-    -------
-    pathlib.Path
-        The checkout that this package is imported from, else the current folder if it is a checkout of nearer.
-    """
+    """The checkout that this package is imported from, else the current folder if it is a checkout of nearer."""
     own, here = Path(__file__).resolve().parents[3], Path.cwd()
     for folder in (own, here):
         if _is_checkout(folder):

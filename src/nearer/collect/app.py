@@ -51,20 +51,7 @@ _RETRY = {"Retry-After": "2"}
 
 
 def make_app(study: Study, store: Store, *, seed: int | None = None) -> Starlette:
-    """Make the web application of a study.
-
-    Parameters
-    ----------
-    study : Study
-    store : Store
-        Open database; stays open when the application ends.
-    seed : int, optional
-        Of the random questions, for tests.
-
-    Returns
-    -------
-    starlette.applications.Starlette
-    """
+    """The web application of a study; the database stays open when it ends. Tests give the seed of the questions."""
     office = Office(study, store, seed)
     routes: list[BaseRoute] = [
         Route("/api/study", office.study_told),
@@ -99,14 +86,7 @@ def make_app(study: Study, store: Store, *, seed: int | None = None) -> Starlett
 
 
 class Office:
-    """What the addresses of the interface do.
-
-    Parameters
-    ----------
-    study : Study
-    store : Store
-    seed : int, optional
-    """
+    """What the addresses of the interface do."""
 
     def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
@@ -199,34 +179,12 @@ class Office:
 
 
 def answered(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """JSON that nobody keeps.
-
-    Parameters
-    ----------
-    values : dict
-    status : int
-    headers : dict, optional
-
-    Returns
-    -------
-    Response
-    """
+    """JSON that nobody keeps."""
     return JSONResponse(values, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
 def page(name: str, policy: str) -> Callable[[Request], Awaitable[Response]]:
-    """An address that gives a page of the package, which asks for its own files by their content.
-
-    Parameters
-    ----------
-    name : str
-    policy : str
-        Content-Security-Policy.
-
-    Returns
-    -------
-    callable
-    """
+    """An address that gives a page of the package, which asks for its own files by their content."""
     text = (_PAGES / name).read_text(encoding="utf-8")
     for file in _ASSETS:
         digest = hashlib.sha256((_PAGES / file).read_bytes()).hexdigest()[:12]

@@ -27,13 +27,7 @@ _LOW = 100  # questions in the queue
 
 
 class Background:
-    """Rounds of computation.
-
-    Parameters
-    ----------
-    study : Study
-    store : Store
-    """
+    """Rounds of computation."""
 
     def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store

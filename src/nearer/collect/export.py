@@ -23,18 +23,7 @@ _DETAILS = ("participant", "side", "seconds", "order", "catch", "correct", "chos
 
 
 def columns_of(kind: str, n_options: int = 0) -> list[str]:
-    """Names of the columns of an exported file.
-
-    Parameters
-    ----------
-    kind : {"triplet", "odd", "choose"}
-    n_options : int
-        For "choose": how many options a question shows.
-
-    Returns
-    -------
-    list of str
-    """
+    """Names of the columns of an exported file; `n_options` is how many options a question of "choose" shows."""
     if kind == "triplet":
         about = ["head", "near", "far"]
     elif kind == "odd":
@@ -46,19 +35,9 @@ def columns_of(kind: str, n_options: int = 0) -> list[str]:
 
 @dataclass
 class Export:
-    """The answers of a study, row by row, with a count of what is left out.
+    """The answers of a study, row by row, with a count of what is left out; complete when all rows were read.
 
-    Parameters
-    ----------
-    store : Store
-    kind : {"triplet", "odd", "choose"}
-        Questions of other kinds, asked before the study was changed, are left out and counted.
-    n_options : int
-        For "choose": as many options as the file has columns for.
-    left_out : dict of str to int
-        Reasons and numbers; complete when all rows were read.
-    n_rows : int
-        Rows read so far.
+    Questions of other kinds, or with other numbers of options, asked before the study was changed, are left out.
     """
 
     store: Store
@@ -68,12 +47,7 @@ class Export:
     n_rows: int = 0
 
     def rows(self) -> Iterator[list[str]]:
-        """Cells of each answer, in the order in which the questions were handed out.
-
-        Yields
-        ------
-        list of str
-        """
+        """Cells of each answer, in the order in which the questions were handed out."""
         self.left_out, self.n_rows = {}, 0
         both = questions.join(answers, answers.c.question == questions.c.id)
         both = both.join(participants, participants.c.id == questions.c.participant)
@@ -92,27 +66,13 @@ class Export:
                 yield [*self._about(row, names), *_details(row)]
 
     def lines(self) -> Iterator[str]:
-        """Lines of a CSV file, the names of the columns first; what a spreadsheet could run as a formula is guarded.
-
-        Yields
-        ------
-        str
-        """
+        """Lines of a CSV file, the names of the columns first; what a spreadsheet could run as a formula is guarded."""
         yield ",".join(columns_of(self.kind, self.n_options)) + "\n"
         for cells in self.rows():
             yield ",".join(map(_cell, cells)) + "\n"
 
     def blocks(self, size: int = 500) -> Iterator[str]:
-        """The same, many lines at a time.
-
-        Parameters
-        ----------
-        size : int
-
-        Yields
-        ------
-        str
-        """
+        """The same, many lines at a time."""
         lines = self.lines()
         while block := list(itertools.islice(lines, size)):
             yield "".join(block)
@@ -163,21 +123,9 @@ def _cell(text: str) -> str:
 
 
 def back_up(store: Store, path: str | os.PathLike[str]) -> int:
-    """Copy everything, as it is at one moment, into an SQLite file; works while the study is served.
+    """Copy everything, as it is at one moment, into a new SQLite file; works while the study is served.
 
-    The copy can be served: ``--database sqlite:///copy.db``.
-
-    Parameters
-    ----------
-    store : Store
-        SQLite or PostgreSQL.
-    path : path-like
-        Must not exist yet.
-
-    Returns
-    -------
-    int
-        Answers in the copy.
+    The copy can be served: ``--database sqlite:///copy.db``. Returns how many answers it holds.
     """
     path = Path(path)
     if path.exists():

@@ -17,16 +17,7 @@ _PRESENT = 300.0  # seconds after the last sign of life
 def study_status(connection: sa.Connection) -> dict[str, Any]:
     """Count participants and answers.
 
-    Parameters
-    ----------
-    connection : sqlalchemy.Connection
-
-    Returns
-    -------
-    dict
-        `participants`, `finished`, `present` (seen within five minutes), `answers`, `answers_last_minute`,
-        `cannot_tell`, `questions_open`, `questions_ready`, `paused`, `per_minute` (answers in each of the last 60
-        minutes, the oldest first).
+    `present` were seen within five minutes; `per_minute` counts answers in the last 60 minutes, the oldest first.
     """
     now = time.time()
 
@@ -58,18 +49,7 @@ def study_status(connection: sa.Connection) -> dict[str, Any]:
 
 
 def participant_table(store: Store, connection: sa.Connection) -> list[dict[str, Any]]:
-    """Progress of each participant, and what can be told about the quality of the answers without a map.
-
-    Parameters
-    ----------
-    store : Store
-    connection : sqlalchemy.Connection
-
-    Returns
-    -------
-    list of dict
-        `participant`, `answered`, `total`, `visits`, `started`, `seen`, `catch_right`, `catch_asked`.
-    """
+    """Progress of each participant, and what can be told about the quality of the answers without a map."""
     import json
 
     both = questions.join(answers, answers.c.question == questions.c.id)

@@ -22,12 +22,7 @@ _NO_STORE = {"Cache-Control": "no-store"}
 
 
 class Researcher:
-    """Addresses below /api/researcher.
-
-    Parameters
-    ----------
-    desk : Desk
-    """
+    """Addresses below /api/researcher."""
 
     def __init__(self, desk: Desk):
         self.desk, self.study, self.store = desk, desk.study, desk.store

@@ -105,13 +105,7 @@ def insert(source: sa.Connection | sa.Engine, table: sa.Table) -> Any:
 class Prepared:
     """A statement that is made once: to make it takes longer than to run it.
 
-    Parameters
-    ----------
-    engine : sqlalchemy.Engine
-    statement : sqlalchemy statement
-        With a `bindparam` for each value; it gives rows.
-    columns : sequence of str
-        Columns that an INSERT fills; their values have the names of the columns.
+    It has a `bindparam` for each value, or fills the columns named, and gives rows.
     """
 
     def __init__(self, engine: sa.Engine, statement: Any, columns: Sequence[str] = ()):
@@ -134,14 +128,9 @@ class Call(NamedTuple):
 
 
 class Store:
-    """An open database.
+    """An open database: ``sqlite:///path`` or ``postgresql://user:password@host/name``.
 
-    Parameters
-    ----------
-    url : str
-        ``sqlite:///path`` or ``postgresql://user:password@host/name``.
-    create : bool, default=False
-        Make the tables if they are not there; otherwise a database without them is refused.
+    Without tables it is refused, unless they are to be created.
     """
 
     def __init__(self, url: str, create: bool = False):
@@ -199,18 +188,9 @@ class Store:
         return self.engine.connect().execution_options(**options)
 
     def run(self, connection: sa.Connection, calls: Sequence[Call]) -> list[list[Any]]:
-        """Run statements one after the other, all or none; PostgreSQL gets them all before it is waited for.
+        """Run statements on a connection from `working`, one after the other, all or none; gives the rows of each.
 
-        Parameters
-        ----------
-        connection : sqlalchemy.Connection
-            From `working`.
-        calls : sequence of Call
-
-        Returns
-        -------
-        list of list of namedtuple
-            The rows that each of them gives.
+        PostgreSQL gets them all before it is waited for.
         """
         driver: Any = connection.connection.driver_connection
         try:
@@ -236,16 +216,7 @@ class Store:
             connection.execute(insert(connection, meta).on_conflict_do_nothing(), rows)
 
     def number_items(self, names: Sequence[str]) -> dict[str, int]:
-        """Give each object a number, for good, and return them all, also those that are no longer asked about.
-
-        Parameters
-        ----------
-        names : sequence of str
-
-        Returns
-        -------
-        dict of str to int
-        """
+        """Give each object a number, for good, and return them all, also those that are no longer asked about."""
         with self.writing() as connection:
             known = set(connection.scalars(sa.select(items.c.name)))
             fresh = [{"name": name} for name in names if name not in known]
@@ -261,17 +232,7 @@ class Store:
         return connection.scalar(sa.select(meta.c.value).where(meta.c.key == key))
 
     def set_paused(self, paused: bool) -> bool:
-        """Stop or go on handing out questions.
-
-        Parameters
-        ----------
-        paused : bool
-
-        Returns
-        -------
-        bool
-            Whether this changed anything.
-        """
+        """Stop or go on handing out questions; returns whether this changed anything."""
         with self.writing() as connection:
             before = self.value(connection, "paused") == "1"
             statement = insert(connection, meta).values(key="paused", value=str(int(paused)))

@@ -50,20 +50,11 @@ class Difference:
 
 
 def answer_of_rows(comparisons: Comparisons) -> np.ndarray:
-    """Number the answers that rows come from: an odd-one-out answer or a ranking gives several rows.
+    """Number the answers that rows come from, from 0 on: an odd-one-out answer or a ranking gives several rows.
 
     Rows one after the other, of one person, are of one answer if their order says so. Where that is not known, they
     are if they are what an odd-one-out or a most-central answer gives; and rows that have the anchor and one more
     object in common are, if most of the data are such, as rankings give them.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-
-    Returns
-    -------
-    ndarray of int, shape (N,)
-        Counted from 0, in the order of the rows.
     """
     index = comparisons.index
     same = np.zeros(len(index), dtype=bool)

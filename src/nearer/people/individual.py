@@ -36,17 +36,7 @@ _MOST_ROUNDS, _ROUNDS_TRIED, _LAPSE_CHANGE = 20, 2, 0.005
 
 
 def units_of(comparisons: Comparisons, groups: Any = None) -> People:
-    """Who the weights are for: the participants, or groups of answers or of participants.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-    groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
-
-    Returns
-    -------
-    People
-    """
+    """Who the weights are for: the participants, or groups of answers or of participants."""
     if groups is None:
         if comparisons.people is None:
             raise ValueError(
@@ -146,13 +136,7 @@ class _Problem:
     def solve(
         self, X: np.ndarray, W: np.ndarray, spread: float, max_iter: int, tol: float
     ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Minimise the losses plus ``|W - 1|^2 / (2 spread^2)`` with W >= 0; at spread 0, W stays 1.
-
-        Returns
-        -------
-        X, W : ndarray
-        n_iter : int
-        """
+        """Minimise the losses plus ``|W - 1|^2 / (2 spread^2)`` with W >= 0; at spread 0, W stays 1."""
         n, d = X.shape
         fixed = spread == 0.0
         start = X.ravel() if fixed else np.concatenate([X.ravel(), W.ravel()])
@@ -175,18 +159,7 @@ class _Problem:
 
 
 def metric_slopes(index: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
-    """Slope of each answer's loss in a metric M about the identity, with distances ``u' M u``.
-
-    Parameters
-    ----------
-    index : ndarray of int32, shape (N, 3) or (N, 4)
-    loss : Loss
-    X : ndarray of float64, shape (n_objects, d)
-
-    Returns
-    -------
-    ndarray of float64, shape (N, d, d)
-    """
+    """Slope (N, d, d) of each answer's loss in a metric M about the identity, with distances ``u' M u``."""
     i, j, l, k = index.T if index.shape[1] == 4 else index[:, [0, 1, 0, 2]].T  # noqa: E741
     u, v = X[i] - X[j], X[l] - X[k]
     _, a, b = loss.terms((u * u).sum(axis=1), (v * v).sum(axis=1))
@@ -194,17 +167,7 @@ def metric_slopes(index: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
 
 
 def joint_axes(matrices: np.ndarray) -> np.ndarray:
-    """The rotation that makes symmetric matrices as diagonal as one rotation can, by Jacobi turns.
-
-    Parameters
-    ----------
-    matrices : ndarray of float64, shape (m, d, d)
-
-    Returns
-    -------
-    ndarray of float64, shape (d, d)
-        Its columns are the axes.
-    """
+    """The rotation whose columns make symmetric matrices (m, d, d) as diagonal as one can, by Jacobi turns."""
     M, d = matrices.copy(), matrices.shape[1]
     R = np.eye(d)
     for _ in range(50):

@@ -84,21 +84,10 @@ def save_figure(fig: Figure | Axes, path: str | os.PathLike, *, dpi: float = 200
 
 
 def columns(table: Any, required: Sequence[str], name: str) -> dict[str, np.ndarray]:
-    """Read a table as columns.
+    """Read a table as columns of one length, None as NaN; `name` is what errors call it.
 
-    Parameters
-    ----------
-    table : mapping of columns, object with ``to_dict()``, dataclass-like object, or sequence of rows
-        Rows are mappings, named tuples or objects with the columns as attributes.
-    required : sequence of str
-        Columns that must be there.
-    name : str
-        Of the table, for errors.
-
-    Returns
-    -------
-    dict of str to 1-D array
-        All of one length; None becomes NaN.
+    It may be a mapping of columns, an object with ``to_dict()`` or with columns as attributes, or a sequence of rows:
+    mappings, named tuples or objects.
     """
     if hasattr(table, "to_dict") and not isinstance(table, Mapping):
         table = table.to_dict()

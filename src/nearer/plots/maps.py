@@ -147,18 +147,7 @@ def _figure_size(xy: np.ndarray) -> tuple[float, float]:
 
 
 def ellipse_axes(covariances: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Axes of the regions that hold a bivariate normal variable with probability `level`.
-
-    Parameters
-    ----------
-    covariances : array (n, 2, 2)
-    level : float
-
-    Returns
-    -------
-    widths, heights, angles : arrays (n,)
-        Full lengths of the longer and the shorter axis, and the direction of the longer in degrees.
-    """
+    """Longer and shorter axis of the regions of probability `level`, and direction of the longer in degrees."""
     values, vectors = np.linalg.eigh(covariances)
     # The squared radius of a bivariate normal is exponential with mean 2.
     lengths = 2 * np.sqrt(-2 * np.log1p(-level) * np.maximum(values, 0))

@@ -124,19 +124,7 @@ class Odds:
 
 
 def fit_odds(X: np.ndarray, comparisons: Comparisons) -> Odds:
-    """The odds under which given answers are most likely.
-
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, d)
-        The map, without gaps.
-    comparisons : Comparisons
-        Answers that the map was not fitted to.
-
-    Returns
-    -------
-    Odds
-    """
+    """The odds under which given answers, that the map was not fitted to, are most likely."""
     typical = max(2.0 * float(X.var(axis=0).sum()), np.finfo(float).tiny)
     weights, best, found = comparisons.weights, -np.inf, Odds(0.0, typical, 1.0, 0.0)
     for power in _POWERS:

@@ -142,14 +142,7 @@ def _interval(drawn: np.ndarray, level: float) -> Interval:
 def _held_out(
     base: OrdinalEmbedding, data: Comparisons, rows: np.ndarray, rng: np.random.Generator, n_jobs: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which random answers maps foretell that were fitted without their questions: to all others, and to half of them.
-
-    Returns
-    -------
-    full : ndarray of float64, shape (len(rows),)
-    half : ndarray of float64, shape (len(rows),)
-        Mean over several halves.
-    """
+    """Which random answers maps foretell that were made without their questions: of all others, and of halves."""
     question = questions_of(data)
     fold = rng.permutation(int(question.max()) + 1)[question] % _N_FOLDS
     generators = rng.spawn(_N_FOLDS)

@@ -279,19 +279,7 @@ def describe(
     command: str = "",
     facts: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Put all that is known about a map into a report, without computing anything costly.
-
-    Parameters
-    ----------
-    model, comparisons, title, groups, images, command, facts
-        As in `report`.
-    findings : Findings, optional
-        From `study`.
-
-    Returns
-    -------
-    Report
-    """
+    """Put all that is known about a map into a report, without computing anything costly; parameters as in `report`."""
     found = Findings() if findings is None else findings
     answers = answers_about(model, comparisons)
     history = getattr(model, "history_", None)

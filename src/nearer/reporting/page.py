@@ -46,18 +46,9 @@ def render(report: Report) -> str:
 
 
 def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
-    """Gather what the scripts of the page read.
+    """What the scripts of the page read, ready for JSON, and sentences on what is not shown.
 
-    Parameters
-    ----------
-    report : Report
-
-    Returns
-    -------
-    values : dict
-        Ready for JSON. Positions keep six digits relative to the largest coordinate.
-    notes : list of str
-        Sentences on what is not shown.
+    Positions keep six digits relative to the largest coordinate.
     """
     n_objects, n_components = report.embedding.shape
     notes: list[str] = []

@@ -29,18 +29,7 @@ MAX_PEOPLE = 100
 
 
 def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
-    """Return the HTML of each placeholder of the template but those of scripts and style.
-
-    Parameters
-    ----------
-    report : Report
-    notes : list of str
-        Sentences on what the map does not show.
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """Return the HTML of each placeholder of the template but those of scripts and style."""
     n_objects, n_components = report.embedding.shape
     parts = {
         "title": _text(report.title),

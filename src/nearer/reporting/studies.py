@@ -328,21 +328,7 @@ def default_cv(n_comparisons: int) -> int:
 def cross_validate(
     model: OrdinalEmbedding, comparisons: Comparisons, cv: int = _FOLDS, groups: Any = None
 ) -> CrossValidation:
-    """Measure the accuracy of maps like this one on held-out answers.
-
-    Parameters
-    ----------
-    model : OrdinalEmbedding
-    comparisons : Comparisons
-    cv : int
-        Folds; all answers to one question are in the same fold.
-    groups : array-like, shape (N,), or "participants", optional
-        What is in one fold instead.
-
-    Returns
-    -------
-    CrossValidation
-    """
+    """Accuracy of maps like this one on held-out answers; a fold has all answers to a question, or of a group."""
     try:
         found = selection.cross_validate_dimensions(
             model, comparisons, [model.n_components_], n_folds=cv, groups=groups, random_state=model.random_state,
@@ -391,17 +377,7 @@ def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
 
 
 def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
-    """Compare the probabilities that a map gives with what was answered.
-
-    Parameters
-    ----------
-    model : OrdinalEmbedding
-    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
-
-    Returns
-    -------
-    Calibration
-    """
+    """Compare the probabilities that a map gives with what was answered."""
     embedding, placed = model._on_map(comparisons)
     return calibration(embedding, placed, model.loss_)
 
@@ -409,16 +385,7 @@ def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
 def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | None:
     """Return the answers to judge a map by, with the map's numbers for the objects; None if there are none.
 
-    Parameters
-    ----------
-    model : OrdinalEmbedding
-        Fitted.
-    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes, or None
-        None stands for the answers that the map was made from.
-
-    Returns
-    -------
-    Comparisons or None
+    Without comparisons, those are the answers that the map was made from.
     """
     if comparisons is None:
         return getattr(model, "comparisons_", None)

@@ -57,15 +57,7 @@ def interval(low: float, high: float) -> str:
 
 
 class Tried(NamedTuple):
-    """Held-out accuracy of the map's own dimension, and of the one that the answers speak for.
-
-    Attributes
-    ----------
-    shown, chosen : int
-        Dimension of the map, and the one chosen by cross-validation.
-    shown_accuracy, chosen_accuracy : float
-        Fractions of held-out answers satisfied.
-    """
+    """Held-out accuracy of the map's own dimension (shown), and of the one that the answers speak for (chosen)."""
 
     shown: int
     chosen: int
