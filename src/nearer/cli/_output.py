@@ -16,13 +16,15 @@ from nearer.cli._say import Say
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["OutputFolder", "finish_moving", "give_positions", "refuse_existing"]
+__all__ = ["OutputFolder", "csv_text", "finish_moving", "give_positions", "give_table", "refuse_existing", "write_text"]
 
 _COMPLETE = ".nearer-complete"
 
 
-def refuse_existing(path: str | os.PathLike[str], force: bool) -> Path:
-    """Refuse, before any work, a file that could not be written later; return its path."""
+def refuse_existing(path: str | os.PathLike[str] | None, force: bool) -> None:
+    """Refuse, before any work, a file that could not be written later; None is a file that nobody asked for."""
+    if path is None:
+        return
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{target}: is a directory, expected the name of a file to write")
@@ -33,7 +35,6 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> Path:
     from nearer.io.files import refuse_dangling
 
     refuse_dangling(target)
-    return target
 
 
 class OutputFolder:
@@ -142,25 +143,45 @@ def _exchange(one: Path, other: Path) -> bool:
     return rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
 
 
+def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
+    """A table as CSV: text is guarded and quoted where it needs to be, floats are formatted by `spec`, NaN is empty."""
+    from nearer.io.text import text_cells
+
+    def number(value: Any) -> str:
+        return "" if value != value else f"{value:{spec}}" if isinstance(value, float) else str(value)
+
+    columns = (
+        text_cells(values, name) if any(isinstance(value, str) for value in values) else map(number, values)
+        for name, values in table.items()
+    )
+    return "".join(f"{','.join(row)}\n" for row in [tuple(table), *zip(*columns)])
+
+
+def write_text(path: str, text: str, force: bool) -> None:
+    """Write a text file, whole or not at all."""
+    from nearer.io.files import atomic_write
+
+    with atomic_write(path, force, mode="w") as file:
+        file.write(text)
+
+
+def give_table(say: Say, text: str, out: str | None, force: bool, values: Mapping[str, Any], told: str) -> None:
+    """Write a table to a file, and tell what it holds, or print it; `values` is what JSON says."""
+    if out is not None:
+        write_text(out, text, force)
+        say.note(f"wrote {out}: {told}")
+    say.result(values, None if out is not None else text.rstrip("\n"), is_data=True)
+
+
 def give_positions(
     say: Say, positions: np.ndarray, labels: Any, out: str | None, force: bool, values: Mapping[str, Any]
 ) -> None:
     """Write positions (n, n_components) to a CSV file, or print them as one; `values` is what else JSON should say."""
     from nearer.io import write_embedding
-    from nearer.io.text import text_cells
 
     table = {"label": [str(label) for label in labels]}
     table |= {f"x{axis + 1}": column.tolist() for axis, column in enumerate(positions.T)}
-    text = None
     if out is not None:
         write_embedding(out, positions, table["label"], force=force)
         say.note(f"wrote {out}: {len(positions):,} objects")
-    else:
-        cells = text_cells(table["label"], "label")
-        rows = (",".join([cell, *map(_cell, row)]) for cell, row in zip(cells, positions.tolist()))
-        text = "\n".join([",".join(table), *rows])
-    say.result({"positions": table, **values}, text, is_data=True)
-
-
-def _cell(value: float) -> str:
-    return "" if value != value else repr(value)
+    say.result({"positions": table, **values}, None if out is not None else csv_text(table).rstrip("\n"), is_data=True)

@@ -61,8 +61,7 @@ def command(
     from nearer.featuremap import FeatureMap
     from nearer.reporting.words import percent
 
-    if out is not None:
-        refuse_existing(out, force)
+    refuse_existing(out, force)
     model = open_map(map_path)
     values, labels = read_numbers(features)
     if not np.isfinite(values).all():

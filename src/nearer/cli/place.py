@@ -37,8 +37,7 @@ def command(
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv, with --loss).
     """
-    if out is not None:
-        refuse_existing(out, force)
+    refuse_existing(out, force)
     model = open_map(map_path, loss)
     if not hasattr(model, "loss_"):
         raise ValueError(f"{map_path}: got coordinates alone, expected a loss too; say --loss")

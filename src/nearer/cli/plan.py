@@ -47,8 +47,7 @@ def command(
     Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
     answers until they are right about as many questions as asked for.
     """
-    if picture is not None:
-        refuse_existing(picture, force)
+    refuse_existing(picture, force)
     from nearer.kernels import while_compiling
     from nearer.questions import plan_study
 
