@@ -13,7 +13,7 @@ from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.solvers.starts import in_threads
 
-__all__ = ["Interrupted", "at_random", "fit_best", "quiet_threads", "simulated", "template"]
+__all__ = ["Interrupted", "at_random", "fit_best", "gaps_in_the_middle", "quiet_threads", "simulated", "template"]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -58,6 +58,11 @@ def fit_best(
         copy.set_params(init="random" if start is None else start)
         fitted.append(copy.fit(comparisons))
     return min(fitted, key=lambda one: np.inf if np.isnan(one.objective_) else one.objective_)
+
+
+def gaps_in_the_middle(X: np.ndarray) -> np.ndarray:
+    """A map on which objects without a place stand in the middle."""
+    return np.where(np.isnan(X), np.nanmean(X, axis=0), X)
 
 
 def at_random(answers: Comparisons) -> Comparisons:
