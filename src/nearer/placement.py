@@ -16,7 +16,7 @@ from nearer.metrics import comparison_distances
 from nearer.objective import LocalObjective
 from nearer.solvers import LBFGS
 
-__all__ = ["Placement", "extended", "filled", "place_objects"]
+__all__ = ["Placement", "each_once", "extended", "filled", "place_objects"]
 
 # What the pull to the centre costs an object at the rim of the map, in units of the loss of one comparison. It keeps
 # objects that were only ever said to be far from everything from flying away, and moves the others next to nothing.
@@ -196,6 +196,13 @@ def extended(
     return np.where(np.isnan(known), X, known)
 
 
+def each_once(index: np.ndarray) -> np.ndarray:
+    """The objects of each row, those that it names again as -1: both pairs of a quadruplet may have one of them."""
+    index = np.sort(index, axis=1)
+    index[:, 1:][index[:, 1:] == index[:, :-1]] = -1
+    return index
+
+
 def _groups(rows: Comparisons, new: np.ndarray, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The group of each new object (those joined by comparisons), and which groups are tied to the map.
 
@@ -277,8 +284,7 @@ def _group_values(X: np.ndarray, rows: Comparisons, loss: Loss, row_group: np.nd
 def _counts(full: np.ndarray, rows: Comparisons, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How many comparisons name each object, and how many of them hold."""
     near, far = comparison_distances(full, rows)
-    index = np.sort(rows.index, axis=1)
-    index[:, 1:][index[:, 1:] == index[:, :-1]] = -1  # an object named twice in a row counts once
+    index = each_once(rows.index)
     holds = np.broadcast_to((near < far)[:, None], index.shape)
     total = np.bincount(index[index >= 0], minlength=len(full))
     held = np.bincount(index[(index >= 0) & holds], minlength=len(full))

@@ -166,6 +166,11 @@ def metric_slopes(index: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
     return a[:, None, None] * u[:, :, None] * u[:, None, :] + b[:, None, None] * v[:, :, None] * v[:, None, :]
 
 
+def sums_of(values: np.ndarray, unit: np.ndarray, n_units: int) -> np.ndarray:
+    """Sums (n_units, m) of the rows (N, m) of each unit."""
+    return np.stack([np.bincount(unit, weights=column, minlength=n_units) for column in values.T], axis=1)
+
+
 def joint_axes(matrices: np.ndarray) -> np.ndarray:
     """The rotation whose columns make symmetric matrices (m, d, d) as diagonal as one can, by Jacobi turns."""
     M, d = matrices.copy(), matrices.shape[1]
@@ -530,7 +535,7 @@ def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
     if len(problem.scale):
         slopes = slopes * problem.scale[:, None, None]
     flat = slopes.reshape(len(slopes), -1)
-    sums = np.stack([np.bincount(unit, weights=column, minlength=n_units) for column in flat.T], axis=1)
+    sums = sums_of(flat, unit, n_units)
     counts = np.bincount(unit, minlength=n_units)[:, None]
     sums = sums - counts * (sums.sum(axis=0) / len(flat))
     return joint_axes(sums.reshape(-1, d, d) / np.sqrt(np.maximum(counts, 1))[:, :, None])
