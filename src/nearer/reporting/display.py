@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -89,14 +90,8 @@ def label_texts(labels: Sequence | np.ndarray | None, n_objects: int) -> list[st
 
 def natural_key(text: str) -> tuple:
     """Sort key under which numbers inside text sort by value: "a2" before "a10"."""
-    parts: list[tuple[int, float, str]] = []
-    run = ""
-    for ch in text + "\0":
-        if run and (ch.isdecimal() != run[-1].isdecimal() or ch == "\0"):
-            parts.append((0, float(run), "") if run[0].isdecimal() else (1, 0.0, run.casefold()))
-            run = ""
-        run += ch
-    return tuple(parts)
+    runs = filter(None, re.split(r"(\d+)", text))
+    return tuple((0, float(run), "") if run.isdecimal() else (1, 0.0, run.casefold()) for run in runs)
 
 
 def group_codes(groups: Sequence | np.ndarray, n_objects: int) -> tuple[np.ndarray, list[str]]:
