@@ -96,8 +96,7 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
     if report.learning_curve is not None:
         values["learning"] = _numeric(report.learning_curve)
     if report.scores.ceiling is not None and not report.scores.ceiling_is_rough:
-        low = report.scores.ceiling_low
-        values["ceiling"] = [report.scores.ceiling if low is None else low, report.scores.ceiling]
+        values["ceiling"] = [report.scores.ceiling_least, report.scores.ceiling]
     return values, notes
 
 

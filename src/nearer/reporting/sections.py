@@ -117,7 +117,7 @@ def _scores(scores: Scores, tried: words.Tried | None = None) -> str:
     if scores.ceiling is not None:
         low = scores.ceiling_low
         value = words.percent(scores.ceiling) if low in (None, scores.ceiling) else words.interval(low, scores.ceiling)
-        track = _track(None, scores.ceiling if low is None else low, scores.ceiling, "limit")
+        track = _track(None, scores.ceiling_least, scores.ceiling, "limit")
         rows.append(("Best possible", value, words.ceiling_source(scores), track))
     body = "".join(
         f'<div class="score"><dt>{name}</dt><dd class="value">{_sentence(value)}</dd>'

@@ -73,22 +73,25 @@ class Scores:
     random_only: bool = False
 
     @property
+    def ceiling_least(self) -> float | None:
+        """What the best possible map satisfies at least."""
+        return self.ceiling if self.ceiling_low is None else self.ceiling_low
+
+    @property
     def ceiling_bound(self) -> float | None:
         """What the best map satisfies at least, as far as so many repeated questions can tell.
 
         The lower end of Wilson's interval for `ceiling_low`, of confidence `level`, with every repeated question as one
         draw; `ceiling_low` itself if their number is not known.
         """
-        least, n = self.ceiling if self.ceiling_low is None else self.ceiling_low, self.ceiling_questions
-        if least is None or n is None:
-            return least
-        return float(wilson_interval(least, n, self.level)[0])
+        if self.ceiling_least is None or self.ceiling_questions is None:
+            return self.ceiling_least
+        return float(wilson_interval(self.ceiling_least, self.ceiling_questions, self.level)[0])
 
     @property
     def ceiling_is_rough(self) -> bool:
         """Whether so few questions were repeated that the ceiling says little: its bound is more than 10 points off."""
-        least = self.ceiling if self.ceiling_low is None else self.ceiling_low
-        bound = self.ceiling_bound
+        least, bound = self.ceiling_least, self.ceiling_bound
         return least is not None and bound is not None and least - bound > _ROUGH
 
     def __post_init__(self) -> None:
