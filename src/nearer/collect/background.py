@@ -37,8 +37,7 @@ class Background:
     def due(self) -> bool:
         """Whether there is enough that is new."""
         with self.store.reading() as connection:
-            count = connection.scalar(sa.select(sa.func.count()).select_from(answers)) or 0
-            waiting = connection.scalar(sa.select(sa.func.count()).select_from(ready)) or 0
+            count, waiting = Store.count(connection, answers), Store.count(connection, ready)
         if self._done < 0 or count >= max(self._done + _SOON, _GROWTH * self._done):
             return True
         asks = self.study.questions.adaptive and self.study.questions.kind != "choose"
@@ -49,7 +48,7 @@ class Background:
         self._round += 1
         data = analysis.read_answers(self.study, self.store)
         with self.store.reading() as connection:
-            self._done = connection.scalar(sa.select(sa.func.count()).select_from(answers)) or 0
+            self._done = Store.count(connection, answers)
         self._state = analysis.fill_queue(self.study, self.store, data, self._state, self._round)
         if data is None:
             return

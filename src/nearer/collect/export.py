@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from nearer.collect.store import Store, answers, items, participants, questions, tables
 from nearer.io.files import part_name, remove_leftovers
-from nearer.io.text import guard
+from nearer.io.text import text_cells
 
 __all__ = ["Export", "back_up", "columns_of"]
 
@@ -69,7 +69,7 @@ class Export:
         """Lines of a CSV file, the names of the columns first; what a spreadsheet could run as a formula is guarded."""
         yield ",".join(columns_of(self.kind, self.n_options)) + "\n"
         for cells in self.rows():
-            yield ",".join(map(_cell, cells)) + "\n"
+            yield ",".join(text_cells(cells, "cell")) + "\n"
 
     def blocks(self, size: int = 500) -> Iterator[str]:
         """The same, many lines at a time."""
@@ -116,12 +116,6 @@ def _details(row: Any) -> list[str]:
     ]
 
 
-def _cell(text: str) -> str:
-    text = guard(text)
-    quoted = any(mark in text for mark in ',;"\n\r') or text != text.strip()
-    return '"' + text.replace('"', '""') + '"' if quoted else text
-
-
 def back_up(store: Store, path: str | os.PathLike[str]) -> int:
     """Copy everything, as it is at one moment, into a new SQLite file; works while the study is served.
 
@@ -140,7 +134,7 @@ def back_up(store: Store, path: str | os.PathLike[str]) -> int:
                     target.execute(sa.delete(table))
                     for block in source.execution_options(yield_per=2000).execute(sa.select(table)).partitions():
                         target.execute(sa.insert(table), [dict(row._mapping) for row in block])
-                count = target.scalar(sa.select(sa.func.count()).select_from(answers)) or 0
+                count = Store.count(target, answers)
         finally:
             copy.close()  # the last to leave puts the log into the file
         with open(part, "rb") as file:

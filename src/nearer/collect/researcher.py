@@ -13,8 +13,8 @@ from starlette.routing import Route
 from nearer.collect.batches import Refusal
 from nearer.collect.desk import Desk
 from nearer.collect.export import Export
-from nearer.collect.figures import participant_table, study_status
 from nearer.collect.limits import Rate, read_json
+from nearer.collect.store import participant_table, study_status
 
 __all__ = ["Researcher"]
 
@@ -53,7 +53,7 @@ class Researcher:
     def _status(self) -> dict[str, Any]:
         with self.store.reading() as connection:
             found: dict[str, Any] = {"status": study_status(connection)}
-            people = participant_table(self.store, connection)
+            people = participant_table(connection)
             computed = {name: self.store.finding(connection, name) for name in ("people", "map", "forecast")}
         judged = computed.pop("people") or {}
         images = {item.name: f"items/{number}" for number, item in self.desk.by_number.items() if item.form == "image"}

@@ -1,4 +1,4 @@
-"""The database of a study, SQLite or PostgreSQL: its tables, how it is opened, what is read from it as a whole."""
+"""The database of a study, SQLite or PostgreSQL: its tables, how it is opened, what it holds."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ __all__ = [
     "insert",
     "items",
     "meta",
+    "participant_table",
     "participants",
     "questions",
     "ready",
+    "study_status",
     "tables",
 ]
 
 _SCHEMA = "1"
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are made
+_PRESENT = 300.0  # seconds after the last sign of life
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 tables = sa.MetaData()
 
@@ -169,11 +172,9 @@ class Store:
         """Close all connections."""
         self.engine.dispose()
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
+    def writing(self) -> contextlib.AbstractContextManager[sa.Connection]:
         """A transaction that is committed at the end."""
-        with self.engine.begin() as connection:
-            yield connection
+        return self.engine.begin()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -231,27 +232,95 @@ class Store:
         """A value of the table of settings, or None."""
         return connection.scalar(sa.select(meta.c.value).where(meta.c.key == key))
 
+    @staticmethod
+    def count(connection: sa.Connection, table: sa.Table, *conditions: Any) -> int:
+        """How many rows of a table meet some conditions."""
+        return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0
+
     def set_paused(self, paused: bool) -> bool:
         """Stop or go on handing out questions; returns whether this changed anything."""
         with self.writing() as connection:
             before = self.value(connection, "paused") == "1"
-            statement = insert(connection, meta).values(key="paused", value=str(int(paused)))
-            excluded = {"value": statement.excluded.value}
-            connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=excluded))
+            _put(connection, meta, {"key": "paused", "value": str(int(paused))})
             return before != paused
 
     def keep_finding(self, name: str, value: Any) -> None:
         """Keep what was computed in the background, for the researcher's page."""
         with self.writing() as connection:
             row = {"name": name, "value": json.dumps(value, allow_nan=False), "made": time.time()}
-            statement = insert(connection, findings).values(row)
-            changes = {"value": statement.excluded.value, "made": statement.excluded.made}
-            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=changes))
+            _put(connection, findings, row)
 
     def finding(self, connection: sa.Connection, name: str) -> dict[str, Any] | None:
         """What was computed last, with the time in `made`; None if nothing was."""
         row = connection.execute(sa.select(findings).where(findings.c.name == name)).first()
         return None if row is None else {**json.loads(row.value), "made": row.made}
+
+
+# ---- what it holds, counted ------------------------------------------------------------------------------------------
+
+
+def study_status(connection: sa.Connection) -> dict[str, Any]:
+    """Count participants and answers.
+
+    `present` were seen within five minutes; `per_minute` counts answers in the last 60 minutes, the oldest first.
+    """
+    now = time.time()
+    people = sa.select(
+        sa.func.count(),
+        sa.func.coalesce(sa.func.sum(sa.case((participants.c.answered >= participants.c.total, 1), else_=0)), 0),
+        sa.func.coalesce(sa.func.sum(sa.case((participants.c.seen > now - _PRESENT, 1), else_=0)), 0),
+        sa.func.coalesce(sa.func.sum(participants.c.answered), 0),
+    )
+    n_people, finished, present, n_answers = connection.execute(people).one()
+    minute = sa.cast(sa.func.floor((now - answers.c.answered) / 60), sa.Integer)
+    recent = sa.select(minute.label("ago"), sa.func.count()).where(answers.c.answered > now - 3600).group_by("ago")
+    counts = {int(ago): int(number) for ago, number in connection.execute(recent)}
+    return {
+        "participants": int(n_people),
+        "finished": int(finished),
+        "present": int(present),
+        "answers": int(n_answers),
+        "answers_last_minute": counts.get(0, 0),
+        "cannot_tell": Store.count(connection, answers, answers.c.choice.is_(None)),
+        "questions_open": Store.count(connection, questions) - int(n_answers),
+        "questions_ready": Store.count(connection, ready),
+        "paused": Store.value(connection, "paused") == "1",
+        "per_minute": [counts.get(ago, 0) for ago in range(59, -1, -1)],
+    }
+
+
+def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
+    """Progress of each participant, and what can be told about the quality of the answers without a map."""
+    both = questions.join(answers, answers.c.question == questions.c.id)
+    checked = sa.select(questions.c.participant, questions.c.expected, answers.c.choice).select_from(both)
+    right: dict[int, list[int]] = {}
+    for person, expected, choice in connection.execute(checked.where(questions.c.expected.is_not(None))):
+        tally = right.setdefault(person, [0, 0])
+        tally[0] += choice is not None and expected in json.loads(choice)[:1]
+        tally[1] += 1
+    return [
+        {
+            "participant": row.name,
+            "answered": row.answered,
+            "total": row.total,
+            "visits": row.visits,
+            "started": row.started,
+            "seen": row.seen,
+            "catch_right": right.get(row.id, (0, 0))[0],
+            "catch_asked": right.get(row.id, (0, 0))[1],
+        }
+        for row in connection.execute(sa.select(participants).order_by(participants.c.id))
+    ]
+
+
+# ---- how it is opened and written ------------------------------------------------------------------------------------
+
+
+def _put(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
+    """Write a row, in place of the one with the same key."""
+    statement = insert(connection, table).values(row)
+    new = {name: statement.excluded[name] for name in row}
+    connection.execute(statement.on_conflict_do_update(index_elements=table.primary_key, set_=new))
 
 
 def _reason(error: sa.exc.DBAPIError) -> str:
