@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from nearer.data import Comparisons
     from nearer.estimator import OrdinalEmbedding
 
-__all__ = [
-    "MODEL", "labels_of", "open_map", "read_distances", "read_for_map", "read_groups", "read_numbers", "read_summary",
-    "read_words",
-]  # fmt: skip
-
 MODEL = "model.nearer"
 _LABEL_HEADERS = {"", "label", "labels", "name", "object", "id"}
 

@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
     from nearer.io import ReadResult
 
-__all__ = [
-    "DIMENSIONS", "FORCE", "GROUPS", "IMAGES", "LOSSES", "LOSS_OF_COORDINATES", "RANDOM_STATE", "SOLVERS",
-    "fitting_options", "make_estimator", "read_answers", "reading_options",
-]  # fmt: skip
-
 # Known here so that --help and completion need not load the library; a test compares them with it.
 LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "softplus", "gnmds", "logistic")
 SOLVERS = ("auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex")

@@ -16,8 +16,6 @@ from nearer.cli._say import Say
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["OutputFolder", "csv_text", "finish_moving", "give_positions", "give_table", "refuse_existing", "write_text"]
-
 _COMPLETE = ".nearer-complete"
 
 

@@ -15,8 +15,6 @@ from nearer.cli._say import Say
 if TYPE_CHECKING:
     from nearer.data import Comparisons
 
-__all__ = ["Interrupt", "Watch"]
-
 _SAMPLE = 50_000  # comparisons looked at for the error shown
 _EVERY = 0.25  # seconds between two updates
 

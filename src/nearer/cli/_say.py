@@ -14,8 +14,6 @@ from typing import Any
 
 import click
 
-__all__ = ["INTERRUPTED", "Say", "as_options", "explain", "plain", "repeat_command", "speaking", "visible"]
-
 INTERRUPTED = 130
 """Exit code after ctrl-C."""
 

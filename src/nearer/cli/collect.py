@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from nearer.collect.store import Store
     from nearer.collect.study import Study
 
-__all__ = ["command"]
-
 _STUDY = click.argument("study", type=click.Path(file_okay=False))
 _DATABASE = click.option(
     "--database", metavar="URL", envvar="NEARER_DATABASE",

@@ -13,8 +13,6 @@ from nearer.cli._say import INTERRUPTED, Say, speaking
 if TYPE_CHECKING:
     from nearer.selection import DimensionSelection
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b

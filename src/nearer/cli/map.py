@@ -14,8 +14,6 @@ from nearer.cli._say import Say, speaking
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["command"]
-
 
 class _NumberOrCV(click.ParamType):
     name = "number or cv"

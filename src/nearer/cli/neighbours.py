@@ -11,8 +11,6 @@ from nearer.cli._options import FORCE
 from nearer.cli._output import csv_text, give_table, refuse_existing
 from nearer.cli._say import Say, speaking
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b

@@ -10,8 +10,6 @@ from nearer.cli._options import FORCE, fitting_options, make_estimator, read_ans
 from nearer.cli._output import csv_text, refuse_existing, write_text
 from nearer.cli._say import Say, speaking
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b

@@ -11,8 +11,6 @@ from nearer.cli._options import FORCE, LOSS_OF_COORDINATES, reading_options
 from nearer.cli._output import give_positions, refuse_existing
 from nearer.cli._say import Say, speaking
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b

@@ -9,8 +9,6 @@ from nearer.cli._output import refuse_existing
 from nearer.cli._say import Say, speaking
 from nearer.cli.suggest import QUESTIONS, STRATEGIES
 
-__all__ = ["command"]
-
 _BAR = 30
 
 

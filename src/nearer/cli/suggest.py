@@ -12,8 +12,6 @@ from nearer.cli._options import FORCE, RANDOM_STATE, read_answers, reading_optio
 from nearer.cli._output import csv_text, give_table, refuse_existing
 from nearer.cli._say import Say, speaking
 
-__all__ = ["command"]
-
 # Known here so that --help need not load the library; a test compares them with it.
 STRATEGIES = ("auto", "random", "balanced", "uncertainty", "crowd-kernel", "predictive")
 QUESTIONS = ("triplets", "odd-one-out")

@@ -20,8 +20,6 @@ from nearer.people import participants
 from nearer.people.difference import answer_of_rows
 from nearer.selection import cross_validate_dimensions, learning_curve
 
-__all__ = ["fill_queue", "forecast", "judge_map", "judge_people", "queue_size", "read_answers"]
-
 _FOLDS = 3
 _SECONDS = 20.0  # for one fit
 _LEAST = 30  # answers before anything is fitted

@@ -27,8 +27,6 @@ from nearer.collect.researcher import Researcher
 from nearer.collect.store import Store
 from nearer.collect.study import Study
 
-__all__ = ["make_app"]
-
 logger = logging.getLogger(__name__)
 _PAGES = Path(__file__).parent / "pages"
 _ASSETS = {

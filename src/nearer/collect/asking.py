@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from nearer.collect.study import Questions, n_questions
 
-__all__ = ["Asked", "Dealer", "Deck", "plan", "question_key"]
-
 
 @dataclass(frozen=True)
 class Asked:

@@ -18,8 +18,6 @@ from nearer.collect.processes import read_orders
 from nearer.collect.store import Store, answers, ready
 from nearer.collect.study import Study, read_study
 
-__all__ = ["Background", "the_only_one"]
-
 _LOCK = 0x6E656173
 _PAUSE = 2.0  # seconds between two looks
 _SOON, _GROWTH = 10, 1.05  # new answers before a new round: so many, and so many times as many

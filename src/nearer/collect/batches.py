@@ -18,8 +18,6 @@ import sqlalchemy as sa
 
 from nearer.collect.store import Call, Store
 
-__all__ = ["Batches", "Refusal", "Unavailable", "Work"]
-
 _T = TypeVar("_T")
 Work = Generator[Call, list[Any], _T]
 """Yields a statement at a time, gets its rows, and returns a result."""

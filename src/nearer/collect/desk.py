@@ -17,8 +17,6 @@ from nearer.collect.study import Study
 from nearer.collect.tokens import Signer
 from nearer.data.columns import MISSING
 
-__all__ = ["AHEAD", "Desk"]
-
 AHEAD = 2
 """Open questions that a participant holds: the one on the screen, and the next, already loaded."""
 _TRIES = 12

@@ -17,8 +17,6 @@ from nearer.collect.store import Store, answers, items, participants, questions,
 from nearer.io.files import part_name, remove_leftovers
 from nearer.io.text import text_cells
 
-__all__ = ["Export", "back_up", "columns_of"]
-
 _DETAILS = ("participant", "side", "seconds", "order", "catch", "correct", "chosen_by", "answered_at")
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from nearer.data.errors import FileFormatError, counted
 
-__all__ = ["ENDINGS", "FORMS", "Item", "check_names", "list_files", "read_items", "read_words", "write_items"]
-
 ENDINGS = {
     "image": {
         ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",

@@ -14,8 +14,6 @@ from nearer.collect.batches import Refusal
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-__all__ = ["MAX_BODY", "Rate", "read_json"]
-
 MAX_BODY = 16_384
 """Bytes of a request; an answer has about 200."""
 _SECONDS = 10.0  # for sending them

@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["Keeper", "read_orders"]
-
 logger = logging.getLogger(__name__)
 
 

@@ -16,8 +16,6 @@ from nearer.collect.export import Export
 from nearer.collect.limits import Rate, read_json
 from nearer.collect.store import participant_table, study_status
 
-__all__ = ["Researcher"]
-
 _NO_STORE = {"Cache-Control": "no-store"}
 
 

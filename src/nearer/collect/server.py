@@ -19,8 +19,6 @@ from nearer.collect.processes import read_orders
 from nearer.collect.store import Store
 from nearer.collect.study import Study, read_study
 
-__all__ = ["bind", "check_certificate", "make_server"]
-
 _HEAD_SECONDS = 10.0  # for sending the first lines of a request
 _HEAD_BYTES = 16_384
 _CONNECTIONS = 20_000

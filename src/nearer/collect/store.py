@@ -15,23 +15,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from nearer.data.errors import FileFormatError
 
-__all__ = [
-    "Call",
-    "Prepared",
-    "Store",
-    "answers",
-    "findings",
-    "insert",
-    "items",
-    "meta",
-    "participant_table",
-    "participants",
-    "questions",
-    "ready",
-    "study_status",
-    "tables",
-]
-
 _SCHEMA = "1"
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are made
 _PRESENT = 300.0  # seconds after the last sign of life

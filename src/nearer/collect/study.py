@@ -19,8 +19,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["KINDS", "Completion", "Participants", "Questions", "Server", "Study", "new_study", "read_study"]
-
 KINDS = ("triplet", "odd", "choose")
 _TEMPLATE = Path(__file__).with_name("study.toml")
 _ASKED = {

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import hmac
 
-__all__ = ["Signer"]
-
 
 class Signer:
     """Signs numbers, and tells whether a signature is its own, in constant time."""
