@@ -186,7 +186,7 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
     from nearer.collect.export import Export
     from nearer.io.files import atomic_write
 
-    found = Export(store, read.questions.kind, read.questions.n_shown)
+    found = Export(store, read.questions)
     with atomic_write(out, force, mode="w") as file:
         file.writelines(found.lines())
     for reason, count in found.left_out.items():

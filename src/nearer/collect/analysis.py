@@ -10,7 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from nearer.collect.asking import question_key
-from nearer.collect.export import Export, columns_of
+from nearer.collect.export import Export
 from nearer.collect.store import Store, items, ready
 from nearer.collect.study import Study, n_questions
 from nearer.data import Comparisons
@@ -28,11 +28,11 @@ _QUEUE = 400
 
 def read_answers(study: Study, store: Store) -> Comparisons | None:
     """All answers that a map can use, over the objects of the study; None while there are none."""
-    export = Export(store, study.questions.kind, study.questions.n_shown)
+    export = Export(store, study.questions)
     rows = list(export.rows())
     if not rows:
         return None
-    table = dict(zip(columns_of(export.kind, export.n_options), map(list, zip(*rows))))
+    table = dict(zip(export.columns, map(list, zip(*rows))))
     table = {name: table[name] for name in table if name != "answered_at"}
     with store.reading() as connection:
         labels = list(connection.scalars(sa.select(items.c.name).order_by(items.c.id)))

@@ -16,13 +16,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from nearer.collect.batches import Batches, Refusal, Unavailable
 from nearer.collect.desk import Desk
-from nearer.collect.limits import Rate, read_json
+from nearer.collect.limits import Rate, answered, read_json
 from nearer.collect.researcher import Researcher
 from nearer.collect.store import Store
 from nearer.collect.study import Study
@@ -174,11 +174,6 @@ class Office:
 
 
 # ---- answers to requests ---------------------------------------------------------------------------------------------
-
-
-def answered(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """JSON that nobody keeps."""
-    return JSONResponse(values, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
 def page(name: str, policy: str) -> Callable[[Request], Awaitable[Response]]:

@@ -14,21 +14,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from nearer.collect.store import Store, answers, items, participants, questions, tables
+from nearer.collect.study import Questions
 from nearer.io.files import part_name, remove_leftovers
 from nearer.io.text import text_cells
 
 _DETAILS = ("participant", "side", "seconds", "order", "catch", "correct", "chosen_by", "answered_at")
-
-
-def columns_of(kind: str, n_options: int = 0) -> list[str]:
-    """Names of the columns of an exported file; `n_options` is how many options a question of "choose" shows."""
-    if kind == "triplet":
-        about = ["head", "near", "far"]
-    elif kind == "odd":
-        about = ["a", "b", "c", "odd"]
-    else:
-        about = ["head", *(f"rank_{number + 1}" for number in range(n_options)), "n_chosen", "ordered"]
-    return [*about, *_DETAILS]
 
 
 @dataclass
@@ -39,10 +29,17 @@ class Export:
     """
 
     store: Store
-    kind: str
-    n_options: int = 0
+    asked: Questions
     left_out: dict[str, int] = field(default_factory=dict)
     n_rows: int = 0
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        ranks = (f"rank_{number + 1}" for number in range(self.asked.n_shown))
+        choose = ["head", *ranks, "n_chosen", "ordered"]
+        about = {"triplet": ["head", "near", "far"], "odd": ["a", "b", "c", "odd"], "choose": choose}
+        return [*about[self.asked.kind], *_DETAILS]
 
     def rows(self) -> Iterator[list[str]]:
         """Cells of each answer, in the order in which the questions were handed out."""
@@ -65,7 +62,7 @@ class Export:
 
     def lines(self) -> Iterator[str]:
         """Lines of a CSV file, the names of the columns first; what a spreadsheet could run as a formula is guarded."""
-        yield ",".join(columns_of(self.kind, self.n_options)) + "\n"
+        yield ",".join(self.columns) + "\n"
         for cells in self.rows():
             yield ",".join(text_cells(cells, "cell")) + "\n"
 
@@ -76,23 +73,23 @@ class Export:
             yield "".join(block)
 
     def _unfit(self, row: Any) -> str:
-        if row.kind != self.kind:
+        if row.kind != self.asked.kind:
             return f"a question of another kind ({row.kind})"
         if row.choice is None:
             return "cannot tell"
         shown = json.loads(row.shown)
-        if self.kind == "choose" and len(shown) - 1 != self.n_options:
-            return f"a question with {len(shown) - 1} options instead of {self.n_options}"
+        if self.asked.kind == "choose" and len(shown) != self.asked.n_items:
+            return f"a question with {len(shown) - 1} options instead of {self.asked.n_shown}"
         if len(set(shown)) < len(shown):
             return "a catch question that shows an object twice"
         return ""
 
     def _about(self, row: Any, names: dict[int, str]) -> list[str]:
         shown, choice = [names[number] for number in json.loads(row.shown)], json.loads(row.choice)
-        if self.kind == "odd":
+        if self.asked.kind == "odd":
             return [*shown, shown[choice[0]]]
         options = shown[1:]
-        if self.kind == "triplet":
+        if self.asked.kind == "triplet":
             return [shown[0], options[choice[0]], options[1 - choice[0]]]
         rest = [name for number, name in enumerate(options) if number not in choice]
         ranked = [options[number] for number in choice]

@@ -1,4 +1,4 @@
-"""How much is too much: requests in a second, bytes in a request, seconds for sending it."""
+"""JSON in and out, and how much is too much: requests in a second, bytes in a request, seconds for sending it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from nearer.collect.batches import Refusal
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 MAX_BODY = 16_384
 """Bytes of a request; an answer has about 200."""
@@ -37,6 +37,11 @@ class Rate:
         if len(self._left) > _KEPT:
             self._left.popitem(last=False)
         return allowed
+
+
+def answered(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """JSON that nobody keeps."""
+    return JSONResponse(values, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
 async def read_json(request: Request) -> dict[str, Any]:
