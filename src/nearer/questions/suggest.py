@@ -196,7 +196,8 @@ def suggest(
     _check_strategy(strategy)
     rng = as_generator(random_state)
     model, data, n_objects, labels = _known(known, objects, n_components)
-    asked = np.zeros((0, 3), dtype=np.int32) if data is None else _questions_answered(data)
+    # A quadruplet is no question that is suggested.
+    asked = data.index if data is not None and data.kind == "triplets" else np.zeros((0, 3), dtype=np.int32)
     waiting = _rows(pending, "pending", n_objects, labels)
     allowed, closed = _exclusions(exclude, n_objects, labels)
     if len(allowed) < 3:
@@ -366,11 +367,6 @@ def _fresh(objects: Any) -> tuple[int, np.ndarray | None]:
     if labels.ndim != 1 or len(labels) < 3 or len(np.unique(labels)) < len(labels):
         raise ValueError(f"objects: got {objects!r}, expected at least 3 labels, each once")
     return len(labels), labels
-
-
-def _questions_answered(data: Comparisons) -> np.ndarray:
-    """The questions of triplets; a quadruplet is none that is suggested."""
-    return data.index if data.kind == "triplets" else np.zeros((0, 3), dtype=np.int32)
 
 
 def _exclusions(exclude: Any, n_objects: int, labels: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
