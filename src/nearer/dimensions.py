@@ -36,33 +36,14 @@ _TOL = 1e-3
 
 
 def questions_of(comparisons: Comparisons) -> np.ndarray:
-    """Number the questions.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-
-    Returns
-    -------
-    ndarray of int, shape (N,)
-        The question that each row answers; rows that ask the same have the same number.
-    """
+    """Number the question that each row answers; rows that ask the same have the same number."""
     return group(same_question(comparisons.index)[0], comparisons.n_objects)[1]
 
 
 def falling_maps(comparisons: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> dict[int, np.ndarray]:
-    """Softplus maps, the largest first, each started from the main axes of the one before.
+    """Softplus maps (n_objects, d) by dimension, the largest first, each started from the main axes of the one before.
 
-    Parameters
-    ----------
-    comparisons : Comparisons
-    dims : iterable of int
-    rng : Generator
-
-    Returns
-    -------
-    dict
-        For each dimension d the map (n_objects, d), NaN for objects in no comparison.
+    Objects in no comparison are NaN.
     """
     seen = np.flatnonzero(comparisons.seen)
     compact = comparisons if len(seen) == comparisons.n_objects else renumbered(comparisons, seen)
@@ -84,20 +65,7 @@ def falling_maps(comparisons: Comparisons, dims: Iterable[int], rng: np.random.G
 
 
 def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> np.ndarray:
-    """What maps of each dimension, fitted to some answers, say about others.
-
-    Parameters
-    ----------
-    train, test : Comparisons
-    dims : iterable of int
-        Ascending.
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of float64, shape (len(dims), len(test))
-        The `log_ratio` of the test answers.
-    """
+    """What maps of each dimension, fitted to `train`, say about `test`: its `log_ratio`, (len(dims), len(test))."""
     maps = falling_maps(train, dims, rng)
     return np.array([log_ratio(maps[d], test) for d in sorted(maps)])
 
@@ -142,20 +110,9 @@ class Evidence:
 
 
 def weigh(dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.ndarray | None = None) -> Evidence:
-    """Weigh held-out answers.
+    """Weigh held-out answers by the `ratios` (m, N) from `held_out_ratios`.
 
-    Parameters
-    ----------
-    dims : ndarray of int, shape (m,)
-    ratios : ndarray of float64, shape (m, N)
-        From `held_out_ratios`.
-    units : ndarray of int, shape (N,)
-        What each answer belongs to: answers to one question, or of one person, are not independent.
-    weights : ndarray of float64, shape (N,), optional
-
-    Returns
-    -------
-    Evidence
+    `units` (N,) says what each answer belongs to: those to one question, or of one person, are not independent.
     """
     laws = [fit_answer_law(ratio, weights) for ratio in ratios]
     lost = np.array([-np.log(np.maximum(law.probability(ratio), 1e-12)) for law, ratio in zip(laws, ratios)])
@@ -176,17 +133,7 @@ def _standard_errors(gain: np.ndarray) -> float:
 
 
 def choose_components(comparisons: Comparisons, rng: np.random.Generator) -> int:
-    """Choose a number of dimensions from two fifths of the answers, held out one fifth at a time.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-    rng : Generator
-
-    Returns
-    -------
-    int
-    """
+    """Choose a number of dimensions from two fifths of the answers, held out one fifth at a time."""
     n_objects = int(comparisons.seen.sum())
     most = max(min(_FIRST_LOOK, n_objects - 1), 1)
     while True:

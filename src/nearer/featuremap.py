@@ -196,14 +196,6 @@ def mean_squared_distance(X: np.ndarray) -> float:
     """Return the mean squared distance of two different rows, without forming all distances.
 
     It is twice the sum of the variances of the columns; 0 for a single row.
-
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, k)
-
-    Returns
-    -------
-    float
     """
     return 2.0 * float(np.var(X, axis=0, ddof=1).sum()) if len(X) > 1 else 0.0
 

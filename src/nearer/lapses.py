@@ -74,19 +74,9 @@ class Reliability:
 
 
 def log_likelihoods(chance: np.ndarray, people: People, weights: np.ndarray | None = None) -> np.ndarray:
-    """Logarithm of the probability of every person's answers, for each share of guesses.
+    """Logarithm of the probability of every person's answers, for each share of guesses: (n_people, len(SHARES)).
 
-    Parameters
-    ----------
-    chance : ndarray of float64, shape (N,)
-        Probability of each answer if it is not a guess.
-    people : People
-    weights : ndarray of float64, shape (N,), optional
-        A weight of w counts as w answers.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_people, len(SHARES))
+    `chance` (N,) is the probability of each answer if it is not a guess; a weight of w counts as w answers.
     """
     found = np.empty((len(people.names), len(SHARES)))
     for k, share in enumerate(SHARES.tolist()):
@@ -97,19 +87,9 @@ def log_likelihoods(chance: np.ndarray, people: People, weights: np.ndarray | No
 
 
 def population(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How shares of guesses are spread over people, and what each person's is, given that.
+    """How shares of guesses are spread over people, and what each person's is, given that: rows that sum to 1.
 
-    Parameters
-    ----------
-    logs : ndarray of float64, shape (n_people, len(SHARES))
-        From `log_likelihoods`.
-
-    Returns
-    -------
-    spread : ndarray of float64, shape (len(SHARES),)
-        The most likely law of the shares (Kiefer and Wolfowitz 1956), with one person's worth of doubt; sums to 1.
-    posterior : ndarray of float64, shape (n_people, len(SHARES))
-        Probability of each share for each person; every row sums to 1.
+    The spread is the most likely law of the shares (Kiefer and Wolfowitz 1956), with one person's worth of doubt.
     """
     relative = np.exp(logs - logs.max(axis=1, keepdims=True))
     spread = np.full(len(SHARES), 1.0 / len(SHARES))
@@ -125,19 +105,9 @@ def population(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def responsibilities(chance: np.ndarray, people: People, posterior: np.ndarray) -> np.ndarray:
-    """Probability that each answer was given by the map rather than guessed.
+    """Probability (N,) that each answer was given by the map rather than guessed.
 
-    Parameters
-    ----------
-    chance : ndarray of float64, shape (N,)
-        As in `log_likelihoods`.
-    people : People
-    posterior : ndarray of float64, shape (n_people, len(SHARES))
-        From `population`.
-
-    Returns
-    -------
-    ndarray of float64, shape (N,)
+    `chance` is as in `log_likelihoods`, `posterior` from `population`.
     """
     total = np.zeros(len(chance))
     for k, share in enumerate(SHARES.tolist()):
@@ -147,21 +117,7 @@ def responsibilities(chance: np.ndarray, people: People, posterior: np.ndarray) 
 
 
 def weigh_answers(chance: np.ndarray, people: People, weights: np.ndarray | None) -> tuple[np.ndarray, Reliability]:
-    """Weights for the answers, given how likely each is by the map.
-
-    Parameters
-    ----------
-    chance : ndarray of float64, shape (N,)
-    people : People
-    weights : ndarray of float64, shape (N,), optional
-        Weights that the answers have already.
-
-    Returns
-    -------
-    weights : ndarray of float64, shape (N,)
-        Those, times the probability that the answer is no guess.
-    reliability : Reliability
-    """
+    """Weights for the answers, given how likely each is by the map: those they have, times that of being no guess."""
     _, posterior = population(log_likelihoods(chance, people, weights))
     by_map = responsibilities(chance, people, posterior)
     own = np.ones(len(chance)) if weights is None else weights

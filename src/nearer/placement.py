@@ -16,7 +16,7 @@ from nearer.metrics import comparison_distances
 from nearer.objective import LocalObjective
 from nearer.solvers import LBFGS
 
-__all__ = ["Placement", "extended", "filled", "place_objects"]
+__all__ = ["Placement", "each_once", "extended", "filled", "place_objects"]
 
 # What the pull to the centre costs an object at the rim of the map, in units of the loss of one comparison. It keeps
 # objects that were only ever said to be far from everything from flying away, and moves the others next to nothing.
@@ -117,26 +117,11 @@ def place_objects(
     """Place the objects that the map does not know, from comparisons among them and with known ones.
 
     The loss of all comparisons that name a new object is minimised over the new objects' places. Objects that no chain
-    of comparisons joins are independent: each such group keeps the best of its own starts.
+    of comparisons joins are independent: each such group keeps the best of its own starts. The first start is the
+    centre of what each object is said to be near, the others are places of known objects drawn at random.
 
-    Parameters
-    ----------
-    embedding : ndarray of float64, shape (n, n_components)
-        The map. Objects with a row of NaN have no place, and count as new if a comparison names them.
-    comparisons : Comparisons
-        Objects numbered as the rows of the map; numbers from n on are new.
-    loss : Loss
-        With its parameters resolved.
-    n_init : int, default 8
-        Starting points: the first is the centre of what each object is said to be near, the others are places of known
-        objects drawn at random.
-    rng : Generator, optional
-    n_jobs : int, optional
-        Threads; the result does not depend on it.
-
-    Returns
-    -------
-    Placement
+    Objects are numbered as the rows of the map; numbers beyond it are new, and so are objects with a row of NaN if a
+    comparison names them. The loss has its parameters resolved.
     """
     n_init = check_integer(n_init, "n_init", 1)
     rng = np.random.default_rng(rng)
@@ -183,17 +168,7 @@ def place_objects(
 
 
 def filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
-    """Return the map with rows of NaN for objects it does not have.
-
-    Parameters
-    ----------
-    embedding : ndarray of float64, shape (n, n_components)
-    n_objects : int
-
-    Returns
-    -------
-    ndarray of float64, shape (max(n, n_objects), n_components)
-    """
+    """Return the map with rows of NaN for objects it does not have."""
     missing = n_objects - len(embedding)
     return embedding if missing <= 0 else np.pad(embedding, ((0, missing), (0, 0)), constant_values=np.nan)
 
@@ -206,26 +181,9 @@ def extended(
     rng: np.random.Generator,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Make a starting point for more objects than the map has.
+    """Make a starting point of a shape (n_objects, n_components) for more objects than the map has.
 
     New objects go where the comparisons place them; where those do not tell, they start at random.
-
-    Parameters
-    ----------
-    embedding : ndarray of float64, shape (n, n_components)
-        The map.
-    comparisons : Comparisons
-        Those that name new objects.
-    loss : Loss
-        With its parameters resolved.
-    shape : tuple of int
-        (n_objects, n_components) of the starting point.
-    rng : Generator
-    n_jobs : int, optional
-
-    Returns
-    -------
-    ndarray of float64, of that shape
     """
     X = rng.normal(scale=np.nanstd(embedding), size=shape)
     known = filled(embedding, shape[0])
@@ -236,6 +194,13 @@ def extended(
             warnings.simplefilter("ignore", UserWarning)  # about objects without a place
             known = place_objects(known, comparisons, loss, rng=rng, n_jobs=n_jobs).full_embedding
     return np.where(np.isnan(known), X, known)
+
+
+def each_once(index: np.ndarray) -> np.ndarray:
+    """The objects of each row, those that it names again as -1: both pairs of a quadruplet may have one of them."""
+    index = np.sort(index, axis=1)
+    index[:, 1:][index[:, 1:] == index[:, :-1]] = -1
+    return index
 
 
 def _groups(rows: Comparisons, new: np.ndarray, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -319,8 +284,7 @@ def _group_values(X: np.ndarray, rows: Comparisons, loss: Loss, row_group: np.nd
 def _counts(full: np.ndarray, rows: Comparisons, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How many comparisons name each object, and how many of them hold."""
     near, far = comparison_distances(full, rows)
-    index = np.sort(rows.index, axis=1)
-    index[:, 1:][index[:, 1:] == index[:, :-1]] = -1  # an object named twice in a row counts once
+    index = each_once(rows.index)
     holds = np.broadcast_to((near < far)[:, None], index.shape)
     total = np.bincount(index[index >= 0], minlength=len(full))
     held = np.bincount(index[(index >= 0) & holds], minlength=len(full))

@@ -16,7 +16,7 @@ from serving import WORDS, Served, Visitor, make_study
 
 from nearer.cli import cli
 from nearer.cli.collect import command
-from nearer.collect.export import Export, back_up, columns_of
+from nearer.collect.export import Export, back_up
 from nearer.collect.store import Store, answers, participants, questions
 from nearer.collect.study import read_study
 from nearer.io import read_comparisons
@@ -74,7 +74,7 @@ def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind, rea
     assert done.exit_code == 0, done.output
     with open("answers.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == columns_of(kind, study.questions.options)
+    assert list(rows[0]) == Export(served.store, study.questions).columns
     left_out = 6 if kind == "choose" else 0
     assert len(rows) == 60 - left_out
     if left_out:
@@ -118,7 +118,7 @@ def test_what_no_map_can_use_is_counted(small):
     served.answer(state["participant"], second, [1])
     with served.store.writing() as connection:
         connection.execute(sa.update(answers).values(choice=None).where(answers.c.question == 1))
-    export = Export(served.store, "triplet", 2)
+    export = Export(served.store, small.questions)
     assert list(export.rows()) == []
     assert export.left_out == {"cannot tell": 1, "a question of another kind (odd)": 1}
     served.stop()

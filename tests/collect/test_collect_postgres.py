@@ -13,6 +13,7 @@ from serving import Served, Visitor, make_study, stored
 
 from nearer.collect.export import Export, back_up
 from nearer.collect.store import Prepared, Store, answers, participants, questions
+from nearer.collect.study import Questions
 
 _NAMES = itertools.count()
 
@@ -60,7 +61,7 @@ def test_two_servers_hand_out_and_count_everything_once(pair):
     asked = stored(store, questions)
     assert len(asked) == 96 == len(stored(store, answers))
     assert len({(row.participant, row.key) for row in asked}) == 96
-    export = Export(store, "triplet", 2)
+    export = Export(store, Questions())
     assert len(list(export.rows())) + sum(export.left_out.values()) == 96
 
 

@@ -21,8 +21,7 @@ from serving import Served, Visitor, make_study, stored
 
 from nearer.collect import desk, limits, server
 from nearer.collect.asking import question_key
-from nearer.collect.figures import participant_table, study_status
-from nearer.collect.store import Store, answers, participants, questions, ready
+from nearer.collect.store import Store, answers, participant_table, participants, questions, ready, study_status
 from nearer.data.errors import FileFormatError
 
 
@@ -44,7 +43,7 @@ def test_a_study_from_the_first_question_to_the_completion_link(serve, kind):
     assert len(stored(served.store, answers)) == 20
     with served.store.reading() as connection:
         assert study_status(connection)["finished"] == 1
-        table = participant_table(served.store, connection)
+        table = participant_table(connection)
     assert table[0]["catch_asked"] == 2
     again = served.start("Zoë & Co")
     assert again["finished"]

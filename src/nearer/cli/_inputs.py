@@ -17,28 +17,14 @@ if TYPE_CHECKING:
     from nearer.data import Comparisons
     from nearer.estimator import OrdinalEmbedding
 
-__all__ = [
-    "MODEL", "labels_of", "open_map", "read_distances", "read_for_map", "read_groups", "read_numbers", "read_summary",
-    "read_words",
-]  # fmt: skip
-
 MODEL = "model.nearer"
 _LABEL_HEADERS = {"", "label", "labels", "name", "object", "id"}
 
 
 def open_map(path: str, loss: str | None = None) -> OrdinalEmbedding:
-    """Open a fitted map.
+    """Open a fitted map: a model file, embedding.csv, or the folder that `nearer fit` wrote.
 
-    Parameters
-    ----------
-    path : str
-        Model file, embedding.csv, or the folder that `nearer fit` wrote.
-    loss : str, optional
-        For coordinates alone, which do not say what loss they come from.
-
-    Returns
-    -------
-    OrdinalEmbedding
+    `loss` is for coordinates alone, which do not say what loss they come from.
     """
     file = Path(path)
     if file.is_dir():
@@ -95,20 +81,7 @@ def _are_numbers(labels: Any) -> bool:
 
 
 def read_groups(path: str | None, labels: np.ndarray) -> list[str] | None:
-    """Read the group of each object of a map.
-
-    Parameters
-    ----------
-    path : str or None
-        CSV file with the columns label, group; None gives None.
-    labels : str array (n_objects,)
-        Those of the map.
-
-    Returns
-    -------
-    list of str (n_objects,), or None
-        "" where an object has no group.
-    """
+    """The group of each object of a map, "" for none, from a CSV file with the columns label, group."""
     if path is None:
         return None
     words, names = read_words(path)
@@ -122,19 +95,9 @@ def read_groups(path: str | None, labels: np.ndarray) -> list[str] | None:
 
 
 def read_summary(map_path: str, model: OrdinalEmbedding) -> dict[str, Any]:
-    """Read what `nearer fit` wrote about a map.
+    """What stands in the summary.json beside a map, with `cross_validation` as a CrossValidation; {} without one.
 
-    Parameters
-    ----------
-    map_path : str
-        The folder that it wrote, or a map inside it.
-    model : OrdinalEmbedding
-        The map itself: a summary of another one, which happens to lie beside it, is left alone.
-
-    Returns
-    -------
-    dict
-        What stands in summary.json, with `cross_validation` as a CrossValidation; {} if there is no such file.
+    A summary of another map, which happens to lie beside this one, is left alone.
     """
     from nearer.reporting import CrossValidation
 
@@ -154,18 +117,7 @@ def read_summary(map_path: str, model: OrdinalEmbedding) -> dict[str, Any]:
 
 
 def read_numbers(path: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Read a table of numbers, one row for each object.
-
-    Parameters
-    ----------
-    path : str
-        CSV file with a header, optionally with labels in the first column, or a .npy file (n_objects, n_columns).
-
-    Returns
-    -------
-    values : float64 array (n_objects, n_columns)
-    labels : str array (n_objects,), or None
-    """
+    """Numbers (n_objects, n_columns) and labels, or None, from .npy, or CSV with a header and maybe labels first."""
     import numpy as np
 
     if path.lower().endswith(".npy"):
@@ -189,18 +141,7 @@ def read_numbers(path: str) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Read a square table of distances.
-
-    Parameters
-    ----------
-    path : str
-        CSV file with the labels in the first line and column, or a .npy file.
-
-    Returns
-    -------
-    distances : float64 array (n_objects, n_objects)
-    labels : str array (n_objects,), or None
-    """
+    """Distances (n, n) and labels, or None, from .npy or CSV with the labels in the first line and column."""
     if path.lower().endswith(".npy"):
         return _npy(path), None
     header, _, _ = _csv(path)
@@ -215,18 +156,9 @@ def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def read_words(path: str, column: str | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Read a table of one word for each object, such as its class.
+    """One word for each object, such as its class, and labels, from a CSV file with the labels in the first column.
 
-    Parameters
-    ----------
-    path : str
-        CSV file with a header and the labels in the first column.
-    column : str, optional
-        Name of the column of words; the second if not given.
-
-    Returns
-    -------
-    words, labels : str arrays (n_objects,)
+    The words are those of the column named, else of the second.
     """
     import numpy as np
 

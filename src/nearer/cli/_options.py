@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
     from nearer.io import ReadResult
 
-__all__ = [
-    "DIMENSIONS", "FORCE", "GROUPS", "IMAGES", "LOSSES", "LOSS_OF_COORDINATES", "RANDOM_STATE", "SOLVERS",
-    "fitting_options", "make_estimator", "read_answers", "reading_options",
-]  # fmt: skip
-
 # Known here so that --help and completion need not load the library; a test compares them with it.
 LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "softplus", "gnmds", "logistic")
 SOLVERS = ("auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex")
@@ -103,10 +98,6 @@ _READING = (
     click.option("--keep-na", is_flag=True, help="Take NA, None, null and the like as names, not as missing."),
     click.option("--fold-names", is_flag=True, help="Join names that differ by case, blanks or Unicode form alone."),
 )  # fmt: skip
-_READING_NAMES = (
-    "format", "kind", "columns", "delimiter", "header", "weight", "participant", "answers", "n_objects", "index_base",
-    "encoding", "variable", "on_degenerate", "on_missing", "keep_na", "fold_names",
-)  # fmt: skip
 
 _FITTING = (
     click.option("--loss", type=click.Choice(LOSSES), default="tste", show_default=True, help="What is minimised."),
@@ -123,14 +114,14 @@ _FITTING = (
     click.option("--n-jobs", type=int, help="Threads; all cores if not given."),
     click.option("--reliability", is_flag=True, help="Weigh answers by how often each participant seems to guess."),
 )
-_FITTING_NAMES = (
-    "loss", "alpha", "delta", "solver", "n_init", "random_state", "max_seconds", "max_epochs", "tol", "n_jobs",
-    "reliability",
-)  # fmt: skip
 
 
-def _gathered(options: tuple, names: tuple[str, ...], into: str) -> Callable[[Callable], Callable]:
+def _gathered(options: tuple, into: str) -> Callable[[Callable], Callable]:
     """A decorator that adds options to a command, which gets them as one dict."""
+    holder = click.Command(into)
+    for option in options:
+        option(holder)
+    names = [str(parameter.name) for parameter in holder.params]
 
     def decorate(function: Callable) -> Callable:
         @functools.wraps(function)
@@ -144,10 +135,10 @@ def _gathered(options: tuple, names: tuple[str, ...], into: str) -> Callable[[Ca
     return decorate
 
 
-reading_options = _gathered(_READING, _READING_NAMES, "reading")
+reading_options = _gathered(_READING, "reading")
 """Adds how to read a file; the command gets a dict `reading`, keywords of `nearer.io.read_comparisons`."""
 
-fitting_options = _gathered(_FITTING, _FITTING_NAMES, "fitting")
+fitting_options = _gathered(_FITTING, "fitting")
 """Adds what to fit and how; the command gets a dict `fitting` for `make_estimator`."""
 
 
@@ -163,19 +154,7 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
 
 
 def make_estimator(fitting: dict[str, Any], n_components: int | str = 2, callbacks: Any = None) -> OrdinalEmbedding:
-    """Make the estimator that the options describe.
-
-    Parameters
-    ----------
-    fitting : dict
-        What `fitting_options` gathered.
-    n_components : int or "auto"
-    callbacks : sequence of callables, optional
-
-    Returns
-    -------
-    OrdinalEmbedding
-    """
+    """Make the estimator that the options gathered by `fitting_options` describe."""
     from nearer.estimator import OrdinalEmbedding
     from nearer.losses import get_loss
     from nearer.solvers import get_solver

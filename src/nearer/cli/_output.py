@@ -16,25 +16,13 @@ from nearer.cli._say import Say
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["OutputFolder", "finish_moving", "give_positions", "refuse_existing"]
-
 _COMPLETE = ".nearer-complete"
 
 
-def refuse_existing(path: str | os.PathLike[str], force: bool) -> Path:
-    """Refuse, before any work, a file that could not be written later.
-
-    Parameters
-    ----------
-    path : path-like
-    force : bool
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    pathlib.Path
-        The file to write.
-    """
+def refuse_existing(path: str | os.PathLike[str] | None, force: bool) -> None:
+    """Refuse, before any work, a file that could not be written later; None is a file that nobody asked for."""
+    if path is None:
+        return
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{target}: is a directory, expected the name of a file to write")
@@ -45,7 +33,6 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> Path:
     from nearer.io.files import refuse_dangling
 
     refuse_dangling(target)
-    return target
 
 
 class OutputFolder:
@@ -53,16 +40,8 @@ class OutputFolder:
 
     A folder that holds nothing else is exchanged as a whole where the system can do that (Linux). Otherwise the new
     files are moved one by one from a hidden folder that says that they are complete: if this is cut short, the next
-    command that writes or reads the folder does the rest.
-
-    Parameters
-    ----------
-    path : path-like
-        May exist; other files in it stay as they are.
-    names : sequence of str
-        Files that will be written.
-    force : bool
-        Replace those that exist; without it they are refused at once.
+    command that writes or reads the folder does the rest. Other files in the folder stay as they are; files of the same
+    names are refused at once unless `force` lets them be replaced.
     """
 
     def __init__(self, path: str | os.PathLike[str], names: Sequence[str], force: bool):
@@ -144,13 +123,7 @@ class OutputFolder:
 
 
 def finish_moving(folder: Path) -> None:
-    """Move what stands complete in the hidden folder of an `OutputFolder` to its place.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        May not exist.
-    """
+    """Move what stands complete in the hidden folder of an `OutputFolder` to its place."""
     complete = folder / _COMPLETE
     if complete.is_dir():
         for file in sorted(complete.iterdir()):
@@ -168,38 +141,45 @@ def _exchange(one: Path, other: Path) -> bool:
     return rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
 
 
+def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
+    """A table as CSV: text is guarded and quoted where it needs to be, floats are formatted by `spec`, NaN is empty."""
+    from nearer.io.text import text_cells
+
+    def number(value: Any) -> str:
+        return "" if value != value else f"{value:{spec}}" if isinstance(value, float) else str(value)
+
+    columns = (
+        text_cells(values, name) if any(isinstance(value, str) for value in values) else map(number, values)
+        for name, values in table.items()
+    )
+    return "".join(f"{','.join(row)}\n" for row in [tuple(table), *zip(*columns)])
+
+
+def write_text(path: str, text: str, force: bool) -> None:
+    """Write a text file, whole or not at all."""
+    from nearer.io.files import atomic_write
+
+    with atomic_write(path, force, mode="w") as file:
+        file.write(text)
+
+
+def give_table(say: Say, text: str, out: str | None, force: bool, values: Mapping[str, Any], told: str) -> None:
+    """Write a table to a file, and tell what it holds, or print it; `values` is what JSON says."""
+    if out is not None:
+        write_text(out, text, force)
+        say.note(f"wrote {out}: {told}")
+    say.result(values, None if out is not None else text.rstrip("\n"), is_data=True)
+
+
 def give_positions(
     say: Say, positions: np.ndarray, labels: Any, out: str | None, force: bool, values: Mapping[str, Any]
 ) -> None:
-    """Write positions (n, n_components) to a CSV file, or print them as one.
-
-    Parameters
-    ----------
-    say : Say
-    positions : array (n, n_components)
-    labels : sequence (n,)
-    out : str or None
-        File to write; None to print.
-    force : bool
-        Replace an existing file.
-    values : mapping
-        What else JSON should say.
-    """
+    """Write positions (n, n_components) to a CSV file, or print them as one; `values` is what else JSON should say."""
     from nearer.io import write_embedding
-    from nearer.io.text import text_cells
 
     table = {"label": [str(label) for label in labels]}
     table |= {f"x{axis + 1}": column.tolist() for axis, column in enumerate(positions.T)}
-    text = None
     if out is not None:
         write_embedding(out, positions, table["label"], force=force)
         say.note(f"wrote {out}: {len(positions):,} objects")
-    else:
-        cells = text_cells(table["label"], "label")
-        rows = (",".join([cell, *map(_cell, row)]) for cell, row in zip(cells, positions.tolist()))
-        text = "\n".join([",".join(table), *rows])
-    say.result({"positions": table, **values}, text, is_data=True)
-
-
-def _cell(value: float) -> str:
-    return "" if value != value else repr(value)
+    say.result({"positions": table, **values}, None if out is not None else csv_text(table).rstrip("\n"), is_data=True)

@@ -15,8 +15,6 @@ from nearer.cli._say import Say
 if TYPE_CHECKING:
     from nearer.data import Comparisons
 
-__all__ = ["Interrupt", "Watch"]
-
 _SAMPLE = 50_000  # comparisons looked at for the error shown
 _EVERY = 0.25  # seconds between two updates
 
@@ -26,10 +24,6 @@ class Interrupt:
 
     Inside `deferred`, the first one is only noted, and the second raises. Of a study that it breaks off, the finished
     part is kept if it says something; those after it are left out.
-
-    Parameters
-    ----------
-    say : Say
     """
 
     def __init__(self, say: Say):
@@ -72,16 +66,8 @@ class Interrupt:
 class Watch:
     """Callback of a fit: stops it after ctrl-C, and shows objective, error and time on a terminal.
 
-    Parameters
-    ----------
-    say : Say
-    interrupt : Interrupt
-    comparisons : Comparisons or None
-        Where to measure the error, on a part if they are many.
-    max_seconds : float or None
-        Time limit of a start.
-    rounds : int
-        Starts that run one after the other.
+    The error is measured on the comparisons, on a part if they are many; `rounds` is how many starts run one after the
+    other, each within the time limit.
     """
 
     def __init__(

@@ -14,8 +14,6 @@ from typing import Any
 
 import click
 
-__all__ = ["INTERRUPTED", "Say", "as_options", "explain", "plain", "repeat_command", "speaking", "visible"]
-
 INTERRUPTED = 130
 """Exit code after ctrl-C."""
 
@@ -83,15 +81,7 @@ def repeat_command() -> str:
 
 
 class Say:
-    """What a command says.
-
-    Parameters
-    ----------
-    as_json : bool
-        Results as JSON.
-    quiet : bool
-        Results, warnings and errors only.
-    """
+    """What a command says: results as JSON if asked for; if quiet, nothing but results, warnings and errors."""
 
     def __init__(self, as_json: bool, quiet: bool):
         self.as_json = as_json

@@ -9,8 +9,6 @@ import click
 from nearer.cli._options import read_answers, reading_options
 from nearer.cli._say import Say, speaking
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from nearer.collect.store import Store
     from nearer.collect.study import Study
 
-__all__ = ["command"]
-
 _STUDY = click.argument("study", type=click.Path(file_okay=False))
 _DATABASE = click.option(
     "--database", metavar="URL", envvar="NEARER_DATABASE",
@@ -108,6 +106,7 @@ def serve(
     _need()
     from nearer.collect.processes import Keeper
     from nearer.collect.server import bind, check_certificate, make_server
+    from nearer.collect.store import study_status
     from nearer.collect.tokens import Signer
 
     if bool(key) != bool(certificate):
@@ -147,7 +146,7 @@ def serve(
         if line is not None:
             line.stop()
     with store.reading() as connection:
-        say.note(_status_line(connection))
+        say.note(_status_line(study_status(connection)))
     store.close()
 
 
@@ -157,15 +156,13 @@ def serve(
 @speaking
 def status(say: Say, study: str, database: str | None) -> None:
     """Tell how many took part in a STUDY, and how far they are."""
-    _need()
-    from nearer.collect.figures import participant_table, study_status
-
     _, store = _opened(study, database)
+    from nearer.collect.store import participant_table, study_status
+
     with store.reading() as connection:
         values = study_status(connection)
-        people = participant_table(store, connection)
-        told = _status_line(connection)
-    say.result({**values, "people": people}, told)
+        people = participant_table(connection)
+    say.result({**values, "people": people}, _status_line(values))
 
 
 @command.command(
@@ -184,13 +181,12 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
 
     Answers that no map can use are left out and counted: "cannot tell", and catch questions that show an object twice.
     """
-    _need()
+    refuse_existing(out, force)
+    read, store = _opened(study, database)
     from nearer.collect.export import Export
     from nearer.io.files import atomic_write
 
-    refuse_existing(out, force)
-    read, store = _opened(study, database)
-    found = Export(store, read.questions.kind, read.questions.n_shown)
+    found = Export(store, read.questions)
     with atomic_write(out, force, mode="w") as file:
         file.writelines(found.lines())
     for reason, count in found.left_out.items():
@@ -206,11 +202,10 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
 @speaking
 def backup(say: Say, study: str, database: str | None, out: str) -> None:
     """Copy the whole database of a STUDY, as it is at one moment, also while it is served."""
-    _need()
-    from nearer.collect.export import back_up
-
     refuse_existing(out, False)
     _, store = _opened(study, database)
+    from nearer.collect.export import back_up
+
     count = back_up(store, out)
     say.result({"output": out, "n_answers": count}, None if say.quiet else f"wrote {out}: {count:,} answers")
 
@@ -234,7 +229,6 @@ def resume(say: Say, study: str, database: str | None) -> None:
 
 
 def _switch(say: Say, study: str, database: str | None, paused: bool) -> None:
-    _need()
     _, store = _opened(study, database)
     changed = store.set_paused(paused)
     state = "paused" if paused else "open"
@@ -250,6 +244,7 @@ def _need() -> None:
 
 
 def _opened(study: str, database: str | None, create: bool = False) -> tuple[Study, Store]:
+    _need()
     from nearer.collect.store import Store
     from nearer.collect.study import read_study
 
@@ -257,10 +252,7 @@ def _opened(study: str, database: str | None, create: bool = False) -> tuple[Stu
     return read, Store(database or read.database, create)
 
 
-def _status_line(connection: Any) -> str:
-    from nearer.collect.figures import study_status
-
-    found = study_status(connection)
+def _status_line(found: dict[str, Any]) -> str:
     words = [
         f"{found['participants']:,} participants ({found['finished']:,} finished, {found['present']:,} there now)",
         f"{found['answers']:,} answers ({found['answers_last_minute']:,} in the last minute)",
@@ -281,10 +273,12 @@ class _Line:
     def _run(self) -> None:
         from sqlalchemy.exc import SQLAlchemyError
 
+        from nearer.collect.store import study_status
+
         while not self._end.wait(2):
             try:
                 with self._store.reading() as connection:
-                    told = _status_line(connection)
+                    told = _status_line(study_status(connection))
             except SQLAlchemyError:
                 told = "the database does not answer; participants are asked to wait"
             click.echo(f"\r\x1b[K{told}", err=True, nl=False)

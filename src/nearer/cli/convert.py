@@ -10,8 +10,6 @@ from nearer.cli._options import FORCE, read_answers, reading_options
 from nearer.cli._output import refuse_existing
 from nearer.cli._say import Say, speaking
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from nearer.estimator import OrdinalEmbedding
 
-__all__ = ["command"]
-
 FILES = ("map.png", "embedding.csv", "report.html", "summary.json")
 _TURNED = (
     "turned, mirrored and scaled to the latitude and longitude of the cities, for the eye only; "

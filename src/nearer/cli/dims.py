@@ -13,8 +13,6 @@ from nearer.cli._say import INTERRUPTED, Say, speaking
 if TYPE_CHECKING:
     from nearer.selection import DimensionSelection
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b
@@ -40,8 +38,7 @@ def command(
     Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
     dimension that no larger one beats. Ctrl-C stops the computation and tells what is known by then (exit code 130).
     """
-    if picture is not None:
-        refuse_existing(picture, force)
+    refuse_existing(picture, force)
     estimator = make_estimator(fitting)
     comparisons = read_answers(say, file, reading).comparisons
     from nearer.kernels import while_compiling

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
     from nearer.reporting import Findings
 
-__all__ = ["command"]
-
 FILES = ("embedding.csv", MODEL, "summary.json", "report.html")
 
 

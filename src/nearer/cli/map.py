@@ -14,8 +14,6 @@ from nearer.cli._say import Say, speaking
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["command"]
-
 
 class _NumberOrCV(click.ParamType):
     name = "number or cv"
@@ -61,8 +59,7 @@ def command(
     from nearer.featuremap import FeatureMap
     from nearer.reporting.words import percent
 
-    if out is not None:
-        refuse_existing(out, force)
+    refuse_existing(out, force)
     model = open_map(map_path)
     values, labels = read_numbers(features)
     if not np.isfinite(values).all():

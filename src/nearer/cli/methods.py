@@ -7,8 +7,6 @@ import click
 from nearer.cli._inputs import open_map, read_summary
 from nearer.cli._say import Say, speaking
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b

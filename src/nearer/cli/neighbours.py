@@ -8,10 +8,8 @@ import click
 
 from nearer.cli._inputs import labels_of, open_map
 from nearer.cli._options import FORCE
-from nearer.cli._output import refuse_existing
+from nearer.cli._output import csv_text, give_table, refuse_existing
 from nearer.cli._say import Say, speaking
-
-__all__ = ["command"]
 
 
 @click.command(
@@ -31,12 +29,9 @@ def command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str 
 
     Gives a table: label, rank, neighbour, distance. Distances have no unit; only their ratios mean something.
     """
-    from nearer.io.files import atomic_write
-    from nearer.io.text import text_cells
     from nearer.metrics import nearest_neighbours
 
-    if out is not None:
-        refuse_existing(out, force)
+    refuse_existing(out, force)
     model = open_map(map_path)
     labels = labels_of(model).tolist()
     number = {label: spot for spot, label in enumerate(labels)}
@@ -52,14 +47,5 @@ def command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str 
             if other >= 0:
                 for column, value in zip(table.values(), (labels[spot], rank + 1, labels[other], far)):
                     column.append(value)
-    names, others = text_cells(table["label"], "label"), text_cells(table["neighbour"], "neighbour")
-    rows = (
-        f"{name},{rank},{other},{far:.6g}"
-        for name, rank, other, far in zip(names, table["rank"], others, table["distance"])
-    )
-    text = "\n".join([",".join(table), *rows])
-    if out is not None:
-        with atomic_write(out, force, mode="w") as file:
-            file.write(text + "\n")
-        say.note(f"wrote {out}: {len(table['label']):,} rows")
-    say.result({"neighbours": table}, None if out is not None else text, is_data=True)
+    told = f"{len(table['label']):,} rows"
+    give_table(say, csv_text(table, ".6g"), out, force, {"neighbours": table}, told)

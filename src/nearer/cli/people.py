@@ -7,10 +7,8 @@ from typing import Any
 import click
 
 from nearer.cli._options import FORCE, fitting_options, make_estimator, read_answers, reading_options
-from nearer.cli._output import refuse_existing
+from nearer.cli._output import csv_text, refuse_existing, write_text
 from nearer.cli._say import Say, speaking
-
-__all__ = ["command"]
 
 
 @click.command(
@@ -47,8 +45,7 @@ def command(
     Nobody is held to a map that their own answers helped to make. The share of guesses comes with its 95 % interval.
     """
     for path in (out, table):
-        if path is not None:
-            refuse_existing(path, force)
+        refuse_existing(path, force)
     if out is not None and rules is None:
         raise ValueError("--out: without --rules nobody is left out, so there is nothing to write")
     estimator = make_estimator(fitting, n_components)
@@ -78,18 +75,7 @@ def command(
         values["difference"] = vars(tested)
         told.append(str(tested))
     if table is not None:
-        _write_table(table, found.table(), force)
+        columns = found.table() | {"participant": found.participant.astype(str).tolist()}
+        write_text(table, csv_text(columns), force)
         say.note(f"wrote {table}")
     say.result(values, "\n\n".join(told))
-
-
-def _write_table(path: str, table: dict[str, list[Any]], force: bool) -> None:
-    from nearer.io.files import atomic_write
-    from nearer.io.text import text_cells
-
-    columns = []
-    for name, cells in table.items():
-        texts = ["" if cell != cell else str(cell) for cell in cells]
-        columns.append([name, *(text_cells(texts, "participant", ",") if name == "participant" else texts)])
-    with atomic_write(path, force, mode="w") as file:
-        file.writelines(",".join(row) + "\n" for row in zip(*columns))

@@ -11,8 +11,6 @@ from nearer.cli._options import FORCE, LOSS_OF_COORDINATES, reading_options
 from nearer.cli._output import give_positions, refuse_existing
 from nearer.cli._say import Say, speaking
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b
@@ -37,8 +35,7 @@ def command(
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv, with --loss).
     """
-    if out is not None:
-        refuse_existing(out, force)
+    refuse_existing(out, force)
     model = open_map(map_path, loss)
     if not hasattr(model, "loss_"):
         raise ValueError(f"{map_path}: got coordinates alone, expected a loss too; say --loss")

@@ -9,8 +9,6 @@ from nearer.cli._output import refuse_existing
 from nearer.cli._say import Say, speaking
 from nearer.cli.suggest import QUESTIONS, STRATEGIES
 
-__all__ = ["command"]
-
 _BAR = 30
 
 
@@ -47,8 +45,7 @@ def command(
     Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
     answers until they are right about as many questions as asked for.
     """
-    if picture is not None:
-        refuse_existing(picture, force)
+    refuse_existing(picture, force)
     from nearer.kernels import while_compiling
     from nearer.questions import plan_study
 

@@ -14,8 +14,6 @@ from nearer.cli._say import Say, speaking
 if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b

@@ -13,8 +13,6 @@ from nearer.cli._options import FORCE, GROUPS, IMAGES, reading_options
 from nearer.cli._output import refuse_existing
 from nearer.cli._say import Say, speaking
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -54,13 +53,15 @@ def command(
       nearer reproduce table2 --sun SUN397.mat
     """
     root = find_experiments()
+    from nearer.objective import resolve_jobs
+
     with _importable(root):
         registry = importlib.import_module("experiments.registry")
         lab_class = importlib.import_module("experiments.trials").Lab
         out = out or root / "experiments" / ("quick" if quick else "")
         settings = {"quick": quick, "trials": trials, "seed": random_state, "sun": sun and sun.resolve()}
         names = {"all": EXPERIMENTS, "report": ()}.get(what, (what,))
-        with _progress() as progress, lab_class(out, jobs=n_jobs or _cores(), progress=progress, **settings) as lab:
+        with _progress() as progress, lab_class(out, jobs=resolve_jobs(n_jobs), progress=progress, **settings) as lab:
             for name in names:
                 if draw_only:
                     missing = "" if registry.has_run(lab, name) else f"there are no tables of it in {out}"
@@ -81,13 +82,7 @@ def command(
 
 
 def find_experiments() -> Path:
-    """Find the checkout that holds the experiments.
-
-    Returns
-    -------
-    pathlib.Path
-        The checkout that this package is imported from, else the current folder if it is a checkout of nearer.
-    """
+    """The checkout that this package is imported from, else the current folder if it is a checkout of nearer."""
     own, here = Path(__file__).resolve().parents[3], Path.cwd()
     for folder in (own, here):
         if _is_checkout(folder):
@@ -134,7 +129,3 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
             progress.update(tasks[title], completed=done, total=total)  # type: ignore[arg-type]
 
         yield tell
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

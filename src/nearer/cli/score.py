@@ -10,8 +10,6 @@ from nearer.cli._inputs import open_map, read_for_map
 from nearer.cli._options import LOSS_OF_COORDINATES, reading_options
 from nearer.cli._say import Say, speaking
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b

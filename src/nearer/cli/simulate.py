@@ -9,8 +9,6 @@ from nearer.cli._options import FORCE, RANDOM_STATE
 from nearer.cli._output import refuse_existing
 from nearer.cli._say import Say, speaking
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""\b

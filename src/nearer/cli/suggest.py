@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import csv
-import io
-import math
 from pathlib import Path
 from typing import Any
 
 import click
 
 from nearer.cli._options import FORCE, RANDOM_STATE, read_answers, reading_options
-from nearer.cli._output import refuse_existing
+from nearer.cli._output import csv_text, give_table, refuse_existing
 from nearer.cli._say import Say, speaking
-
-__all__ = ["command"]
 
 # Known here so that --help need not load the library; a test compares them with it.
 STRATEGIES = ("auto", "random", "balanced", "uncertainty", "crowd-kernel", "predictive")
@@ -61,8 +57,7 @@ def command(
     """
     if file is None and objects is None:
         raise click.UsageError("FILE: got none, expected a file of answers, or --objects where there are none yet")
-    if out is not None:
-        refuse_existing(out, force)
+    refuse_existing(out, force)
     known = None if file is None else read_answers(say, file, reading).comparisons
     from nearer.kernels import while_compiling
     from nearer.questions import suggest
@@ -74,16 +69,9 @@ def command(
             pending=None if pending is None else _questions(pending, ask, known, objects),
         )  # fmt: skip
     table = found.to_dict()
-    text = _csv(table)
-    if out is not None:
-        from nearer.io import atomic_write
-
-        with atomic_write(out, force, mode="w") as target:
-            target.write(text)
-        say.note(f"wrote {out}: {found!r}")
     chosen = {name: int((found.strategy == name).sum()) for name in sorted(set(found.strategy.tolist()))}
     values = {"output": out, "kind": ask, "strategies": chosen, "questions": table, "random_state": random_state}
-    say.result(values, None if out is not None else text.rstrip("\n"), is_data=True)
+    give_table(say, csv_text(table, ".6g"), out, force, values, repr(found))
 
 
 def _objects(given: str | None) -> int | list[str] | None:
@@ -131,18 +119,3 @@ def _questions(path: str, ask: str, known: Any, objects: str | None) -> list[lis
         if not set(names) <= set(row):
             raise ValueError(f"{path}: got the columns {', '.join(row)}, expected {', '.join(names)}")
     return [_names([unguard(row[name] or "") for name in names], known, objects, path) for row in rows]
-
-
-def _csv(table: dict[str, list[Any]]) -> str:
-    from nearer.io.text import text_cells
-
-    columns = [
-        [("" if math.isnan(value) else f"{value:.6g}") for value in column] if name == "information"
-        else text_cells([str(value) for value in column], name)
-        for name, column in table.items()
-    ]  # fmt: skip
-    out = io.StringIO()
-    out.write(",".join(table) + "\n")
-    for row in zip(*columns):
-        out.write(",".join(row) + "\n")
-    return out.getvalue()

@@ -10,7 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from nearer.collect.asking import question_key
-from nearer.collect.export import Export, columns_of
+from nearer.collect.export import Export
 from nearer.collect.store import Store, items, ready
 from nearer.collect.study import Study, n_questions
 from nearer.data import Comparisons
@@ -20,8 +20,6 @@ from nearer.people import participants
 from nearer.people.difference import answer_of_rows
 from nearer.selection import cross_validate_dimensions, learning_curve
 
-__all__ = ["fill_queue", "forecast", "judge_map", "judge_people", "queue_size", "read_answers"]
-
 _FOLDS = 3
 _SECONDS = 20.0  # for one fit
 _LEAST = 30  # answers before anything is fitted
@@ -29,22 +27,12 @@ _QUEUE = 400
 
 
 def read_answers(study: Study, store: Store) -> Comparisons | None:
-    """All answers that a map can use, over the objects of the study; None while there are none.
-
-    Parameters
-    ----------
-    study : Study
-    store : Store
-
-    Returns
-    -------
-    Comparisons or None
-    """
-    export = Export(store, study.questions.kind, study.questions.n_shown)
+    """All answers that a map can use, over the objects of the study; None while there are none."""
+    export = Export(store, study.questions)
     rows = list(export.rows())
     if not rows:
         return None
-    table = dict(zip(columns_of(export.kind, export.n_options), map(list, zip(*rows))))
+    table = dict(zip(export.columns, map(list, zip(*rows))))
     table = {name: table[name] for name in table if name != "answered_at"}
     with store.reading() as connection:
         labels = list(connection.scalars(sa.select(items.c.name).order_by(items.c.id)))
@@ -52,21 +40,10 @@ def read_answers(study: Study, store: Store) -> Comparisons | None:
 
 
 def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
-    """Fit a map, and measure it on answers that it has not seen.
+    """Fit a map, and measure it on answers that it has not seen; None where a figure is not known.
 
     Accuracy is measured on questions that were chosen at random and are no catch questions: those to chosen questions
     are a biased sample.
-
-    Parameters
-    ----------
-    study : Study
-    data : Comparisons
-
-    Returns
-    -------
-    dict
-        `n_rows`, and from 30 rows on `labels`, `embedding`, `accuracy`, `accuracy_se`, `n_held_out`, `ceiling`,
-        `ceiling_low`, `n_repeated`; None where a figure is not known.
     """
     found: dict[str, Any] = {"n_rows": len(data), "labels": [], "embedding": []}
     found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low"))
@@ -118,18 +95,7 @@ def _without_catches(data: Comparisons) -> Comparisons:
 
 
 def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
-    """What twice as many answers would give, with its 90 % interval; None while there are too few.
-
-    Parameters
-    ----------
-    study : Study
-    data : Comparisons
-
-    Returns
-    -------
-    dict or None
-        `n_rows`, `now`, `doubled`, `low`, `high`, `early`: whether there are too few answers to see where it is going.
-    """
+    """What twice as many answers would give, with its 90 % interval; None while there are too few."""
     data = _without_catches(data)
     if (len(data) if data.at_random is None else data.at_random.sum()) < 10 * _LEAST:
         return None
@@ -142,19 +108,7 @@ def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
 
 
 def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
-    """What the answers of each participant say about how they were given; see `nearer.people.participants`.
-
-    Parameters
-    ----------
-    study : Study
-    data : Comparisons
-
-    Returns
-    -------
-    dict of str to dict
-        By participant, from three of them on: `seconds`, `first`, `streak`, `catch_passed`, `agreement`, `guesses`,
-        `guesses_low`, `guesses_high`; None where something is not known.
-    """
+    """By participant, from three on, what `nearer.people.participants` says; None where something is not known."""
     assert data.people is not None
     if len(data.people.names) < 3 or len(data) < _LEAST:
         return {}
@@ -173,22 +127,7 @@ def _number(value: Any) -> Any:
 
 
 def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any, seed: int) -> Any:
-    """Choose questions that are worth asking, and put them into the queue in place of the old ones.
-
-    Parameters
-    ----------
-    study : Study
-    store : Store
-    data : Comparisons or None
-    state : nearer.questions.State or None
-        Of the last call.
-    seed : int
-
-    Returns
-    -------
-    nearer.questions.State or None
-        For the next call.
-    """
+    """Put questions that are worth asking in the place of the old queue; returns the state for the next call."""
     from nearer.questions import suggest
 
     kind = {"triplet": "triplets", "odd": "odd-one-out"}.get(study.questions.kind)

@@ -16,18 +16,16 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from nearer.collect.batches import Batches, Refusal, Unavailable
 from nearer.collect.desk import Desk
-from nearer.collect.limits import Rate, read_json
+from nearer.collect.limits import Rate, answered, read_json
 from nearer.collect.researcher import Researcher
 from nearer.collect.store import Store
 from nearer.collect.study import Study
-
-__all__ = ["make_app"]
 
 logger = logging.getLogger(__name__)
 _PAGES = Path(__file__).parent / "pages"
@@ -51,20 +49,7 @@ _RETRY = {"Retry-After": "2"}
 
 
 def make_app(study: Study, store: Store, *, seed: int | None = None) -> Starlette:
-    """Make the web application of a study.
-
-    Parameters
-    ----------
-    study : Study
-    store : Store
-        Open database; stays open when the application ends.
-    seed : int, optional
-        Of the random questions, for tests.
-
-    Returns
-    -------
-    starlette.applications.Starlette
-    """
+    """The web application of a study; the database stays open when it ends. Tests give the seed of the questions."""
     office = Office(study, store, seed)
     routes: list[BaseRoute] = [
         Route("/api/study", office.study_told),
@@ -99,14 +84,7 @@ def make_app(study: Study, store: Store, *, seed: int | None = None) -> Starlett
 
 
 class Office:
-    """What the addresses of the interface do.
-
-    Parameters
-    ----------
-    study : Study
-    store : Store
-    seed : int, optional
-    """
+    """What the addresses of the interface do."""
 
     def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
@@ -198,35 +176,8 @@ class Office:
 # ---- answers to requests ---------------------------------------------------------------------------------------------
 
 
-def answered(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """JSON that nobody keeps.
-
-    Parameters
-    ----------
-    values : dict
-    status : int
-    headers : dict, optional
-
-    Returns
-    -------
-    Response
-    """
-    return JSONResponse(values, status, {"Cache-Control": "no-store", **(headers or {})})
-
-
 def page(name: str, policy: str) -> Callable[[Request], Awaitable[Response]]:
-    """An address that gives a page of the package, which asks for its own files by their content.
-
-    Parameters
-    ----------
-    name : str
-    policy : str
-        Content-Security-Policy.
-
-    Returns
-    -------
-    callable
-    """
+    """An address that gives a page of the package, which asks for its own files by their content."""
     text = (_PAGES / name).read_text(encoding="utf-8")
     for file in _ASSETS:
         digest = hashlib.sha256((_PAGES / file).read_bytes()).hexdigest()[:12]

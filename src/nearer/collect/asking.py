@@ -10,29 +10,15 @@ from dataclasses import dataclass
 
 from nearer.collect.study import Questions, n_questions
 
-__all__ = ["Asked", "Dealer", "Deck", "plan", "question_key"]
-
 
 @dataclass(frozen=True)
 class Asked:
-    """A question that can be handed out.
+    """A question that can be handed out."""
 
-    Parameters
-    ----------
-    items : tuple of int
-        Numbers of the objects: the head (not for "odd"), then the options from left to right.
-    key : str
-        The same for the same question in another order.
-    chosen_by : str
-        How it was chosen: "random", "catch", "repeat", or the name of a strategy.
-    expected : int, optional
-        The right option of a catch question.
-    """
-
-    items: tuple[int, ...]
-    key: str
-    chosen_by: str
-    expected: int | None = None
+    items: tuple[int, ...]  # numbers of the objects: the head (not for "odd"), then the options from left to right
+    key: str  # the same for the same question in another order
+    chosen_by: str  # "random", "catch", "repeat", or the name of a strategy
+    expected: int | None = None  # the right option of a catch question
 
     @property
     def text(self) -> str:
@@ -41,33 +27,14 @@ class Asked:
 
 
 def question_key(kind: str, items: Sequence[int], catch: bool = False) -> str:
-    """A text that two questions share if they ask the same.
-
-    Parameters
-    ----------
-    kind : {"triplet", "odd", "choose"}
-    items : sequence of int
-        As in `Asked`.
-    catch : bool
-        Questions with a known answer do not count among the others.
-
-    Returns
-    -------
-    str
-    """
+    """A text that two questions share if they ask the same; those with a known answer do not count among the others."""
     start = 0 if kind == "odd" else 1
     parts = [*items[:start], *sorted(items[start:])]
     return ("c" if catch else kind[0]) + "-".join(map(str, parts))
 
 
 class Deck:
-    """Deals objects so that each comes as often as any other, up to one.
-
-    Parameters
-    ----------
-    cards : sequence of int
-    rng : random.Random
-    """
+    """Deals objects so that each comes as often as any other, up to one."""
 
     def __init__(self, cards: Sequence[int], rng: random.Random):
         self._cards, self._rng = list(cards), rng
@@ -86,16 +53,9 @@ class Deck:
 
 
 class Dealer:
-    """Makes questions about the objects of a study.
+    """Makes questions about the objects of a study, given by number.
 
-    Parameters
-    ----------
-    asked : Questions
-    numbers : sequence of int
-        Numbers of the objects.
-    catches : sequence of tuple of int
-        The study's own catch questions, as numbers: head, right, wrong, or with the odd one last.
-    seed : int, optional
+    `catches` are the study's own catch questions, as numbers: head, right, wrong, or with the odd one last.
     """
 
     def __init__(
@@ -167,17 +127,7 @@ class Dealer:
 def plan(asked: Questions, total: int, seed: str) -> list[str]:
     """What each question of a participant is: "random", "repeat", "catch" or "ready" (chosen by the answers so far).
 
-    Parameters
-    ----------
-    asked : Questions
-    total : int
-        Questions of this participant.
-    seed : str
-        The same seed gives the same plan, on any server.
-
-    Returns
-    -------
-    list of str, of length total
+    The same seed gives the same plan, on any server.
     """
     rng = random.Random(seed)
     slots = ["random"] * total

@@ -18,8 +18,6 @@ from nearer.collect.processes import read_orders
 from nearer.collect.store import Store, answers, ready
 from nearer.collect.study import Study, read_study
 
-__all__ = ["Background", "the_only_one"]
-
 _LOCK = 0x6E656173
 _PAUSE = 2.0  # seconds between two looks
 _SOON, _GROWTH = 10, 1.05  # new answers before a new round: so many, and so many times as many
@@ -27,13 +25,7 @@ _LOW = 100  # questions in the queue
 
 
 class Background:
-    """Rounds of computation.
-
-    Parameters
-    ----------
-    study : Study
-    store : Store
-    """
+    """Rounds of computation."""
 
     def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store
@@ -43,8 +35,7 @@ class Background:
     def due(self) -> bool:
         """Whether there is enough that is new."""
         with self.store.reading() as connection:
-            count = connection.scalar(sa.select(sa.func.count()).select_from(answers)) or 0
-            waiting = connection.scalar(sa.select(sa.func.count()).select_from(ready)) or 0
+            count, waiting = Store.count(connection, answers), Store.count(connection, ready)
         if self._done < 0 or count >= max(self._done + _SOON, _GROWTH * self._done):
             return True
         asks = self.study.questions.adaptive and self.study.questions.kind != "choose"
@@ -55,7 +46,7 @@ class Background:
         self._round += 1
         data = analysis.read_answers(self.study, self.store)
         with self.store.reading() as connection:
-            self._done = connection.scalar(sa.select(sa.func.count()).select_from(answers)) or 0
+            self._done = Store.count(connection, answers)
         self._state = analysis.fill_queue(self.study, self.store, data, self._state, self._round)
         if data is None:
             return

@@ -18,8 +18,6 @@ import sqlalchemy as sa
 
 from nearer.collect.store import Call, Store
 
-__all__ = ["Batches", "Refusal", "Unavailable", "Work"]
-
 _T = TypeVar("_T")
 Work = Generator[Call, list[Any], _T]
 """Yields a statement at a time, gets its rows, and returns a result."""
@@ -29,14 +27,7 @@ _DEADLOCK, _SERIALIZATION = "40P01", "40001"
 
 
 class Refusal(Exception):
-    """A request that is refused; raised before anything was written.
-
-    Parameters
-    ----------
-    status : int
-        Of HTTP.
-    message : str
-    """
+    """A request that is refused, with a status of HTTP; raised before anything was written."""
 
     def __init__(self, status: int, message: str):
         super().__init__(message)
@@ -48,14 +39,7 @@ class Unavailable(Exception):
 
 
 class Batches:
-    """Threads that work on a database.
-
-    Parameters
-    ----------
-    store : Store
-    threads : int
-        Each with a connection of its own. SQLite has one writer, so one is enough.
-    """
+    """Threads that work on a database, each with a connection of its own; SQLite has one writer, so one is enough."""
 
     def __init__(self, store: Store, threads: int):
         self._store = store
@@ -68,22 +52,7 @@ class Batches:
         """Do a piece of work, and return its result once that is committed.
 
         The work may be done twice (after a deadlock, or a lost connection) and must leave nothing behind but what it
-        writes to the database.
-
-        Parameters
-        ----------
-        work : callable
-            Begins the work. It may raise `Refusal`, before it writes anything.
-        timeout : float
-            Seconds.
-
-        Returns
-        -------
-        What `work` returns.
-
-        Raises
-        ------
-        Unavailable, Refusal
+        writes to the database. It may raise `Refusal`, before it writes anything; `Unavailable` comes from here.
         """
         if self._queue.qsize() >= _WAITING:
             raise Unavailable("too much waits already")

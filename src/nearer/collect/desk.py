@@ -17,8 +17,6 @@ from nearer.collect.study import Study
 from nearer.collect.tokens import Signer
 from nearer.data.columns import MISSING
 
-__all__ = ["AHEAD", "Desk"]
-
 AHEAD = 2
 """Open questions that a participant holds: the one on the screen, and the next, already loaded."""
 _TRIES = 12
@@ -57,15 +55,7 @@ class _Handed(NamedTuple):
 
 
 class Desk:
-    """Hands out questions and takes answers.
-
-    Parameters
-    ----------
-    study : Study
-    store : Store
-    seed : int, optional
-        Of the random questions, for tests.
-    """
+    """Hands out questions and takes answers; tests give the seed of the random questions."""
 
     def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
@@ -82,18 +72,7 @@ class Desk:
     # ---- what a request asks for -------------------------------------------------------------------------------------
 
     def start(self, name: str) -> Work[dict[str, Any]]:
-        """Begin, or go on where a participant stopped.
-
-        Parameters
-        ----------
-        name : str
-            The participant's id.
-
-        Returns
-        -------
-        dict
-            As `next` gives it, and `participant`, the token that stands for the participant from now on.
-        """
+        """Begin, or go on where a participant stopped: as `next`, with `participant`, the token that stands for one."""
         name = name.strip()
         if not 0 < len(name) <= _MAX_ID or not name.isprintable() or name in MISSING:
             raise Refusal(
@@ -109,34 +88,15 @@ class Desk:
     def next(self, token: object) -> Work[dict[str, Any]]:
         """Progress and open questions of a participant.
 
-        Parameters
-        ----------
-        token : str
-            The participant's.
-
-        Returns
-        -------
-        dict
-            `answered`, `total`, `paused`, `finished`, `questions` (at most `AHEAD`), and `completion` at the end.
+        `answered`, `total`, `paused`, `finished`, `questions` (at most `AHEAD`), and `completion` at the end.
         """
         return (yield from self._state(self.participant(token)))
 
     def answer(self, token: object, question: object, choice: Any, seconds: Any) -> Work[dict[str, Any]]:
         """Store an answer, once, and give the next question.
 
-        Parameters
-        ----------
-        token, question : str
-            The participant's token, and the question's id.
-        choice : list of int, or None
-            Options chosen, counted from 0 as they stand on the screen, the nearest first; None: cannot tell.
-        seconds : float, or None
-            How long it took.
-
-        Returns
-        -------
-        dict
-            As `next`, and `stored`: False if the question had been answered before, and this answer was not needed.
+        `choice` lists the options chosen, counted from 0 as they stand on the screen, the nearest first; None: cannot
+        tell. Gives what `next` does, and `stored`: False if the question had been answered before.
         """
         person = self.participant(token)
         number = self.signer.number(question, f"{_QUESTION}:{person}")
@@ -163,16 +123,7 @@ class Desk:
         return {"stored": True, **self._told(about._replace(answered=counted), ahead, paused)}
 
     def participant(self, token: object) -> int:
-        """The number of a participant, from the token.
-
-        Parameters
-        ----------
-        token : str
-
-        Returns
-        -------
-        int
-        """
+        """The number of a participant, from the token."""
         number = self.signer.number(token, _PERSON)
         if number is None:
             raise Refusal(403, "participant: is not known; begin again by /api/start")

@@ -14,66 +14,35 @@ from typing import Any
 import sqlalchemy as sa
 
 from nearer.collect.store import Store, answers, items, participants, questions, tables
+from nearer.collect.study import Questions
 from nearer.io.files import part_name, remove_leftovers
-from nearer.io.text import guard
-
-__all__ = ["Export", "back_up", "columns_of"]
+from nearer.io.text import text_cells
 
 _DETAILS = ("participant", "side", "seconds", "order", "catch", "correct", "chosen_by", "answered_at")
 
 
-def columns_of(kind: str, n_options: int = 0) -> list[str]:
-    """Names of the columns of an exported file.
-
-    Parameters
-    ----------
-    kind : {"triplet", "odd", "choose"}
-    n_options : int
-        For "choose": how many options a question shows.
-
-    Returns
-    -------
-    list of str
-    """
-    if kind == "triplet":
-        about = ["head", "near", "far"]
-    elif kind == "odd":
-        about = ["a", "b", "c", "odd"]
-    else:
-        about = ["head", *(f"rank_{number + 1}" for number in range(n_options)), "n_chosen", "ordered"]
-    return [*about, *_DETAILS]
-
-
 @dataclass
 class Export:
-    """The answers of a study, row by row, with a count of what is left out.
+    """The answers of a study, row by row, with a count of what is left out; complete when all rows were read.
 
-    Parameters
-    ----------
-    store : Store
-    kind : {"triplet", "odd", "choose"}
-        Questions of other kinds, asked before the study was changed, are left out and counted.
-    n_options : int
-        For "choose": as many options as the file has columns for.
-    left_out : dict of str to int
-        Reasons and numbers; complete when all rows were read.
-    n_rows : int
-        Rows read so far.
+    Questions of other kinds, or with other numbers of options, asked before the study was changed, are left out.
     """
 
     store: Store
-    kind: str
-    n_options: int = 0
+    asked: Questions
     left_out: dict[str, int] = field(default_factory=dict)
     n_rows: int = 0
 
-    def rows(self) -> Iterator[list[str]]:
-        """Cells of each answer, in the order in which the questions were handed out.
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        ranks = (f"rank_{number + 1}" for number in range(self.asked.n_shown))
+        choose = ["head", *ranks, "n_chosen", "ordered"]
+        about = {"triplet": ["head", "near", "far"], "odd": ["a", "b", "c", "odd"], "choose": choose}
+        return [*about[self.asked.kind], *_DETAILS]
 
-        Yields
-        ------
-        list of str
-        """
+    def rows(self) -> Iterator[list[str]]:
+        """Cells of each answer, in the order in which the questions were handed out."""
         self.left_out, self.n_rows = {}, 0
         both = questions.join(answers, answers.c.question == questions.c.id)
         both = both.join(participants, participants.c.id == questions.c.participant)
@@ -92,49 +61,35 @@ class Export:
                 yield [*self._about(row, names), *_details(row)]
 
     def lines(self) -> Iterator[str]:
-        """Lines of a CSV file, the names of the columns first; what a spreadsheet could run as a formula is guarded.
-
-        Yields
-        ------
-        str
-        """
-        yield ",".join(columns_of(self.kind, self.n_options)) + "\n"
+        """Lines of a CSV file, the names of the columns first; what a spreadsheet could run as a formula is guarded."""
+        yield ",".join(self.columns) + "\n"
         for cells in self.rows():
-            yield ",".join(map(_cell, cells)) + "\n"
+            yield ",".join(text_cells(cells, "cell")) + "\n"
 
     def blocks(self, size: int = 500) -> Iterator[str]:
-        """The same, many lines at a time.
-
-        Parameters
-        ----------
-        size : int
-
-        Yields
-        ------
-        str
-        """
+        """The same, many lines at a time."""
         lines = self.lines()
         while block := list(itertools.islice(lines, size)):
             yield "".join(block)
 
     def _unfit(self, row: Any) -> str:
-        if row.kind != self.kind:
+        if row.kind != self.asked.kind:
             return f"a question of another kind ({row.kind})"
         if row.choice is None:
             return "cannot tell"
         shown = json.loads(row.shown)
-        if self.kind == "choose" and len(shown) - 1 != self.n_options:
-            return f"a question with {len(shown) - 1} options instead of {self.n_options}"
+        if self.asked.kind == "choose" and len(shown) != self.asked.n_items:
+            return f"a question with {len(shown) - 1} options instead of {self.asked.n_shown}"
         if len(set(shown)) < len(shown):
             return "a catch question that shows an object twice"
         return ""
 
     def _about(self, row: Any, names: dict[int, str]) -> list[str]:
         shown, choice = [names[number] for number in json.loads(row.shown)], json.loads(row.choice)
-        if self.kind == "odd":
+        if self.asked.kind == "odd":
             return [*shown, shown[choice[0]]]
         options = shown[1:]
-        if self.kind == "triplet":
+        if self.asked.kind == "triplet":
             return [shown[0], options[choice[0]], options[1 - choice[0]]]
         rest = [name for number, name in enumerate(options) if number not in choice]
         ranked = [options[number] for number in choice]
@@ -156,28 +111,10 @@ def _details(row: Any) -> list[str]:
     ]
 
 
-def _cell(text: str) -> str:
-    text = guard(text)
-    quoted = any(mark in text for mark in ',;"\n\r') or text != text.strip()
-    return '"' + text.replace('"', '""') + '"' if quoted else text
-
-
 def back_up(store: Store, path: str | os.PathLike[str]) -> int:
-    """Copy everything, as it is at one moment, into an SQLite file; works while the study is served.
+    """Copy everything, as it is at one moment, into a new SQLite file; works while the study is served.
 
-    The copy can be served: ``--database sqlite:///copy.db``.
-
-    Parameters
-    ----------
-    store : Store
-        SQLite or PostgreSQL.
-    path : path-like
-        Must not exist yet.
-
-    Returns
-    -------
-    int
-        Answers in the copy.
+    The copy can be served: ``--database sqlite:///copy.db``. Returns how many answers it holds.
     """
     path = Path(path)
     if path.exists():
@@ -192,7 +129,7 @@ def back_up(store: Store, path: str | os.PathLike[str]) -> int:
                     target.execute(sa.delete(table))
                     for block in source.execution_options(yield_per=2000).execute(sa.select(table)).partitions():
                         target.execute(sa.insert(table), [dict(row._mapping) for row in block])
-                count = target.scalar(sa.select(sa.func.count()).select_from(answers)) or 0
+                count = Store.count(target, answers)
         finally:
             copy.close()  # the last to leave puts the log into the file
         with open(part, "rb") as file:

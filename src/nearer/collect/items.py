@@ -9,8 +9,6 @@ from pathlib import Path
 
 from nearer.data.errors import FileFormatError, counted
 
-__all__ = ["ENDINGS", "FORMS", "Item", "check_names", "list_files", "read_items", "read_words", "write_items"]
-
 ENDINGS = {
     "image": {
         ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
@@ -28,23 +26,12 @@ _MAX_NAME = 200
 
 @dataclass(frozen=True)
 class Item:
-    """An object that people compare.
+    """An object that people compare."""
 
-    Parameters
-    ----------
-    name : str
-        What the answers call it.
-    form : {"text", "image", "audio", "html"}
-    content : str or pathlib.Path
-        The text, or the file.
-    alt : str
-        What a screen reader says.
-    """
-
-    name: str
-    form: str
-    content: str | Path
-    alt: str
+    name: str  # what the answers call it
+    form: str  # "text", "image", "audio" or "html"
+    content: str | Path  # the text, or the file
+    alt: str  # what a screen reader says
 
     @property
     def media_type(self) -> str:
@@ -53,17 +40,7 @@ class Item:
 
 
 def list_files(folder: str | Path, form: str = "image") -> list[Path]:
-    """Files of a folder that are pictures (or sounds, or HTML), in the order of their names; not the hidden ones.
-
-    Parameters
-    ----------
-    folder : path-like
-    form : {"image", "audio", "html"}
-
-    Returns
-    -------
-    list of pathlib.Path
-    """
+    """Files of a folder that are pictures (or sounds, or HTML), in the order of their names; not the hidden ones."""
     folder = Path(folder)
     if not folder.is_dir():
         raise FileFormatError(f"{folder}: no such folder")
@@ -79,16 +56,7 @@ def list_files(folder: str | Path, form: str = "image") -> list[Path]:
 
 
 def read_words(path: str | Path) -> list[str]:
-    """Words of a text file, one on each line; blank lines do not count, and each word must do for a name.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    list of str
-    """
+    """Words of a text file, one on each line; blank lines do not count, and each word must do for a name."""
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -101,18 +69,7 @@ def read_words(path: str | Path) -> list[str]:
 
 
 def write_items(rows: Iterable[tuple[str, str]], form: str) -> str:
-    """The text of items.csv.
-
-    Parameters
-    ----------
-    rows : iterable of (str, str)
-        Name and content (a text, or a file relative to the study's folder).
-    form : str
-
-    Returns
-    -------
-    str
-    """
+    """The text of items.csv, from names and contents (a text, or a file relative to the study's folder)."""
     import io
 
     text = io.StringIO()
@@ -126,14 +83,6 @@ def read_items(path: str | Path) -> list[Item]:
     """Read items.csv: a column `name`, and for each row one of `text`, `image`, `audio`, `html`; optionally `alt`.
 
     Files are looked for beside the CSV file, and must lie below its folder.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    list of Item
     """
     path = Path(path)
     if not path.is_file():
@@ -189,14 +138,7 @@ def _check_name(where: str, name: str) -> None:
 
 
 def check_names(path: str | Path, names: Sequence[str]) -> None:
-    """Refuse names that are given twice, or too few of them.
-
-    Parameters
-    ----------
-    path : path-like
-        Where they come from.
-    names : sequence of str
-    """
+    """Refuse names that are given twice, or too few of them."""
     from nearer.data.columns import MISSING
 
     seen: set[str] = set()

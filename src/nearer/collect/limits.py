@@ -1,4 +1,4 @@
-"""How much is too much: requests in a second, bytes in a request, seconds for sending it."""
+"""JSON in and out, and how much is too much: requests in a second, bytes in a request, seconds for sending it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from nearer.collect.batches import Refusal
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-__all__ = ["MAX_BODY", "Rate", "read_json"]
 
 MAX_BODY = 16_384
 """Bytes of a request; an answer has about 200."""
@@ -23,32 +21,14 @@ _KEPT = 20_000
 
 
 class Rate:
-    """Lets each caller through so often, with some leave to hurry; held in memory only.
-
-    Parameters
-    ----------
-    per_second : float
-    burst : float
-        How many may come at once.
-    """
+    """Lets each caller through so often, with some leave to hurry (`burst` at once); held in memory only."""
 
     def __init__(self, per_second: float, burst: float):
         self._per_second, self._burst = per_second, burst
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
     def allow(self, caller: Hashable, now: float | None = None) -> bool:
-        """Tell whether a caller may go on, and count it.
-
-        Parameters
-        ----------
-        caller : hashable
-        now : float, optional
-            Seconds of a steady clock.
-
-        Returns
-        -------
-        bool
-        """
+        """Tell whether a caller may go on, and count it; `now` is in seconds of a steady clock."""
         now = time.monotonic() if now is None else now
         left, before = self._left.pop(caller, (self._burst, now))
         left = min(self._burst, left + (now - before) * self._per_second)
@@ -59,21 +39,13 @@ class Rate:
         return allowed
 
 
+def answered(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """JSON that nobody keeps."""
+    return JSONResponse(values, status, {"Cache-Control": "no-store", **(headers or {})})
+
+
 async def read_json(request: Request) -> dict[str, Any]:
-    """Read a request of JSON, not larger and not slower than is reasonable.
-
-    Parameters
-    ----------
-    request : starlette.requests.Request
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    Refusal
-    """
+    """Read a request of JSON, not larger and not slower than is reasonable."""
     told = request.headers.get("content-length", "0")
     if not told.isdecimal() or int(told) > MAX_BODY:
         raise Refusal(413, f"body: got {told[:12]} bytes, expected at most {MAX_BODY}")

@@ -12,23 +12,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["Keeper", "read_orders"]
-
 logger = logging.getLogger(__name__)
 
 
 def read_orders(at_end: Callable[[], None]) -> dict[str, Any]:
-    """Read what a process that a `Keeper` started is to do.
-
-    Parameters
-    ----------
-    at_end : callable
-        Called when the process that gave the orders is gone.
-
-    Returns
-    -------
-    dict
-    """
+    """What a process that a `Keeper` started is to do; `at_end` is called when the one that gave the orders is gone."""
     told = json.loads(sys.stdin.readline())
 
     def watch() -> None:
@@ -41,16 +29,10 @@ def read_orders(at_end: Callable[[], None]) -> dict[str, Any]:
 
 
 class Keeper:
-    """Keeps a process running: starts it again when it dies, with growing patience.
+    """Keeps a process (``python -m module``) running: starts it again when it dies, with growing patience.
 
-    Parameters
-    ----------
-    module : str
-        What ``python -m`` runs; it calls `read_orders`.
-    orders : dict
-        Not given on the command line, which everybody can read: the address of a database may hold a password.
-    descriptors : sequence of int
-        Open files that the process inherits.
+    The orders, which it gets by `read_orders`, are not given on the command line, which everybody can read: the address
+    of a database may hold a password. It inherits the open files named by `descriptors`.
     """
 
     def __init__(self, module: str, orders: dict[str, Any], descriptors: Sequence[int] = ()):
@@ -88,12 +70,7 @@ class Keeper:
         return self.process.wait(), last
 
     def stop(self, seconds: float = 0.0) -> None:
-        """End the process: by a signal that lets it finish if it is given time, else at once.
-
-        Parameters
-        ----------
-        seconds : float
-        """
+        """End the process: by a signal that lets it finish if it is given seconds, else at once."""
         self._end.set()
         if self.process is not None:
             if seconds:

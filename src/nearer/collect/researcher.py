@@ -7,27 +7,18 @@ from typing import Any
 
 from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from nearer.collect.batches import Refusal
 from nearer.collect.desk import Desk
 from nearer.collect.export import Export
-from nearer.collect.figures import participant_table, study_status
-from nearer.collect.limits import Rate, read_json
-
-__all__ = ["Researcher"]
-
-_NO_STORE = {"Cache-Control": "no-store"}
+from nearer.collect.limits import Rate, answered, read_json
+from nearer.collect.store import participant_table, study_status
 
 
 class Researcher:
-    """Addresses below /api/researcher.
-
-    Parameters
-    ----------
-    desk : Desk
-    """
+    """Addresses below /api/researcher."""
 
     def __init__(self, desk: Desk):
         self.desk, self.study, self.store = desk, desk.study, desk.store
@@ -53,12 +44,12 @@ class Researcher:
     async def status(self, request: Request) -> Response:
         """Progress, participants and what the background process found."""
         self._check(request)
-        return JSONResponse(await run_in_threadpool(self._status), headers=_NO_STORE)
+        return answered(await run_in_threadpool(self._status))
 
     def _status(self) -> dict[str, Any]:
         with self.store.reading() as connection:
             found: dict[str, Any] = {"status": study_status(connection)}
-            people = participant_table(self.store, connection)
+            people = participant_table(connection)
             computed = {name: self.store.finding(connection, name) for name in ("people", "map", "forecast")}
         judged = computed.pop("people") or {}
         images = {item.name: f"items/{number}" for number, item in self.desk.by_number.items() if item.form == "image"}
@@ -71,8 +62,8 @@ class Researcher:
     async def answers(self, request: Request) -> Response:
         """The answers as a CSV file."""
         self._check(request)
-        export = Export(self.store, self.study.questions.kind, self.study.questions.n_shown)
-        headers = {**_NO_STORE, "Content-Disposition": 'attachment; filename="answers.csv"'}
+        export = Export(self.store, self.study.questions)
+        headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="answers.csv"'}
         return StreamingResponse(
             iterate_in_threadpool(export.blocks()), media_type="text/csv; charset=utf-8", headers=headers
         )
@@ -84,4 +75,4 @@ class Researcher:
         if not isinstance(paused, bool):
             raise Refusal(422, "paused: expected true or false")
         await run_in_threadpool(self.store.set_paused, paused)
-        return JSONResponse({"paused": paused}, headers=_NO_STORE)
+        return answered({"paused": paused})

@@ -19,8 +19,6 @@ from nearer.collect.processes import read_orders
 from nearer.collect.store import Store
 from nearer.collect.study import Study, read_study
 
-__all__ = ["bind", "check_certificate", "make_server"]
-
 _HEAD_SECONDS = 10.0  # for sending the first lines of a request
 _HEAD_BYTES = 16_384
 _CONNECTIONS = 20_000
@@ -85,18 +83,7 @@ class PatientProtocol(HttpToolsProtocol):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Open the address to listen at.
-
-    Parameters
-    ----------
-    host : str
-    port : int
-        0: any that is free.
-
-    Returns
-    -------
-    socket.socket
-    """
+    """Open the address to listen at; port 0 is any that is free."""
     try:
         kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except socket.gaierror as error:
@@ -113,12 +100,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def check_certificate(certificate: str, key: str) -> None:
-    """Refuse files that TLS cannot be spoken with.
-
-    Parameters
-    ----------
-    certificate, key : str
-    """
+    """Refuse files that TLS cannot be spoken with."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except ssl.SSLError as error:
@@ -138,18 +120,7 @@ def make_server(
 ) -> uvicorn.Server:
     """Make the server of a study; its method ``run([socket])`` serves until ctrl-C or SIGTERM.
 
-    Parameters
-    ----------
-    study : Study
-    store : Store
-    certificate, key : str, optional
-        Files for TLS.
-    behind_proxy : bool
-        Believe what a proxy on this machine says about the address of a caller.
-
-    Returns
-    -------
-    uvicorn.Server
+    With `behind_proxy` it believes what a proxy on this machine says about the address of a caller.
     """
     _many_files()
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)

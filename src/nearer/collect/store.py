@@ -1,4 +1,4 @@
-"""The database of a study, SQLite or PostgreSQL: its tables, how it is opened, what is read from it as a whole."""
+"""The database of a study, SQLite or PostgreSQL: its tables, how it is opened, what it holds."""
 
 from __future__ import annotations
 
@@ -15,23 +15,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from nearer.data.errors import FileFormatError
 
-__all__ = [
-    "Call",
-    "Prepared",
-    "Store",
-    "answers",
-    "findings",
-    "insert",
-    "items",
-    "meta",
-    "participants",
-    "questions",
-    "ready",
-    "tables",
-]
-
 _SCHEMA = "1"
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are made
+_PRESENT = 300.0  # seconds after the last sign of life
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 tables = sa.MetaData()
 
@@ -105,13 +91,7 @@ def insert(source: sa.Connection | sa.Engine, table: sa.Table) -> Any:
 class Prepared:
     """A statement that is made once: to make it takes longer than to run it.
 
-    Parameters
-    ----------
-    engine : sqlalchemy.Engine
-    statement : sqlalchemy statement
-        With a `bindparam` for each value; it gives rows.
-    columns : sequence of str
-        Columns that an INSERT fills; their values have the names of the columns.
+    It has a `bindparam` for each value, or fills the columns named, and gives rows.
     """
 
     def __init__(self, engine: sa.Engine, statement: Any, columns: Sequence[str] = ()):
@@ -134,14 +114,9 @@ class Call(NamedTuple):
 
 
 class Store:
-    """An open database.
+    """An open database: ``sqlite:///path`` or ``postgresql://user:password@host/name``.
 
-    Parameters
-    ----------
-    url : str
-        ``sqlite:///path`` or ``postgresql://user:password@host/name``.
-    create : bool, default=False
-        Make the tables if they are not there; otherwise a database without them is refused.
+    Without tables it is refused, unless they are to be created.
     """
 
     def __init__(self, url: str, create: bool = False):
@@ -180,11 +155,9 @@ class Store:
         """Close all connections."""
         self.engine.dispose()
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
+    def writing(self) -> contextlib.AbstractContextManager[sa.Connection]:
         """A transaction that is committed at the end."""
-        with self.engine.begin() as connection:
-            yield connection
+        return self.engine.begin()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -199,18 +172,9 @@ class Store:
         return self.engine.connect().execution_options(**options)
 
     def run(self, connection: sa.Connection, calls: Sequence[Call]) -> list[list[Any]]:
-        """Run statements one after the other, all or none; PostgreSQL gets them all before it is waited for.
+        """Run statements on a connection from `working`, one after the other, all or none; gives the rows of each.
 
-        Parameters
-        ----------
-        connection : sqlalchemy.Connection
-            From `working`.
-        calls : sequence of Call
-
-        Returns
-        -------
-        list of list of namedtuple
-            The rows that each of them gives.
+        PostgreSQL gets them all before it is waited for.
         """
         driver: Any = connection.connection.driver_connection
         try:
@@ -236,16 +200,7 @@ class Store:
             connection.execute(insert(connection, meta).on_conflict_do_nothing(), rows)
 
     def number_items(self, names: Sequence[str]) -> dict[str, int]:
-        """Give each object a number, for good, and return them all, also those that are no longer asked about.
-
-        Parameters
-        ----------
-        names : sequence of str
-
-        Returns
-        -------
-        dict of str to int
-        """
+        """Give each object a number, for good, and return them all, also those that are no longer asked about."""
         with self.writing() as connection:
             known = set(connection.scalars(sa.select(items.c.name)))
             fresh = [{"name": name} for name in names if name not in known]
@@ -260,37 +215,95 @@ class Store:
         """A value of the table of settings, or None."""
         return connection.scalar(sa.select(meta.c.value).where(meta.c.key == key))
 
+    @staticmethod
+    def count(connection: sa.Connection, table: sa.Table, *conditions: Any) -> int:
+        """How many rows of a table meet some conditions."""
+        return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0
+
     def set_paused(self, paused: bool) -> bool:
-        """Stop or go on handing out questions.
-
-        Parameters
-        ----------
-        paused : bool
-
-        Returns
-        -------
-        bool
-            Whether this changed anything.
-        """
+        """Stop or go on handing out questions; returns whether this changed anything."""
         with self.writing() as connection:
             before = self.value(connection, "paused") == "1"
-            statement = insert(connection, meta).values(key="paused", value=str(int(paused)))
-            excluded = {"value": statement.excluded.value}
-            connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=excluded))
+            _put(connection, meta, {"key": "paused", "value": str(int(paused))})
             return before != paused
 
     def keep_finding(self, name: str, value: Any) -> None:
         """Keep what was computed in the background, for the researcher's page."""
         with self.writing() as connection:
             row = {"name": name, "value": json.dumps(value, allow_nan=False), "made": time.time()}
-            statement = insert(connection, findings).values(row)
-            changes = {"value": statement.excluded.value, "made": statement.excluded.made}
-            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=changes))
+            _put(connection, findings, row)
 
     def finding(self, connection: sa.Connection, name: str) -> dict[str, Any] | None:
         """What was computed last, with the time in `made`; None if nothing was."""
         row = connection.execute(sa.select(findings).where(findings.c.name == name)).first()
         return None if row is None else {**json.loads(row.value), "made": row.made}
+
+
+# ---- what it holds, counted ------------------------------------------------------------------------------------------
+
+
+def study_status(connection: sa.Connection) -> dict[str, Any]:
+    """Count participants and answers.
+
+    `present` were seen within five minutes; `per_minute` counts answers in the last 60 minutes, the oldest first.
+    """
+    now = time.time()
+    people = sa.select(
+        sa.func.count(),
+        sa.func.coalesce(sa.func.sum(sa.case((participants.c.answered >= participants.c.total, 1), else_=0)), 0),
+        sa.func.coalesce(sa.func.sum(sa.case((participants.c.seen > now - _PRESENT, 1), else_=0)), 0),
+        sa.func.coalesce(sa.func.sum(participants.c.answered), 0),
+    )
+    n_people, finished, present, n_answers = connection.execute(people).one()
+    minute = sa.cast(sa.func.floor((now - answers.c.answered) / 60), sa.Integer)
+    recent = sa.select(minute.label("ago"), sa.func.count()).where(answers.c.answered > now - 3600).group_by("ago")
+    counts = {int(ago): int(number) for ago, number in connection.execute(recent)}
+    return {
+        "participants": int(n_people),
+        "finished": int(finished),
+        "present": int(present),
+        "answers": int(n_answers),
+        "answers_last_minute": counts.get(0, 0),
+        "cannot_tell": Store.count(connection, answers, answers.c.choice.is_(None)),
+        "questions_open": Store.count(connection, questions) - int(n_answers),
+        "questions_ready": Store.count(connection, ready),
+        "paused": Store.value(connection, "paused") == "1",
+        "per_minute": [counts.get(ago, 0) for ago in range(59, -1, -1)],
+    }
+
+
+def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
+    """Progress of each participant, and what can be told about the quality of the answers without a map."""
+    both = questions.join(answers, answers.c.question == questions.c.id)
+    checked = sa.select(questions.c.participant, questions.c.expected, answers.c.choice).select_from(both)
+    right: dict[int, list[int]] = {}
+    for person, expected, choice in connection.execute(checked.where(questions.c.expected.is_not(None))):
+        tally = right.setdefault(person, [0, 0])
+        tally[0] += choice is not None and expected in json.loads(choice)[:1]
+        tally[1] += 1
+    return [
+        {
+            "participant": row.name,
+            "answered": row.answered,
+            "total": row.total,
+            "visits": row.visits,
+            "started": row.started,
+            "seen": row.seen,
+            "catch_right": right.get(row.id, (0, 0))[0],
+            "catch_asked": right.get(row.id, (0, 0))[1],
+        }
+        for row in connection.execute(sa.select(participants).order_by(participants.c.id))
+    ]
+
+
+# ---- how it is opened and written ------------------------------------------------------------------------------------
+
+
+def _put(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
+    """Write a row, in place of the one with the same key."""
+    statement = insert(connection, table).values(row)
+    new = {name: statement.excluded[name] for name in row}
+    connection.execute(statement.on_conflict_do_update(index_elements=table.primary_key, set_=new))
 
 
 def _reason(error: sa.exc.DBAPIError) -> str:

@@ -19,8 +19,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["KINDS", "Completion", "Participants", "Questions", "Server", "Study", "new_study", "read_study"]
-
 KINDS = ("triplet", "odd", "choose")
 _TEMPLATE = Path(__file__).with_name("study.toml")
 _ASKED = {
@@ -95,20 +93,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Study:
-    """A study as study.toml and items.csv describe it.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-    title, language : str
-    items : list of Item
-    questions : Questions
-    participants : Participants
-    completion : Completion
-    server : Server
-    texts : dict of str to str
-        What people read.
-    """
+    """A study as study.toml and items.csv describe it; `texts` are what people read."""
 
     folder: Path
     title: str
@@ -130,22 +115,7 @@ class Study:
 
 
 def read_study(folder: str | Path) -> Study:
-    """Read and check a study.
-
-    Parameters
-    ----------
-    folder : path-like
-        What `new_study` wrote.
-
-    Returns
-    -------
-    Study
-
-    Raises
-    ------
-    FileFormatError
-        With the file, the key, what it is and what was expected.
-    """
+    """Read and check a study as `new_study` writes it; errors name file, key, what it is and what was expected."""
     folder = Path(folder)
     path = folder / _CONFIG
     if not path.is_file():
@@ -288,17 +258,7 @@ def _check_names(path: Path, study: Study) -> None:
 
 
 def n_questions(asked: Questions, n_items: int) -> int:
-    """How many different questions there are.
-
-    Parameters
-    ----------
-    asked : Questions
-    n_items : int
-
-    Returns
-    -------
-    int
-    """
+    """How many different questions there are."""
     from math import comb
 
     heads = 1 if asked.kind == "odd" else n_items
@@ -320,23 +280,8 @@ def new_study(
 ) -> Study:
     """Begin a study: write study.toml and items.csv, and copy the files to be shown.
 
-    Parameters
-    ----------
-    folder : path-like
-        Must not hold a study yet.
-    images, audio : path-like, optional
-        Folder of pictures or sounds.
-    words : path-like, optional
-        Text file with a word on each line.
-    items : path-like, optional
-        CSV file as `read_items` reads it. One of the four must be given.
-    kind : {"triplet", "odd", "choose"}
-    title : str, optional
-        The folder's name by default.
-
-    Returns
-    -------
-    Study
+    The objects are a folder of images or of audio, a text file with a word on each line, or items as `read_items`
+    reads them; the title is the folder's name by default.
     """
     folder = Path(folder)
     given = {"images": images, "audio": audio, "words": words, "items": items}

@@ -5,16 +5,9 @@ from __future__ import annotations
 import base64
 import hmac
 
-__all__ = ["Signer"]
-
 
 class Signer:
-    """Signs numbers, and tells whether a signature is its own, in constant time.
-
-    Parameters
-    ----------
-    secret : bytes
-    """
+    """Signs numbers, and tells whether a signature is its own, in constant time."""
 
     def __init__(self, secret: bytes):
         self._secret = secret

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer.data import check_numbers
+from nearer.metrics.comparison import check_points
+from nearer.metrics.neighbours import nearest_neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +161,8 @@ def neighbourhood_agreement(X: ArrayLike, Y: ArrayLike, k: int = 10) -> float:
 
     Parameters
     ----------
-    X : array (n, d1)
-    Y : array (n, d2)
-        Row i of both is the same object; rows with NaN in either are left out.
+    X, Y
+        As in `procrustes_distance`.
     k : int
         Number of neighbours, below the number of objects.
 
@@ -171,32 +171,23 @@ def neighbourhood_agreement(X: ArrayLike, Y: ArrayLike, k: int = 10) -> float:
     float in [0, 1]
         About k / (n - 1) for unrelated maps.
     """
-    a, b = _paired(X, Y, pad=False)
+    a, b = _paired(X, Y)
     if not 1 <= k < len(a):
         raise ValueError(f"k: got {k}, expected 1 to {len(a) - 1} for {len(a)} objects with positions in both")
-    both = np.concatenate([_neighbours(a, k), _neighbours(b, k)], axis=1)
+    both = np.concatenate([nearest_neighbours(points, k)[0] for points in (a, b)], axis=1)
     both.sort(axis=1)  # a shared neighbour now stands next to itself
     return float(np.count_nonzero(both[:, 1:] == both[:, :-1]) / (len(a) * k))
 
 
-def _neighbours(points: np.ndarray, k: int) -> np.ndarray:
-    """Indices (n, k) of the nearest other points."""
-    from sklearn.neighbors import NearestNeighbors  # by far the slowest import of this package
-
-    return NearestNeighbors(n_neighbors=k).fit(points).kneighbors(return_distance=False)
-
-
 def _checked(X: ArrayLike, name: str) -> np.ndarray:
     """X as float64 (n, d)."""
-    points = check_numbers(X, name)
-    if points.ndim != 2 or points.shape[1] == 0:
-        raise ValueError(f"{name}: got shape {points.shape}, expected (n_objects, n_components)")
+    points = check_points(X, name)
     if np.isinf(points).any():
         raise ValueError(f"{name}: row {np.flatnonzero(np.isinf(points).any(axis=1))[0]} is infinite")
     return points
 
 
-def _paired(X: ArrayLike, Y: ArrayLike, pad: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def _paired(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The rows without NaN in either, padded to the same number of columns."""
     a, b = _checked(X, "X"), _checked(Y, "reference")
     if len(a) != len(b):
@@ -205,8 +196,7 @@ def _paired(X: ArrayLike, Y: ArrayLike, pad: bool = True) -> tuple[np.ndarray, n
     if not known.any():
         raise ValueError("no object has a position in both maps")
     width = max(a.shape[1], b.shape[1])
-    a, b = a[known], b[known]
-    return (_padded(a, width), _padded(b, width)) if pad else (a, b)
+    return _padded(a[known], width), _padded(b[known], width)
 
 
 def _padded(points: np.ndarray, width: int) -> np.ndarray:

@@ -32,7 +32,7 @@ def comparison_distances(embedding: ArrayLike, comparisons: Comparisons | ArrayL
     near, far : float64 arrays (N,)
         |x_i - x_j|^2 and |x_l - x_k|^2; NaN where an object has no position.
     """
-    points = _checked_embedding(embedding)
+    points = check_points(embedding)
     data = _checked_comparisons(comparisons, len(points))
     near, far = np.empty(len(data)), np.empty(len(data))
     for rows, chunk_near, chunk_far in _distance_chunks(points, data.index):
@@ -59,7 +59,7 @@ def comparison_accuracy(
     -------
     float in [0, 1]
     """
-    points = _checked_embedding(embedding)
+    points = check_points(embedding)
     data = _checked_comparisons(comparisons, len(points))
     weights, total = _weights(data, sample_weight)
     satisfied = [
@@ -76,9 +76,8 @@ def comparison_error(
 
     Parameters
     ----------
-    embedding : array (n_objects, n_components)
-    comparisons : Comparisons or int array (N, 3) or (N, 4)
-    sample_weight : array (N,), optional
+    embedding, comparisons, sample_weight
+        As in `comparison_accuracy`.
 
     Returns
     -------
@@ -99,19 +98,17 @@ def log_loss(
 
     Parameters
     ----------
-    embedding : array (n_objects, n_components)
-    comparisons : Comparisons or int array (N, 3) or (N, 4)
+    embedding, comparisons, sample_weight
+        As in `comparison_accuracy`.
     loss : {"ckl", "ste", "tste"} or Loss
         The loss the embedding was fitted with: it defines the model.
-    sample_weight : array (N,), optional
-        Multiplies the weights of the comparisons.
 
     Returns
     -------
     float
         In nats; log(2) = 0.693... is what guessing gives.
     """
-    points = _checked_embedding(embedding)
+    points = check_points(embedding)
     model = _model(loss, points.shape[1])
     data = _checked_comparisons(comparisons, len(points))
     weights, total = _weights(data, sample_weight)
@@ -180,7 +177,7 @@ def calibration(
     """
     if n_bins < 1:
         raise ValueError(f"n_bins: got {n_bins}, expected at least 1")
-    points = _checked_embedding(embedding)
+    points = check_points(embedding)
     model = _model(loss, points.shape[1])
     data = _checked_comparisons(comparisons, len(points))
     weights, total = _weights(data, sample_weight)
@@ -238,11 +235,11 @@ def _model(loss: str | Loss, n_components: int) -> Loss:
     return resolved
 
 
-def _checked_embedding(embedding: ArrayLike) -> np.ndarray:
-    """The embedding as a float64 array (n, d)."""
-    points = check_numbers(embedding, "embedding")
+def check_points(embedding: ArrayLike, name: str = "embedding") -> np.ndarray:
+    """Positions as a float64 array (n, d); rows may be NaN."""
+    points = check_numbers(embedding, name)
     if points.ndim != 2 or points.shape[1] == 0:
-        raise ValueError(f"embedding: got shape {points.shape}, expected (n_objects, n_components)")
+        raise ValueError(f"{name}: got shape {points.shape}, expected (n_objects, n_components)")
     return points
 
 

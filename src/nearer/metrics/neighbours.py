@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearer.metrics.comparison import check_points
+
 
 def nearest_neighbours(embedding: ArrayLike, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
     """Find the k objects nearest to each object.
@@ -25,9 +27,7 @@ def nearest_neighbours(embedding: ArrayLike, k: int = 10) -> tuple[np.ndarray, n
     """
     from scipy.spatial import cKDTree
 
-    points = np.asarray(embedding, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] == 0:
-        raise ValueError(f"embedding: got shape {points.shape}, expected (n_objects, n_components)")
+    points = check_points(embedding)
     if k < 1:
         raise ValueError(f"k: got {k}, expected at least 1")
     placed = np.flatnonzero(np.isfinite(points).all(axis=1))

@@ -11,7 +11,7 @@ from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
 from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import log_likelihoods, population, responsibilities
 from nearer.metrics import comparison_distances
-from nearer.people.individual import metric_slopes, units_of
+from nearer.people.individual import metric_slopes, sums_of, units_of
 
 __all__ = ["Difference", "answer_of_rows", "differ"]
 
@@ -50,20 +50,11 @@ class Difference:
 
 
 def answer_of_rows(comparisons: Comparisons) -> np.ndarray:
-    """Number the answers that rows come from: an odd-one-out answer or a ranking gives several rows.
+    """Number the answers that rows come from, from 0 on: an odd-one-out answer or a ranking gives several rows.
 
     Rows one after the other, of one person, are of one answer if their order says so. Where that is not known, they
     are if they are what an odd-one-out or a most-central answer gives; and rows that have the anchor and one more
     object in common are, if most of the data are such, as rankings give them.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-
-    Returns
-    -------
-    ndarray of int, shape (N,)
-        Counted from 0, in the order of the rows.
     """
     index = comparisons.index
     same = np.zeros(len(index), dtype=bool)
@@ -180,14 +171,10 @@ def _wishes(data: Comparisons, X: np.ndarray, loss: Any, no_guess: np.ndarray) -
 def _cleaned(wishes: np.ndarray, guess: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """The wishes without the direction in which each unit's would move by guessing."""
     n_units = int(unit.max()) + 1
-    away = _sums(guess, unit, n_units)
+    away = sums_of(guess, unit, n_units)
     length = np.linalg.norm(away, axis=1, keepdims=True)
     away = np.divide(away, length, out=np.zeros_like(away), where=length > 0)[unit]
     return wishes - away * (wishes * away).sum(axis=1, keepdims=True)
-
-
-def _sums(values: np.ndarray, unit: np.ndarray, n_units: int) -> np.ndarray:
-    return np.stack([np.bincount(unit, weights=column, minlength=n_units) for column in values.T], axis=1)
 
 
 def _by_signs(
@@ -218,13 +205,13 @@ def _by_people(
     """Agreement of the people of each group, and the same with people dealt out to groups at random."""
     people, place = np.unique(np.stack([person, unit]), axis=1, return_inverse=True)
     place = place.ravel()
-    sums = _sums(_cleaned(wishes, guess, place), place, people.shape[1])
+    sums = sums_of(_cleaned(wishes, guess, place), place, people.shape[1])
     counts = np.bincount(place).astype(float)
     group = people[1]
     n_groups = int(group.max()) + 1
 
     def agreement(of: np.ndarray) -> float:
         total = np.maximum(np.bincount(of, weights=counts, minlength=n_groups), 1.0)
-        return float(((_sums(sums, of, n_groups) ** 2).sum(axis=1) / total).sum())
+        return float(((sums_of(sums, of, n_groups) ** 2).sum(axis=1) / total).sum())
 
     return agreement(group), np.array([agreement(rng.permutation(group)) for _ in range(n_resamples)])

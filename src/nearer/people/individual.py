@@ -36,17 +36,7 @@ _MOST_ROUNDS, _ROUNDS_TRIED, _LAPSE_CHANGE = 20, 2, 0.005
 
 
 def units_of(comparisons: Comparisons, groups: Any = None) -> People:
-    """Who the weights are for: the participants, or groups of answers or of participants.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-    groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
-
-    Returns
-    -------
-    People
-    """
+    """Who the weights are for: the participants, or groups of answers or of participants."""
     if groups is None:
         if comparisons.people is None:
             raise ValueError(
@@ -146,13 +136,7 @@ class _Problem:
     def solve(
         self, X: np.ndarray, W: np.ndarray, spread: float, max_iter: int, tol: float
     ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Minimise the losses plus ``|W - 1|^2 / (2 spread^2)`` with W >= 0; at spread 0, W stays 1.
-
-        Returns
-        -------
-        X, W : ndarray
-        n_iter : int
-        """
+        """Minimise the losses plus ``|W - 1|^2 / (2 spread^2)`` with W >= 0; at spread 0, W stays 1."""
         n, d = X.shape
         fixed = spread == 0.0
         start = X.ravel() if fixed else np.concatenate([X.ravel(), W.ravel()])
@@ -175,36 +159,20 @@ class _Problem:
 
 
 def metric_slopes(index: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
-    """Slope of each answer's loss in a metric M about the identity, with distances ``u' M u``.
-
-    Parameters
-    ----------
-    index : ndarray of int32, shape (N, 3) or (N, 4)
-    loss : Loss
-    X : ndarray of float64, shape (n_objects, d)
-
-    Returns
-    -------
-    ndarray of float64, shape (N, d, d)
-    """
+    """Slope (N, d, d) of each answer's loss in a metric M about the identity, with distances ``u' M u``."""
     i, j, l, k = index.T if index.shape[1] == 4 else index[:, [0, 1, 0, 2]].T  # noqa: E741
     u, v = X[i] - X[j], X[l] - X[k]
     _, a, b = loss.terms((u * u).sum(axis=1), (v * v).sum(axis=1))
     return a[:, None, None] * u[:, :, None] * u[:, None, :] + b[:, None, None] * v[:, :, None] * v[:, None, :]
 
 
+def sums_of(values: np.ndarray, unit: np.ndarray, n_units: int) -> np.ndarray:
+    """Sums (n_units, m) of the rows (N, m) of each unit."""
+    return np.stack([np.bincount(unit, weights=column, minlength=n_units) for column in values.T], axis=1)
+
+
 def joint_axes(matrices: np.ndarray) -> np.ndarray:
-    """The rotation that makes symmetric matrices as diagonal as one rotation can, by Jacobi turns.
-
-    Parameters
-    ----------
-    matrices : ndarray of float64, shape (m, d, d)
-
-    Returns
-    -------
-    ndarray of float64, shape (d, d)
-        Its columns are the axes.
-    """
+    """The rotation whose columns make symmetric matrices (m, d, d) as diagonal as one can, by Jacobi turns."""
     M, d = matrices.copy(), matrices.shape[1]
     R = np.eye(d)
     for _ in range(50):
@@ -567,7 +535,7 @@ def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
     if len(problem.scale):
         slopes = slopes * problem.scale[:, None, None]
     flat = slopes.reshape(len(slopes), -1)
-    sums = np.stack([np.bincount(unit, weights=column, minlength=n_units) for column in flat.T], axis=1)
+    sums = sums_of(flat, unit, n_units)
     counts = np.bincount(unit, minlength=n_units)[:, None]
     sums = sums - counts * (sums.sum(axis=0) / len(flat))
     return joint_axes(sums.reshape(-1, d, d) / np.sqrt(np.maximum(counts, 1))[:, :, None])

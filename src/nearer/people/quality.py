@@ -142,19 +142,7 @@ _SHARES = ("first", "same_side", "repeats_alike", "catch_passed", "agreement", "
 
 
 def shown_cells(table: Mapping[str, Sequence[Any]], n_rows: int | None = None) -> dict[str, list[str]]:
-    """Cells of a table of people for reading: rounded, "" where something is not known.
-
-    Parameters
-    ----------
-    table : mapping of str to sequence
-        As `ParticipantTable.table` gives it; None counts as NaN.
-    n_rows : int, optional
-        The first rows only.
-
-    Returns
-    -------
-    dict of str to list of str
-    """
+    """Cells of a table of people for reading: rounded, "" where something is not known."""
     left_out = {"guesses_low", "guesses_high", *([] if any(table["repeats"]) else ["repeats", "repeats_alike"])}
     cells = {
         name: [_cell(name, value) for value in values[:n_rows]]
@@ -268,13 +256,10 @@ def _ratio(top: np.ndarray, below: np.ndarray, otherwise: float = np.nan) -> np.
 def _leans_to_others(
     data: Comparisons, estimator: OrdinalEmbedding | None, n_folds: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """How far every row is as a map of the answers of other people has it, in three ways; NaN where that tells nothing.
+    """How far every row (N, 3) is as a map of other people's answers has it; NaN where that tells nothing.
 
-    Returns
-    -------
-    ndarray of float64, shape (N, 3)
-        Log ratio of far to near, difference of the distances, difference of their squares, each of about unit size.
-        All change their sign with the answer.
+    In three ways of about unit size, which change their sign with the answer: log ratio of far to near, difference of
+    the distances, difference of their squares.
     """
     base = template(OrdinalEmbedding(2, random_state=0) if estimator is None else estimator)
     fold = fold_of_rows(len(data), n_folds, rng, data.people)
@@ -294,17 +279,10 @@ def _leans_to_others(
 
 
 def _law_of_careful(leans: np.ndarray, people: People, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How likely each answer is if it is no guess, found in turns with who guesses.
+    """How likely each answer is if it is no guess, and the log-likelihoods of shares of guesses, found in turns.
 
     What the careful do is not known beforehand: how sure they are may follow the ratio or the difference of distances,
     and they slip now and then. So it is fitted to the answers that seem to be no guesses.
-
-    Returns
-    -------
-    chance : ndarray of float64, shape (N,)
-        1/2 where the map tells nothing.
-    logs : ndarray of float64, shape (n_people, len(SHARES))
-        Logarithm of the likelihood of each share of guesses.
     """
     known = np.isfinite(leans).all(axis=1)
     leans = np.where(known[:, None], leans, 0.0)

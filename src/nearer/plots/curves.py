@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from nearer.metrics import wilson_interval
-from nearer.plots.figure import GREY, columns, literal_legend, new_axes, style_axes
+from nearer.plots.figure import GREY, chart_axes, columns, literal_legend
 from nearer.reporting.display import PALETTE
 
 __all__ = [
@@ -88,8 +88,7 @@ def _plot_histories(history: Any, x: str, y: str, log: bool | None, ax: Axes | N
         table = columns(one, (x, y), f"history {name!r}" if name else "history")
         known = np.isfinite(table[x]) & np.isfinite(table[y])
         lines[str(name)] = table[x][known], table[y][known]
-    ax = new_axes(ax)
-    style_axes(ax)
+    ax = chart_axes(ax)
     handles = _draw_lines(ax, lines)
     values = np.concatenate([line[1] for line in lines.values()]) if lines else np.empty(0)
     if log is None:
@@ -144,28 +143,22 @@ def plot_dimensions(
     table = columns(scores, ("n_components", "accuracy"), "scores")
     dims, accuracy = table["n_components"], table["accuracy"]
     order = np.argsort(dims)
-    ax = new_axes(ax)
-    style_axes(ax)
+    ax = chart_axes(ax)
     error = table.get("standard_error")
     ax.errorbar(
         dims[order], accuracy[order], yerr=None if error is None else error[order], color=PALETTE[0], marker="o",
         markersize=5, linewidth=1.7, capsize=3, elinewidth=1.1,
     )  # fmt: skip
-    handles, names = [], []
+    named: dict[str, Any] = {}
     if chosen is not None:
         if chosen not in dims:
             raise ValueError(f"chosen: got {chosen}, expected one of {dims.astype(int).tolist()}")
         at = accuracy[dims == chosen]
-        handles += ax.plot([chosen], at, "o", markersize=13, mfc="none", mec=PALETTE[1], mew=1.8, zorder=5)
-        names.append(f"chosen: {chosen}")
-    if ceiling is not None:
-        handles.append(_draw_ceiling(ax, ceiling))
-        names.append("noise ceiling")
-    _percent_axis(ax)
+        ring = ax.plot([chosen], at, "o", markersize=13, mfc="none", mec=PALETTE[1], mew=1.8, zorder=5)
+        named[f"chosen: {chosen}"] = ring[0]
     ax.set_xticks(dims[order]) if len(dims) <= 15 else ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel="Dimensions", ylabel="Held-out answers satisfied")
-    if handles:
-        literal_legend(ax, handles, names)
+    ax.set_xlabel("Dimensions")
+    _show_accuracy(ax, ceiling, named)
     return ax
 
 
@@ -188,8 +181,7 @@ def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
     full = table["count"] > 0
     predicted, observed, count = (table[name][full] for name in ("predicted", "observed", "count"))
     low, high = wilson_interval(observed, count)
-    ax = new_axes(ax, (4.8, 4.6))
-    style_axes(ax)
+    ax = chart_axes(ax, (4.8, 4.6))
     ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1.2)
     ax.errorbar(
         predicted, observed, yerr=[observed - low, high - observed], color=PALETTE[0], marker="o", markersize=5,
@@ -242,8 +234,7 @@ def plot_retrieval(
         if xs.ndim != 1 or xs.shape != ys.shape:
             raise ValueError(f"curves: got shapes {xs.shape} and {ys.shape} for {name!r}, expected (K,) twice")
         lines[str(name)] = xs, ys
-    ax = new_axes(ax)
-    style_axes(ax)
+    ax = chart_axes(ax)
     handles = _draw_lines(ax, lines)
     ax.set(xlabel=x_label, ylabel=y_label)
     ax.set_ylim(bottom=0, top=min(1.02, ax.get_ylim()[1] * 1.05))
@@ -261,10 +252,8 @@ def plot_learning_curve(
     curve : mapping of columns, object with ``to_dict()``, or list of rows
         Columns ``n_comparisons`` and ``accuracy``; optionally ``low`` and ``high`` (an interval, drawn as a band)
         and ``extrapolated`` (bool: drawn as a dashed line).
-    ceiling : float or (float, float), optional
-        The accuracy that the noise of the answers allows, drawn as a line, or between two bounds as a band.
-    ax : Axes, optional
-        Where to draw; a new figure when None.
+    ceiling, ax
+        As in `plot_dimensions`.
 
     Returns
     -------
@@ -275,33 +264,33 @@ def plot_learning_curve(
     table = {name: column[order] for name, column in table.items() if len(column) == len(order)}
     xs, ys = table["n_comparisons"], table["accuracy"]
     guessed = table.get("extrapolated", np.zeros(len(xs))).astype(bool)
-    ax = new_axes(ax)
-    style_axes(ax)
+    ax = chart_axes(ax)
     if "low" in table and "high" in table:
         ax.fill_between(xs, table["low"], table["high"], color=PALETTE[4], alpha=0.3, linewidth=0)
-    handles = ax.plot(xs[~guessed], ys[~guessed], "o-", color=PALETTE[0], markersize=5, linewidth=1.7)
-    names = ["measured"]
+    named = {"measured": ax.plot(xs[~guessed], ys[~guessed], "o-", color=PALETTE[0], markersize=5, linewidth=1.7)[0]}
     if guessed.any():
         last = np.flatnonzero(~guessed)[-1:]
         tail = np.concatenate([last, np.flatnonzero(guessed)])
-        handles += ax.plot(xs[tail], ys[tail], "--", color=PALETTE[1], linewidth=1.7)
-        names.append("extrapolated")
-    if ceiling is not None:
-        handles.append(_draw_ceiling(ax, ceiling))
-        names.append("noise ceiling")
+        named["extrapolated"] = ax.plot(xs[tail], ys[tail], "--", color=PALETTE[1], linewidth=1.7)[0]
     ax.xaxis.set_major_formatter(FuncFormatter(_short_count))
-    _percent_axis(ax)
-    ax.set(xlabel="Comparisons", ylabel="Held-out answers satisfied")
-    literal_legend(ax, handles, names)
+    ax.set_xlabel("Comparisons")
+    _show_accuracy(ax, ceiling, named)
     return ax
 
 
-def _draw_ceiling(ax: Axes, ceiling: float | tuple[float, float]) -> Any:
-    """The noise ceiling as a line or a band; returns what stands for it in the legend."""
-    low, high = ceiling if isinstance(ceiling, tuple) else (ceiling, ceiling)
-    if high > low:
-        return ax.axhspan(low, high, color=PALETTE[2], alpha=0.16, linewidth=0)
-    return ax.axhline(high, color=GREY, linestyle="--", linewidth=1.2)
+def _show_accuracy(ax: Axes, ceiling: float | tuple[float, float] | None, named: dict[str, Any]) -> None:
+    """A vertical axis of accuracies, the noise ceiling as a line or a band, and a legend of what has a name."""
+    if ceiling is not None:
+        low, high = ceiling if isinstance(ceiling, tuple) else (ceiling, ceiling)
+        if high > low:
+            named["noise ceiling"] = ax.axhspan(low, high, color=PALETTE[2], alpha=0.16, linewidth=0)
+        else:
+            named["noise ceiling"] = ax.axhline(high, color=GREY, linestyle="--", linewidth=1.2)
+    ax.set_ylabel("Held-out answers satisfied")
+    _percent(ax.yaxis)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+    if named:
+        literal_legend(ax, list(named.values()), list(named))
 
 
 def _short_count(value: float, _position: int | None = None) -> str:
@@ -314,8 +303,3 @@ def _short_count(value: float, _position: int | None = None) -> str:
 
 def _percent(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(100 * value, 6):g} %"))
-
-
-def _percent_axis(ax: Axes) -> None:
-    _percent(ax.yaxis)
-    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))

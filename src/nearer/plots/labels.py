@@ -44,28 +44,10 @@ def arrange_labels(
 ) -> list[LabelBox]:
     """Place one box beside each point so that no box meets a point, a leader line, another box or the border.
 
-    Points far from others come first. A point whose label finds no room gets none; the caller tells how many.
-    After many failures in a row the picture counts as full.
-
-    Parameters
-    ----------
-    points : array (n, 2)
-        Pixel positions, y upwards.
-    measure : callable of an int
-        Width and height in pixels of the label of a point, (0, 0) for none; called only for labels that are tried.
-    bounds : x0, y0, x1, y1
-        No box leaves this rectangle; points outside get no label.
-    radius : float
-        Radius of a point's marker in pixels.
-    strip : bool
-        The points lie on a horizontal line: keep the labels off it and allow long leader lines.
-    max_labels : int
-        At most this many.
-
-    Returns
-    -------
-    list of LabelBox
-        In the order in which they were placed.
+    Points far from others come first, and those outside the bounds (x0, y0, x1, y1) get no label. A point whose label
+    finds no room gets none; the caller tells how many. After many failures in a row the picture counts as full.
+    Positions are pixels, y upwards. `measure` gives width and height of a point's label, (0, 0) for none. On a `strip`
+    the points lie on a horizontal line: labels keep off it, and leader lines may be long.
     """
     low, high = np.array(bounds[:2]), np.array(bounds[2:])
     inside = np.all((points >= low) & (points <= high), axis=1)
@@ -152,12 +134,7 @@ def _leader_is_free(
 class LabelLayer(Artist):
     """The labels of a map and the note below it; placed anew at each draw, so right at every size and resolution.
 
-    Attributes
-    ----------
-    shown : list of int
-        Indices of the labelled points at the last draw.
-    note : Text
-        What is not shown, as text below the Axes.
+    `shown` are the indices of the points that had a label at the last draw.
     """
 
     def __init__(

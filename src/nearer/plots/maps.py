@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection
+from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 
 from nearer.metrics import spread_shares
@@ -147,18 +148,7 @@ def _figure_size(xy: np.ndarray) -> tuple[float, float]:
 
 
 def ellipse_axes(covariances: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Axes of the regions that hold a bivariate normal variable with probability `level`.
-
-    Parameters
-    ----------
-    covariances : array (n, 2, 2)
-    level : float
-
-    Returns
-    -------
-    widths, heights, angles : arrays (n,)
-        Full lengths of the longer and the shorter axis, and the direction of the longer in degrees.
-    """
+    """Longer and shorter axis of the regions of probability `level`, and direction of the longer in degrees."""
     values, vectors = np.linalg.eigh(covariances)
     # The squared radius of a bivariate normal is exponential with mean 2.
     lengths = 2 * np.sqrt(-2 * np.log1p(-level) * np.maximum(values, 0))
@@ -197,7 +187,7 @@ def _draw_regions(ax: Axes, xy: np.ndarray, covariances: np.ndarray, level: floa
     ax.add_collection(
         EllipseCollection(
             widths, heights, angles, units="xy", offsets=xy, offset_transform=ax.transData,
-            facecolor=(*_rgb(PALETTE[4]), 0.14), edgecolor=(*_rgb(PALETTE[0]), 0.45), linewidth=0.7, zorder=2,
+            facecolor=to_rgba(PALETTE[4], 0.14), edgecolor=to_rgba(PALETTE[0], 0.45), linewidth=0.7, zorder=2,
         )
     )  # fmt: skip
     # The collection does not count for the limits; its extreme points do.
@@ -237,7 +227,3 @@ def _legend_width(names: list[str]) -> float:
     columns, limit = _legend_shape(len(names) + 1)
     longest = min(max((len(name) for name in names), default=0), limit)
     return columns * (0.45 + 0.075 * max(longest, len("no group")))
-
-
-def _rgb(colour: str) -> tuple[float, float, float]:
-    return tuple(int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))  # type: ignore[return-value]

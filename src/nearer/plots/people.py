@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from nearer.plots.figure import GREY, literal, literal_legend, new_axes, style_axes
+from nearer.plots.figure import GREY, chart_axes, literal, literal_legend
 from nearer.reporting.display import PALETTE, clean_text
 
 __all__ = ["plot_weights"]
@@ -42,8 +42,7 @@ def plot_weights(
         raise ValueError(f"axes: got {axes}, expected two numbers from 0 to {weights.shape[1] - 1}")
     x = np.arange(len(names), dtype=float) if one else weights[:, axes[0]]
     y = weights[:, 0 if one else axes[1]]
-    ax = new_axes(ax)
-    style_axes(ax)
+    ax = chart_axes(ax)
     if not one:
         ax.axvline(1.0, color=GREY, linewidth=0.8, zorder=0)
     ax.axhline(1.0, color=GREY, linewidth=0.8, zorder=0)

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from nearer.data import as_generator, check_fraction, check_integer
 from nearer.estimator import OrdinalEmbedding
 from nearer.objective import resolve_jobs
-from nearer.questions.pool import KINDS, Pool
+from nearer.questions.pool import Pool, check_kind
 from nearer.questions.simulate import Crowd, simulate_study
 from nearer.selection.common import quiet_threads
 
@@ -138,8 +138,7 @@ def plan_study(
         raise ValueError(f"wrong: got {wrong}, expected a fraction above 0.01 and below 0.45")
     if not 0.5 < check_fraction(target, "target") < 1:
         raise ValueError(f"target: got {target}, expected a fraction above 0.5 (guessing) and below 1")
-    if kind not in KINDS:
-        raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(KINDS)}")
+    check_kind(kind)
     check_integer(n_runs, "n_runs", 2)
     rng = as_generator(random_state)
     most = Pool(n, np.arange(n), kind).n_open

@@ -9,10 +9,16 @@ import numpy as np
 
 from nearer.data.columns import distinct
 
-__all__ = ["KINDS", "Pool"]
+__all__ = ["KINDS", "Pool", "check_kind"]
 
 KINDS = ("triplets", "odd-one-out")
 """What a question can be: "is the head nearer to a or to b?", or "which of three is the odd one out?"."""
+
+
+def check_kind(kind: str) -> None:
+    """Refuse what is no kind of question."""
+    if kind not in KINDS:
+        raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(KINDS)}")
 
 
 class Pool:

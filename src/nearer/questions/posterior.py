@@ -124,19 +124,7 @@ class Odds:
 
 
 def fit_odds(X: np.ndarray, comparisons: Comparisons) -> Odds:
-    """The odds under which given answers are most likely.
-
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, d)
-        The map, without gaps.
-    comparisons : Comparisons
-        Answers that the map was not fitted to.
-
-    Returns
-    -------
-    Odds
-    """
+    """The odds under which given answers, that the map was not fitted to, are most likely."""
     typical = max(2.0 * float(X.var(axis=0).sum()), np.finfo(float).tiny)
     weights, best, found = comparisons.weights, -np.inf, Odds(0.0, typical, 1.0, 0.0)
     for power in _POWERS:
@@ -187,7 +175,8 @@ class Posterior:
             return
         margin, by_near, by_far = self.odds.margin(self.X, questions)
         worth = self.odds.worth(margin) if weights is None else self.odds.worth(margin) * weights
-        self._add(questions, by_near, by_far, worth, self.precision)
+        index = np.ascontiguousarray(questions, dtype=np.int32)
+        kernels.add_information(index, self.X, self.slot, by_near, by_far, worth, self.precision)
 
     def covariance(self) -> np.ndarray:
         """Of all coordinates of the objects, one object after the other.
@@ -200,12 +189,6 @@ class Posterior:
         inverse, _ = dpotri(factor, lower=True)
         lower = np.tril(inverse)
         return lower + np.tril(lower, -1).T
-
-    def _add(
-        self, questions: np.ndarray, by_near: np.ndarray, by_far: np.ndarray, weight: np.ndarray, A: np.ndarray
-    ) -> None:
-        index = np.ascontiguousarray(questions, dtype=np.int32)
-        kernels.add_information(index, self.X, self.slot, by_near, by_far, np.ascontiguousarray(weight), A)
 
     def forms(
         self, questions: np.ndarray, S: np.ndarray, M: np.ndarray, n_jobs: int = 1

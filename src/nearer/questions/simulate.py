@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -14,9 +14,10 @@ from sklearn.base import clone
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer, check_numbers
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy
-from nearer.questions.pool import KINDS, Pool
+from nearer.questions.pool import Pool, check_kind
 from nearer.questions.strategies import Strategy
 from nearer.questions.suggest import State, suggest
+from nearer.selection.common import gaps_in_the_middle
 
 __all__ = ["LAWS", "Crowd", "Recorded", "Study", "simulate_study"]
 
@@ -24,15 +25,6 @@ LAWS = ("ste", "tste", "ratio")
 """How likeness falls with distance; see `Crowd`."""
 
 _N_TEST = 5000
-
-
-class Respondents(Protocol):
-    """Whoever answers questions."""
-
-    n_objects: int
-
-    def answer(self, questions: np.ndarray, kind: str, rng: np.random.Generator) -> Comparisons:
-        """Answer questions, int (m, 3); of odd-one-out questions two rows for each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,8 +283,7 @@ def simulate_study(
     -------
     Study
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(KINDS)}")
+    check_kind(kind)
     marks = sorted({check_integer(mark, "checkpoints", 1) for mark in checkpoints})
     n = people.n_objects
     batch = max(n, 20) if batch is None else check_integer(batch, "batch", 1)
@@ -326,13 +317,8 @@ def simulate_study(
             data = new if data is None else data.concat([new])
             while marks and len(data) >= marks[0] * rows_each:
                 rows = data[: marks[0] * rows_each]
-                fitted = _best_fit(base, rows, rng)
-                found.append((marks.pop(0), 1.0 - comparison_accuracy(fitted, test)))
+                fitted = clone(base).set_params(random_state=int(rng.integers(2**31))).fit(rows)
+                error = 1.0 - comparison_accuracy(gaps_in_the_middle(fitted.embedding_), test)
+                found.append((marks.pop(0), error))
     assert data is not None
     return Study(np.array([count for count, _ in found]), np.array([error for _, error in found]), data)
-
-
-def _best_fit(base: OrdinalEmbedding, data: Comparisons, rng: np.random.Generator) -> np.ndarray:
-    """The map of all answers, without gaps: objects not asked about are put in the middle."""
-    X = clone(base).set_params(random_state=int(rng.integers(2**31))).fit(data).embedding_
-    return np.where(np.isnan(X), np.nanmean(X, axis=0), X)

@@ -14,7 +14,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import log_ratio
 from nearer.objective import resolve_jobs
 from nearer.selection.bootstrap import Interval, check_level
-from nearer.selection.common import fit_best, quiet_threads, template
+from nearer.selection.common import fit_best, gaps_in_the_middle, quiet_threads, template
 
 __all__ = ["Forecast", "forecast"]
 
@@ -142,14 +142,7 @@ def _interval(drawn: np.ndarray, level: float) -> Interval:
 def _held_out(
     base: OrdinalEmbedding, data: Comparisons, rows: np.ndarray, rng: np.random.Generator, n_jobs: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which random answers maps foretell that were fitted without their questions: to all others, and to half of them.
-
-    Returns
-    -------
-    full : ndarray of float64, shape (len(rows),)
-    half : ndarray of float64, shape (len(rows),)
-        Mean over several halves.
-    """
+    """Which random answers maps foretell that were made without their questions: of all others, and of halves."""
     question = questions_of(data)
     fold = rng.permutation(int(question.max()) + 1)[question] % _N_FOLDS
     generators = rng.spawn(_N_FOLDS)
@@ -163,7 +156,7 @@ def _held_out(
 
         def foretold(train: np.ndarray) -> np.ndarray:
             X = fit_best(base, data[train], [], base.n_init, own).embedding_
-            return log_ratio(np.where(np.isnan(X), np.nanmean(X, axis=0), X), data[test]) > 0
+            return log_ratio(gaps_in_the_middle(X), data[test]) > 0
 
         halves = [foretold(own.permutation(others)[: len(others) // 2]) for _ in range(_N_HALVES)]
         return foretold(others).astype(float), np.mean(halves, axis=0)

@@ -17,10 +17,10 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_distances
 from nearer.objective import resolve_jobs
 from nearer.placement import extended
-from nearer.questions.pool import KINDS, Pool
+from nearer.questions.pool import Pool, check_kind
 from nearer.questions.posterior import Odds, fit_odds
 from nearer.questions.strategies import Balanced, CrowdKernel, Predictive, Random, Situation, Strategy, Uncertainty
-from nearer.selection.common import fit_best, quiet_threads, template
+from nearer.selection.common import fit_best, gaps_in_the_middle, quiet_threads, template
 
 __all__ = ["STRATEGIES", "Questions", "State", "suggest"]
 
@@ -192,12 +192,12 @@ def suggest(
     """
     size = check_integer(size, "size", 1)
     check_fraction(random_share, "random_share")
-    if kind not in KINDS:
-        raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(KINDS)}")
+    check_kind(kind)
     _check_strategy(strategy)
     rng = as_generator(random_state)
     model, data, n_objects, labels = _known(known, objects, n_components)
-    asked = np.zeros((0, 3), dtype=np.int32) if data is None else _questions_answered(data)
+    # A quadruplet is no question that is suggested.
+    asked = data.index if data is not None and data.kind == "triplets" else np.zeros((0, 3), dtype=np.int32)
     waiting = _rows(pending, "pending", n_objects, labels)
     allowed, closed = _exclusions(exclude, n_objects, labels)
     if len(allowed) < 3:
@@ -222,7 +222,7 @@ def suggest(
     if chooser.needs_map and n_random < size:
         assert data is not None
         state = _fitted(model, known, data, state, rng)
-        X = np.where(np.isnan(state.embedding), np.nanmean(state.embedding, axis=0), state.embedding)
+        X = gaps_in_the_middle(state.embedding)
         situation = replace(situation, embedding=X, odds=_odds(model, X, data, rng))
     n_balanced = _n_lacking(situation, int(model.n_components)) if strategy == "auto" and chooser.needs_map else 0
     n_balanced = min(n_balanced, size - n_random)
@@ -367,11 +367,6 @@ def _fresh(objects: Any) -> tuple[int, np.ndarray | None]:
     if labels.ndim != 1 or len(labels) < 3 or len(np.unique(labels)) < len(labels):
         raise ValueError(f"objects: got {objects!r}, expected at least 3 labels, each once")
     return len(labels), labels
-
-
-def _questions_answered(data: Comparisons) -> np.ndarray:
-    """The questions of triplets; a quadruplet is none that is suggested."""
-    return data.index if data.kind == "triplets" else np.zeros((0, 3), dtype=np.int32)
 
 
 def _exclusions(exclude: Any, n_objects: int, labels: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ import numpy as np
 from nearer import __version__
 from nearer.data import as_comparisons
 from nearer.io.files import atomic_write
+from nearer.placement import each_once
 from nearer.reporting.display import group_codes, label_texts
 from nearer.reporting.page import render
 from nearer.reporting.studies import Findings, Monitor, Scores, answers_about, study
@@ -279,19 +280,7 @@ def describe(
     command: str = "",
     facts: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Put all that is known about a map into a report, without computing anything costly.
-
-    Parameters
-    ----------
-    model, comparisons, title, groups, images, command, facts
-        As in `report`.
-    findings : Findings, optional
-        From `study`.
-
-    Returns
-    -------
-    Report
-    """
+    """Put all that is known about a map into a report, without computing anything costly; parameters as in `report`."""
     found = Findings() if findings is None else findings
     answers = answers_about(model, comparisons)
     history = getattr(model, "history_", None)
@@ -328,18 +317,11 @@ def describe(
 def _answers_naming(answers: Comparisons) -> np.ndarray:
     """How many answers name each object; whole-number weights count answers."""
     weights = answers.weights
-    votes = None if weights is None or not (weights == np.floor(weights)).all() else weights
-    columns = range(answers.index.shape[1])
-    index = answers.index
-    total = np.zeros(answers.n_objects)
-    for column in columns:
-        # An object that is both ends of a quadruplet's pairs is still named by one answer.
-        again = np.zeros(len(index), dtype=bool)
-        for earlier in range(column):
-            again |= index[:, earlier] == index[:, column]
-        own = np.where(again, 0.0, 1.0 if votes is None else votes)
-        total += np.bincount(index[:, column], weights=own, minlength=answers.n_objects)
-    return total
+    if weights is None or (weights != np.floor(weights)).any():
+        weights = np.ones(len(answers))
+    index = each_once(answers.index)
+    votes = np.broadcast_to(weights[:, None], index.shape)
+    return np.bincount(index[index >= 0], weights=votes[index >= 0], minlength=answers.n_objects)
 
 
 def _facts(model: OrdinalEmbedding, found: Findings) -> dict[str, Any]:

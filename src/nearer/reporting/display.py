@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -23,21 +24,10 @@ _VISIBLE = {"\n": "↵", "\r": "", "\t": "→"}
 
 
 def clean_text(value: object) -> str:
-    """One printable line for any label: line breaks become ↵, control characters become �.
+    """One printable line for any label: line breaks become ↵, control characters and lone surrogates become �.
 
     So do the two marks that turn the direction of all that follows: with them, text can be made to look like other
-    text.
-
-    Parameters
-    ----------
-    value : object
-        Usually a str; anything else is shown by ``str``.
-
-    Returns
-    -------
-    str
-        Holds no line break, control character or lone surrogate. Letters of all scripts, emoji and the joiners
-        they need are kept.
+    text. Letters of all scripts, emoji and the joiners they need are kept.
     """
     text = str(value).replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     out = []
@@ -59,16 +49,7 @@ def shorten(text: str, limit: int) -> str:
 def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
     """Cut texts to `limit` characters each, so that what was different stays different where that is possible.
 
-    Parameters
-    ----------
-    texts : sequence of str
-    limit : int
-        At least 12.
-
-    Returns
-    -------
-    list of str
-        Cut at the end as by `shorten`; texts with the same beginning keep a third of it, and from where they part.
+    Cut at the end as by `shorten`; texts with the same beginning keep a third of it, and from where they part.
     """
     out = [shorten(text, limit) for text in texts]
     alike: dict[str, list[int]] = {}
@@ -99,18 +80,7 @@ def _shared(a: str, b: str) -> int:
 
 
 def label_texts(labels: Sequence | np.ndarray | None, n_objects: int) -> list[str]:
-    """Labels fit to be shown, one for each object.
-
-    Parameters
-    ----------
-    labels : sequence (n_objects,) or None
-        None gives the numbers 0, 1, ...
-    n_objects : int
-
-    Returns
-    -------
-    list of str
-    """
+    """Labels fit to be shown, one for each object; numbers where there are none."""
     if labels is None:
         return [str(i) for i in range(n_objects)]
     if len(labels) != n_objects:
@@ -120,32 +90,12 @@ def label_texts(labels: Sequence | np.ndarray | None, n_objects: int) -> list[st
 
 def natural_key(text: str) -> tuple:
     """Sort key under which numbers inside text sort by value: "a2" before "a10"."""
-    parts: list[tuple[int, float, str]] = []
-    run = ""
-    for ch in text + "\0":
-        if run and (ch.isdecimal() != run[-1].isdecimal() or ch == "\0"):
-            parts.append((0, float(run), "") if run[0].isdecimal() else (1, 0.0, run.casefold()))
-            run = ""
-        run += ch
-    return tuple(parts)
+    runs = filter(None, re.split(r"(\d+)", text))
+    return tuple((0, float(run), "") if run.isdecimal() else (1, 0.0, run.casefold()) for run in runs)
 
 
 def group_codes(groups: Sequence | np.ndarray, n_objects: int) -> tuple[np.ndarray, list[str]]:
-    """Number the groups in natural order.
-
-    Parameters
-    ----------
-    groups : sequence (n_objects,)
-        The group of each object; None, NaN and "" mean "no group".
-    n_objects : int
-
-    Returns
-    -------
-    codes : int array (n_objects,)
-        Index into `names`, -1 for no group.
-    names : list of str
-        The names of the groups, fit to be shown.
-    """
+    """Number the groups in natural order: the code of each object, -1 for no group (None, NaN, ""), and their names."""
     if len(groups) != n_objects:
         raise ValueError(f"groups: got {len(groups):,}, expected {n_objects:,}, one for each object")
     texts = [None if g is None or g == "" or (isinstance(g, float) and g != g) else clean_text(g) for g in groups]
@@ -159,21 +109,7 @@ def merge_small_groups(
 ) -> tuple[np.ndarray, list[str], int | None]:
     """Put the smallest groups together where there are more than can be told apart.
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_objects,)
-        As from `group_codes`.
-    names : list of str
-    most : int
-        Groups that can be told apart.
-
-    Returns
-    -------
-    codes : int array (n_objects,)
-    names : list of str
-        At most `most`.
-    other : int or None
-        Code of the small groups together, "other (12 groups)"; None if there was room for all.
+    Gives codes and names as `group_codes` does, and the code of "other (12 groups)", None if there was room for all.
     """
     if len(names) <= most:
         return codes, names, None

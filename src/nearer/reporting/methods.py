@@ -49,33 +49,7 @@ _WORKS = {
 
 @dataclass(frozen=True)
 class Figures:
-    """What the paragraph tells; None for what is not known.
-
-    Attributes
-    ----------
-    n_objects, n_components : int
-    loss : str
-    n_init : int
-    seed : object
-    n_answers : float or None
-    n_questions, n_people : int or None
-    training : float or None
-        Fraction satisfied of the answers the map was made from.
-    held_out, held_out_low, held_out_high, level : float or None
-        The same of held-out answers, with an interval of confidence `level`.
-    n_folds : int or None
-    ceiling, ceiling_low : float or None
-        Noise ceiling.
-    n_repeated : int or None
-        Repeated questions, from which it was found.
-    dims_tried : tuple of int
-    chosen : int or None
-        Dimension chosen by cross-validation.
-    n_resamples : int or None
-        Of a bootstrap.
-    resampled_by : str or None
-        "comparison" or "participant".
-    """
+    """What the paragraph tells; None for what is not known. Scores are fractions of answers satisfied."""
 
     n_objects: int
     n_components: int
@@ -85,35 +59,23 @@ class Figures:
     n_answers: float | None = None
     n_questions: int | None = None
     n_people: int | None = None
-    training: float | None = None
+    training: float | None = None  # of the answers the map was made from
     held_out: float | None = None
     held_out_low: float | None = None
     held_out_high: float | None = None
-    level: float = 0.95
+    level: float = 0.95  # of the interval
     n_folds: int | None = None
-    ceiling: float | None = None
+    ceiling: float | None = None  # noise ceiling
     ceiling_low: float | None = None
-    n_repeated: int | None = None
+    n_repeated: int | None = None  # repeated questions, from which it was found
     dims_tried: tuple[int, ...] = ()
-    chosen: int | None = None
-    n_resamples: int | None = None
-    resampled_by: str | None = None
+    chosen: int | None = None  # dimension, by cross-validation
+    n_resamples: int | None = None  # of a bootstrap
+    resampled_by: str | None = None  # "comparison" or "participant"
 
 
 def told_of(model: OrdinalEmbedding, summary: Mapping[str, Any]) -> Figures:
-    """Gather the figures.
-
-    Parameters
-    ----------
-    model : OrdinalEmbedding
-        Fitted.
-    summary : mapping
-        What `nearer fit` wrote to summary.json, with `cross_validation` as a CrossValidation; may be empty.
-
-    Returns
-    -------
-    Figures
-    """
+    """Gather the figures of a fitted map, and of what `nearer fit` wrote to summary.json, which may be empty."""
     known: dict[str, Any] = {}
     if hasattr(model, "comparisons_"):
         check = model.comparisons_.check()

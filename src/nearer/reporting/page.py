@@ -46,18 +46,9 @@ def render(report: Report) -> str:
 
 
 def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
-    """Gather what the scripts of the page read.
+    """What the scripts of the page read, ready for JSON, and sentences on what is not shown.
 
-    Parameters
-    ----------
-    report : Report
-
-    Returns
-    -------
-    values : dict
-        Ready for JSON. Positions keep six digits relative to the largest coordinate.
-    notes : list of str
-        Sentences on what is not shown.
+    Positions keep six digits relative to the largest coordinate.
     """
     n_objects, n_components = report.embedding.shape
     notes: list[str] = []
@@ -105,8 +96,7 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
     if report.learning_curve is not None:
         values["learning"] = _numeric(report.learning_curve)
     if report.scores.ceiling is not None and not report.scores.ceiling_is_rough:
-        low = report.scores.ceiling_low
-        values["ceiling"] = [report.scores.ceiling if low is None else low, report.scores.ceiling]
+        values["ceiling"] = [report.scores.ceiling_least, report.scores.ceiling]
     return values, notes
 
 

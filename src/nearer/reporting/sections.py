@@ -29,18 +29,7 @@ MAX_PEOPLE = 100
 
 
 def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
-    """Return the HTML of each placeholder of the template but those of scripts and style.
-
-    Parameters
-    ----------
-    report : Report
-    notes : list of str
-        Sentences on what the map does not show.
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """Return the HTML of each placeholder of the template but those of scripts and style."""
     n_objects, n_components = report.embedding.shape
     parts = {
         "title": _text(report.title),
@@ -128,7 +117,7 @@ def _scores(scores: Scores, tried: words.Tried | None = None) -> str:
     if scores.ceiling is not None:
         low = scores.ceiling_low
         value = words.percent(scores.ceiling) if low in (None, scores.ceiling) else words.interval(low, scores.ceiling)
-        track = _track(None, scores.ceiling if low is None else low, scores.ceiling, "limit")
+        track = _track(None, scores.ceiling_least, scores.ceiling, "limit")
         rows.append(("Best possible", value, words.ceiling_source(scores), track))
     body = "".join(
         f'<div class="score"><dt>{name}</dt><dd class="value">{_sentence(value)}</dd>'

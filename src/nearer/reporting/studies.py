@@ -73,22 +73,25 @@ class Scores:
     random_only: bool = False
 
     @property
+    def ceiling_least(self) -> float | None:
+        """What the best possible map satisfies at least."""
+        return self.ceiling if self.ceiling_low is None else self.ceiling_low
+
+    @property
     def ceiling_bound(self) -> float | None:
         """What the best map satisfies at least, as far as so many repeated questions can tell.
 
         The lower end of Wilson's interval for `ceiling_low`, of confidence `level`, with every repeated question as one
         draw; `ceiling_low` itself if their number is not known.
         """
-        least, n = self.ceiling if self.ceiling_low is None else self.ceiling_low, self.ceiling_questions
-        if least is None or n is None:
-            return least
-        return float(wilson_interval(least, n, self.level)[0])
+        if self.ceiling_least is None or self.ceiling_questions is None:
+            return self.ceiling_least
+        return float(wilson_interval(self.ceiling_least, self.ceiling_questions, self.level)[0])
 
     @property
     def ceiling_is_rough(self) -> bool:
         """Whether so few questions were repeated that the ceiling says little: its bound is more than 10 points off."""
-        least = self.ceiling if self.ceiling_low is None else self.ceiling_low
-        bound = self.ceiling_bound
+        least, bound = self.ceiling_least, self.ceiling_bound
         return least is not None and bound is not None and least - bound > _ROUGH
 
     def __post_init__(self) -> None:
@@ -328,21 +331,7 @@ def default_cv(n_comparisons: int) -> int:
 def cross_validate(
     model: OrdinalEmbedding, comparisons: Comparisons, cv: int = _FOLDS, groups: Any = None
 ) -> CrossValidation:
-    """Measure the accuracy of maps like this one on held-out answers.
-
-    Parameters
-    ----------
-    model : OrdinalEmbedding
-    comparisons : Comparisons
-    cv : int
-        Folds; all answers to one question are in the same fold.
-    groups : array-like, shape (N,), or "participants", optional
-        What is in one fold instead.
-
-    Returns
-    -------
-    CrossValidation
-    """
+    """Accuracy of maps like this one on held-out answers; a fold has all answers to a question, or of a group."""
     try:
         found = selection.cross_validate_dimensions(
             model, comparisons, [model.n_components_], n_folds=cv, groups=groups, random_state=model.random_state,
@@ -391,17 +380,7 @@ def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
 
 
 def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
-    """Compare the probabilities that a map gives with what was answered.
-
-    Parameters
-    ----------
-    model : OrdinalEmbedding
-    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
-
-    Returns
-    -------
-    Calibration
-    """
+    """Compare the probabilities that a map gives with what was answered."""
     embedding, placed = model._on_map(comparisons)
     return calibration(embedding, placed, model.loss_)
 
@@ -409,16 +388,7 @@ def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
 def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | None:
     """Return the answers to judge a map by, with the map's numbers for the objects; None if there are none.
 
-    Parameters
-    ----------
-    model : OrdinalEmbedding
-        Fitted.
-    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes, or None
-        None stands for the answers that the map was made from.
-
-    Returns
-    -------
-    Comparisons or None
+    Without comparisons, those are the answers that the map was made from.
     """
     if comparisons is None:
         return getattr(model, "comparisons_", None)

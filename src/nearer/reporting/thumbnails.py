@@ -42,20 +42,8 @@ def load_thumbnails(
     """Read the pictures of a folder that are named as the labels, and shrink them to 96 pixels.
 
     A label may have the ending of the file or not, and either may be in other cases; an exact match comes first.
-    Labels without a picture are named in a warning.
-
-    Parameters
-    ----------
-    folder : path-like
-        Holds PNG, JPEG, GIF or WebP files. Others, and damaged ones, are left out and told.
-    labels : sequence (n_objects,)
-        Names of the objects.
-    max_count, max_bytes : int
-        Stop after this many pictures or bytes, and say so.
-
-    Returns
-    -------
-    Thumbnails
+    Labels without a picture are named in a warning. Files that are not PNG, JPEG, GIF or WebP, damaged ones, and what
+    is beyond the limits are left out and told.
     """
     from PIL import Image, ImageOps, UnidentifiedImageError
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nearer.data.rules import group
 from nearer.reporting.display import label_texts
 
 __all__ = ["Violation", "Violations", "worst_violations"]
@@ -96,25 +97,14 @@ def worst_violations(
     placed = np.isfinite(near) & np.isfinite(far)
     violated = np.flatnonzero(placed & ~(near < far))
     order = violated[np.argsort(far[violated] - near[violated], kind="stable")]
-    found: dict[tuple[int, ...], float] = {}
-    first: dict[tuple[int, ...], int] = {}
-    last_margin = 0.0
-    for row in order:
-        key = tuple(int(i) for i in index[row])
-        margin = near[row] - far[row]
-        if key not in found:
-            # Equal answers have equal margins: past the last margin nothing can add to an entry.
-            if len(found) >= limit:
-                if margin < last_margin:
-                    break
-                continue
-            first[key], last_margin = int(row), margin
-        found[key] = found.get(key, 0.0) + (1.0 if weights is None else float(weights[row]))
-    worst = tuple(
-        Violation(tuple(names[i] for i in key), float(near[first[key]]), float(far[first[key]]), weight)
-        for key, weight in found.items()
-    )
     own = np.ones(len(index)) if weights is None else np.asarray(weights, dtype=float)
+    first, answer = group(list(index[order].T), len(X)) if len(order) else (order, order)
+    total = np.bincount(answer, weights=own[order])
+    shown = np.argsort(first)[:limit]
+    worst = tuple(
+        Violation(tuple(names[i] for i in index[row]), float(near[row]), float(far[row]), float(weight))
+        for row, weight in zip(order[first[shown]], total[shown])
+    )
     share = None
     if not (own == np.floor(own)).all():
         share = float(own[violated].sum() / max(own[placed].sum(), 1e-300))

@@ -57,15 +57,7 @@ def interval(low: float, high: float) -> str:
 
 
 class Tried(NamedTuple):
-    """Held-out accuracy of the map's own dimension, and of the one that the answers speak for.
-
-    Attributes
-    ----------
-    shown, chosen : int
-        Dimension of the map, and the one chosen by cross-validation.
-    shown_accuracy, chosen_accuracy : float
-        Fractions of held-out answers satisfied.
-    """
+    """Held-out accuracy of the map's own dimension (shown), and of the one that the answers speak for (chosen)."""
 
     shown: int
     chosen: int
@@ -124,11 +116,6 @@ def _is_stuck(scores: Scores) -> bool:
 def _is_guessing(scores: Scores) -> bool:
     least = scores.held_out if scores.held_out_low is None else scores.held_out_low
     return least is not None and least <= 0.5
-
-
-def _least(scores: Scores) -> float | None:
-    """What the best possible map satisfies at least."""
-    return scores.ceiling if scores.ceiling_low is None else scores.ceiling_low
 
 
 def _unmeasured(scores: Scores) -> str:
@@ -208,7 +195,7 @@ def _dimension(scores: Scores, tried: Tried | None) -> str:
 
 
 def _room(scores: Scores, tried: Tried | None) -> str:
-    least, bound = _least(scores), scores.ceiling_bound
+    least, bound = scores.ceiling_least, scores.ceiling_bound
     if least is None or bound is None or scores.held_out is None or scores.ceiling_is_rough or _is_stuck(scores):
         return ""
     most = scores.held_out if scores.held_out_high is None else scores.held_out_high

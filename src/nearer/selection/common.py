@@ -13,7 +13,7 @@ from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.solvers.starts import in_threads
 
-__all__ = ["Interrupted", "at_random", "fit_best", "quiet_threads", "simulated", "template"]
+__all__ = ["Interrupted", "at_random", "fit_best", "gaps_in_the_middle", "quiet_threads", "simulated", "template"]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -34,15 +34,6 @@ def template(estimator: OrdinalEmbedding) -> OrdinalEmbedding:
     """Copy an estimator for a study: one thread each, as many run side by side, and no progress lines.
 
     If it chose its dimension itself, the copies have that dimension.
-
-    Parameters
-    ----------
-    estimator : OrdinalEmbedding
-
-    Returns
-    -------
-    OrdinalEmbedding
-        Not fitted.
     """
     if not isinstance(estimator, OrdinalEmbedding):
         kind = type(estimator).__name__
@@ -60,23 +51,7 @@ def fit_best(
     n_init: int,
     rng: np.random.Generator,
 ) -> OrdinalEmbedding:
-    """Fit copies of the estimator from several starts; the lowest objective wins.
-
-    Parameters
-    ----------
-    estimator : OrdinalEmbedding
-    comparisons : Comparisons
-    starts : sequence of ndarray of float64, shape (n_objects, n_components)
-        Starts to try beside the random ones.
-    n_init : int
-        Random starts.
-    rng : Generator
-
-    Returns
-    -------
-    OrdinalEmbedding
-        Fitted.
-    """
+    """Fit copies of the estimator from the starts given and `n_init` random ones; the lowest objective wins."""
     fitted = []
     for start in [*starts, *[None] * n_init]:
         copy = clone(estimator).set_params(random_state=int(rng.integers(2**31)), n_init=1)
@@ -85,18 +60,13 @@ def fit_best(
     return min(fitted, key=lambda one: np.inf if np.isnan(one.objective_) else one.objective_)
 
 
+def gaps_in_the_middle(X: np.ndarray) -> np.ndarray:
+    """A map on which objects without a place stand in the middle."""
+    return np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+
+
 def at_random(answers: Comparisons) -> Comparisons:
-    """The answers that accuracy may be measured on: those to questions that were not chosen by earlier answers.
-
-    Parameters
-    ----------
-    answers : Comparisons
-        Held out.
-
-    Returns
-    -------
-    Comparisons
-    """
+    """The answers that accuracy may be measured on: those to questions that were not chosen by earlier answers."""
     blind = answers.at_random
     if blind is None:
         return answers
@@ -109,19 +79,9 @@ def at_random(answers: Comparisons) -> Comparisons:
 
 
 def simulated(comparisons: Comparisons, chance: np.ndarray, rng: np.random.Generator) -> Comparisons:
-    """Answer the same questions again.
+    """Answer the same questions again; `chance` (N,) is the probability that an answer is as the row has it.
 
-    Parameters
-    ----------
-    comparisons : Comparisons
-        Whole-number weights count answers, each given on its own; a row with any other weight is one answer.
-    chance : ndarray of float64, shape (N,)
-        Probability that an answer is as the row has it.
-    rng : Generator
-
-    Returns
-    -------
-    Comparisons
+    Whole-number weights count answers, each given on its own; a row with any other weight is one answer.
     """
     weights = comparisons.weights
     if weights is None or (weights != np.round(weights)).any():
@@ -133,17 +93,7 @@ def simulated(comparisons: Comparisons, chance: np.ndarray, rng: np.random.Gener
 
 
 def quiet_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
-    """Run tasks in threads, without the warnings about objects that a part of the data does not name.
-
-    Parameters
-    ----------
-    task, count, n_jobs : callable, int, int
-        As in `in_threads`.
-
-    Returns
-    -------
-    list
-    """
+    """Run tasks in threads, without the warnings about objects that a part of the data does not name."""
     with warnings.catch_warnings():  # once, around all threads: the filters are not theirs alone
         warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
         return in_threads(task, count, n_jobs)
