@@ -81,6 +81,8 @@ def test_a_second_process_compiles_nothing(cache):
 # One after the other in one process: what may not be loaded yet, after each.
 STEPS = {
     "import nearer": ["numpy", "scipy", "sklearn", "numba"],
+    "import nearer.io": ["pyarrow", "scipy.io", "pandas", "sklearn"],
+    "import nearer.metrics, nearer.datasets": ["pandas", "sklearn"],
     "from nearer import OrdinalEmbedding": [],
     "from nearer import Comparisons, OrdinalEmbedding; import nearer.solvers, nearer.metrics": [],
     "from nearer import *; import nearer.model, nearer.reporting": [],
