@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,17 @@ def rows_of(folder, name):
     assert record["commit"] is not None
     assert record["cpu"]
     return record["rows"]
+
+
+def test_results_name_the_version_of_the_code_that_ran(results, monkeypatch):
+    """What is installed may be older than the code that is imported, and was once written down in its place."""
+    monkeypatch.setattr(common, "version", lambda name: "0.0.1")
+    common.save("told", [{"a": 1}])
+    written = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    versions = json.loads((results / "told.json").read_text())["versions"]
+    assert versions["nearer"] == written
+    assert versions["numpy"] == "0.0.1"
+    assert f"nearer {written}, numpy 0.0.1" in (results / "told.md").read_text()
 
 
 def test_triplets_are_distinct_true_and_uniform():

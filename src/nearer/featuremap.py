@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from nearer.data import as_generator
+
+if TYPE_CHECKING:
+    from sklearn.kernel_ridge import KernelRidge
 
 __all__ = ["FeatureMap", "mean_squared_distance"]
 
@@ -119,16 +120,18 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
             self.gamma_, self.alpha_ = self._tuned(features, places - self.offset_, default)
         else:
             self.gamma_, self.alpha_ = float(default if self.gamma is None else self.gamma), float(self.alpha)
-        self.ridge_ = KernelRidge(kernel="rbf", gamma=self.gamma_, alpha=self.alpha_)
+        self.ridge_ = kernel_ridge(gamma=self.gamma_, alpha=self.alpha_)
         self.ridge_.fit(features, places - self.offset_)
         return self
 
     def _tuned(self, features: np.ndarray, places: np.ndarray, default: float) -> tuple[float, float]:
+        from sklearn.model_selection import GridSearchCV, KFold
+
         widths = default / _WIDTH_FACTORS if isinstance(self.gamma, str) else [self.gamma or default]
         alphas = _ALPHAS if isinstance(self.alpha, str) else [self.alpha]
         seed = int(as_generator(self.random_state).integers(2**31))
         search = GridSearchCV(
-            KernelRidge(kernel="rbf"),
+            kernel_ridge(),
             {"gamma": list(widths), "alpha": list(alphas)},
             scoring="neg_mean_squared_error",
             cv=KFold(self.cv, shuffle=True, random_state=seed),
@@ -198,6 +201,13 @@ def mean_squared_distance(X: np.ndarray) -> float:
     It is twice the sum of the variances of the columns; 0 for a single row.
     """
     return 2.0 * float(np.var(X, axis=0, ddof=1).sum()) if len(X) > 1 else 0.0
+
+
+def kernel_ridge(**parameters: Any) -> KernelRidge:
+    """The regression behind a feature map; half a second to import, which only those who have features spend."""
+    from sklearn.kernel_ridge import KernelRidge
+
+    return KernelRidge(kernel="rbf", **parameters)
 
 
 def _check_parameter(name: str, value: Any, words: tuple[str | None, ...]) -> None:

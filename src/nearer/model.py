@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.kernel_ridge import KernelRidge
 
 from nearer import estimator as _estimators
 from nearer import solvers as _solvers
 from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
-from nearer.featuremap import FeatureMap
+from nearer.featuremap import FeatureMap, kernel_ridge
 from nearer.io import FileFormatError, atomic_write
 from nearer.io.archive import Arrays, little_endian, read_archive, write_archive
 from nearer.io.files import refuse_irregular
@@ -242,7 +241,7 @@ def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
     if "feature_names" in arrays:
         _require(arrays["feature_names"].shape == (features.shape[1],), "there is not one name for each feature")
         feature_map.feature_names_in_ = arrays["feature_names"].astype(object)
-    ridge = KernelRidge(kernel="rbf", gamma=feature_map.gamma_, alpha=feature_map.alpha_)
+    ridge = kernel_ridge(gamma=feature_map.gamma_, alpha=feature_map.alpha_)
     ridge.X_fit_, ridge.dual_coef_, ridge.n_features_in_ = features, coefficients, features.shape[1]
     feature_map.ridge_ = ridge
     return feature_map

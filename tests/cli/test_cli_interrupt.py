@@ -47,16 +47,21 @@ def _until(process, start):
     raise AssertionError(f"ended before {start!r}: {lines}")
 
 
-@pytest.mark.parametrize("starts", ["1", "3"])
-def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts):
-    command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--n-init", starts, *ENDLESS]
-    with running(command, tmp_path) as process:
+@pytest.mark.parametrize(("starts", "checkpoint"), [("1", []), ("3", ["--checkpoint", "run"])])
+def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts, checkpoint):
+    command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--n-init", starts, *checkpoint]
+    with running([*command, *ENDLESS], tmp_path) as process:
         _until(process, "fitting")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "the best map so far is kept" in err
-    assert err.splitlines()[-1] == "nearer fit: interrupted; wrote the best map so far to out"
+    lines = err.splitlines()
+    if checkpoint:
+        assert lines.pop() == "nearer fit: go on with --checkpoint run --resume --force"
+        assert Checkpoint(tmp_path / "run", resume=True).found
+        (tmp_path / "run").unlink()
+    assert lines[-1] == "nearer fit: interrupted; wrote the best map so far to out"
     assert "Traceback" not in err
     assert "wrote out/embedding.csv" in out
     assert tree(tmp_path) == [
@@ -67,17 +72,6 @@ def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts):
     assert summary["cross_validation"] is None
     assert summary["result"]["message"].startswith("stopped by a callback")
     assert read_embedding(tmp_path / "out/embedding.csv")[0].shape == (12, 2)
-
-
-def test_ctrl_c_keeps_the_checkpoint(answers, tmp_path):
-    command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--checkpoint", "run", *ENDLESS]
-    with running(command, tmp_path) as process:
-        _until(process, "fitting")
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert err.splitlines()[-1] == "nearer fit: go on with --checkpoint run --resume --force"
-    assert Checkpoint(tmp_path / "run", resume=True).found
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -227,14 +225,6 @@ def test_a_file_that_changes_within_a_pass_is_refused(tmp_path):
         list(blocks)
 
 
-def test_importing_is_light():
-    code = "import sys, nearer.io; print([m for m in ('pyarrow', 'scipy.io', 'h5py', 'pandas') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pyarrow" not in done.stdout
-    assert "h5py" not in done.stdout
-    assert "pandas" not in done.stdout
-
-
 @pytest.fixture
 def real():
     folder = os.environ.get("NEARER_DATA")
@@ -272,11 +262,11 @@ def test_material(real):
 def test_parquet_is_not_read_ahead_as_a_whole(tmp_path):
     # pyarrow would buffer all row groups at once unless told not to
     rng = np.random.default_rng(0)
-    rows = {name: (10**8 * q + rng.integers(10**8, size=400_000)).astype(np.int32) for q, name in enumerate("ank")}
+    rows = {name: (10**8 * q + rng.integers(10**8, size=100_000)).astype(np.int32) for q, name in enumerate("ank")}
     names = {"a": "anchor", "n": "near", "k": "far"}
     path = tmp_path / "many.parquet"
-    pq.write_table(pa.table({names[key]: column for key, column in rows.items()}), path, row_group_size=10_000)
+    pq.write_table(pa.table({names[key]: column for key, column in rows.items()}), path, row_group_size=2_500)
     before, most = pa.total_allocated_bytes(), 0
-    for _ in open_blocks(path).blocks(10_000):
+    for _ in open_blocks(path).blocks(2_500):
         most = max(most, pa.total_allocated_bytes() - before)
     assert 0 < most < path.stat().st_size / 4
