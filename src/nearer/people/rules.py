@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import tomllib
 
 from nearer.data import Comparisons, as_comparisons
 from nearer.data.errors import closest, counted, listed
 from nearer.people.quality import ParticipantTable, participants
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 __all__ = ["ExclusionRules", "Exclusions", "exclude"]
 
