@@ -151,7 +151,24 @@ def test_small_batches_come_first_only_where_they_determine_a_map(per_coordinate
     n, d = 5, 2
     rows = np.tile([[0, 1, 2], [1, 2, 3], [2, 3, 4]], (per_coordinate * n * d // 3 + 1, 1))[: per_coordinate * n * d]
     objective = LocalObjective(Comparisons(rows.astype(np.int32)), "ste", d)
-    stages = Auto()._stages(objective)
-    assert stages[-1] == len(rows)
-    assert len(set(stages)) == batches
-    assert min(stages) >= 7 * n * d
+    sizes = [stage.size for stage in Auto()._stages(objective, None)]
+    assert sizes[-1] == len(rows)
+    assert len(set(sizes)) == batches
+    assert min(sizes) >= 7 * n * d
+
+
+@pytest.mark.parametrize(("loss", "kept"), [("hinge", 0.001), ("ste", 0.0), ("soe", 0.0)])
+def test_of_few_comparisons_a_kinked_loss_keeps_some_penalty(loss, kept):
+    problem = noisy_problem(loss, d=5)
+    found, expected = (Auto(penalty=penalty).solve(problem.objective, problem.X, 0) for penalty in (None, kept))
+    assert found.message.count("L-BFGS") == 2
+    np.testing.assert_array_equal(found.embedding, expected.embedding)
+
+
+@pytest.mark.parametrize(("loss", "batches"), [("hinge", 3), ("ste", 2)])
+def test_of_many_comparisons_a_kinked_loss_meets_all_smoothed_first(loss, batches):
+    problem = noisy_problem(loss, d=4, size=12_000)
+    found = Auto().solve(problem.objective, problem.X, 0)
+    assert found.message.count("L-BFGS") == batches
+    assert found.message.count("on 12,000, eased") == batches - 2
+    assert found.objective <= LBFGS().solve(problem.objective, problem.X).objective + 1e-3

@@ -142,14 +142,14 @@ def test_of_several_starts_the_one_that_held_out_comparisons_like_best_is_kept()
 # ---- the penalty of the default solver -----------------------------------------------------------------------------
 
 
-def few_answers(loss, d=5, n=400):
-    data = make_comparisons(make_points(n, d, random_state=1), 20 * n, 5000, noise=0.05, random_state=1)
+def few_answers(loss, d=5, n=400, noise=0.05):
+    data = make_comparisons(make_points(n, d, random_state=1), 20 * n, 5000, noise=noise, random_state=1)
     return LocalObjective(data.train, loss, d, 1), data.test
 
 
 @pytest.mark.parametrize("loss", ["hinge", "ste", "soe", "softplus", "ckl", "tste"])
 def test_a_chosen_penalty_helps_with_comparisons_not_seen(loss):
-    objective, test = few_answers(loss)
+    objective, test = few_answers(loss, noise=0.2 if loss == "tste" else 0.05)  # which needs it less
     X = np.random.default_rng(7).normal(size=(400, 5))
     without, chosen = (Auto(penalty=penalty).solve(objective, X, 0) for penalty in (0.0, None))
     assert "chosen by" in chosen.message
@@ -160,6 +160,31 @@ def test_a_chosen_penalty_helps_with_comparisons_not_seen(loss):
     assert judge.error(chosen.embedding) < judge.error(without.embedding)
     assert chosen.held_out_error == np.nanmin(chosen.history.column("held_out_error"))
     assert chosen.converged
+
+
+@pytest.mark.parametrize(
+    ("loss", "errors", "chosen"),
+    [
+        ("ste", [0.3, 0.28, 0.29], 0.03),  # stronger while that is better, and no look at weaker ones
+        ("ste", [0.3, 0.31, 0.3, 0.301], 0.003),  # else weaker while that is not worse
+        ("tste", [0.3, 0.29, 0.295, 0.3, 0.301, 0.302], 0),  # a heavy-tailed loss: the weakest that may as well be best
+        ("tste", [0.3, 0.25, 0.2, 0.21, 0.29], 0.1),
+    ],
+)
+def test_how_a_penalty_is_chosen(loss, errors, chosen, monkeypatch):
+    objective, _ = few_answers(loss)
+    told = iter(errors)
+    split = LocalObjective.split
+
+    def split_and_foretell(self, fraction, rng):
+        kept, held_out = split(self, fraction, rng)
+        held_out.error = lambda X: next(told)
+        return kept, held_out
+
+    monkeypatch.setattr(LocalObjective, "split", split_and_foretell)
+    result = Auto().solve(objective, np.random.default_rng(7).normal(size=(400, 5)), 0)
+    assert f"penalty {chosen:g} chosen by" in result.message
+    assert list(told) == []
 
 
 @pytest.mark.parametrize(

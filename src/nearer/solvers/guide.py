@@ -33,7 +33,7 @@ _FLAT, _DEEP, _FOR_DEEP = (1, 2, 1), (1, 1), 40
 # lowest, go down, and so many are left in each round of putting objects in better order, with so many places to choose
 # from; first on so many comparisons and so many per object, then on all.
 _SIDES, _CUTS = 8, 8
-_SEEN, _LEFT, _LEFT_ON_ALL, _PLACES = 8, (6, 4), (4, 2, 2), 23
+_SEEN, _LEFT, _LEFT_ON_ALL, _PLACES = 8, (5, 3), (3, 2, 1), 23
 _FOR_ORDER, _FOR_ORDER_PER_OBJECT = 4000, 20
 # At last blocks of neighbours are moved: so many times, or as often as comes to so many comparisons.
 _SHUFFLES, _FOR_SHUFFLES = 16, 40_000
