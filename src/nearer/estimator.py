@@ -345,12 +345,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     @property
     def n_components_(self) -> int:
-        """Dimension of the fitted map.
-
-        Returns
-        -------
-        int
-        """
+        """Dimension of the fitted map."""
         check_is_fitted(self, "embedding_")
         return int(self.embedding_.shape[1])
 
@@ -463,10 +458,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         ----------
         X, y, sample_weight : Any
             As in `fit`. Comparisons with an object that has no place on the map count as not satisfied, with a warning.
-
-        Returns
-        -------
-        float
         """
         embedding, comparisons = self._on_map(X, y, sample_weight)
         lost = np.isnan(embedding).any(axis=1)
@@ -515,10 +506,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         n_init : int, default 8
             Places to start from, which cost little; the best is kept for each object (each group, where new objects
             are compared with each other).
-
-        Returns
-        -------
-        Placement
         """
         embedding, comparisons = self._on_map(X, y, sample_weight)
         self._refuse_nameless(comparisons, "place")

@@ -617,10 +617,6 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
     sample_weight : array-like of float, shape (N,), optional
         Multiplies the weights that X has already.
     n_objects : int, optional
-
-    Returns
-    -------
-    Comparisons
     """
     if not isinstance(X, Comparisons):
         if y is not None:

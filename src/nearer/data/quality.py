@@ -248,10 +248,6 @@ def check(comparisons: Any, n_components: int | None = None) -> CheckResult:
     comparisons : Comparisons
     n_components : int, optional
         The dimension asked for.
-
-    Returns
-    -------
-    CheckResult
     """
     if n_components is not None:
         n_components = check_integer(n_components, "n_components", 1)

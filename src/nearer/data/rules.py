@@ -121,10 +121,6 @@ def check_rows(
         What the rows are, hence how wide and when degenerate.
     n_objects, weights, labels, participants, on_degenerate, details
         As in `Comparisons.from_triplets`.
-
-    Returns
-    -------
-    Parts
     """
     if not isinstance(on_degenerate, str) or on_degenerate not in ("raise", "drop"):
         raise ValueError(f"on_degenerate: got {on_degenerate!r}, expected 'raise' or 'drop'")

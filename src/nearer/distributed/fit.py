@@ -42,10 +42,6 @@ def cluster_objective(
     n_components : int
     checkpoint : Checkpoint, optional
         Of the fit, for the message if the cluster is lost.
-
-    Yields
-    ------
-    DaskObjective
     """
     with _client(client) as connected:
         # The order of sums follows from how the data are cut, so a fit that is gone on with cuts them as before.

@@ -172,10 +172,6 @@ def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
     X : ndarray of float64, shape (n_objects, n_components)
     what : {"value", "error", "gradient"}
         "gradient" gives the value as well.
-
-    Returns
-    -------
-    Part
     """
     started = time.thread_time()
     total, array = 0.0, np.zeros_like(X, dtype=np.float64) if what == "gradient" else None
@@ -198,10 +194,6 @@ def snapshot(shard: Shard, X: np.ndarray) -> Kept:
     ----------
     shard : Shard
     X : ndarray of float64, shape (n_objects, n_components)
-
-    Returns
-    -------
-    Kept
     """
     started = time.thread_time()
     ((_, objective),) = shard.blocks()
@@ -211,30 +203,12 @@ def snapshot(shard: Shard, X: np.ndarray) -> Kept:
 
 
 def part_of(kept: Kept) -> Part:
-    """The share of the gradient alone, to be summed; the slopes stay where they are.
-
-    Parameters
-    ----------
-    kept : Kept
-
-    Returns
-    -------
-    Part
-    """
+    """The share of the gradient alone, to be summed; the slopes stay where they are."""
     return kept.part
 
 
 def combine(parts: Sequence[Part]) -> Part:
-    """Sum of parts, in the order given.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-
-    Returns
-    -------
-    Part
-    """
+    """Sum of parts, in the order given."""
     total = parts[0].total
     array = None if parts[0].array is None else parts[0].array.copy()
     for part in parts[1:]:
@@ -389,16 +363,7 @@ def _weight(comparisons: Comparisons) -> float:
 
 
 def can_import(module: str) -> bool:
-    """Whether a worker finds a module.
-
-    Parameters
-    ----------
-    module : str
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a worker finds a module."""
     try:
         importlib.import_module(module)
     except ImportError:
@@ -407,12 +372,7 @@ def can_import(module: str) -> bool:
 
 
 def version() -> str:
-    """The version of this package on a worker.
-
-    Returns
-    -------
-    str
-    """
+    """The version of this package on a worker."""
     import nearer
 
     return nearer.__version__

@@ -35,12 +35,7 @@ class Timings:
     best: tuple[float, float] = (float("inf"), 0.0)
 
     def add(self, seconds: float, compute_seconds: float) -> None:
-        """Note one pass.
-
-        Parameters
-        ----------
-        seconds, compute_seconds : float
-        """
+        """Note one pass."""
         self.n_evaluations += 1
         self.seconds += seconds
         self.compute_seconds += compute_seconds

@@ -25,10 +25,6 @@ _CHILD = "import sys; from nearer._apart import main; main(*sys.argv[1:])"
 def read_matlab(path: str) -> tuple[str, dict[str, np.ndarray], list[str]]:
     """Read a .mat file: the old formats by scipy, version 7.3 (HDF5) by h5py.
 
-    Parameters
-    ----------
-    path : str
-
     Returns
     -------
     form : str
@@ -45,10 +41,6 @@ def read_matlab(path: str) -> tuple[str, dict[str, np.ndarray], list[str]]:
 
 def read_sheets(path: str) -> dict[str, list[list[Any]]]:
     """Read the cells of a spreadsheet (.xlsx, .xls, .ods); needs the extra ``nearer[excel]``.
-
-    Parameters
-    ----------
-    path : str
 
     Returns
     -------

@@ -154,10 +154,6 @@ def from_json(value: Any, arrays: Arrays) -> Any:
     ----------
     value : Any
     arrays : dict of str to ndarray
-
-    Returns
-    -------
-    Any
     """
     if isinstance(value, list):
         return [from_json(item, arrays) for item in value]
@@ -176,10 +172,6 @@ def little_endian(array: np.ndarray) -> np.ndarray:
     ----------
     array : ndarray
         Objects are taken as text.
-
-    Returns
-    -------
-    ndarray
     """
     array = np.ascontiguousarray(array)
     if array.dtype.kind == "O":

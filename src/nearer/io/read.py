@@ -172,10 +172,6 @@ def read_comparisons(
     variable : str, optional
         The array of a .npz, .mat or .json file, or the sheet of a spreadsheet, that holds the comparisons.
 
-    Returns
-    -------
-    ReadResult
-
     Raises
     ------
     FileFormatError

@@ -23,16 +23,7 @@ R = TypeVar("R")
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A read-only view: one Numba type, whether the data are in memory, shared or memory-mapped.
-
-    Parameters
-    ----------
-    array : ndarray
-
-    Returns
-    -------
-    ndarray
-    """
+    """A read-only view: one Numba type, whether the data are in memory, shared or memory-mapped."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -290,10 +281,6 @@ def resolve_jobs(n_jobs: int | None) -> int:
     ----------
     n_jobs : int or None
         None and -1 mean every core that this process may use, -2 all but one, and so on.
-
-    Returns
-    -------
-    int
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
@@ -306,10 +293,6 @@ def resolve_jobs(n_jobs: int | None) -> int:
 @functools.cache
 def worker_pool(n_jobs: int) -> ThreadPoolExecutor:
     """One lasting pool for each number of threads: starting threads would cost more than a small pass.
-
-    Parameters
-    ----------
-    n_jobs : int
 
     Returns
     -------

@@ -202,10 +202,6 @@ def block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
     A block sums into an array of the shape of the points, so it should hold clearly more comparisons than there are
     objects.
 
-    Parameters
-    ----------
-    n_comparisons, n_objects : int
-
     Returns
     -------
     list of (int, int)

@@ -46,10 +46,6 @@ class Objective(Protocol):
         Parameters
         ----------
         X : ndarray of float64, shape (n_objects, n_components)
-
-        Returns
-        -------
-        float
         """
         ...
 
@@ -73,10 +69,6 @@ class Objective(Protocol):
         Parameters
         ----------
         X : ndarray of float64, shape (n_objects, n_components)
-
-        Returns
-        -------
-        float
         """
         ...
 
@@ -115,10 +107,6 @@ class StochasticObjective(Objective, Protocol):
         Parameters
         ----------
         X : ndarray of float64, shape (n_objects, n_components)
-
-        Returns
-        -------
-        Snapshot
         """
         ...
 
@@ -213,20 +201,11 @@ class SampledObjective(StochasticObjective, Protocol):
         size : int
             How many; an objective may give fewer, or itself, where that many would not fit or not pay.
         rng : numpy.random.Generator
-
-        Returns
-        -------
-        SampledObjective
         """
         ...
 
     def value_at_zero(self) -> float:
-        """The objective when all points are in one place: the natural unit of progress.
-
-        Returns
-        -------
-        float
-        """
+        """The objective when all points are in one place: the natural unit of progress."""
         ...
 
 
@@ -290,10 +269,6 @@ class SmoothableObjective(Objective, Protocol):
         ----------
         width : float
             Width of the rounded kink.
-
-        Returns
-        -------
-        SmoothableObjective
         """
         ...
 
@@ -360,9 +335,5 @@ class GramObjective(SmoothableObjective, Protocol):
         Parameters
         ----------
         slopes : ndarray of float64, shape (n_comparisons,)
-
-        Returns
-        -------
-        float
         """
         ...

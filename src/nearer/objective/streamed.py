@@ -44,10 +44,6 @@ class BlockSource(Protocol):
         ----------
         size : int
             Comparisons in a block; the last may hold fewer.
-
-        Yields
-        ------
-        Comparisons
         """
         ...
 
@@ -59,10 +55,6 @@ class BlockSource(Protocol):
         size : int
             Comparisons in a block, about.
         rng : numpy.random.Generator
-
-        Yields
-        ------
-        Comparisons
         """
         ...
 

@@ -62,12 +62,7 @@ class History(list[HistoryRow]):
     FIELDS: ClassVar[tuple[str, ...]] = tuple(HistoryRow.__dataclass_fields__)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of a table.
-
-        Returns
-        -------
-        dict of str to list
-        """
+        """Return the columns of a table."""
         return {name: [getattr(row, name) for row in self] for name in self.FIELDS}
 
     def column(self, name: str) -> np.ndarray:
@@ -277,10 +272,6 @@ class Solver(Parameters):
         callbacks : sequence of Callback, default ()
         keeper : Keeper, optional
             Keeps what another run needs to go on; if it holds such a run already, that one is gone on with.
-
-        Returns
-        -------
-        Result
         """
         self.check_parameters()
         self.require(objective, self.needs)
@@ -360,10 +351,6 @@ class Solver(Parameters):
         kept : dict, optional
             Of a state of an earlier run with the same objective, X0 and rng: the first state is the one after it.
             A solver whose states have none need not take it.
-
-        Yields
-        ------
-        SolverState
         """
         raise NotImplementedError
 

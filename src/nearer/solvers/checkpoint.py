@@ -80,12 +80,7 @@ class Checkpoint:
 
     @property
     def found(self) -> bool:
-        """Whether there is something to go on from.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether there is something to go on from."""
         return bool(self.runs)
 
     def begin(
@@ -145,10 +140,6 @@ class Checkpoint:
 
     def keeper(self, number: int) -> _Keeper:
         """Return what keeps one start.
-
-        Parameters
-        ----------
-        number : int
 
         Returns
         -------

@@ -153,16 +153,7 @@ class Convex(Solver):
             yield K, value, work, used, proof, to_keep()
 
     def resolve_lam(self, objective: GramObjective) -> float:
-        """Return the regularisation in force.
-
-        Parameters
-        ----------
-        objective : GramObjective
-
-        Returns
-        -------
-        float
-        """
+        """Return the regularisation in force."""
         if self.lam is not None:
             return float(self.lam)
         gradient = objective.gram_value_and_gradient(np.zeros((objective.n_objects,) * 2))[1]
@@ -211,10 +202,6 @@ def certificate(
     gradient : ndarray of float64, shape (n, n), optional
         At K; may come from a smoothed loss, as may `slopes`, which are as good.
     slopes : ndarray of float64, shape (N,), optional
-
-    Returns
-    -------
-    Certificate
     """
     value, own_gradient, own_slopes = objective.gram_value_and_gradient(K)
     gradient = own_gradient if gradient is None else gradient
@@ -230,10 +217,6 @@ def smallest_eigenvalue(A: np.ndarray) -> float:
     Parameters
     ----------
     A : ndarray of float64, shape (n, n)
-
-    Returns
-    -------
-    float
     """
     return float(scipy.linalg.eigh(A, eigvals_only=True, subset_by_index=[0, 0])[0])
 

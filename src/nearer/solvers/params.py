@@ -28,10 +28,6 @@ class Parameters:
         ----------
         deep : bool, default True
             Also those of parameters that have some themselves, as ``name__inner``.
-
-        Returns
-        -------
-        dict of str to Any
         """
         params = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         if deep:

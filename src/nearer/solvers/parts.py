@@ -70,10 +70,6 @@ def arrived(state: SolverState, kept: dict[str, Any] | None = None) -> Iterator[
     state : SolverState
     kept : dict, optional
         Of an earlier run, which was there already.
-
-    Yields
-    ------
-    SolverState
     """
     if kept is None:
         yield replace(state, kept={})

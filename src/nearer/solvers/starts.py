@@ -79,16 +79,7 @@ def _break_off(threads: set[int]) -> None:
 
 
 def keeping_start(solver: Solver) -> Solver:
-    """Adapt a solver to a starting point worth keeping: not scattered first, and kept if nothing better is found.
-
-    Parameters
-    ----------
-    solver : Solver
-
-    Returns
-    -------
-    Solver
-    """
+    """Adapt a solver to a starting point worth keeping: not scattered first, and kept if nothing better is found."""
     if isinstance(solver, Auto):
         return replace(solver, keep_start=True)
     if isinstance(solver, SVRG):
@@ -127,10 +118,6 @@ def best_of_starts(
         1 shows progress about twice a second, 2 every epoch.
     checkpoint : Checkpoint, optional
         Begun with these starts; keeps every run.
-
-    Returns
-    -------
-    Result
     """
     solvers = [solver] * len(starts) if isinstance(solver, Solver) else solver
 

@@ -36,10 +36,6 @@ class Change:
         ----------
         X, X_old, g, g_old : ndarray of float64, shape (n, d)
             Points and gradients, new and old.
-
-        Returns
-        -------
-        Change
         """
         dX = X - X_old
         squared_length = float(np.vdot(dX, dX))
@@ -69,10 +65,6 @@ class StepSize(Protocol):
             That of the objective at the start.
         n_inner, n_objects : int
             Inner steps of an epoch, and objects.
-
-        Returns
-        -------
-        StepSize
         """
         ...
 
@@ -87,10 +79,6 @@ class StepSize(Protocol):
             Inner steps of an epoch.
         previous : float
             The last step.
-
-        Returns
-        -------
-        float
         """
         ...
 
