@@ -560,7 +560,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
         d = self._dimension(held, checkpoint)
         if on_cluster:
-            from nearer.distributed.fit import cluster_objective
+            from nearer.distributed.objective import cluster_objective
 
             given = (X, y, sample_weight) if held is None else (held, None, None)
             with cluster_objective(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
@@ -15,13 +14,11 @@ import numpy as np
 from nearer.data import Comparisons, FileFormatError, as_comparisons, renumbered
 from nearer.data.columns import Column, Table, are_numbered, column_of
 from nearer.data.roles import Layout, Roles
-from nearer.data.tables import Meaning, Options, as_table, joined_counts, nothing_left, warn_of
+from nearer.data.tables import Meaning, Options, as_table
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
-from nearer.io.blocks import Counts, Recipe, RowGroups, Scanned, look_into, open_row_groups, seen_objects, settle
+from nearer.io.blocks import Counts, Recipe, RowGroups, Scanned, look_into, open_row_groups, settle
 from nearer.io.formats import parquet_files
-
-logger = logging.getLogger(__name__)
 
 __all__ = ["ClusterData", "is_remote", "open_data"]
 
@@ -212,27 +209,24 @@ def _scanned(
         return engine.run(build)
 
     looked = each("scan-shard", tasks.scan, roles, options)
+    counts = [shard for _, shard in looked]
+
+    def count(recipe: Recipe) -> Iterator[tuple[Counts, dict[str, tuple[int, str]]]]:
+        for number, (total, shard, dropped) in enumerate(each("count-shard", tasks.count, recipe)):
+            counts[number] = shard
+            yield total, dropped
+
     scanned = reduce(Scanned.join, (one for one, _ in looked))
-    recipe, known = settle(scanned, pieces[0], roles, options, lambda: ())
-    total, counts, dropped = scanned.counts, [shard for _, shard in looked], scanned.facts.dropped
-    if total is None or not known:
-        again = each("count-shard", tasks.count, recipe)
-        total = reduce(Counts.join, (one for one, _, _ in again))
-        counts, dropped = [shard for _, shard, _ in again], reduce(joined_counts, (left for _, _, left in again))
-    if not total.n_comparisons:
-        raise ValueError(f"{pieces[0].name}: {nothing_left(dropped, 'weight' in roles.at)}")
-    warn_of(pieces[0].name, recipe.meaning.alarms, dropped)
-    for note in (*roles.notes, *recipe.meaning.notes):
-        logger.info("%s: %s", pieces[0].name, note)
-    seen = seen_objects(recipe.meaning, total.seen, known)
+    settled = settle(pieces[0].name, scanned, pieces[0], roles, options, lambda: (), count)
+    meaning, total, seen = settled.recipe.meaning, settled.counts, settled.seen
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(
         engine,
         [pieces for pieces, _ in kept],
         [[one.n_comparisons for one in shard] for _, shard in kept],
         [[one.weight for one in shard] for _, shard in kept],
-        replace(recipe, meaning=_compact(recipe.meaning, seen)),
-        len(seen), total.n_comparisons, total.width, seen, recipe.meaning.n_objects, recipe.meaning.labels, *held,
+        replace(settled.recipe, meaning=_compact(meaning, seen)),
+        len(seen), total.n_comparisons, total.width, seen, meaning.n_objects, meaning.labels, *held,
     )  # fmt: skip
 
 

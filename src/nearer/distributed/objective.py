@@ -1,10 +1,12 @@
-"""`DaskObjective`: what solvers need, computed by the workers of a Dask cluster."""
+"""`DaskObjective`: what solvers need, computed by the workers of a Dask cluster, and where the time goes there."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,30 +14,67 @@ import numpy as np
 
 from nearer.data import Comparisons
 from nearer.distributed import tasks
+from nearer.distributed.cluster import ClusterError, connected
 from nearer.distributed.data import ClusterData, open_data
-from nearer.distributed.plan import plan_steps, split
-from nearer.distributed.timing import Timings, free_memory
+from nearer.distributed.tasks import plan_steps, split
 from nearer.losses import CustomLoss, Loss
 from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
+from nearer.solvers.checkpoint import Checkpoint
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["DaskObjective"]
+__all__ = ["DaskObjective", "Timings", "cluster_objective"]
 
 _SMALL_BATCH = 20
+# Passes before it is judged whether the cluster is worth it: the first ones load and compile.
+_WARM_UP = 3
+_NOTICEABLY = 1.25
+
+
+@dataclass
+class Timings:
+    """Where the time of full passes went: spent waiting, and processor time of all tasks, as if done one by one."""
+
+    n_evaluations: int = 0
+    seconds: float = 0.0
+    compute_seconds: float = 0.0
+    best: tuple[float, float] = (float("inf"), 0.0)  # both, of the fastest pass
+
+    def add(self, seconds: float, compute_seconds: float) -> None:
+        """Note one pass."""
+        self.n_evaluations += 1
+        self.seconds += seconds
+        self.compute_seconds += compute_seconds
+        self.best = min(self.best, (seconds, compute_seconds))
+
+    def compare_with_local(self, n_comparisons: int, n_bytes: int) -> None:
+        """Warn once, after a few passes, if this machine alone would be faster by what the tasks themselves took.
+
+        Nothing is said where the data would not fit here.
+        """
+        if self.n_evaluations != _WARM_UP:
+            return
+        seconds, compute = self.best
+        alone = compute / resolve_jobs(None)
+        if seconds > _NOTICEABLY * alone and n_bytes < _free_memory() / 2:
+            warnings.warn(
+                f"a pass over {n_comparisons:,} comparisons takes {1e3 * seconds:.0f} ms on the cluster, of which "
+                f"{1e3 * compute:.1f} ms are computing; this machine alone would need about {1e3 * alone:.1f} ms: "
+                "fit without a cluster",
+                stacklevel=2,
+            )
+
+
+def _free_memory() -> int:
+    """Bytes that this machine can still give."""
+    import psutil  # type: ignore[import-untyped]
+
+    return psutil.virtual_memory().available
 
 
 @dataclass
 class _Slopes:
-    """What stays on the cluster from a snapshot.
-
-    Attributes
-    ----------
-    points : Any
-        The points as they were sent.
-    kept : list of distributed.Future
-        The slopes of each shard.
-    """
+    """What stays on the cluster from a snapshot: the points as they were sent, and futures of each shard's slopes."""
 
     points: Any
     kept: list[Any]
@@ -205,7 +244,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         threads = max(sum(self._engine.workers().values()), 1)
         small = _SMALL_BATCH * self.n_objects * self.n_components
         slow = size > max(self.n_comparisons * resolve_jobs(None) // threads, small)
-        if slow or size * self.data.n_bytes / self.n_comparisons > free_memory() / 4:
+        if slow or size * self.data.n_bytes / self.n_comparisons > _free_memory() / 4:
             return self
         sizes = split(size, self._rows)
         seeds = [rng.integers(2**63, size=len(blocks)).tolist() for blocks in self._rows]
@@ -282,3 +321,41 @@ class DaskObjective(BaseObjective, SampledObjective):
 
     def _forget(self) -> None:
         self._shards = []
+
+
+@contextlib.contextmanager
+def cluster_objective(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    client: Any,
+    loss: Loss,
+    n_components: int,
+    n_objects: int | None,
+    checkpoint: Checkpoint | None = None,
+) -> Iterator[DaskObjective]:
+    """Open comparisons on a cluster for as long as `OrdinalEmbedding.fit` takes; see `open_data` and `connected`.
+
+    The checkpoint of the fit, if any, says how the data were cut before, and is named if the cluster is lost.
+    """
+    with connected(client) as known:
+        # The order of sums follows from how the data are cut, so a fit that is gone on with cuts them as before.
+        cut = {} if checkpoint is None else checkpoint.setting
+        data = open_data(X, known, y=y, sample_weight=sample_weight, n_objects=n_objects, **cut)
+        if not cut:
+            cut |= {"n_shards": sum(data.engine.workers().values()), "hold": data.hold_rows}
+        objective = DaskObjective(data, loss, n_components)
+        try:
+            yield objective
+        except ClusterError as error:
+            if checkpoint is None or not checkpoint.found:
+                raise
+            path = checkpoint.path
+            raise ClusterError(f"{error}; what was done is in {path}: go on from there with resume=True") from error
+        timings = objective.timings
+        count = max(timings.n_evaluations, 1)
+        logger.info(
+            "%d passes, %.4g s each, %.4g s of it computing",
+            timings.n_evaluations, timings.seconds / count, timings.compute_seconds / count,
+        )  # fmt: skip

@@ -38,6 +38,7 @@ __all__ = [
     "Recipe",
     "RowGroups",
     "Scanned",
+    "Settled",
     "open_blocks",
     "open_row_groups",
     "scan_block",
@@ -161,13 +162,31 @@ def scan_block(table: Table, roles: Roles, options: Options) -> Scanned:
     return Scanned(facts, _counts(made, Coding(values)))
 
 
+@dataclass(frozen=True)
+class Settled:
+    """How all blocks become comparisons, what they give, the rows left out, and the objects that occur, ascending."""
+
+    recipe: Recipe
+    counts: Counts
+    dropped: dict[str, tuple[int, str]]
+    seen: np.ndarray
+
+
 def settle(
-    scanned: Scanned, table: Table, roles: Roles, options: Options, tables: Callable[[], Iterable[Table]]
-) -> tuple[Recipe, bool]:
-    """Decide how blocks become comparisons.
+    name: str,
+    scanned: Scanned,
+    table: Table,
+    roles: Roles,
+    options: Options,
+    tables: Callable[[], Iterable[Table]],
+    count: Callable[[Recipe], Iterable[tuple[Counts, dict[str, tuple[int, str]]]]],
+) -> Settled:
+    """Decide how blocks become comparisons; what is left out or doubtful is warned about.
 
     Parameters
     ----------
+    name : str
+        What the blocks are called together, for messages.
     scanned : Scanned
         Of all blocks.
     table : Table
@@ -175,21 +194,28 @@ def settle(
     roles, options : Roles, Options
     tables : callable
         Gives the blocks again, to find the place of what is refused.
-
-    Returns
-    -------
-    recipe : Recipe
-    counted : bool
-        Whether the counts of `scanned` hold; otherwise the blocks must be counted with the recipe.
+    count : callable
+        Counts the blocks anew by a recipe, where `scanned` could not tell what they give.
     """
     meaning = resolve(scanned.facts, roles, table, options, lambda: (Rows.of(one, roles, options) for one in tables()))
-    return Recipe(roles, options, meaning), scanned.counts is not None and meaning.is_injective
+    recipe, total, dropped = Recipe(roles, options, meaning), scanned.counts, scanned.facts.dropped
+    if total is not None and meaning.is_injective:
+        seen = _named_objects(meaning, total.seen)
+    else:
+        found = list(count(recipe))
+        total = reduce(Counts.join, (one for one, _ in found))
+        dropped = reduce(joined_counts, (left for _, left in found))
+        seen = total.seen.values
+    if not total.n_comparisons:
+        raise FileFormatError(f"{name}: {nothing_left(dropped, 'weight' in roles.at)}")
+    warn_of(name, meaning.alarms, dropped)
+    for note in (*roles.notes, *meaning.notes):
+        logger.info("%s: %s", name, note)
+    return Settled(recipe, total, dropped, seen)
 
 
-def seen_objects(meaning: Meaning, seen: Coding, are_names: bool) -> np.ndarray:
-    """Numbers of the objects that occur, from their names or from their numbers, ascending."""
-    if not are_names:
-        return seen.values
+def _named_objects(meaning: Meaning, seen: Coding) -> np.ndarray:
+    """Numbers of the objects that have some names, ascending."""
     codes = np.arange(len(seen), dtype=np.int32)
     column = Column(codes=codes, values=seen.values) if seen.is_text else Column(numbers=seen.values)
     return distinct(meaning.names.encode(column, meaning.numbers))
@@ -262,24 +288,17 @@ class BlockReader:
         if first is None:
             raise FileFormatError(f"{self.path}: has no rows")
         scanned = reduce(Scanned.join, blocks, first)
-        self._recipe, known = settle(scanned, files.first, roles, options, tables)
-        meaning, counts, dropped = self._recipe.meaning, scanned.counts, scanned.facts.dropped
-        if not known or counts is None:
-            found = [self._recipe.counts(table) for table in tables()]
-            counts = reduce(Counts.join, (one for one, _ in found))
-            dropped = reduce(joined_counts, (left for _, left in found))
-        if not counts.n_comparisons:
-            raise FileFormatError(f"{self.path}: {nothing_left(dropped, 'weight' in roles.at)}")
+        settled = settle(
+            self.path, scanned, files.first, roles, options, tables, lambda recipe: map(recipe.counts, tables())
+        )
+        self._recipe, meaning, counts = settled.recipe, settled.recipe.meaning, settled.counts
         self.n_comparisons, self.n_columns = counts.n_comparisons, counts.width
         self._n_counting = counts.n_counting
         self.total_weight, self.has_weights = counts.weight, counts.weighted
-        self.n_objects, self.labels, self.dropped = meaning.n_objects, meaning.labels, dropped
+        self.n_objects, self.labels, self.dropped = meaning.n_objects, meaning.labels, settled.dropped
         self.seen = np.zeros(self.n_objects, dtype=bool)
-        self.seen[seen_objects(meaning, counts.seen, known)] = True
+        self.seen[settled.seen] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
-        warn_of(self.path, self.alarms, dropped)
-        for note in self.notes:
-            logger.info("%s: %s", self.path, note)
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
         """Yield the comparisons in order, `size` at a time; the last block may be shorter."""
