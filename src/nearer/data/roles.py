@@ -159,26 +159,21 @@ def _word(name: str) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """A way to write a comparison.
-
-    Parameters
-    ----------
-    kind : str
-        What the user calls it.
-    objects : tuple of str
-        Roles of the columns that hold objects, in the order that `Comparisons` takes them.
-    extra : tuple of str
-        Roles of the columns that say what was answered.
-    """
+    """A way to write a comparison: what the user calls it, and the roles of its columns."""
 
     kind: str
-    objects: tuple[str, ...]
-    extra: tuple[str, ...] = ()
+    objects: tuple[str, ...]  # that hold objects, in the order that `Comparisons` takes them
+    extra: tuple[str, ...] = ()  # that say what was answered
 
     @property
     def roles(self) -> tuple[str, ...]:
         """All roles that must be there."""
         return self.objects + self.extra
+
+    @property
+    def answer(self) -> str | None:
+        """Role of the column that says which option was chosen, if there is one."""
+        return self.extra[0] if self.extra and self.kind in ("answers", "odd-one-out", "most-central") else None
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -229,25 +224,13 @@ _NAME_SUFFIXES = ("_filename", "_name", "_label", "_html")
 
 @dataclass
 class Roles:
-    """The columns chosen.
-
-    Parameters
-    ----------
-    layout : Layout
-    at : dict of str to int
-        Role of `layout` (and participant, weight, details) -> position of its column.
-    names_at : list of int
-        Columns that name numbered objects, one for each column of objects; empty if there are none.
-    notes : list of str
-    told : frozenset of str
-        Roles whose column the user named: what cannot be read there is refused, not left out.
-    """
+    """The columns chosen."""
 
     layout: Layout
-    at: dict[str, int]
-    names_at: list[int] = field(default_factory=list)
+    at: dict[str, int]  # role of `layout` (and participant, weight, details) -> position of its column
+    names_at: list[int] = field(default_factory=list)  # columns that name numbered objects, one for each of theirs
     notes: list[str] = field(default_factory=list)
-    told: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()  # roles the user named: what cannot be read there is refused, not left out
 
     def without_details(self) -> Roles:
         """The same for readers that keep no more than comparisons and weights; a note says what they leave out."""
@@ -632,20 +615,9 @@ def sides_of(cells: Sequence[str]) -> dict[str, int | None]:
 
 
 def units_per_second(role: str, times: np.ndarray) -> tuple[float, str]:
-    """Tell the unit of response times, and what to say about it.
+    """Tell how many units of response times, as written and none missing, are a second; and what to say about it.
 
-    Parameters
-    ----------
-    role : {"seconds", "milliseconds", "response_time"}
-    times : ndarray of float, shape (n,)
-        As written, without missing ones.
-
-    Returns
-    -------
-    divisor : float
-        1 or 1000, NaN if the unit cannot be told.
-    note : str
-        "" for nothing.
+    The role is one of `TIMES`. The number is 1 or 1000, or NaN if that cannot be told.
     """
     median = float(np.median(times)) if len(times) else np.nan
     if role != "response_time":
@@ -681,15 +653,10 @@ ANSWERS_HINT = (
 
 @dataclass(frozen=True)
 class Answers:
-    """How to read the cells of an answer.
+    """How to read the cells of an answer, and what to tell the user about it.
 
-    Parameters
-    ----------
-    codes : dict of str to float, or None
-        What a cell says: for two options +n or -n (chosen n times the first or the second) or 0 (undecided); for three
-        the position 0, 1 or 2; NaN: no answer. None: the cell names the object chosen.
-    note : str
-        What to tell the user, "" for nothing.
+    The codes say what a cell means: for two options +n or -n (chosen n times the first or the second) or 0 (undecided);
+    for three the position 0, 1 or 2; NaN: no answer. None: the cell names the object chosen.
     """
 
     codes: dict[str, float] | None
@@ -702,7 +669,7 @@ def read_answers(
     option_names: Sequence[str],
     told: str | Mapping[Any, str] | None,
 ) -> Answers | str:
-    """Find out how answers are written.
+    """Find out how answers are written; a text says why that cannot be told.
 
     Parameters
     ----------
@@ -714,11 +681,6 @@ def read_answers(
         Names of the options' columns, in order; two or three.
     told : str, mapping or None
         One of `CODINGS`, or what each cell says; None: find out, and refuse if two readings are possible.
-
-    Returns
-    -------
-    Answers, or str
-        A text says why not.
     """
     size = len(option_names)
     if isinstance(told, str):
@@ -814,15 +776,7 @@ def _by_numbers(cells: Sequence[str], size: int) -> Answers | None:
     for base, sure in ((0, 0), (1, size)):
         whole = found <= set(range(base, base + size)) and len(found) > 1
         if sure in found and whole and not (size == 2 and base == 0):
-            places = ", ".join(
-                f"{base + spot} = {word}" for spot, word in enumerate(("first", "second", "third")[:size])
-            )
+            places = ", ".join(f"{base + spot} = {word}" for spot, word in enumerate(SIDES[:size]))
             codes = {cell: _signed(number - base, size) for cell, number in numbers.items()}
             return Answers(codes, f"answers read as positions: {places} option")
     return None
-
-
-def refused_answer(table: Table, position: int, why: str, place: str | None = None) -> FileFormatError:
-    """Refuse a column of answers, with the first place where known."""
-    where = f"{table.name}, {place}" if place else table.name
-    return FileFormatError(f"{where}, {table.title(position)}: {why}")

@@ -55,29 +55,14 @@ _BLOCK_ENDINGS = (".npy", ".parquet", ".pq")
 
 @dataclass
 class Counts:
-    """What a block gives, once its names are coded.
-
-    Parameters
-    ----------
-    n_comparisons : int
-    weight : float
-        Of all of them.
-    width : int
-        3 or 4, 0 if there are none.
-    seen : Coding or None
-        Names that occur in them.
-    weighted : bool
-        Whether they have weights of their own.
-    n_counting : int
-        Those of a weight above 0: the others are lost where a block holds nothing else.
-    """
+    """What a block gives, once its names are coded."""
 
     n_comparisons: int = 0
-    weight: float = 0.0
-    width: int = 0
-    seen: Coding = field(default_factory=lambda: Coding(np.empty(0, np.int64)))
-    weighted: bool = False
-    n_counting: int = 0
+    weight: float = 0.0  # of all of them
+    width: int = 0  # 3 or 4, 0 if there are none
+    seen: Coding = field(default_factory=lambda: Coding(np.empty(0, np.int64)))  # names that occur in them
+    weighted: bool = False  # whether they have weights of their own
+    n_counting: int = 0  # those of a weight above 0: the others are lost where a block holds nothing else
 
     def join(self, other: Counts) -> Counts:
         """Put what two blocks give together."""
@@ -116,16 +101,8 @@ class Recipe:
         return self._made(Rows.of(table, self.roles, self.options))
 
     def _made(self, rows: Rows) -> Comparisons | None:
-        try:
-            parts = rows_to_parts(rows, self.meaning, self.options)
-            if parts is None:
-                return None
-            made = Comparisons._make(replace(parts, people=None, details=None, dropped={}))
-        except FileFormatError:
-            raise
-        except ValueError as error:
-            raise FileFormatError(f"{rows.table.name}: {error}") from error
-        return made
+        parts = rows_to_parts(rows, self.meaning, self.options)
+        return None if parts is None else Comparisons._make(replace(parts, people=None, details=None, dropped={}))
 
     def counts(self, table: Table) -> tuple[Counts, dict[str, tuple[int, str]]]:
         """Read a block for what it gives, and what is left out of it."""
@@ -471,17 +448,10 @@ class _ParquetFiles(_Files):
 
 @dataclass
 class RowGroups(Table):
-    """Some row groups of a Parquet file, at a path or an fsspec URL; small, so that workers can be told of it.
-
-    Parameters
-    ----------
-    row_groups : tuple of int
-    lengths : tuple of int
-        Rows of all row groups of the file.
-    """
+    """Some row groups of a Parquet file, at a path or an fsspec URL; small, so that workers can be told of it."""
 
     row_groups: tuple[int, ...] = ()
-    lengths: tuple[int, ...] = ()
+    lengths: tuple[int, ...] = ()  # rows of all row groups of the file
 
     @property
     def n_rows(self) -> int:
@@ -534,15 +504,9 @@ class RowGroups(Table):
 def open_row_groups(
     path: str, files: Sequence[str], look: Callable[[Sequence[str]], Any] | None = None
 ) -> list[RowGroups]:
-    """Open Parquet files far enough to know their columns and row groups.
+    """Open Parquet files, called `path` together, far enough to know their columns and row groups.
 
-    Parameters
-    ----------
-    path : str
-        What they are called together, for messages.
-    files : sequence of str
-    look : callable, optional
-        Looks into all files, for instance on workers; default: here.
+    `look` looks into all files, for instance on workers; by default here.
     """
     found = [look_into(file) for file in files] if look is None else look(files)
     first = found[0]
