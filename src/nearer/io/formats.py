@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
 from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow
 from nearer.data.errors import FileFormatError, listed, shown
 from nearer.data.roles import DETAILS, detail_of, normalise, role_of
 from nearer.data.tables import as_table
-from nearer.io.apart import read_matlab, read_sheets
 from nearer.io.files import refuse_impossible_text
 from nearer.io.text import decode_head, encoding_problem, find_header
 
@@ -212,17 +212,10 @@ def told_by(url: str) -> Iterator[None]:
 
 @dataclass
 class ParquetTable(Table):
-    """One or more Parquet files with the same columns, read one after the other.
-
-    Parameters
-    ----------
-    files : list of str
-    lengths : list of int
-        Rows of each.
-    """
+    """One or more Parquet files with the same columns, read one after the other."""
 
     files: list[str] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)  # rows of each
 
     def read(self, positions: Sequence[int]) -> list[Column]:
         import pyarrow as pa
