@@ -17,8 +17,8 @@ from nearer.data.roles import Layout, Roles
 from nearer.data.tables import Meaning, Options, as_table
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
-from nearer.io.blocks import Counts, Recipe, RowGroups, Scanned, look_into, open_row_groups, settle
-from nearer.io.formats import parquet_files
+from nearer.io.blocks import Counts, Recipe, Scanned, settle
+from nearer.io.formats import RowGroups, look_into, open_row_groups, parquet_files
 
 __all__ = ["ClusterData", "is_remote", "open_data"]
 
@@ -248,10 +248,9 @@ def _row_groups(path: str, engine: Engine, n_shards: int, most_rows: int) -> lis
     """
 
     # The workers look, not the client: it is they who must be able to read the files.
-    def look(files: Sequence[str]) -> Any:
-        return engine.run(lambda _: [engine.submit("look-into-file", look_into, file) for file in files])
-
-    tables = open_row_groups(path, _list_files(path), look)
+    files = _list_files(path)
+    found = engine.run(lambda _: [engine.submit("look-into-file", look_into, file) for file in files])
+    tables = open_row_groups(path, found)
     fair = -(-sum(table.n_rows for table in tables) // (_PIECES_PER_SHARD * n_shards))
     pieces = []
     for table in tables:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from nearer.data import Comparisons, FileFormatError
-from nearer.data.columns import Coding, Column, MemoryTable, Table, are_numbered, distinct
+from nearer.data.columns import Coding, Column, MemoryTable, Table, distinct
 from nearer.data.errors import counted
 from nearer.data.roles import Roles
 from nearer.data.tables import (
@@ -30,17 +29,15 @@ from nearer.data.tables import (
     warn_of,
 )
 from nearer.io.files import refuse_irregular
-from nearer.io.formats import parquet_files, stored_objects, told_by
+from nearer.io.formats import look_into, open_row_groups, parquet_files
 
 __all__ = [
     "BlockReader",
     "Counts",
     "Recipe",
-    "RowGroups",
     "Scanned",
     "Settled",
     "open_blocks",
-    "open_row_groups",
     "scan_block",
     "settle",
 ]
@@ -427,7 +424,7 @@ class _ParquetFiles(_Files):
     """Parquet files with the same columns."""
 
     def __init__(self, path: str) -> None:
-        self._tables = open_row_groups(path, parquet_files(path))
+        self._tables = open_row_groups(path, list(map(look_into, parquet_files(path))))
         super().__init__([table.name for table in self._tables])
         self.path, self.first = path, self._tables[0]
 
@@ -441,118 +438,3 @@ class _ParquetFiles(_Files):
         for number in rng.permutation(len(groups)).tolist():
             self._unchanged(groups[number].name)
             yield from groups[number].batches(size, positions)
-
-
-# ---- Parquet, here and on workers ----------------------------------------------------------------------------------
-
-
-@dataclass
-class RowGroups(Table):
-    """Some row groups of a Parquet file, at a path or an fsspec URL; small, so that workers can be told of it."""
-
-    row_groups: tuple[int, ...] = ()
-    lengths: tuple[int, ...] = ()  # rows of all row groups of the file
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of these row groups."""
-        return sum(self.lengths[group] for group in self.row_groups)
-
-    @property
-    def first_row(self) -> int:
-        """Rows of the file before these."""
-        return sum(self.lengths[: self.row_groups[0]]) if self.row_groups else 0
-
-    def part(self, groups: Sequence[int]) -> RowGroups:
-        """Give some of the row groups."""
-        return replace(self, row_groups=tuple(groups))
-
-    def place(self, row: int) -> str:
-        return f"row {self.first_row + row + 1}"
-
-    def read(self, positions: Sequence[int]) -> list[Column]:
-        names = [self.names[position] for position in positions]
-        with open_parquet_file(self.name, names) as file, told_by(self.name):
-            data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=False)
-            data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
-        return self._table({name: data.column(name) for name in names}, 0).read(positions)
-
-    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
-        rows: list[list[str]] = []
-        for table in self.batches(n_rows, range(len(self.names))[:n_columns]):
-            rows += table.head(n_rows - len(rows), n_columns)
-            if len(rows) == n_rows:
-                break
-        return rows
-
-    def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        """Yield tables of at most `size` rows that hold the columns at some positions."""
-        names, start = [self.names[position] for position in positions], self.first_row
-        with open_parquet_file(self.name, names) as file, told_by(self.name):
-            for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
-                batch.validate(full=True)
-                yield self._table({name: batch.column(name) for name in names}, start)
-                start += batch.num_rows
-
-    def _table(self, columns: dict[str, Any], start: int) -> MemoryTable:
-        return MemoryTable(
-            self.name, self.form, self.names, self.header, labels=self.labels, n_objects=self.n_objects,
-            columns=[columns.get(name, ()) for name in self.names], first_row=start,
-        )  # fmt: skip
-
-
-def open_row_groups(
-    path: str, files: Sequence[str], look: Callable[[Sequence[str]], Any] | None = None
-) -> list[RowGroups]:
-    """Open Parquet files, called `path` together, far enough to know their columns and row groups.
-
-    `look` looks into all files, for instance on workers; by default here.
-    """
-    found = [look_into(file) for file in files] if look is None else look(files)
-    first = found[0]
-    for table in found:
-        if set(table.names) != set(first.names):
-            raise FileFormatError(f"{table.name}: columns {table.names} differ from {first.names} of {first.name}")
-    if not any(table.n_rows for table in found):
-        raise FileFormatError(f"{path}: has no rows")
-    return [replace(table, names=first.names, labels=first.labels, n_objects=first.n_objects) for table in found]
-
-
-def look_into(url: str) -> RowGroups:
-    """Read the footer of a Parquet file."""
-    with open_parquet_file(url) as file:
-        lengths = tuple(file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups))
-        schema = file.schema_arrow
-    try:
-        stored = stored_objects(schema.metadata)
-    except FileFormatError as error:
-        raise FileFormatError(f"{url}: {error}") from error
-    groups = tuple(range(len(lengths)))
-    return RowGroups(
-        url, "Parquet", schema.names, not are_numbered(schema.names), row_groups=groups, lengths=lengths, **stored
-    )
-
-
-@contextlib.contextmanager
-def open_parquet_file(url: str, names: Sequence[str] = ()) -> Iterator[Any]:
-    """Open a Parquet file at a path or fsspec URL; columns `names` that hold text are read as codes."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with contextlib.ExitStack() as stack:
-        with told_by(url):
-            stream: Any = url
-            if "://" in url:
-                import fsspec  # type: ignore[import-untyped]
-
-                stream = stack.enter_context(fsspec.open(url, "rb"))
-            schema = pq.read_schema(stream)
-            missing = [name for name in names if name not in schema.names]
-            if missing:
-                raise FileFormatError(f"{url}: no column {missing[0]!r}, the columns are {schema.names}")
-            text = [name for name in names if pa.types.is_string(schema.field(name).type)]
-            if stream is not url:
-                stream.seek(0)
-            # pyarrow would otherwise fetch all row groups at once
-            file = stack.enter_context(pq.ParquetFile(stream, read_dictionary=text, pre_buffer=False))
-        yield file
