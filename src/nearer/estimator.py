@@ -8,6 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from inspect import Signature, signature
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from nearer._memory import check_memory
 from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, check_numbers, joined, renumbered
 from nearer.dimensions import choose_components
+from nearer.io import open_blocks, read_comparisons
+from nearer.io.blocks import in_blocks
 from nearer.lapses import Reliability, weigh_answers
 from nearer.losses import Loss, get_loss
 from nearer.metrics import (
@@ -47,31 +50,15 @@ Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
 @dataclass
 class _Problem:
-    """What is to be solved, wherever the comparisons are.
-
-    Attributes
-    ----------
-    objective : Objective
-    rows : ndarray of int, shape (objective.n_objects,)
-        The object of each row of the objective's points.
-    seen : ndarray of bool, shape (n_objects,)
-        Which of all objects occur in some comparison.
-    labels : ndarray of str, shape (n_objects,), or None
-    n_columns : int
-        3 (triplets) or 4 (quadruplets).
-    comparisons : Comparisons or None
-        None if they stay in a file or on a cluster.
-    n_side_by_side : int
-        Starts to run at the same time.
-    """
+    """What is to be solved, wherever the comparisons are."""
 
     objective: Any
-    rows: np.ndarray
-    seen: np.ndarray
+    rows: np.ndarray  # the object of each row of the objective's points
+    seen: np.ndarray  # which of all objects occur in some comparison: bool, shape (n_objects,)
     labels: np.ndarray | None
-    n_columns: int
-    comparisons: Comparisons | None = None
-    n_side_by_side: int = 1
+    n_columns: int  # 3 (triplets) or 4 (quadruplets)
+    comparisons: Comparisons | None = None  # None if they stay in a file or on a cluster
+    n_side_by_side: int = 1  # starts to run at the same time
 
 
 def _has_model(estimator: OrdinalEmbedding) -> bool:
@@ -551,7 +538,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         in_file, is_dask = isinstance(X, (str, os.PathLike)), hasattr(X, "__dask_graph__")
         on_cluster = client is not None or is_dask
         held = None
-        if not is_dask and not (in_file and _in_blocks(X)):
+        if not is_dask and not (in_file and in_blocks(X)):
             held = _as_comparisons(X, y, sample_weight, self.n_objects)
         if self.reliability:
             if on_cluster or held is None:
@@ -574,8 +561,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         elif held is not None:
             yield self._in_memory(held, d, n_starts)
         else:
-            from nearer.io import open_blocks
-
             if y is not None or sample_weight is not None:
                 raise ValueError("fit: y and sample_weight go with comparisons in memory, not with a file")
             source = open_blocks(X, n_objects=self.n_objects)
@@ -750,6 +735,14 @@ class _NamedLoss(OrdinalEmbedding):
         )  # fmt: skip
 
 
+def _shows_shared(init: Callable[..., None]) -> Callable[..., None]:
+    """Show the parameters that a constructor hands on to `_NamedLoss` in its signature, where scikit-learn looks."""
+    *own, _ = signature(init).parameters.values()
+    shared = [p for p in signature(_NamedLoss.__init__).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    init.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
+    return init
+
+
 class GNMDS(_NamedLoss):
     """Generalised non-metric multidimensional scaling: `OrdinalEmbedding` with the hinge loss."""
 
@@ -781,28 +774,9 @@ class CKL(_NamedLoss):
 
     loss = "ckl"
 
-    def __init__(
-        self,
-        n_components: int | str = 2,
-        *,
-        delta: float = 0.05,
-        solver: str | Solver = "auto",
-        n_init: int = 1,
-        init: Any = "random",
-        n_objects: int | None = None,
-        max_seconds: float | None = None,
-        reliability: bool = False,
-        warm_start: bool = False,
-        callbacks: Sequence[Callback] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            n_components, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, reliability=reliability,
-            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+    @_shows_shared
+    def __init__(self, n_components: int | str = 2, *, delta: float = 0.05, **shared: Any):
+        super().__init__(n_components, **shared)
         self.delta = delta
 
     def _make_loss(self) -> Loss:
@@ -822,28 +796,9 @@ class TSTE(_NamedLoss):
 
     loss = "tste"
 
-    def __init__(
-        self,
-        n_components: int | str = 2,
-        *,
-        alpha: float | None = None,
-        solver: str | Solver = "auto",
-        n_init: int = 1,
-        init: Any = "random",
-        n_objects: int | None = None,
-        max_seconds: float | None = None,
-        reliability: bool = False,
-        warm_start: bool = False,
-        callbacks: Sequence[Callback] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            n_components, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, reliability=reliability,
-            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+    @_shows_shared
+    def __init__(self, n_components: int | str = 2, *, alpha: float | None = None, **shared: Any):
+        super().__init__(n_components, **shared)
         self.alpha = alpha
 
     def _make_loss(self) -> Loss:
@@ -867,17 +822,9 @@ def _warn_unseen(seen: np.ndarray, labels: np.ndarray | None) -> None:
         )
 
 
-def _in_blocks(path: str | os.PathLike[str]) -> bool:
-    from nearer.io.blocks import in_blocks
-
-    return in_blocks(path)
-
-
 def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = None) -> Comparisons:
     """Take whatever an estimator is given, files included, as comparisons."""
     if isinstance(X, (str, os.PathLike)):
-        from nearer.io import read_comparisons
-
         read = read_comparisons(X, n_objects=n_objects)
         read.warn()
         X = read.comparisons

@@ -290,15 +290,7 @@ class Solver(Parameters):
             return _Run(self, objective, rng, callbacks, keeper).follow(X0)
 
     def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
-        """Refuse an objective that does not offer a protocol, and say what it lacks.
-
-        Parameters
-        ----------
-        objective : Any
-        protocol : type
-            One of `nearer.objective.protocols`.
-        remedy : str
-        """
+        """Refuse an objective that does not offer one of `nearer.objective.protocols`, and say what it lacks."""
         if not isinstance(objective, protocol):
             members = [name for name in dir(protocol) if not name.startswith("_")]
             lacking = [name for name in members if not hasattr(objective, name)]
@@ -308,12 +300,7 @@ class Solver(Parameters):
             )
 
     def check_objective(self, objective: Any) -> None:
-        """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own.
-
-        Parameters
-        ----------
-        objective : Objective
-        """
+        """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own."""
 
     def settled(self, values: list[float], objective: Any) -> str:
         """Say why the run may end: by default the rule of `tol`.
@@ -370,13 +357,7 @@ class Solver(Parameters):
 
 
 class _HeldOut:
-    """The held-out comparisons of a run: which map they like best so far, and whether to go on.
-
-    Parameters
-    ----------
-    objective : Objective
-        Of the held-out comparisons.
-    """
+    """The held-out comparisons of a run: which map they like best so far, and whether to go on."""
 
     def __init__(self, objective: Any):
         self.objective = objective
@@ -422,13 +403,7 @@ class Keeper(Protocol):
         ...
 
     def keep(self, run: dict[str, Any]) -> None:
-        """Keep a run.
-
-        Parameters
-        ----------
-        run : dict
-            Nested dicts and lists of arrays, numbers and texts.
-        """
+        """Keep a run: nested dicts and lists of arrays, numbers and texts."""
         ...
 
 

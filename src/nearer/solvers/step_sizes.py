@@ -30,13 +30,7 @@ class Change:
 
     @classmethod
     def between(cls, X: np.ndarray, X_old: np.ndarray, g: np.ndarray, g_old: np.ndarray) -> Change:
-        """Compare two snapshots.
-
-        Parameters
-        ----------
-        X, X_old, g, g_old : ndarray of float64, shape (n, d)
-            Points and gradients, new and old.
-        """
+        """Compare the points and gradients of two snapshots, new and old."""
         dX = X - X_old
         squared_length = float(np.vdot(dX, dX))
         return cls(squared_length, float(np.vdot(dX, g - g_old)) / squared_length if squared_length > 0 else math.nan)
