@@ -707,40 +707,23 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             )
 
 
+def _shows_shared(init: Callable[..., None]) -> Callable[..., None]:
+    """Show the parameters that a constructor hands on to `OrdinalEmbedding` in its signature for scikit-learn."""
+    *own, _ = signature(init).parameters.values()
+    all_keywords = [p for p in signature(OrdinalEmbedding.__init__).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    shared = [parameter for parameter in all_keywords if parameter.name not in ("loss", "loss_params")]
+    init.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
+    return init
+
+
 class _NamedLoss(OrdinalEmbedding):
     """An `OrdinalEmbedding` whose class says which loss it has."""
 
     loss: str
 
-    def __init__(
-        self,
-        n_components: int | str = 2,
-        *,
-        solver: str | Solver = "auto",
-        n_init: int = 1,
-        init: Any = "random",
-        n_objects: int | None = None,
-        max_seconds: float | None = None,
-        reliability: bool = False,
-        warm_start: bool = False,
-        callbacks: Sequence[Callback] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            n_components, loss=self.loss, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, reliability=reliability,
-            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-
-
-def _shows_shared(init: Callable[..., None]) -> Callable[..., None]:
-    """Show the parameters that a constructor hands on to `_NamedLoss` in its signature, where scikit-learn looks."""
-    *own, _ = signature(init).parameters.values()
-    shared = [p for p in signature(_NamedLoss.__init__).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    init.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
-    return init
+    @_shows_shared
+    def __init__(self, n_components: int | str = 2, **shared: Any):
+        super().__init__(n_components, loss=self.loss, loss_params=None, **shared)
 
 
 class GNMDS(_NamedLoss):

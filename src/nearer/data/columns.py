@@ -376,11 +376,11 @@ def _used(column: Column) -> Any:
     """Texts that occur in a column, which may be fewer than its dictionary holds."""
     import pyarrow as pa
 
-    if column.all_occur:
+    if column.all_occur or column.values is None:
         return column.values
-    used = np.zeros(len(column.texts()) + 1 if column.values is None else len(column.values) + 1, dtype=bool)
+    used = np.zeros(len(column.values) + 1, dtype=bool)
     used[column.cells] = True
-    return column.values.filter(pa.array(used[:-1])) if column.values is not None else pa.array([], pa.string())
+    return column.values.filter(pa.array(used[:-1]))
 
 
 def _sorted_texts(parts: list[Any], pa: Any) -> Any:

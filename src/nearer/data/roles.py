@@ -11,18 +11,6 @@ import numpy as np
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, listed, shown
 
-__all__ = [
-    "KINDS",
-    "LAYOUTS",
-    "Answers",
-    "Layout",
-    "Roles",
-    "find_roles",
-    "is_header",
-    "parse_answers",
-    "parse_columns",
-]
-
 _ITEMS = (
     "option", "object", "image", "stimulus", "stim", "item", "choice", "candidate", "alternative", "comparison",
     "picture", "img", "word",
@@ -252,7 +240,7 @@ def is_header(names: Sequence[str]) -> bool:
     """Tell whether a first row of cells reads as column names: one is known, or at least two nearly so."""
     if any(role_of(name) for name in names if len(normalise(name)) > 1):
         return True
-    if _complete({role for name in names if (role := role_of(name))}, None):
+    if complete_layout({role for name in names if (role := role_of(name))}):
         return True
     words = [normalise(name) for name in names[:_COMPARED_COLUMNS]]
     return sum(len(word) > 3 and closest(word, list(ROLE_OF)) is not None for word in words) > 1
@@ -279,7 +267,7 @@ def _pairs(parts: list[str], option: str, example: str) -> dict[str, str]:
     return found
 
 
-def _complete(roles: set[str], kind: str | None) -> Layout | None:
+def complete_layout(roles: set[str], kind: str | None = None) -> Layout | None:
     """Find the layout whose roles are all there."""
     ranked = sorted((role for role in roles if role.startswith("rank_")), key=_rank)
     if kind in (None, "rankings") and "anchor" in roles and len(ranked) > 1:
@@ -374,7 +362,7 @@ def find_roles(
                 notes += [f"{role} read from {names[found[0]]!r}, not from {names[spot]!r}" for spot in found[1:]]
     if header:
         _add_details(names, words, at, notes)
-    layout = _complete(set(at), kind)
+    layout = complete_layout(set(at), kind)
     if layout is None:
         raise _refusal(table, _lacking(table, at, kind), at, kind)
     if columns is None and kind is None and header:
@@ -430,7 +418,7 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
             found.setdefault(role, []).append(spot)
     stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
     ranked = {role: spot for spot, name in enumerate(names) if (role := _ranked_role(name, stems))}
-    needed = _complete(set(found), kind) or _complete({*found, *ranked}, kind)
+    needed = complete_layout(set(found), kind) or complete_layout({*found, *ranked}, kind)
     if needed is not None and needed.kind == "rankings":
         found |= {role: [spot] for role, spot in ranked.items()}
     at = {role: spots[0] for role, spots in found.items()}

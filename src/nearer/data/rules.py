@@ -87,12 +87,6 @@ class Shape(NamedTuple):
     faults: Callable[[np.ndarray], Faults]
 
 
-# Why a row says nothing about distances, in the words of the rules above.
-DEGENERATE = (
-    "an object cannot be compared with itself", "near and far are the same object", "both pairs are the same",
-    "the three objects of a set must differ", "the query (first) cannot be among its own candidates",
-    "a candidate occurs twice",
-)  # fmt: skip
 TRIPLETS = Shape("comparisons", (3,), _triplet_faults)
 QUADRUPLETS = Shape("comparisons", (4,), _quadruplet_faults)
 EITHER = Shape("comparisons", (3, 4), _row_faults)

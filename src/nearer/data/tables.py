@@ -47,19 +47,6 @@ from nearer.data.roles import (
 from nearer.data.rules import Parts
 from nearer.data.values import INDEX_LIMIT, UNKNOWN, People, check_objects, check_people, check_weights
 
-__all__ = [
-    "Facts",
-    "Meaning",
-    "Options",
-    "Rows",
-    "as_table",
-    "is_table",
-    "parts_of_table",
-    "read_table",
-    "resolve",
-    "scan",
-]
-
 logger = logging.getLogger(__name__)
 
 
@@ -190,6 +177,7 @@ class Rows:
     n_rows: int  # of the table
     origin: np.ndarray | None = None  # the row of the table that each row comes from; None if all are there
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
+    n_degenerate: int = 0  # rows left out that say nothing about distances
     notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
 
     def _at(self, row: int) -> int:
@@ -790,6 +778,7 @@ def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.
             "say on_degenerate='drop' to leave such rows out"
         )
     rows.leave_out(found)
+    rows.n_degenerate = int(np.count_nonzero(total))
     return index[~total]
 
 
@@ -867,8 +856,7 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
     parts = rows_to_parts(rows, meaning, options)
     if parts is None:
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
-    degenerate = {reason: count for reason, (count, _) in rows.dropped.items() if reason in rules.DEGENERATE}
-    dropped = {**parts.dropped, **({"degenerate": sum(degenerate.values())} if degenerate else {})}
+    dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
     return replace(parts, dropped=dropped), rows, notes, meaning.alarms
 

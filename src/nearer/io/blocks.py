@@ -31,17 +31,6 @@ from nearer.data.tables import (
 from nearer.io.files import refuse_irregular
 from nearer.io.formats import look_into, open_row_groups, parquet_files
 
-__all__ = [
-    "BlockReader",
-    "Counts",
-    "Recipe",
-    "Scanned",
-    "Settled",
-    "open_blocks",
-    "scan_block",
-    "settle",
-]
-
 logger = logging.getLogger(__name__)
 _SCAN_ROWS = 1 << 20
 _BLOCK_ENDINGS = (".npy", ".parquet", ".pq")

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from nearer.data.columns import Column, Table, are_numbered, column_from_arrow
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.roles import LAYOUTS, is_header, role_of
+from nearer.data.roles import complete_layout, is_header, role_of
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 200
@@ -233,8 +233,7 @@ def _find_delimiter(path: str, text: str) -> str:
         width = max(len(rows[0]), len(rows[-1]) if len(rows[-1]) == len(rows[0]) + 1 else 0)
         if width < 3 or (delimiter == " " and any("" in cells for cells in rows)):
             continue
-        found = {role_of(cell) for cell in rows[0]}
-        if any(set(layout.roles) <= found for layout in LAYOUTS) and delimiter != WHITESPACE:
+        if delimiter != WHITESPACE and complete_layout({role for cell in rows[0] if (role := role_of(cell))}):
             return delimiter
         alike = sum(len(cells) == width for cells in rows) / len(rows)
         # Blanks also occur inside labels: they separate only if nothing else does.
