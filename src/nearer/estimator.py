@@ -625,21 +625,23 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 stacklevel=3,
             )
         result = replace(result, embedding=result.embedding[problem.seen[problem.rows]])
-        self.embedding_ = np.full(shape, np.nan)
-        self.embedding_[problem.seen] = principal_axes(result.embedding)
-        self.labels_ = problem.labels
-        self.n_objects_ = shape[0]
-        self.n_features_in_ = problem.n_columns
-        self.loss_ = problem.objective.loss
-        self.result_ = result
-        self.objective_ = result.objective
-        self.n_iter_ = result.n_iter
-        self.history_ = result.history
-        self.reliability_ = None
+        embedding = np.full(shape, np.nan)
+        embedding[problem.seen] = principal_axes(result.embedding)
+        self._take(embedding, problem.labels, problem.n_columns, problem.objective.loss, result)
         if problem.comparisons is not None:
             self.comparisons_ = problem.comparisons
         elif hasattr(self, "comparisons_"):
             del self.comparisons_  # of an earlier fit; those of this one stay where they are
+
+    def _take(
+        self, embedding: np.ndarray, labels: np.ndarray | None, n_columns: int, loss: Loss, result: Result
+    ) -> None:
+        """Make a map this estimator's own."""
+        self.embedding_, self.labels_, self.n_objects_ = embedding, labels, len(embedding)
+        self.n_features_in_, self.loss_ = n_columns, loss
+        self.result_, self.objective_ = result, result.objective
+        self.n_iter_, self.history_ = result.n_iter, result.history
+        self.reliability_ = None
 
     def _randomness(self, points: list[np.ndarray]) -> dict[str, str]:
         """Where the starting points come from, in words that can be compared."""

@@ -105,11 +105,7 @@ class Loss:
         Parameters
         ----------
         near, far : array-like of float
-            Squared distances (>= 0), of shapes that broadcast.
-
-        Returns
-        -------
-        ndarray of float64, of the common shape
+            As in `terms`; the probabilities are of their common shape.
         """
         if not self.has_model:
             known = ", ".join(name for name, loss in _LOSSES.items() if loss.has_model)

@@ -173,6 +173,8 @@ class Layout:
 
 _QUAD, _TRIPLET, _LETTERS = ("i", "j", "l", "k"), ("anchor", "near", "far"), ("i", "j", "k")
 _OPTIONS, _SET, _VOTES = ("anchor", "a", "b"), ("a", "b", "c"), ("votes_a", "votes_b")
+# What the columns of an array of object numbers are, by their number.
+INDEX_COLUMNS = {3: _TRIPLET, 4: _QUAD}
 # The first complete layout wins: those that ask for more columns come first.
 LAYOUTS = (
     Layout("votes", _QUAD, _VOTES),

@@ -13,7 +13,7 @@ import numpy as np
 
 from nearer.data import Comparisons, FileFormatError, as_comparisons, renumbered
 from nearer.data.columns import Column, Table, are_numbered, column_of
-from nearer.data.roles import Layout, Roles
+from nearer.data.roles import INDEX_COLUMNS, Layout, Roles
 from nearer.data.tables import Meaning, Options, as_table
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
@@ -305,19 +305,13 @@ _WEIGHT, _ANSWER = "sample_weight", "y"
 class Partition(Table):
     """One partition of a Dask array or dataframe, with those of `sample_weight` and `y` as further columns.
 
-    Parameters
-    ----------
-    parts : tuple
-        Values, weights and answers (None for what is not there): delayed objects, computed whenever the partition is
-        read, or the data themselves.
-    is_array : bool
-    n_rows : int or None
-        If known.
+    Its parts are values, weights and answers (None for what is not there): delayed objects, computed whenever the
+    partition is read, or the data themselves.
     """
 
     parts: tuple[Any, Any, Any] = (None, None, None)
     is_array: bool = False
-    n_rows: int | None = None
+    n_rows: int | None = None  # if known
 
     def holding(self, values: Any, weights: Any, answers: Any) -> Partition:
         """The same with its data."""
@@ -368,7 +362,7 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
             raise ValueError(f"comparisons: got a Dask array of shape {getattr(X, 'shape', '?')}, expected (N, 3 or 4)")
         X = X.rechunk({1: -1})
         lengths = None if np.isnan(X.chunks[0]).any() else [int(rows) for rows in X.chunks[0]]
-        names = ["anchor", "near", "far"] if X.shape[1] == 3 else ["i", "j", "l", "k"]
+        names = list(INDEX_COLUMNS[X.shape[1]])
     else:
         names = list(map(str, X.columns))
     values = _delayed(X, "X", 0)

@@ -15,7 +15,7 @@ import numpy as np
 from nearer.data import Comparisons, FileFormatError
 from nearer.data.columns import Coding, Column, MemoryTable, Table, distinct
 from nearer.data.errors import counted
-from nearer.data.roles import Roles
+from nearer.data.roles import INDEX_COLUMNS, Roles
 from nearer.data.tables import (
     Facts,
     Meaning,
@@ -28,7 +28,7 @@ from nearer.data.tables import (
     scan,
     warn_of,
 )
-from nearer.io.files import refuse_irregular
+from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.formats import look_into, open_row_groups, parquet_files
 
 logger = logging.getLogger(__name__)
@@ -190,8 +190,7 @@ def _named_objects(meaning: Meaning, seen: Coding) -> np.ndarray:
 def in_blocks(path: str | os.PathLike[str]) -> bool:
     """Tell whether a path is read block by block: a .npy file, Parquet, a folder, a pattern or a URL of Parquet."""
     name = os.fspath(path)
-    is_pattern = not os.path.exists(name) and any(mark in name for mark in "*?[")
-    return "://" in name or is_pattern or os.path.isdir(name) or Path(name).suffix.lower() in _BLOCK_ENDINGS
+    return "://" in name or is_pattern(name) or os.path.isdir(name) or Path(name).suffix.lower() in _BLOCK_ENDINGS
 
 
 def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, **options: Any) -> BlockReader:
@@ -389,8 +388,8 @@ class _NumpyFile(_Files):
                 )
             else:
                 rows = self._read(file, start * width, (stop - start) * width).reshape(-1, width)
-        names = ["anchor", "near", "far"] if width == 3 else ["i", "j", "l", "k"]
         columns = list(np.ascontiguousarray(rows.T))
+        names = list(INDEX_COLUMNS[width])
         return MemoryTable(self.path, "NumPy array", names, True, columns=columns, first_row=start)
 
     def _read(self, file: IO[bytes], first: int, count: int) -> np.ndarray:

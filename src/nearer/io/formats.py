@@ -15,7 +15,7 @@ from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
 from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow
 from nearer.data.errors import FileFormatError, listed, shown
-from nearer.data.roles import DETAILS, detail_of, normalise, role_of
+from nearer.data.roles import DETAILS, INDEX_COLUMNS, detail_of, normalise, role_of
 from nearer.data.tables import as_table
 from nearer.io.files import refuse_impossible_text
 from nearer.io.text import decode_head, encoding_problem, find_header
@@ -472,13 +472,8 @@ def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
         raise FileFormatError(f"{path}: the array has shape {matrix.shape}, expected (n, 3) or (n, 4)")
     if not len(matrix):
         raise FileFormatError(f"{path}: the array has no rows")
-    names = list(_index_columns(matrix.shape[1])) if matrix.dtype.kind in "iuf" else []
+    names = list(INDEX_COLUMNS.get(matrix.shape[1], ())) if matrix.dtype.kind in "iuf" else []
     return MemoryTable(path, form, names or [""] * matrix.shape[1], bool(names), columns=list(matrix.T))
-
-
-def _index_columns(width: int) -> tuple[str, ...]:
-    """Name the columns of an array of numbers, which is triplets or quadruplets by its width."""
-    return {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}.get(width, ())
 
 
 def open_arrays(
@@ -613,10 +608,8 @@ def _main_names(width: int, beside: set[str], kind: str | None) -> list[str]:
     if width == 3:
         if kind in ("odd-one-out", "most-central") or beside & {"odd", "central"}:
             return ["a", "b", "c"]
-        return ["anchor", "a", "b"] if asked else ["anchor", "near", "far"]
-    if width == 4 and kind in (None, "quadruplets", "answers", "votes"):
-        return ["i", "j", "l", "k"]
-    return []
+        return ["anchor", "a", "b"] if asked else list(INDEX_COLUMNS[3])
+    return list(INDEX_COLUMNS[4]) if width == 4 and kind in (None, "quadruplets", "answers", "votes") else []
 
 
 def _flat_columns(path: str, form: str, arrays: Mapping[str, np.ndarray]) -> MemoryTable:

@@ -17,7 +17,7 @@ from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
 from nearer.data.roles import DETAILS, LAYOUTS, SHOWN
 from nearer.data.tables import Options, Rows, as_table, read_table, warn_of
-from nearer.io.files import refuse_irregular
+from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.text import COMPRESSED
 
 FORMATS = {
@@ -239,8 +239,7 @@ def _find_format(name: str, format: str | None) -> str:
         format = _SYNONYMS.get(format, format)
         if format not in FORMATS:
             raise ValueError(f"format: got {format!r}, expected one of {listed(FORMATS)}")
-    is_pattern = not path.exists() and any(mark in name for mark in "*?[")
-    if path.is_dir() or is_pattern:
+    if path.is_dir() or is_pattern(name):
         if format not in (None, "parquet"):
             raise FileFormatError(f"{name}: is a directory or a pattern, which only Parquet files may be")
         return "parquet"

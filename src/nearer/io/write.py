@@ -15,6 +15,7 @@ import numpy as np
 from nearer.data.columns import MISSING
 from nearer.data.details import detail_cells
 from nearer.data.errors import counted
+from nearer.data.roles import INDEX_COLUMNS
 from nearer.data.values import Details, People
 from nearer.io.files import atomic_write
 from nearer.io.formats import META_KEY
@@ -80,10 +81,6 @@ def _tell_missing(path: Any, comparisons: Comparisons) -> None:
         )  # fmt: skip
 
 
-def _names(comparisons: Comparisons) -> list[str]:
-    return ["anchor", "near", "far"] if comparisons.kind == "triplets" else ["i", "j", "l", "k"]
-
-
 def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
     arrays = {"index": comparisons.index, "n_objects": np.array(comparisons.n_objects)}
     if comparisons.labels is not None:
@@ -119,7 +116,8 @@ def _blocks(
 
 def _header(comparisons: Comparisons) -> list[str]:
     extra = [name for name in ("weight", "participant") if getattr(comparisons, name + "s") is not None]
-    return [*_names(comparisons), *extra, *({} if comparisons.details is None else comparisons.details.known())]
+    names = INDEX_COLUMNS[comparisons.index.shape[1]]
+    return [*names, *extra, *({} if comparisons.details is None else comparisons.details.known())]
 
 
 def _write_table(path: Any, comparisons: Comparisons, delimiter: str, force: bool) -> None:
