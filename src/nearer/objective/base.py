@@ -32,17 +32,10 @@ class Block:
     """The rows ``start..stop - 1`` of some comparisons, a share of a full pass or what a stochastic one draws from.
 
     Arrays are read-only: one Numba type, whether the data are in memory, shared or memory-mapped.
-
-    Attributes
-    ----------
-    index : ndarray of int32, shape (m, 3) or (m, 4), read-only
-    scale : ndarray of float64, shape (m,) or (0,), read-only
-        Weights whose mean over all comparisons is one; empty where every comparison counts the same.
-    start, stop : int
     """
 
-    index: np.ndarray
-    scale: np.ndarray
+    index: np.ndarray  # int32, shape (m, 3) or (m, 4)
+    scale: np.ndarray  # weights whose mean over all comparisons is one; empty where every comparison counts the same
     start: int
     stop: int
 

@@ -15,18 +15,10 @@ __all__ = ["BB", "SBB", "Constant", "Decaying", "StepSize"]
 
 @dataclass(frozen=True)
 class Change:
-    """Change of snapshot dX and of full gradient dg over one epoch, reduced to what step sizes need.
+    """Change of snapshot dX and of full gradient dg over one epoch, reduced to what step sizes need."""
 
-    Attributes
-    ----------
-    squared_length : float
-        ``|dX|^2``.
-    curvature : float
-        ``<dX, dg> / |dX|^2``.
-    """
-
-    squared_length: float
-    curvature: float
+    squared_length: float  # |dX|^2
+    curvature: float  # <dX, dg> / |dX|^2
 
     @classmethod
     def between(cls, X: np.ndarray, X_old: np.ndarray, g: np.ndarray, g_old: np.ndarray) -> Change:
