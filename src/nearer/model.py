@@ -18,7 +18,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from nearer import estimator as _estimators
 from nearer import solvers as _solvers
-from nearer.data import Comparisons
+from nearer.data import Comparisons, Details
 from nearer.estimator import OrdinalEmbedding
 from nearer.featuremap import FeatureMap
 from nearer.io import FileFormatError, atomic_write
@@ -330,7 +330,7 @@ def _decode_reliability(arrays: Arrays) -> Reliability | None:
 
 def _details(arrays: Arrays) -> dict[str, Any]:
     """What else is known of each answer, by name."""
-    names = ("side", "seconds", "order", "catch", "correct")
+    names = [field.name for field in fields(Details) if field.name != "chosen_by"]
     found = {name: arrays[f"comparisons_{name}"] for name in names if f"comparisons_{name}" in arrays}
     return found | {"chosen_by": _named(arrays, "chosen_by", "ways", "the ways questions were chosen")}
 

@@ -38,15 +38,12 @@ class Objective(Protocol):
 
     def value(self, X: np.ndarray) -> float:
         """F(X)."""
-        ...
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         """F(X) and its gradient."""
-        ...
 
     def error(self, X: np.ndarray) -> float:
         """Weighted fraction of comparisons without near < far; ties and NaN count as errors."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -79,13 +76,11 @@ class StochasticObjective(Objective, Protocol):
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
         """Full gradient at X, remembered for `svrg_pass`."""
-        ...
 
     def svrg_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> np.ndarray:
         """Variance-reduced steps ``X <- X - step (grad f_p(X) - grad f_p(S) + g)``; the snapshot holds S and g."""
-        ...
 
     def sgd_pass(
         self,
@@ -98,7 +93,6 @@ class StochasticObjective(Objective, Protocol):
         power: float = 1.0,
     ) -> np.ndarray:
         """Plain stochastic steps; step t has size ``step / (1 + decay * t) ** power``, t counted from `first`."""
-        ...
 
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
@@ -119,7 +113,6 @@ class StochasticObjective(Objective, Protocol):
         loss : float
             Mean loss during the pass.
         """
-        ...
 
 
 @runtime_checkable
@@ -134,11 +127,9 @@ class SampledObjective(StochasticObjective, Protocol):
         size : int
             How many; an objective may give fewer, or itself, where that many would not fit or not pay.
         """
-        ...
 
     def value_at_zero(self) -> float:
         """The objective when all points are in one place: the natural unit of progress."""
-        ...
 
 
 @runtime_checkable
@@ -161,7 +152,6 @@ class GrowingObjective(StochasticObjective, Protocol):
         gradient : ndarray of float64, shape (n_objects, n_components)
             Of the known ones alone (zeros if there are none), to be compared with that of the earlier snapshot.
         """
-        ...
 
     def mixed_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
@@ -176,7 +166,6 @@ class GrowingObjective(StochasticObjective, Protocol):
         n_reduced : int
             How many of the steps were variance-reduced.
         """
-        ...
 
 
 @runtime_checkable
@@ -185,7 +174,6 @@ class SmoothableObjective(Objective, Protocol):
 
     def smoothed(self, width: float) -> SmoothableObjective:
         """The same objective with a differentiable loss: kinks are rounded to a width (see `Loss.smoothed`)."""
-        ...
 
 
 @runtime_checkable
@@ -199,7 +187,6 @@ class SplittableObjective(Objective, Protocol):
 
         About a `fraction` between 0 and 1 is in the second part, which is to be held out.
         """
-        ...
 
 
 @runtime_checkable
@@ -220,8 +207,6 @@ class GramObjective(SmoothableObjective, Protocol):
         slopes : ndarray of float64, shape (n_comparisons,)
             d loss / d near of each comparison, not weighted.
         """
-        ...
 
     def gram_dual(self, slopes: np.ndarray) -> float:
         """Dual value of the convex problem at slopes (n_comparisons,); see `Loss.dual`."""
-        ...

@@ -28,11 +28,9 @@ class BlockSource(Protocol):
 
     def blocks(self, size: int) -> Iterator[Comparisons]:
         """All comparisons in order, `size` in a block; the last may hold fewer."""
-        ...
 
     def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
         """All comparisons once, in blocks of about `size` whose order is random."""
-        ...
 
 
 class StreamedObjective(BlockObjective):

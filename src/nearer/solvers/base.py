@@ -395,16 +395,13 @@ class Keeper(Protocol):
     @property
     def kept(self) -> dict[str, Any] | None:
         """What was kept last; None at the beginning."""
-        ...
 
     @property
     def due(self) -> bool:
         """Whether it is time to keep the run again."""
-        ...
 
     def keep(self, run: dict[str, Any]) -> None:
         """Keep a run: nested dicts and lists of arrays, numbers and texts."""
-        ...
 
 
 class _Run:

@@ -35,12 +35,10 @@ class StepSize(Protocol):
     @property
     def first_step(self) -> float | None:
         """Step of the first epoch; None: one over the curvature measured at the start, split over the inner steps."""
-        ...
 
     @property
     def needs_curvature(self) -> bool:
         """Whether something is left to be set by `measured`, which costs one full gradient."""
-        ...
 
     def measured(self, curvature: float, n_inner: int, n_objects: int) -> StepSize:
         """Return the same rule with nothing left open.
@@ -52,7 +50,6 @@ class StepSize(Protocol):
         n_inner, n_objects : int
             Inner steps of an epoch, and objects.
         """
-        ...
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         """Return the step of a later epoch.
@@ -66,7 +63,6 @@ class StepSize(Protocol):
         previous : float
             The last step.
         """
-        ...
 
 
 class _FirstStep(Parameters):
