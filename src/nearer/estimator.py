@@ -729,19 +729,19 @@ class _NamedLoss(OrdinalEmbedding):
 
 
 class GNMDS(_NamedLoss):
-    """Generalised non-metric multidimensional scaling: `OrdinalEmbedding` with the hinge loss."""
+    """Generalised non-metric multidimensional scaling: `OrdinalEmbedding` with the hinge loss and its other parameters."""
 
     loss = "hinge"
 
 
 class STE(_NamedLoss):
-    """Stochastic triplet embedding: `OrdinalEmbedding` with the ste loss."""
+    """Stochastic triplet embedding: `OrdinalEmbedding` with the ste loss and its other parameters."""
 
     loss = "ste"
 
 
 class SOE(_NamedLoss):
-    """Soft ordinal embedding: `OrdinalEmbedding` with the soe loss."""
+    """Soft ordinal embedding: `OrdinalEmbedding` with the soe loss and its other parameters."""
 
     loss = "soe"
 
