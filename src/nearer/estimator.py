@@ -729,7 +729,7 @@ class _NamedLoss(OrdinalEmbedding):
 
 
 class GNMDS(_NamedLoss):
-    """Generalised non-metric multidimensional scaling: `OrdinalEmbedding` with the hinge loss and its other parameters."""
+    """Generalised non-metric MDS: `OrdinalEmbedding` with the hinge loss and its other parameters."""
 
     loss = "hinge"
 
