@@ -266,24 +266,24 @@ class BlockReader:
         """Yield the comparisons in order, `size` at a time; the last block may be shorter."""
         if size < 1:
             raise ValueError(f"size: got {size}, expected at least 1")
-        positions = self._recipe.roles.positions
-        return self._passed(lambda: self._files.tables(size, positions), size)
+        return self._passed(size)
 
     def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
         """Yield all comparisons once, in blocks of about `size` whose order is random.
 
         Parquet files are shuffled by row group, so a block mixes distant parts of the data if row groups are smaller.
         """
-        positions = self._recipe.roles.positions
-        return self._passed(lambda: self._files.shuffled(size, positions, rng), size)
+        return self._passed(size, rng)
 
-    def _passed(self, tables: Callable[[], Iterator[Table]], size: int) -> Iterator[Comparisons]:
-        """Yield the comparisons of tables in blocks; if there is but one block, it is kept for the next pass."""
+    def _passed(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
+        """Yield all comparisons in blocks; if there is but one block, it is kept for the next pass."""
+        tables = self._files.tables(size, self._recipe.roles.positions, rng)
+        blocks = self._complete(_joined(map(self._recipe.comparisons, tables), size))
         if self.n_comparisons > size:
-            yield from self._complete(_joined(map(self._recipe.comparisons, tables()), size))
+            yield from blocks
             return
         if self._only is None:
-            self._only = list(self._complete(_joined(map(self._recipe.comparisons, tables()), size)))
+            self._only = list(blocks)
         self._files.unchanged()
         yield from self._only
 
@@ -329,12 +329,8 @@ class _Files:
     def __init__(self, files: list[str]) -> None:
         self._states = {file: _state(file) for file in files}
 
-    def tables(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        """Yield tables of at most `size` rows, in order, with the columns at some positions."""
-        raise NotImplementedError
-
-    def shuffled(self, size: int, positions: Sequence[int], rng: np.random.Generator) -> Iterator[Table]:
-        """Yield tables in random order."""
+    def tables(self, size: int, positions: Sequence[int], rng: np.random.Generator | None = None) -> Iterator[Table]:
+        """Yield tables of at most `size` rows with the columns at some positions, in order or, by `rng`, in none."""
         raise NotImplementedError
 
     def unchanged(self) -> None:
@@ -399,12 +395,9 @@ class _NumpyFile(_Files):
             raise FileFormatError(f"{self.path}: is cut short, expected {self._shape[0]:,} rows")
         return found.astype(self._dtype.newbyteorder("="), copy=False)
 
-    def tables(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        for start in range(0, self._shape[0], size):
-            yield self._table(start, min(start + size, self._shape[0]))
-
-    def shuffled(self, size: int, positions: Sequence[int], rng: np.random.Generator) -> Iterator[Table]:
-        for start in rng.permutation(np.arange(0, self._shape[0], size)).tolist():
+    def tables(self, size: int, positions: Sequence[int], rng: np.random.Generator | None = None) -> Iterator[Table]:
+        starts = np.arange(0, self._shape[0], size)
+        for start in (starts if rng is None else rng.permutation(starts)).tolist():
             yield self._table(start, min(start + size, self._shape[0]))
 
 
@@ -416,13 +409,11 @@ class _ParquetFiles(_Files):
         super().__init__([table.name for table in self._tables])
         self.path, self.first = path, self._tables[0]
 
-    def tables(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        for table in self._tables:
-            self._unchanged(table.name)
-            yield from table.batches(size, positions)
-
-    def shuffled(self, size: int, positions: Sequence[int], rng: np.random.Generator) -> Iterator[Table]:
-        groups = [table.part([group]) for table in self._tables for group in table.row_groups]
-        for number in rng.permutation(len(groups)).tolist():
-            self._unchanged(groups[number].name)
-            yield from groups[number].batches(size, positions)
+    def tables(self, size: int, positions: Sequence[int], rng: np.random.Generator | None = None) -> Iterator[Table]:
+        parts = self._tables
+        if rng is not None:
+            groups = [table.part([group]) for table in self._tables for group in table.row_groups]
+            parts = [groups[number] for number in rng.permutation(len(groups)).tolist()]
+        for part in parts:
+            self._unchanged(part.name)
+            yield from part.batches(size, positions)
