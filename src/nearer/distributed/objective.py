@@ -143,12 +143,8 @@ class DaskObjective(BaseObjective, SampledObjective):
         slopes = _Slopes(None, [])
 
         def build(attempt: int) -> Any:
-            shards = self._load()
-            slopes.points = self._engine.broadcast(X, len(shards))
-            slopes.kept = [
-                self._engine.submit("snapshot", tasks.snapshot, shard, slopes.points, home=home)
-                for shard, home in zip(shards, self._homes)
-            ]
+            slopes.points = self._engine.broadcast(X, self.n_shards)
+            slopes.kept = self._started("snapshot", tasks.snapshot, dict.fromkeys(self._all, (slopes.points,)))
             parts = [
                 self._engine.submit("part-of-snapshot", tasks.part_of, kept, home=home)
                 for kept, home in zip(slopes.kept, self._homes)
@@ -180,19 +176,14 @@ class DaskObjective(BaseObjective, SampledObjective):
 
         def build(attempt: int) -> Any:
             engine, n = self._engine, self.n_shards
-            shards = self._load()
             slopes = snapshot.slopes if attempt == 0 else None
             S = slopes.points if slopes else engine.broadcast(snapshot.X, n)
             gradient = engine.broadcast(snapshot.gradient, n)
             start = None if sent is None else engine.broadcast(sent, n)
-            parts = [
-                engine.submit(
-                    "svrg-pass", tasks.svrg, shards[number], start, S, gradient,
-                    slopes.kept[number] if slopes else None, inner, home=self._homes[number],
-                )
-                for number, inner in plan
-            ]  # fmt: skip
-            return engine.tree("sum", tasks.combine, parts)
+            jobs = {
+                number: (start, S, gradient, slopes.kept[number] if slopes else None, inner) for number, inner in plan
+            }
+            return engine.tree("sum", tasks.combine, self._started("svrg-pass", tasks.svrg, jobs))
 
         return X + self._engine.run(build, self._forget).array
 
@@ -218,8 +209,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
         # A shard counts its own steps: the decay over a pass is that of the serial run.
         decay = decay * self.n_shards
-
-        jobs = [(number, (inner, decay, power)) for number, inner in plan]
+        jobs = {number: (inner, decay, power) for number, inner in plan}
         return X + self._engine.run(self._summing("sgd-pass", tasks.sgd, [X], jobs), self._forget).array
 
     def adagrad_pass(
@@ -231,7 +221,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         """
         X = self._points(X).copy()
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
-        jobs = [(number, (inner,)) for number, inner in plan]
+        jobs = {number: (inner,) for number, inner in plan}
         part = self._engine.run(self._summing("adagrad-pass", tasks.adagrad, [X, memory], jobs), self._forget)
         return X + part.array[:, :-1], memory + part.array[:, -1], part.total
 
@@ -246,17 +236,10 @@ class DaskObjective(BaseObjective, SampledObjective):
         slow = size > max(self.n_comparisons * resolve_jobs(None) // threads, small)
         if slow or size * self.data.n_bytes / self.n_comparisons > _free_memory() / 4:
             return self
-        sizes = split(size, self._rows)
         seeds = [rng.integers(2**63, size=len(blocks)).tolist() for blocks in self._rows]
-
-        def build(attempt: int) -> Any:
-            shards = self._load()
-            return [
-                self._engine.submit("sample-shard", tasks.sample, shard, *what, home=home)
-                for shard, home, *what in zip(shards, self._homes, sizes, seeds)
-            ]
-
-        parts = [part for part in self._engine.run(build, self._forget) if part is not None]
+        jobs = dict(enumerate(zip(split(size, self._rows), seeds)))
+        found = self._engine.run(lambda attempt: self._started("sample-shard", tasks.sample, jobs), self._forget)
+        parts = [part for part in found if part is not None]
         return LocalObjective(Comparisons.concat(parts), self.loss, self.n_components)
 
     def _check_loss(self) -> None:
@@ -271,24 +254,33 @@ class DaskObjective(BaseObjective, SampledObjective):
                 )
 
     def _sum(self, X: np.ndarray, what: str) -> tasks.Part:
-        jobs = [(number, (what,)) for number in range(self.n_shards)]
+        jobs = dict.fromkeys(self._all, (what,))
         return self._timed(self._summing(what, tasks.evaluate, [self._points(X)], jobs))
 
     def _summing(
-        self, name: str, task: Callable[..., tasks.Part], arrays: list[np.ndarray], jobs: list[tuple[int, tuple]]
+        self, name: str, task: Callable[..., tasks.Part], arrays: list[np.ndarray], jobs: dict[int, tuple]
     ) -> Callable[[int], Any]:
-        """What starts a task on shards and sums its parts; `jobs` are numbers of shards and further arguments."""
+        """What starts a task on shards, for which arrays are sent out, and sums its parts."""
 
         def build(attempt: int) -> Any:
-            shards = self._load()
-            sent = [self._engine.broadcast(array, len(shards)) for array in arrays]
-            parts = [
-                self._engine.submit(name, task, shards[number], *sent, *rest, home=self._homes[number])
-                for number, rest in jobs
-            ]
+            sent = [self._engine.broadcast(array, self.n_shards) for array in arrays]
+            parts = self._started(name, task, {number: (*sent, *rest) for number, rest in jobs.items()})
             return self._engine.tree("sum", tasks.combine, parts)
 
         return build
+
+    @property
+    def _all(self) -> range:
+        """Numbers of the shards."""
+        return range(self.n_shards)
+
+    def _started(self, name: str, task: Callable[..., Any], jobs: dict[int, tuple]) -> list[Any]:
+        """Futures of a task on shards, each at its home; `jobs` are further arguments by the number of the shard."""
+        shards = self._load()
+        return [
+            self._engine.submit(name, task, shards[number], *rest, home=self._homes[number])
+            for number, rest in jobs.items()
+        ]
 
     def _timed(self, build: Any) -> tasks.Part:
         started = time.perf_counter()
