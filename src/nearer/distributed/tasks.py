@@ -180,6 +180,10 @@ class Inner:
     firsts: tuple[int, ...]
     order: tuple[int, ...]  # in which the blocks are visited
 
+    def of(self, block: int) -> tuple[float, int, int, int]:
+        """Step size, number of steps, seed and first step of a block, as a pass takes them."""
+        return self.step, self.steps[block], self.seeds[block], self.firsts[block]
+
 
 def split(count: int, sizes: Sequence[Sequence[float]]) -> list[list[int]]:
     """A count shared out over the blocks of shards in proportion to their sizes."""
@@ -232,9 +236,7 @@ def svrg(
             taken = replace(objective.snapshot(S), gradient=gradient)
         else:
             taken = Snapshot(S, np.nan, gradient, kept.slopes)
-        point = objective.svrg_pass(
-            point, taken, inner.step, inner.steps[number], inner.seeds[number], inner.firsts[number]
-        )
+        point = objective.svrg_pass(point, taken, *inner.of(number))
     return Part(np.nan, inner.share * (point - start), time.thread_time() - started)
 
 
@@ -243,9 +245,7 @@ def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -
     started = time.thread_time()
     point = X
     for number, objective in shard.blocks(inner.order):
-        point = objective.sgd_pass(
-            point, inner.step, inner.steps[number], inner.seeds[number], inner.firsts[number], decay, power
-        )
+        point = objective.sgd_pass(point, *inner.of(number), decay, power)
     return Part(np.nan, inner.share * (point - X), time.thread_time() - started)
 
 
@@ -258,11 +258,8 @@ def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Pa
     started = time.thread_time()
     point, pulls, total = X, memory, 0.0
     for number, objective in shard.blocks(inner.order):
-        n_steps = inner.steps[number]
-        point, pulls, value = objective.adagrad_pass(
-            point, pulls, inner.step, n_steps, inner.seeds[number], inner.firsts[number]
-        )
-        total += inner.share * value * n_steps / sum(inner.steps)
+        point, pulls, value = objective.adagrad_pass(point, pulls, *inner.of(number))
+        total += inner.share * value * inner.steps[number] / sum(inner.steps)
     array = np.column_stack([inner.share * (point - X), pulls - memory])
     return Part(total, array, time.thread_time() - started)
 
