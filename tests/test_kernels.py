@@ -154,10 +154,10 @@ def test_squared_distances_match_oracle(form):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_objects_go_to_the_best_of_the_places(loss, form):
-    problem = random_problem(loss, form, seed=5)
+    problem = random_problem(loss, form, d=1, seed=5)
     objective, X = problem.objective, problem.X
     rng = np.random.default_rng(0)
-    places = rng.normal(size=(6, X.shape[1]))
+    places = rng.normal(size=(6, 1))
     order = rng.permutation(len(X))
     least = 1e-3
     found, moved = objective.best_places(X, places, order, least)

@@ -411,6 +411,32 @@ def _tile_terms(kind, param, a, b, value, n):
 
 
 @_jit
+def _tile_values(kind, param, near, far, value, n):
+    """As `_tile_terms` without the slopes, which the compiler then leaves out."""
+    if kind == HINGE:
+        for q in range(n):
+            value[q] = _hinge(near[q], far[q])[0]
+    elif kind == CKL or (kind == TSTE and param == 1.0):
+        for q in range(n):
+            value[q] = _ckl(param, near[q], far[q])[0]
+    elif kind == STE:
+        for q in range(n):
+            value[q] = _ste(near[q], far[q])[0]
+    elif kind == TSTE:
+        for q in range(n):
+            value[q] = _tste(param, near[q], far[q])[0]
+    elif kind == SOE:
+        for q in range(n):
+            value[q] = _soe(near[q], far[q])[0]
+    elif kind == SOFTPLUS:
+        for q in range(n):
+            value[q] = _softplus(param, near[q], far[q])[0]
+    else:
+        for q in range(n):
+            value[q] = _smooth_hinge(param, near[q], far[q])[0]
+
+
+@_jit
 def loss_terms_many(kind, param, near, far, value, d_near, d_far):
     """`loss_terms` for arrays of float64, shape (N,), of which the last three are written to."""
     d_near[:] = near
@@ -973,16 +999,17 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
 
 @_jit
 def best_places(index, scale, kind, param, X, offsets, rows, order, places, least):
-    """Put one object after the other where its comparisons like it best, the others being where they are; in place.
+    """Put one object of a line after the other where its comparisons like it best, the others staying; in place.
 
     Parameters
     ----------
+    X : ndarray of float64, shape (n, 1)
     offsets : ndarray of int64, shape (n + 1,)
     rows : ndarray of int64, shape (offsets[n],)
         The comparisons that name object o are ``rows[offsets[o]:offsets[o + 1]]``.
     order : ndarray of int64, shape (m,)
         Objects to look at, in this order.
-    places : ndarray of float64, shape (n_places, d)
+    places : ndarray of float64, shape (n_places, 1)
         Where an object may go; the alternative is to stay.
     least : float
         An object moves if that lowers the sum of its scaled losses by more than this.
@@ -992,12 +1019,13 @@ def best_places(index, scale, kind, param, X, offsets, rows, order, places, leas
     int
         How many objects moved.
     """
-    n_places, n_components = places.shape
     weighted = scale.shape[0] > 0
     most = 0
     for o in order:
         most = max(most, offsets[o + 1] - offsets[o])
-    near_pairs, far_pairs = np.empty((2 + n_components, most)), np.empty((2 + n_components, most))
+    # Arrays of their own, not rows of one: the compiler makes vector code of these loops.
+    near_fixed, near_moves, near_other = np.empty(most), np.empty(most), np.empty(most)
+    far_fixed, far_moves, far_other = np.empty(most), np.empty(most), np.empty(most)
     near, far, value, weight = np.empty(most), np.empty(most), np.empty(most), np.ones(most)
     moved = 0
     for o in order:
@@ -1005,16 +1033,16 @@ def best_places(index, scale, kind, param, X, offsets, rows, order, places, leas
         for r in range(n):
             p = rows[offsets[o] + r]
             i, j, l, k = _objects(index, p)  # noqa: E741
-            _pair_without(X, o, i, j, near_pairs, r)
-            _pair_without(X, o, l, k, far_pairs, r)
+            near_fixed[r], near_moves[r], near_other[r] = _pair_without(X, o, i, j)
+            far_fixed[r], far_moves[r], far_other[r] = _pair_without(X, o, l, k)
             if weighted:
                 weight[r] = scale[p]
         best, stay, lowest = -1, 0.0, 0.0
-        for q in range(-1, n_places):  # the first is where it is
-            place = X[o] if q < 0 else places[q]
-            _distances_from(place, near_pairs, n, near)
-            _distances_from(place, far_pairs, n, far)
-            _tile_terms(kind, param, near, far, value, n)
+        for q in range(-1, places.shape[0]):  # the first is where it is
+            place = X[o, 0] if q < 0 else places[q, 0]
+            _distances_from(place, near_fixed, near_moves, near_other, n, near)
+            _distances_from(place, far_fixed, far_moves, far_other, n, far)
+            _tile_values(kind, param, near, far, value, n)
             total = 0.0
             for r in range(n):
                 total += weight[r] * value[r]
@@ -1024,37 +1052,26 @@ def best_places(index, scale, kind, param, X, offsets, rows, order, places, leas
                 best, lowest = q, total
         if lowest < stay - least:
             moved += 1
-            for c in range(n_components):
-                X[o, c] = places[best, c]
+            X[o, 0] = places[best, 0]
     return moved
 
 
 @_jit
-def _pair_without(X, o, i, j, pairs, r):
-    """Write to column r of `pairs` (2 + d, m) what the distance of objects i and j depends on when object o moves.
+def _pair_without(X, o, i, j):
+    """What the distance of objects i and j of a line depends on when object o moves.
 
     These are the squared distance, or 0 if one of the two is o; whether one is, 1 or 0; and where the other is.
     """
-    moves = (i == o) != (j == o)
-    other = j if i == o else i
-    fixed = 0.0
-    for c in range(X.shape[1]):
-        fixed += (X[i, c] - X[j, c]) ** 2
-        pairs[2 + c, r] = X[other, c]
-    pairs[0, r] = 0.0 if moves else fixed
-    pairs[1, r] = 1.0 if moves else 0.0
+    if (i == o) == (j == o):
+        return (X[i, 0] - X[j, 0]) ** 2, 0.0, X[i, 0]
+    return 0.0, 1.0, X[j, 0] if i == o else X[i, 0]
 
 
 @_jit
-def _distances_from(place, pairs, n, out):
-    """Squared distances of n `pairs`, the object that moves being at a place (d,)."""
+def _distances_from(place, fixed, moves, other, n, out):
+    """Squared distances of n pairs on a line, the object that moves being at a place."""
     for r in range(n):
-        out[r] = (place[0] - pairs[2, r]) ** 2
-    for c in range(1, place.shape[0]):
-        for r in range(n):
-            out[r] += (place[c] - pairs[2 + c, r]) ** 2
-    for r in range(n):
-        out[r] = pairs[0, r] + pairs[1, r] * out[r]
+        out[r] = fixed[r] + moves[r] * (place - other[r]) ** 2
 
 
 @_jit
@@ -1220,8 +1237,12 @@ def with_formula(formula):
         for q in range(n):
             value[q], a[q], b[q] = own(a[q], b[q], param)
 
+    def _tile_values(kind, param, near, far, value, n):
+        for q in range(n):
+            value[q] = own(near[q], far[q], param)[0]
+
     names = dict(globals())
-    swapped = {function.__name__: function for function in (loss_terms, _tile_terms)}
+    swapped = {function.__name__: function for function in (loss_terms, _tile_terms, _tile_values)}
     for name, source in _sources.items():
         if "kind" in source.__code__.co_varnames:
             # The same source; the names in it are looked up here instead of in the module.

@@ -97,7 +97,7 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
         return LocalObjective(self.comparisons, self.loss.smoothed(width), self.n_components, self.n_jobs)
 
     def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
-        """Put one object after the other at the best of some places, as `nearer.kernels.best_places`.
+        """Put one object of a line after the other at the best of some places, as `nearer.kernels.best_places`.
 
         An object moves if that lowers the objective by more than `least`. Gives the points and how many moved.
         """

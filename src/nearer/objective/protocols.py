@@ -172,6 +172,8 @@ class GrowingObjective(StochasticObjective, Protocol):
 class SmoothableObjective(Objective, Protocol):
     """An objective that can do without the kinks of its loss."""
 
+    loss: Loss
+
     def smoothed(self, width: float) -> SmoothableObjective:
         """The same objective with a differentiable loss: kinks are rounded to a width (see `Loss.smoothed`)."""
 
@@ -192,8 +194,6 @@ class SplittableObjective(Objective, Protocol):
 @runtime_checkable
 class GramObjective(SmoothableObjective, Protocol):
     """What the convex solver needs: the same loss as a function of a Gram matrix."""
-
-    loss: Loss
 
     def smoothed(self, width: float) -> GramObjective: ...
 

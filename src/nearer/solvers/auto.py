@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,9 @@ _MOST_HALVINGS = 64
 _FEW, _LEAST_TO_SPLIT, _HELD_OUT = 8, 1000, 0.1
 _PENALTIES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _FIRST = 3
-_BY_CHANCE = 0.5
+_BY_CHANCE = 1.0
+# Of the penalty of a single batch, so much remains for a loss with a kink.
+_KEPT = 0.1
 
 
 @dataclass
@@ -126,13 +128,12 @@ class Auto(Solver):
             for state in guided_start(guide, X, rng, parts):
                 X, work = state.X, state.n_gradients
                 yield replace(state, note=done, other_loss=True)
-        penalty = self.penalty or 0.0
         if self._penalty_to_choose(objective):
             penalty, X, work, done = yield from self._chosen_penalty(objective, X, rng, parts)
-            stages = [objective.n_comparisons]
+            stages = [_Stage(objective.n_comparisons, False, penalty, self.tol)]
         else:
             stages = self._stages(objective, guide)
-        for number, size in enumerate(stages, start=1):
+        for number, (size, eased, penalty, tol) in enumerate(stages, start=1):
             last = number == len(stages)
             batch: Any = objective if size == objective.n_comparisons else objective.subset(size, rng)
             size = batch.n_comparisons  # an objective on disk may hold fewer in memory
@@ -142,13 +143,12 @@ class Auto(Solver):
                 for state in parts.follow(adaptive_start, batch, X, self.warm_up, self.step, seed):
                     X, work = state.X, state.n_gradients
                     yield replace(state, note=done)
-            if not last:
-                batch = self._eased(batch, alone=batch is objective and guide is None)
-            elif penalty > 0:
+            if eased:
+                batch = self._eased(batch)
+            if penalty > 0:
                 batch = _Held(batch, penalty)
             done += "L-BFGS, "
             before: int = work
-            tol = self.tol if last else self.batch_tol
             for state in parts.follow(descend, batch, X, tol, unit, self.patience, self.memory):
                 X, work = state.X, before + state.n_gradients
                 note = f"{done}{state.note} on {size:,}{'' if last else ', eased'}"
@@ -177,8 +177,8 @@ class Auto(Solver):
     ) -> Generator[SolverState, None, tuple[float, np.ndarray, int, str]]:
         """Steps 1 and 2 without some comparisons, which choose the penalty: it, the point, the work, what was done.
 
-        From a middling strength upwards while that lowers their error, or else downwards while it does not raise it;
-        for a heavy-tailed loss, while it does not raise it by more than half a standard error.
+        From a middling strength upwards while that lowers their error; if it does not, or the loss is heavy-tailed and
+        seldom needs much, downwards while it does not raise it (for such a loss, by more than a standard error).
         """
         kept, held_out = objective.split(_HELD_OUT, rng)
         unit, size = objective.value_at_zero(), kept.n_comparisons
@@ -188,42 +188,48 @@ class Auto(Solver):
         for state in parts.follow(adaptive_start, kept, X, self.warm_up, self.step, seed):
             X, work = state.X, state.n_gradients
             yield replace(state, note=done)
-        eased = self._eased(kept, alone=False)
-        place, lowest, by_chance, best = _FIRST, np.inf, 0.0, X
-        for step in (0, 1, -1):
-            begun = place
-            while 0 <= place + step < len(_PENALTIES):
-                before = work
-                held: Any = _Held(eased, _PENALTIES[place + step])
-                for state in parts.follow(descend, held, X, self.batch_tol, unit, self.patience, self.memory):
-                    work = before + state.n_gradients
-                    yield replace(state, n_gradients=work, provisional=True, finished=None, note=done)
-                error = held_out.error(state.X)
-                judged = SolverState(state.X, state.value, work, provisional=True, note=done, held_out_error=error)
-                yield from parts.follow(arrived, judged)
-                if not (error < lowest or (step < 0 and error <= lowest + by_chance)):
-                    break
-                place, X, lowest = place + step, state.X, min(error, lowest)
-                if objective.loss.heavy_tailed:
-                    by_chance = _BY_CHANCE * math.sqrt(lowest * (1.0 - lowest) / held_out.n_comparisons)
-                if step >= 0:
-                    best = X  # a map held less was led astray by the lack of what is held out
-                if step == 0:
-                    break
-            if place != begun:
+        eased = self._eased(kept)
+
+        def tried(place: int, X: np.ndarray) -> Generator[SolverState, None, tuple[float, np.ndarray]]:
+            nonlocal work
+            before, held = work, _Held(eased, _PENALTIES[place])
+            for state in parts.follow(descend, held, X, self.batch_tol, unit, self.patience, self.memory):
+                work = before + state.n_gradients
+                yield replace(state, n_gradients=work, provisional=True, finished=None, note=done)
+            error = held_out.error(state.X)
+            judged = SolverState(state.X, state.value, work, provisional=True, note=done, held_out_error=error)
+            yield from parts.follow(arrived, judged)
+            return error, state.X
+
+        lowest, first = yield from tried(_FIRST, X)
+        chosen, best = _FIRST, first
+        while chosen + 1 < len(_PENALTIES):
+            error, X = yield from tried(chosen + 1, best)
+            if not error < lowest:
                 break
-            X = best
-        chosen = _PENALTIES[place]
-        done += f"penalty {chosen:g} chosen by {held_out.n_comparisons:,} held out; "
+            chosen, best, lowest = chosen + 1, X, error
+        heavy = objective.loss.heavy_tailed
+        if chosen == _FIRST or heavy:
+            weaker, X = _FIRST, first
+            by_chance = _BY_CHANCE * math.sqrt(lowest * (1.0 - lowest) / held_out.n_comparisons) if heavy else 0.0
+            while weaker > 0:
+                error, X = yield from tried(weaker - 1, X)
+                if not error <= lowest + by_chance:
+                    break
+                chosen = weaker = weaker - 1
+                lowest = min(error, lowest)
+        # The map goes on from the stronger penalties: one held less was led astray by the lack of what is held out.
+        done += f"penalty {_PENALTIES[chosen]:g} chosen by {held_out.n_comparisons:,} held out; "
         settled = SolverState(best, eased.value(best), work, provisional=True, note=done, held_out_error=lowest)
         yield from parts.follow(arrived, settled)
-        return chosen, best, work, done
+        return _PENALTIES[chosen], best, work, done
 
-    def _eased(self, batch: Any, alone: bool) -> Any:
-        """A batch for an early stage: kinks smoothed, and the size of the map held down if all data are in it."""
-        if self.smoothing > 0 and isinstance(batch, SmoothableObjective):
-            batch = batch.smoothed(self.smoothing)
-        return _Held(batch, self.shrinkage) if alone and self.shrinkage > 0 else batch
+    def _eased(self, batch: Any) -> Any:
+        """A batch with the kinks of its loss smoothed."""
+        return batch.smoothed(self.smoothing) if self._eases(batch) else batch
+
+    def _eases(self, batch: Any) -> bool:
+        return self.smoothing > 0 and isinstance(batch, SmoothableObjective)
 
     def _smallest(
         self, objective: Any, state: SolverState, unit: float | None, most: float
@@ -243,25 +249,44 @@ class Auto(Solver):
             X, value = 0.5 * X, smaller
         return X, value, tries
 
-    def _stages(self, objective: Any, guide: LocalObjective | None = None) -> list[int]:
-        """Comparisons in each stage of L-BFGS, the last being all of them as they are.
+    def _stages(self, objective: Any, guide: LocalObjective | None) -> list[_Stage]:
+        """The stages of L-BFGS, the last being all comparisons as they are.
 
         After a guide only batches larger than its own are of use, and a start to be kept is met with all comparisons.
         A small batch can be satisfied in ways that all comparisons cannot, and is then left at great cost: the first
         of several batches holds at least `first_batch` comparisons per coordinate, a single one about a third of that.
+
+        A loss with a kink is zero for every map that satisfies the comparisons with room to spare. Where these are few,
+        it therefore keeps a part of the penalty; where they are many, all of them are met smoothed first.
         """
-        n = objective.n_comparisons
+        n, penalty = objective.n_comparisons, self.penalty or 0.0
+        kinked = self._eases(objective) and objective.loss.smoothed(self.smoothing) != objective.loss
         if self.keep_start or not isinstance(objective, SampledObjective):
-            return [n]
+            return [_Stage(n, False, penalty, self.tol)]
         unknowns = objective.n_objects * objective.n_components
         sizes: list[int] = []
         size, least = n / self.growth, 0.35 * self.first_batch * unknowns
         while size >= least:
             sizes.insert(0, int(np.ceil(size)))
             size, least = size / self.growth, self.first_batch * unknowns
-        if guide is not None:
-            return [*(size for size in sizes if size > guide.n_comparisons), n]
-        return [*(sizes or [n]), n]
+        if not sizes and guide is None:
+            if kinked and self.penalty is None:
+                penalty = _KEPT * self.shrinkage
+            return [_Stage(n, True, self.shrinkage, self.batch_tol), _Stage(n, False, penalty, self.tol)]
+        done = 0 if guide is None else guide.n_comparisons
+        stages = [_Stage(size, True, 0.0, self.batch_tol) for size in sizes if size > done]
+        if kinked:
+            stages.append(_Stage(n, True, 0.0, self.tol))
+        return [*stages, _Stage(n, False, penalty, self.tol)]
+
+
+class _Stage(NamedTuple):
+    """How many comparisons, whether kinks are smoothed, the penalty on the size of the map, and how far to go."""
+
+    size: int
+    eased: bool
+    penalty: float
+    tol: float
 
 
 class _Held:
