@@ -192,6 +192,7 @@ LAYOUTS = (
     Layout("answers", _LETTERS, ("answer",)),
     Layout("triplets", _LETTERS),
 )
+PLAIN_NAMES = {role for layout in LAYOUTS for role in layout.roles}
 KINDS = (*dict.fromkeys(layout.kind for layout in LAYOUTS), "rankings")
 # What the columns of a table without names are, by their number, once the kind is told.
 _UNNAMED: dict[str, dict[int, tuple[str, ...]]] = {

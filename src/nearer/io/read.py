@@ -15,7 +15,7 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
-from nearer.data.roles import DETAILS, LAYOUTS, SHOWN
+from nearer.data.roles import DETAILS, PLAIN_NAMES, SHOWN
 from nearer.data.tables import Options, Rows, as_table, read_table, warn_of
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.text import COMPRESSED
@@ -304,8 +304,7 @@ def _understood(comparisons: Comparisons, rows: Rows, notes: Sequence[str]) -> s
     if table.header:
         names = [table.names[spot] for spot in used]
         parts.append(("header " if table.header_line else "columns ") + "/".join(names))
-        plain = {role for known in LAYOUTS for role in known.roles}
-        if layout.kind in ("triplets", "quadruplets") and not set(names) <= plain:
+        if layout.kind in ("triplets", "quadruplets") and not set(names) <= PLAIN_NAMES:
             parts.append(f"taken as {'/'.join(layout.roles)}")
     for role in ("participant", "weight", *DETAILS):
         if role in at:
