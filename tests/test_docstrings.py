@@ -74,6 +74,35 @@ def faults(text):
                 yield node.lineno, f"{node.name}: {sorted(names - known)} is no parameter"
 
 
+def repeated(text):
+    """Functions whose docstring has a section that says no more than the annotation of what they return."""
+    for node, doc in documented(text):
+        returned = ast.unparse(node.returns) if getattr(node, "returns", None) else None
+        for name in ("Returns", "Yields"):
+            said = [line.strip() for line in sections(doc).get(name, []) if line.strip()]
+            if said == [returned] or said == [re.sub(r"^Iterator\[(.*)\]$", r"\1", returned or "")]:
+                yield node.lineno, f"{node.name}: {name} repeats the signature"
+
+
+@pytest.mark.parametrize("layer", ["data", "io", "objective", "solvers", "distributed"])
+def test_docstrings_do_not_repeat_the_signature(layer):
+    found = ((path, fault) for path in sorted((ROOT / layer).rglob("*.py")) for fault in repeated(path.read_text()))
+    assert [f"{path.relative_to(ROOT)}:{line} {what}" for path, (line, what) in found] == []
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "found"),
+    [
+        ("def f() -> int", "Returns\n    -------\n    int", True),
+        ("def f() -> Iterator[int]", "Yields\n    ------\n    int", True),
+        ("def f() -> int", "Returns\n    -------\n    int\n        A count.", False),
+        ("def f() -> ndarray", "Returns\n    -------\n    ndarray of int, shape (n,)", False),
+    ],
+)
+def test_the_reader_of_repetitions_sees_what_it_must(head, body, found):
+    assert bool(list(repeated(f'{head}:\n    """Give.\n\n    {body}\n    """\n'))) == found
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_docstrings_are_numpydoc(path):
     assert [f"{path.relative_to(ROOT)}:{line} {what}" for line, what in faults(path.read_text())] == []

@@ -1,13 +1,19 @@
-"""Readers that a damaged file can crash, run in a process of their own; `nearer.io.apart` starts it.
+"""Readers of .mat files and spreadsheets, which a damaged file can crash, run in a process of their own.
 
-The process reads within limits of memory and time, and writes what is in the file in a form that is safe to read. It
-imports little, so that it starts at once.
+The process reads within limits of memory and time, and writes what is in the file in a form that is safe to read. This
+module imports little, so that it starts at once.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer._memory import available_memory
@@ -15,17 +21,71 @@ from nearer._memory import available_memory
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["main"]
+__all__ = ["main", "read_matlab", "read_sheets"]
+
+_SECONDS = 600
+_CHILD = "import sys; from nearer._apart import main; main(*sys.argv[1:])"
+
+
+# ---- in this process -----------------------------------------------------------------------------------------------
+
+
+def read_matlab(path: str) -> tuple[str, dict[str, np.ndarray], list[str]]:
+    """Read a .mat file: the old formats by scipy, version 7.3 (HDF5) by h5py.
+
+    Returns
+    -------
+    form : str
+        The format in words.
+    arrays : dict of str to ndarray
+        Numbers and text, vectors 1-D.
+    structs : list of str
+        Variables of other kinds.
+    """
+    import numpy as np
+
+    with _read_by_child("MATLAB file", path) as out, np.load(out, allow_pickle=False) as loaded:
+        form, *structs = loaded[""].tolist()
+        return form, {name[1:]: loaded[name] for name in loaded.files if name}, structs
+
+
+def read_sheets(path: str) -> dict[str, list[list[Any]]]:
+    """Read the rows of each sheet of a spreadsheet (.xlsx, .xls, .ods); needs the extra ``nearer[excel]``.
+
+    Cells are texts, numbers, truth values, or None where they are empty.
+    """
+    with _read_by_child("spreadsheet", path) as out:
+        return json.loads(out.read_text(encoding="ascii"))
+
+
+@contextlib.contextmanager
+def _read_by_child(kind: str, path: str) -> Iterator[Path]:
+    """The file that a child wrote about `path`."""
+    from nearer.data.errors import FileFormatError
+
+    with tempfile.TemporaryDirectory(prefix="nearer-") as folder:
+        out = Path(folder) / "content"
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", _CHILD, kind, os.path.abspath(path), str(out)],
+                capture_output=True, text=True, encoding="utf-8", errors="replace", stdin=subprocess.DEVNULL,
+                env=environment | {"PYTHONIOENCODING": "utf-8:backslashreplace"}, timeout=_SECONDS, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise FileFormatError(f"{path}: is not a readable {kind}: still reading after {_SECONDS} s") from error
+        if done.returncode == 1 and done.stdout:
+            raise FileFormatError(f"{path}: {done.stdout.strip()}")
+        if done.returncode or not out.exists():
+            raise FileFormatError(f"{path}: is not a readable {kind}: it crashes the reader of this format")
+        yield out
+
+
+# ---- in the child --------------------------------------------------------------------------------------------------
 
 
 def main(kind: str, path: str, out: str) -> None:
-    """Write what is in `path` to `out`, or say on standard output why not and exit with 1.
-
-    Parameters
-    ----------
-    kind : {"MATLAB file", "spreadsheet"}
-    path, out : str
-    """
+    """Write what is in `path` ("MATLAB file" or "spreadsheet") to `out`, or say on standard output why not and exit."""
     _limit_memory()
     try:
         (_write_variables if kind == "MATLAB file" else _write_sheets)(path, out)

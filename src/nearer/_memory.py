@@ -20,15 +20,7 @@ def available_memory() -> int | None:
 
 
 def check_memory(n_bytes: float, what: str, remedy: str) -> None:
-    """Refuse what needs more memory than there is.
-
-    Parameters
-    ----------
-    n_bytes : float
-        An estimate from below.
-    what, remedy : str
-        For the message.
-    """
+    """Refuse what needs more memory, by an estimate from below, than there is."""
     available = available_memory()
     if available is not None and n_bytes > available:
         raise ValueError(f"{what}: needs about {_shown(n_bytes)}, and {_shown(available)} are free; {remedy}")

@@ -10,25 +10,7 @@ __all__ = ["data_frame", "html_table"]
 
 
 def data_frame(table: Any, index: Any = None, columns: Any = None) -> Any:
-    """Make a pandas DataFrame.
-
-    Parameters
-    ----------
-    table : mapping of str to sequence, or array-like of shape (n_rows, n_columns)
-    index : array-like, shape (n_rows,), optional
-        Names of the rows.
-    columns : array-like of str, shape (n_columns,), optional
-        Names of the columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Raises
-    ------
-    ImportError
-        pandas is not installed.
-    """
+    """Make a pandas DataFrame, as its constructor does; an ImportError says what to install."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -37,18 +19,9 @@ def data_frame(table: Any, index: Any = None, columns: Any = None) -> Any:
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], caption: str = "") -> str:
-    """Make an HTML table.
+    """Make an HTML table of columns of one length by name.
 
-    Parameters
-    ----------
-    columns : mapping of str to sequence
-        Columns of one length by name. Floats are shown with four significant digits.
-    caption : str, default ""
-
-    Returns
-    -------
-    str
-        All text is escaped.
+    Floats are shown with four significant digits; all text is escaped.
     """
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     rows = ("".join(f"<td>{_text(value)}</td>" for value in row) for row in zip(*columns.values()))

@@ -8,6 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from inspect import Signature, signature
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from nearer._memory import check_memory
 from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, check_numbers, joined, renumbered
 from nearer.dimensions import choose_components
+from nearer.io import open_blocks, read_comparisons
+from nearer.io.blocks import in_blocks
 from nearer.lapses import Reliability, weigh_answers
 from nearer.losses import Loss, get_loss
 from nearer.metrics import (
@@ -47,31 +50,15 @@ Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
 @dataclass
 class _Problem:
-    """What is to be solved, wherever the comparisons are.
-
-    Attributes
-    ----------
-    objective : Objective
-    rows : ndarray of int, shape (objective.n_objects,)
-        The object of each row of the objective's points.
-    seen : ndarray of bool, shape (n_objects,)
-        Which of all objects occur in some comparison.
-    labels : ndarray of str, shape (n_objects,), or None
-    n_columns : int
-        3 (triplets) or 4 (quadruplets).
-    comparisons : Comparisons or None
-        None if they stay in a file or on a cluster.
-    n_side_by_side : int
-        Starts to run at the same time.
-    """
+    """What is to be solved, wherever the comparisons are."""
 
     objective: Any
-    rows: np.ndarray
-    seen: np.ndarray
+    rows: np.ndarray  # the object of each row of the objective's points
+    seen: np.ndarray  # which of all objects occur in some comparison: bool, shape (n_objects,)
     labels: np.ndarray | None
-    n_columns: int
-    comparisons: Comparisons | None = None
-    n_side_by_side: int = 1
+    n_columns: int  # 3 (triplets) or 4 (quadruplets)
+    comparisons: Comparisons | None = None  # None if they stay in a file or on a cluster
+    n_side_by_side: int = 1  # starts to run at the same time
 
 
 def _has_model(estimator: OrdinalEmbedding) -> bool:
@@ -345,12 +332,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     @property
     def n_components_(self) -> int:
-        """Dimension of the fitted map.
-
-        Returns
-        -------
-        int
-        """
+        """Dimension of the fitted map."""
         check_is_fitted(self, "embedding_")
         return int(self.embedding_.shape[1])
 
@@ -463,10 +445,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         ----------
         X, y, sample_weight : Any
             As in `fit`. Comparisons with an object that has no place on the map count as not satisfied, with a warning.
-
-        Returns
-        -------
-        float
         """
         embedding, comparisons = self._on_map(X, y, sample_weight)
         lost = np.isnan(embedding).any(axis=1)
@@ -515,10 +493,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         n_init : int, default 8
             Places to start from, which cost little; the best is kept for each object (each group, where new objects
             are compared with each other).
-
-        Returns
-        -------
-        Placement
         """
         embedding, comparisons = self._on_map(X, y, sample_weight)
         self._refuse_nameless(comparisons, "place")
@@ -564,7 +538,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         in_file, is_dask = isinstance(X, (str, os.PathLike)), hasattr(X, "__dask_graph__")
         on_cluster = client is not None or is_dask
         held = None
-        if not is_dask and not (in_file and _in_blocks(X)):
+        if not is_dask and not (in_file and in_blocks(X)):
             held = _as_comparisons(X, y, sample_weight, self.n_objects)
         if self.reliability:
             if on_cluster or held is None:
@@ -573,7 +547,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
         d = self._dimension(held, checkpoint)
         if on_cluster:
-            from nearer.distributed.fit import cluster_objective
+            from nearer.distributed.objective import cluster_objective
 
             given = (X, y, sample_weight) if held is None else (held, None, None)
             with cluster_objective(
@@ -587,8 +561,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         elif held is not None:
             yield self._in_memory(held, d, n_starts)
         else:
-            from nearer.io import open_blocks
-
             if y is not None or sample_weight is not None:
                 raise ValueError("fit: y and sample_weight go with comparisons in memory, not with a file")
             source = open_blocks(X, n_objects=self.n_objects)
@@ -653,21 +625,23 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 stacklevel=3,
             )
         result = replace(result, embedding=result.embedding[problem.seen[problem.rows]])
-        self.embedding_ = np.full(shape, np.nan)
-        self.embedding_[problem.seen] = principal_axes(result.embedding)
-        self.labels_ = problem.labels
-        self.n_objects_ = shape[0]
-        self.n_features_in_ = problem.n_columns
-        self.loss_ = problem.objective.loss
-        self.result_ = result
-        self.objective_ = result.objective
-        self.n_iter_ = result.n_iter
-        self.history_ = result.history
-        self.reliability_ = None
+        embedding = np.full(shape, np.nan)
+        embedding[problem.seen] = principal_axes(result.embedding)
+        self._take(embedding, problem.labels, problem.n_columns, problem.objective.loss, result)
         if problem.comparisons is not None:
             self.comparisons_ = problem.comparisons
         elif hasattr(self, "comparisons_"):
             del self.comparisons_  # of an earlier fit; those of this one stay where they are
+
+    def _take(
+        self, embedding: np.ndarray, labels: np.ndarray | None, n_columns: int, loss: Loss, result: Result
+    ) -> None:
+        """Make a map this estimator's own."""
+        self.embedding_, self.labels_, self.n_objects_ = embedding, labels, len(embedding)
+        self.n_features_in_, self.loss_ = n_columns, loss
+        self.result_, self.objective_ = result, result.objective
+        self.n_iter_, self.history_ = result.n_iter, result.history
+        self.reliability_ = None
 
     def _randomness(self, points: list[np.ndarray]) -> dict[str, str]:
         """Where the starting points come from, in words that can be compared."""
@@ -735,48 +709,39 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             )
 
 
+def _shows_shared(init: Callable[..., None]) -> Callable[..., None]:
+    """Show the parameters that a constructor hands on to `OrdinalEmbedding` in its signature for scikit-learn."""
+    *own, _ = signature(init).parameters.values()
+    all_keywords = [p for p in signature(OrdinalEmbedding.__init__).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    shared = [parameter for parameter in all_keywords if parameter.name not in ("loss", "loss_params")]
+    init.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
+    return init
+
+
 class _NamedLoss(OrdinalEmbedding):
     """An `OrdinalEmbedding` whose class says which loss it has."""
 
     loss: str
 
-    def __init__(
-        self,
-        n_components: int | str = 2,
-        *,
-        solver: str | Solver = "auto",
-        n_init: int = 1,
-        init: Any = "random",
-        n_objects: int | None = None,
-        max_seconds: float | None = None,
-        reliability: bool = False,
-        warm_start: bool = False,
-        callbacks: Sequence[Callback] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            n_components, loss=self.loss, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, reliability=reliability,
-            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+    @_shows_shared
+    def __init__(self, n_components: int | str = 2, **shared: Any):
+        super().__init__(n_components, loss=self.loss, loss_params=None, **shared)
 
 
 class GNMDS(_NamedLoss):
-    """Generalised non-metric multidimensional scaling: `OrdinalEmbedding` with the hinge loss."""
+    """Generalised non-metric MDS: `OrdinalEmbedding` with the hinge loss and its other parameters."""
 
     loss = "hinge"
 
 
 class STE(_NamedLoss):
-    """Stochastic triplet embedding: `OrdinalEmbedding` with the ste loss."""
+    """Stochastic triplet embedding: `OrdinalEmbedding` with the ste loss and its other parameters."""
 
     loss = "ste"
 
 
 class SOE(_NamedLoss):
-    """Soft ordinal embedding: `OrdinalEmbedding` with the soe loss."""
+    """Soft ordinal embedding: `OrdinalEmbedding` with the soe loss and its other parameters."""
 
     loss = "soe"
 
@@ -794,28 +759,9 @@ class CKL(_NamedLoss):
 
     loss = "ckl"
 
-    def __init__(
-        self,
-        n_components: int | str = 2,
-        *,
-        delta: float = 0.05,
-        solver: str | Solver = "auto",
-        n_init: int = 1,
-        init: Any = "random",
-        n_objects: int | None = None,
-        max_seconds: float | None = None,
-        reliability: bool = False,
-        warm_start: bool = False,
-        callbacks: Sequence[Callback] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            n_components, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, reliability=reliability,
-            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+    @_shows_shared
+    def __init__(self, n_components: int | str = 2, *, delta: float = 0.05, **shared: Any):
+        super().__init__(n_components, **shared)
         self.delta = delta
 
     def _make_loss(self) -> Loss:
@@ -835,28 +781,9 @@ class TSTE(_NamedLoss):
 
     loss = "tste"
 
-    def __init__(
-        self,
-        n_components: int | str = 2,
-        *,
-        alpha: float | None = None,
-        solver: str | Solver = "auto",
-        n_init: int = 1,
-        init: Any = "random",
-        n_objects: int | None = None,
-        max_seconds: float | None = None,
-        reliability: bool = False,
-        warm_start: bool = False,
-        callbacks: Sequence[Callback] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            n_components, solver=solver, n_init=n_init, init=init, n_objects=n_objects,
-            max_seconds=max_seconds, reliability=reliability,
-            warm_start=warm_start, callbacks=callbacks, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+    @_shows_shared
+    def __init__(self, n_components: int | str = 2, *, alpha: float | None = None, **shared: Any):
+        super().__init__(n_components, **shared)
         self.alpha = alpha
 
     def _make_loss(self) -> Loss:
@@ -880,17 +807,9 @@ def _warn_unseen(seen: np.ndarray, labels: np.ndarray | None) -> None:
         )
 
 
-def _in_blocks(path: str | os.PathLike[str]) -> bool:
-    from nearer.io.blocks import in_blocks
-
-    return in_blocks(path)
-
-
 def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = None) -> Comparisons:
     """Take whatever an estimator is given, files included, as comparisons."""
     if isinstance(X, (str, os.PathLike)):
-        from nearer.io import read_comparisons
-
         read = read_comparisons(X, n_objects=n_objects)
         read.warn()
         X = read.comparisons

@@ -370,12 +370,7 @@ def _half_power(x, twice):
 
 @_jit
 def loss_slopes(kind, param, near, far):
-    """The two derivatives of `loss_terms`, for single steps: there the library's exp and log answer sooner.
-
-    Returns
-    -------
-    d_near, d_far : float
-    """
+    """The two derivatives of `loss_terms`, for single steps: there the library's exp and log answer sooner."""
     if kind == STE:
         s = 1.0 / (1.0 + math.exp(min(far - near, 700.0)))
         return s, -s
@@ -443,14 +438,7 @@ def _tile_values(kind, param, near, far, value, n):
 
 @_jit
 def loss_terms_many(kind, param, near, far, value, d_near, d_far):
-    """`loss_terms` for arrays.
-
-    Parameters
-    ----------
-    near, far : ndarray of float64, shape (N,)
-    value, d_near, d_far : ndarray of float64, shape (N,)
-        Written to.
-    """
+    """`loss_terms` for arrays of float64, shape (N,), of which the last three are written to."""
     d_near[:] = near
     d_far[:] = far
     _tile_terms(kind, param, d_near, d_far, value, near.shape[0])
@@ -458,16 +446,7 @@ def loss_terms_many(kind, param, near, far, value, d_near, d_far):
 
 @_jit
 def draw(seed, step, n):
-    """The comparison for one stochastic step: uniform on 0..n-1, a pure function of (seed, step) (SplitMix64).
-
-    Parameters
-    ----------
-    seed, step, n : int
-
-    Returns
-    -------
-    int
-    """
+    """The comparison for one stochastic step: uniform on 0..n-1, a pure function of (seed, step) (SplitMix64)."""
     z = np.uint64(seed) + np.uint64(step + 1) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -477,12 +456,7 @@ def draw(seed, step, n):
 
 @_jit
 def draw_many(seed, first, n_steps, n):
-    """The draws of the steps first..first + n_steps - 1.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_steps,)
-    """
+    """The draws of the steps first..first + n_steps - 1."""
     out = np.empty(n_steps, dtype=np.int64)
     for t in range(n_steps):
         out[t] = draw(seed, first + t, n)
@@ -546,13 +520,7 @@ def _tile_distances(index, X, start, n, near, far):
 
 @_jit
 def squared_distances(index, X, start, near, far):
-    """Squared distances of the comparisons from start on.
-
-    Parameters
-    ----------
-    near, far : ndarray of float64, shape (m,)
-        Written to; their length says how many.
-    """
+    """Squared distances of the comparisons from start on, written to near and far, float64 of one length."""
     _tile_distances(index, X, start, near.shape[0], near, far)
 
 
@@ -591,12 +559,7 @@ def _tile_gradient(index, X, start, n, d_near, d_far, G):
 
 @_jit
 def value_block(index, scale, kind, param, X, start, stop):
-    """Sum of the scaled losses of the comparisons start..stop - 1.
-
-    Returns
-    -------
-    float
-    """
+    """Sum of the scaled losses of the comparisons start..stop - 1."""
     total = 0.0
     weighted = scale.shape[0] > 0
     value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
@@ -622,10 +585,6 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
         The gradient is added to it.
     d_near, d_far : ndarray of float64, shape (N,) or (0,)
         The scaled slopes are kept here for a later `svrg_pass`, unless the arrays are empty.
-
-    Returns
-    -------
-    float
     """
     total = 0.0
     weighted = scale.shape[0] > 0
@@ -781,7 +740,7 @@ def descend(index, scale, kind, param, X, least, patience, memory, most):
 
 @_jit
 def weighted_distances(index, X, W, person, start, near, far):
-    """Squared distances of the comparisons from start on, the axes weighted for whoever answered.
+    """As `squared_distances`, the axes weighted for whoever answered.
 
     Parameters
     ----------
@@ -789,8 +748,6 @@ def weighted_distances(index, X, W, person, start, near, far):
         Weight of each axis for each person.
     person : ndarray of int32, shape (N,)
         Who answered.
-    near, far : ndarray of float64, shape (m,)
-        Written to; their length says how many.
     """
     for q in range(near.shape[0]):
         i, j, l, k = _objects(index, start + q)  # noqa: E741
@@ -818,10 +775,6 @@ def weighted_gradient_block(index, scale, kind, param, X, W, person, start, stop
         The gradient in X is added to it.
     H : ndarray of float64, shape (n_people, d)
         The gradient in W is added to it.
-
-    Returns
-    -------
-    float
     """
     total = 0.0
     weighted = scale.shape[0] > 0
@@ -850,12 +803,7 @@ def weighted_gradient_block(index, scale, kind, param, X, W, person, start, stop
 
 @_jit
 def satisfied_block(index, scale, X, start, stop):
-    """Scaled count of the comparisons start..stop - 1 with near < far (ties and NaN are not satisfied).
-
-    Returns
-    -------
-    float
-    """
+    """Scaled count of the comparisons start..stop - 1 with near < far (ties and NaN are not satisfied)."""
     total = 0.0
     weighted = scale.shape[0] > 0
     for p in range(start, stop):
@@ -891,7 +839,6 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
         ``rows[:, 1]`` is g, ``rows[:, 2]`` is S; side by side, since they are read together.
     d_near, d_far : ndarray of float64, shape (N,)
         Scaled slopes at S, kept by `gradient_block`; NaN for comparisons not covered.
-    step : float
 
     Returns
     -------
@@ -959,12 +906,7 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
 
 @_jit
 def sgd_pass(index, scale, kind, param, X, step, decay, power, seed, first, n_steps):
-    """Plain stochastic steps on X, in place; step t of the run has size ``step / (1 + decay * t) ** power``.
-
-    Parameters
-    ----------
-    step, decay, power : float
-    """
+    """Plain stochastic steps on X, in place; step t of the run has size ``step / (1 + decay * t) ** power``."""
     n = index.shape[0]
     weighted = scale.shape[0] > 0
     for t in range(first, first + n_steps):
@@ -999,7 +941,6 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
     rows : ndarray of float64, shape (n, d + 1)
         The last column sums, for each object, the squared lengths of the pulls it has felt; a pull moves it by
         ``step / sqrt(sum)`` times the pull, so no step depends on the scale of the loss.
-    step : float
 
     Returns
     -------
@@ -1137,17 +1078,7 @@ def _distances_from(place, fixed, moves, other, n, out):
 def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
     """As `gradient_block` for the Gram matrix K (n, n): losses of the distances ``K_ii + K_jj - 2 K_ij``.
 
-    Parameters
-    ----------
-    K : ndarray of float64, shape (n, n)
-    G : ndarray of float64, shape (n, n)
-        The gradient, which is symmetric, is added to it.
-    slopes : ndarray of float64, shape (N,)
-        Receives d value / d near, not scaled.
-
-    Returns
-    -------
-    float
+    The gradient added to G (n, n) is symmetric; `slopes` (N,) receives d value / d near, not scaled.
     """
     total = 0.0
     weighted = scale.shape[0] > 0
@@ -1275,13 +1206,7 @@ def question_forms(index, X, slot, power, offset, slope, blocks, margin, by_S, b
 
 
 def check_inside(index, n_objects):
-    """Refuse comparisons of objects that a map does not have: compiled loops would read beside it.
-
-    Parameters
-    ----------
-    index : ndarray of int32, shape (N, 3) or (N, 4), C-contiguous
-    n_objects : int
-    """
+    """Refuse comparisons of objects that a map does not have: compiled loops would read beside it."""
     if index.size and index.view(np.uint32).max() >= n_objects:  # read as unsigned, negative numbers are large ones
         worst = int(index.min()) if index.min() < 0 else int(index.max())
         raise ValueError(
@@ -1292,17 +1217,10 @@ def check_inside(index, n_objects):
 
 @functools.cache
 def with_formula(formula):
-    """The kernels that take a loss, compiled in this process for a user's own one.
+    """The kernels that take a loss, compiled in this process for a user's own one, under the names of this module.
 
-    Parameters
-    ----------
-    formula : callable
-        A scalar function ``(near, far, param) -> value, d value / d near, d value / d far`` that Numba can compile.
-
-    Returns
-    -------
-    types.SimpleNamespace
-        The names of this module; kernels ignore their argument `kind`.
+    The formula is a scalar function ``(near, far, param) -> value, d value / d near, d value / d far`` that Numba can
+    compile; the kernels ignore their argument `kind`.
     """
     own = _njit(getattr(formula, "py_func", formula))
     try:
@@ -1351,10 +1269,7 @@ class _FirstCompilation(event.Listener):
 def while_compiling(tell: Callable[[], None]) -> Iterator[None]:
     """Tell, once, if kernels are compiled during a block: the first time on a machine this takes seconds.
 
-    Parameters
-    ----------
-    tell : callable
-        Without arguments. Not called for kernels that come from the disk cache.
+    Nothing is told of kernels that come from the disk cache.
     """
     listener = _FirstCompilation(tell)
     with event.install_listener("numba:compile", listener):

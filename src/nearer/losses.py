@@ -60,29 +60,11 @@ class Loss:
         return kernels
 
     def resolve(self, n_components: int) -> Loss:
-        """Fill in a parameter whose default depends on the dimension.
-
-        Parameters
-        ----------
-        n_components : int
-
-        Returns
-        -------
-        Loss
-        """
+        """Fill in a parameter whose default depends on the dimension."""
         return self
 
     def smoothed(self, width: float) -> Loss:
-        """A differentiable loss at most ``width / 2`` below this one; the loss itself if it is differentiable.
-
-        Parameters
-        ----------
-        width : float
-
-        Returns
-        -------
-        Loss
-        """
+        """A differentiable loss at most ``width / 2`` below this one; the loss itself if it is differentiable."""
         return self
 
     def dual(self, slope: np.ndarray) -> np.ndarray:
@@ -123,11 +105,7 @@ class Loss:
         Parameters
         ----------
         near, far : array-like of float
-            Squared distances (>= 0), of shapes that broadcast.
-
-        Returns
-        -------
-        ndarray of float64, of the common shape
+            As in `terms`; the probabilities are of their common shape.
         """
         if not self.has_model:
             known = ", ".join(name for name, loss in _LOSSES.items() if loss.has_model)
@@ -347,12 +325,7 @@ _ALIASES = {"gnmds": "hinge", "logistic": "ste"}
 
 
 def loss_names() -> tuple[str, ...]:
-    """Names of all built-in losses, without aliases.
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Names of all built-in losses, without aliases."""
     return tuple(_LOSSES)
 
 
@@ -365,10 +338,6 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
         hinge (gnmds), ckl, ste (logistic), tste, soe, softplus; or a loss, such as your own `CustomLoss`.
     **params : float or None
         Parameters of the loss, such as ``delta=0.05`` (ckl), ``alpha=3`` (tste) or ``margin=1`` (softplus).
-
-    Returns
-    -------
-    Loss
     """
     if isinstance(loss, Loss):
         if params:

@@ -17,11 +17,11 @@ import numpy as np
 
 from nearer import estimator as _estimators
 from nearer import solvers as _solvers
-from nearer.data import Comparisons
+from nearer.data import Comparisons, Details
 from nearer.estimator import OrdinalEmbedding
 from nearer.featuremap import FeatureMap, kernel_ridge
 from nearer.io import FileFormatError, atomic_write
-from nearer.io.archive import Arrays, little_endian, read_archive, write_archive
+from nearer.io.archive import Arrays, as_json, from_json, little_endian, read_archive, write_archive
 from nearer.io.files import refuse_irregular
 from nearer.lapses import Reliability
 from nearer.losses import Loss, get_loss, loss_names
@@ -128,7 +128,7 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
         "loss": _encode_value("loss_", estimator.loss_, arrays),
         "n_features_in": int(estimator.n_features_in_),
         "n_comparisons_at_start": int(estimator.n_comparisons_at_start_),
-        "objective": _encode_float(float(estimator.objective_)),
+        "objective": as_json(float(estimator.objective_), arrays),
         "n_iter": int(result.n_iter),
         "n_gradients": int(result.n_gradients),
         "converged": bool(result.converged),
@@ -172,20 +172,14 @@ def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding
     _require(placed.shape == (int(known.sum()), embedding.shape[1]), "the two forms of the embedding do not match")
     labels = arrays.get("labels")
     _require(labels is None or labels.shape == (len(embedding),), "there is not one label for each object")
-    estimator.embedding_ = embedding
-    estimator.labels_ = labels
-    estimator.n_objects_ = len(embedding)
-    estimator.n_features_in_ = int(about["n_features_in"])
-    estimator.n_comparisons_at_start_ = int(about["n_comparisons_at_start"])
-    estimator.loss_ = loss
-    estimator.objective_ = _decode_float(about["objective"])
-    estimator.n_iter_ = int(about["n_iter"])
-    estimator.reliability_ = _decode_reliability(arrays)
-    estimator.history_ = _decode_history(arrays)
-    estimator.result_ = Result(
-        placed, estimator.objective_, estimator.n_iter_, int(about["n_gradients"]), bool(about["converged"]),
-        str(about["message"]), estimator.history_,
+    objective = float(from_json(about["objective"], arrays))
+    result = Result(
+        placed, objective, int(about["n_iter"]), int(about["n_gradients"]), bool(about["converged"]),
+        str(about["message"]), _decode_history(arrays),
     )  # fmt: skip
+    estimator._take(embedding, labels, int(about["n_features_in"]), loss, result)
+    estimator.n_comparisons_at_start_ = int(about["n_comparisons_at_start"])
+    estimator.reliability_ = _decode_reliability(arrays)
     if about["comparisons"] is not None:
         data = Comparisons(
             arrays["comparisons_index"],
@@ -262,7 +256,7 @@ def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
-        return _encode_float(value)
+        return as_json(value, arrays)
     if isinstance(value, dict):
         return {"dict": {str(key): _encode_value(f"{name}.{key}", item, arrays) for key, item in value.items()}}
     if isinstance(value, Loss) and value.name in loss_names():
@@ -286,12 +280,10 @@ def _decode_value(value: Any, arrays: Arrays) -> Any:
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
-    if kind == "float":
-        return _decode_float(value)
+    if kind in ("float", "array"):
+        return from_json(value, arrays)
     if kind == "dict":
         return {key: _decode_value(item, arrays) for key, item in content.items()}
-    if kind == "array":
-        return arrays[content]
     name, parts = content
     parts = {key: _decode_value(item, arrays) for key, item in parts.items()}
     if kind == "loss":
@@ -299,15 +291,6 @@ def _decode_value(value: Any, arrays: Arrays) -> Any:
     if kind == "part" and name in _PARTS:
         return _PARTS[name](**parts)
     raise FileFormatError(f"holds a parameter of unknown kind {kind!r} {name!r}")
-
-
-def _encode_float(value: float) -> Any:
-    """JSON has no infinities and no NaN."""
-    return value if math.isfinite(value) else {"float": str(value)}
-
-
-def _decode_float(value: Any) -> float:
-    return float(value["float"] if isinstance(value, dict) else value)
 
 
 def _decode_history(arrays: Arrays) -> History:
@@ -346,7 +329,7 @@ def _decode_reliability(arrays: Arrays) -> Reliability | None:
 
 def _details(arrays: Arrays) -> dict[str, Any]:
     """What else is known of each answer, by name."""
-    names = ("side", "seconds", "order", "catch", "correct")
+    names = [field.name for field in fields(Details) if field.name != "chosen_by"]
     found = {name: arrays[f"comparisons_{name}"] for name in names if f"comparisons_{name}" in arrays}
     return found | {"chosen_by": _named(arrays, "chosen_by", "ways", "the ways questions were chosen")}
 

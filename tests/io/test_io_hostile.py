@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import scipy.io
 
+from nearer import _apart
+from nearer._apart import read_matlab, read_sheets
 from nearer.data.errors import FileFormatError
-from nearer.io import apart, read_comparisons
-from nearer.io.apart import read_matlab, read_sheets
+from nearer.io import read_comparisons
 
 T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0]])
 
@@ -105,15 +106,15 @@ def test_damaged_matlab_files(tmp_path):
 
 def test_a_crash_of_the_reader_is_an_error_of_the_file(tmp_path, monkeypatch):
     _cells(tmp_path / "t.mat")
-    monkeypatch.setattr(apart, "_CHILD", "import os; os.abort()")
+    monkeypatch.setattr(_apart, "_CHILD", "import os; os.abort()")
     with pytest.raises(FileFormatError, match=r"t\.mat: is not a readable MATLAB file: it crashes the reader"):
         read_comparisons(tmp_path / "t.mat")
 
 
 def test_a_reader_without_end_is_stopped(tmp_path, monkeypatch):
     _cells(tmp_path / "t.mat")
-    monkeypatch.setattr(apart, "_CHILD", "import time; time.sleep(60)")
-    monkeypatch.setattr(apart, "_SECONDS", 0.2)
+    monkeypatch.setattr(_apart, "_CHILD", "import time; time.sleep(60)")
+    monkeypatch.setattr(_apart, "_SECONDS", 0.2)
     with pytest.raises(FileFormatError, match=r"still reading after 0\.2 s"):
         read_comparisons(tmp_path / "t.mat")
 

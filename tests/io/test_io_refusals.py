@@ -8,8 +8,9 @@ import json
 import numpy as np
 import pytest
 
+from nearer import _apart
 from nearer.data.errors import counted, listed, shown
-from nearer.io import FileFormatError, apart, read_comparisons
+from nearer.io import FileFormatError, read_comparisons
 
 GOOD = "anchor,near,far\nant,bee,cat\ndog,cat,bee\n"
 
@@ -81,8 +82,8 @@ def test_binary_file_unknown(refused):
 
 def test_spreadsheet(refused, monkeypatch):
     assert refused("b.xlsx", b"PK\x03\x04").startswith("b.xlsx: is not a readable spreadsheet: ")
-    child = f"import sys; sys.modules['python_calamine'] = None; {apart._CHILD}"
-    monkeypatch.setattr(apart, "_CHILD", child)
+    child = f"import sys; sys.modules['python_calamine'] = None; {_apart._CHILD}"
+    monkeypatch.setattr(_apart, "_CHILD", child)
     assert refused("b.xlsx", b"PK\x03\x04") == (
         "b.xlsx: is a spreadsheet, which needs python-calamine: pip install 'nearer[excel]', or save it as CSV"
     )

@@ -8,9 +8,8 @@ from simulated_people import answers_of
 
 import oracles
 from nearer import Comparisons, IndividualEmbedding, OrdinalEmbedding, kernels
-from nearer.data.values import People
+from nearer.data.values import People, frozen
 from nearer.losses import get_loss
-from nearer.objective.base import read_only
 from nearer.people import differ
 from nearer.people.difference import _by_signs
 from nearer.people.individual import _folds_within, _log_odds, _Problem, joint_axes, metric_slopes
@@ -37,8 +36,8 @@ def test_kernels_match_the_oracle_and_its_differences(loss, width):
     n, d, N = 8, 3, 90
     index = np.array([rng.permutation(n)[:width] for _ in range(N)], dtype=np.int32)
     X, W = rng.normal(size=(n, d)), rng.random((5, d))
-    person, scale = read_only(rng.integers(5, size=N).astype(np.int32)), read_only(rng.random(N))
-    index = read_only(index)
+    person, scale = frozen(rng.integers(5, size=N).astype(np.int32)), frozen(rng.random(N))
+    index = frozen(index)
     formula = get_loss(loss).resolve(d)
     Q = oracles.as_quadruplets(index)
     start, stop = 5, 83  # more than one tile

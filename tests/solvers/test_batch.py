@@ -13,7 +13,7 @@ from nearer import kernels
 from nearer.solvers import GD, LBFGS, SBB, SGD, Constant, Decaying
 from nearer.solvers.base import HistoryRow, SolverState
 from nearer.solvers.lbfgs import _two_loop
-from nearer.solvers.monitor import ProgressLines
+from nearer.solvers.starts import ProgressLines
 from problems import FORMS, noisy_problem, random_problem
 
 LOSSES = oracles.LOSSES

@@ -26,24 +26,12 @@ MISSING = (
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table.
+    """One column of a table: numbers, or texts as `codes` into their distinct `values`."""
 
-    Parameters
-    ----------
-    numbers : ndarray of int, float or bool, shape (n_rows,), optional
-        NaN for an empty cell; None for a column of text.
-    codes : ndarray of int32, shape (n_rows,), optional
-        For text: the position in `values` of each cell, -1 for an empty one.
-    values : pyarrow string array, optional
-        For text: the distinct texts.
-    all_occur : bool
-        Whether each of the distinct texts is known to occur.
-    """
-
-    numbers: np.ndarray | None = None
-    codes: np.ndarray | None = None
-    values: pa.Array | None = None
-    all_occur: bool = False
+    numbers: np.ndarray | None = None  # of int, float or bool, shape (n_rows,); NaN for an empty cell
+    codes: np.ndarray | None = None  # of int32, shape (n_rows,); -1 for an empty cell
+    values: pa.Array | None = None  # of strings
+    all_occur: bool = False  # whether each of the distinct texts is known to occur
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -60,17 +48,7 @@ class Column:
         return self.numbers is None
 
     def empty(self, words: Sequence[str] = ("",)) -> np.ndarray:
-        """Mark the cells without a value.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Texts that count as empty; blanks around them do not matter.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_rows,)
-        """
+        """Mark the cells without a value; texts that count as empty are `words`, whatever the blanks around them."""
         if self.is_text:
             import pyarrow as pa
             import pyarrow.compute as pc
@@ -127,15 +105,7 @@ class Column:
         return Column(codes=self.codes, values=values)
 
     def as_numbers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Read the column as numbers.
-
-        Returns
-        -------
-        numbers : ndarray of float64, shape (n_rows,)
-            NaN where a cell is empty or not a number.
-        bad : ndarray of bool, shape (n_rows,)
-            Cells that are neither empty nor a number.
-        """
+        """Read the column as numbers, NaN where a cell is empty or none; and mark cells that are neither."""
         if self.numbers is not None:
             return self.numbers.astype(np.float64), np.zeros(len(self), bool)
         import pyarrow as pa
@@ -160,15 +130,7 @@ def _spell(number: Any) -> str:
 
 
 def column_from_arrow(data: Any) -> Column:
-    """Make a column of a pyarrow Array or ChunkedArray.
-
-    Raises
-    ------
-    TypeError
-        The type holds no cells.
-    ArrowInvalid
-        Text is not UTF-8.
-    """
+    """Make a column of a pyarrow (Chunked)Array; TypeError for a type without cells, ArrowInvalid for broken UTF-8."""
     import pyarrow as pa
     import pyarrow.types as types
 
@@ -230,12 +192,7 @@ def _text_column(chunked: Any) -> Column:
 def column_of(cells: Any) -> Column:
     """Make a column of anything one-dimensional: an array, a pandas or polars column, a list (None is empty).
 
-    Cells of several kinds (text and numbers) become text.
-
-    Raises
-    ------
-    TypeError
-        The cells are neither text nor numbers.
+    Cells of several kinds (text and numbers) become text; what is neither is a TypeError.
     """
     import pyarrow as pa
 
@@ -269,12 +226,7 @@ def column_of(cells: Any) -> Column:
 
 
 class Coding:
-    """The distinct names that occur, in order: whole numbers by size, texts by code point.
-
-    Parameters
-    ----------
-    values : ndarray of int64, shape (n,), sorted, or pyarrow string array of n distinct texts, sorted
-    """
+    """The distinct names that occur, sorted: whole numbers (int64) by size, texts (a pyarrow array) by code point."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
@@ -293,13 +245,7 @@ class Coding:
 
     @classmethod
     def of(cls, columns: Sequence[Column]) -> Coding:
-        """Collect the names that occur in some columns without empty cells.
-
-        Raises
-        ------
-        ValueError
-            A number is not whole.
-        """
+        """Collect the names that occur in some columns without empty cells; ValueError if a number is not whole."""
         if any(column.is_text for column in columns):
             import pyarrow as pa
 
@@ -332,19 +278,9 @@ class Coding:
         return codings[0] if len(codings) == 1 else cls(_sorted_texts(texts, pa))
 
     def encode(self, column: Column, numbers: np.ndarray | None = None) -> np.ndarray:
-        """Number the cells of a column.
+        """Number the cells of a column without empty ones: int32, shape (n_rows,), -1 for one not among the names.
 
-        Parameters
-        ----------
-        column : Column
-            Without empty cells.
-        numbers : ndarray of int32, shape (n,), optional
-            What to write for each name; default: its position.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_rows,)
-            -1 for a cell that is not among the names.
+        `numbers` (n,) says what to write for each name; by default its position.
         """
         if self.is_text:
             import pyarrow.compute as pc
@@ -440,11 +376,11 @@ def _used(column: Column) -> Any:
     """Texts that occur in a column, which may be fewer than its dictionary holds."""
     import pyarrow as pa
 
-    if column.all_occur:
+    if column.all_occur or column.values is None:
         return column.values
-    used = np.zeros(len(column.texts()) + 1 if column.values is None else len(column.values) + 1, dtype=bool)
+    used = np.zeros(len(column.values) + 1, dtype=bool)
     used[column.cells] = True
-    return column.values.filter(pa.array(used[:-1])) if column.values is not None else pa.array([], pa.string())
+    return column.values.filter(pa.array(used[:-1]))
 
 
 def _sorted_texts(parts: list[Any], pa: Any) -> Any:
@@ -456,39 +392,17 @@ def _sorted_texts(parts: list[Any], pa: Any) -> Any:
 
 @dataclass
 class Table(ABC):
-    """Named columns, from whatever carries them.
+    """Named columns, from whatever carries them."""
 
-    Parameters
-    ----------
-    name : str
-        As shown in messages: the path of a file, or "table".
-    form : str
-        What carries it, in words, such as "comma-separated".
-    names : list of str
-        One for each column; "" for a column without a name.
-    header : bool
-        Whether the columns have names.
-    header_line : int, optional
-        The line of a text file, counted from 1, that holds the names.
-    labels : ndarray of str, shape (n_objects,), optional
-        All objects, as stored by a file that this package wrote.
-    n_objects : int, optional
-        Likewise, where objects are numbers.
-    notes : list of str
-        What the user should know.
-    hint : str
-        What else may be wrong if the columns are not understood.
-    """
-
-    name: str
-    form: str
-    names: list[str]
-    header: bool
-    header_line: int | None = None
-    labels: np.ndarray | None = None
-    n_objects: int | None = None
-    notes: list[str] = field(default_factory=list)
-    hint: str = ""
+    name: str  # as shown in messages: the path of a file, or "table"
+    form: str  # what carries it, in words, such as "comma-separated"
+    names: list[str]  # one for each column; "" for a column without a name
+    header: bool  # whether the columns have names
+    header_line: int | None = None  # the line of a text file, counted from 1, that holds the names
+    labels: np.ndarray | None = None  # all objects (n_objects,), as stored by a file that this package wrote
+    n_objects: int | None = None  # likewise, where objects are numbers
+    notes: list[str] = field(default_factory=list)  # what the user should know
+    hint: str = ""  # what else may be wrong if the columns are not understood
 
     @abstractmethod
     def read(self, positions: Sequence[int]) -> list[Column]:
@@ -513,23 +427,19 @@ class Table(ABC):
         name = self.names[position]
         return f"column {name!r}" if name and self.header else f"column {position + 1}"
 
+    def refusal(self, why: str, position: int, row: int | None = None) -> FileFormatError:
+        """Refuse what is in a column, with the first row of it where known."""
+        where = self.name if row is None else f"{self.name}, {self.place(row)}"
+        return FileFormatError(f"{where}, {self.title(position)}: {why}")
+
 
 @dataclass
 class MemoryTable(Table):
-    """Columns in memory, each anything that `column_of` takes.
-
-    Parameters
-    ----------
-    columns : sequence
-    row_word : str
-        What a row is called in messages.
-    first_row : int
-        Rows before the first, where this is a block of something larger.
-    """
+    """Columns in memory, each anything that `column_of` takes."""
 
     columns: Sequence[Any] = ()
-    row_word: str = "row"
-    first_row: int = 0
+    row_word: str = "row"  # what a row is called in messages
+    first_row: int = 0  # rows before the first, where this is a block of something larger
 
     def read(self, positions: Sequence[int]) -> list[Column]:
         found = []

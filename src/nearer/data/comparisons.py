@@ -617,10 +617,6 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
     sample_weight : array-like of float, shape (N,), optional
         Multiplies the weights that X has already.
     n_objects : int, optional
-
-    Returns
-    -------
-    Comparisons
     """
     if not isinstance(X, Comparisons):
         if y is not None:
@@ -660,11 +656,7 @@ def _refuse_answers_among(X: Any) -> None:
 def joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
     """All comparisons over the objects of the further ones, equal rows merged; quadruplets if either has them.
 
-    Parameters
-    ----------
-    earlier : Comparisons
-    further : Comparisons
-        The first objects are those of the earlier ones, in the same order.
+    The first objects of the further ones are those of the earlier ones, in the same order.
     """
     kinds = {earlier.kind, further.kind}
     n_objects = max(earlier.n_objects, further.n_objects)
@@ -699,21 +691,7 @@ def groups_of(comparisons: Comparisons, groups: Any) -> People:
 
 
 def _test_mask(n_rows: int, test_size: Any, random_state: Any, what: str) -> np.ndarray:
-    """Rows, or groups of them, of a random test set.
-
-    Parameters
-    ----------
-    n_rows : int
-    test_size : float or int
-        A fraction between 0 and 1 (rounded to whole rows) or a number of rows.
-    random_state : None, int or Generator
-    what : str
-        What is counted: "rows" or "groups".
-
-    Returns
-    -------
-    ndarray of bool, shape (n_rows,)
-    """
+    """Mark the rows of a random test set, or the groups, as `what` calls them; see `Comparisons.split`."""
     if isinstance(test_size, float | np.floating):
         if not 0 < test_size < 1:
             raise ValueError(f"test_size: got {test_size}, expected a fraction between 0 and 1 or a number of {what}")
@@ -730,19 +708,7 @@ def _test_mask(n_rows: int, test_size: Any, random_state: Any, what: str) -> np.
 
 
 def fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: People | None) -> np.ndarray:
-    """The fold of each row: sizes as equal as possible, rows of one group together.
-
-    Parameters
-    ----------
-    n_rows : int
-    n_folds : int
-    random_state : None, int or Generator
-    groups : People, optional
-
-    Returns
-    -------
-    ndarray of int, shape (n_rows,)
-    """
+    """The fold of each row, int (n_rows,): sizes as equal as possible, rows of one group together."""
     n_folds = values.check_integer(n_folds, "n_folds", 2)
     rng = values.as_generator(random_state)
     if groups is None:

@@ -29,11 +29,6 @@ def read_details(rows: Rows) -> tuple[Details | None, list[str]]:
     """Read what a table tells of its answers beside what they say.
 
     A column found by its name that cannot be read is left out, which the notes say; one that the user named is refused.
-
-    Returns
-    -------
-    details : Details or None
-    notes : list of str
     """
     found: dict[str, Any] = {}
     notes: list[str] = []

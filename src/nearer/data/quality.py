@@ -241,18 +241,7 @@ _LARGE = 1000.0
 
 
 def check(comparisons: Any, n_components: int | None = None) -> CheckResult:
-    """Look for faults in comparisons.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-    n_components : int, optional
-        The dimension asked for.
-
-    Returns
-    -------
-    CheckResult
-    """
+    """Look for faults in comparisons; see `Comparisons.check`."""
     if n_components is not None:
         n_components = check_integer(n_components, "n_components", 1)
     index, n_objects = comparisons.index, comparisons.n_objects
@@ -299,20 +288,13 @@ def _votes(weights: np.ndarray | None, n_rows: int) -> tuple[np.ndarray, bool]:
 
 
 def noise_ceiling(counts: np.ndarray) -> tuple[float | None, float | None]:
-    """Upper and lower estimate of the best accuracy possible on repeated rules.
+    """Upper and lower estimate of the best accuracy possible on repeated questions; None without questions.
 
     Upper: agreement with the majority of all answers to the same question. Lower: agreement of each answer with the
     majority of the others, a tie counting one half. If answers to a question are independent draws with probability
     p, the best accuracy max(p, 1 - p) is at most the mean of the first and at least the mean of the second.
 
-    Parameters
-    ----------
-    counts : ndarray, shape (2, n_questions)
-        Answers each way, two or more in all for each question.
-
-    Returns
-    -------
-    (float, float), or (None, None) without questions
+    The counts (2, n_questions) are the answers each way, two or more in all for each question.
     """
     if not counts.size:
         return None, None
@@ -336,19 +318,9 @@ def _contradictions(asked: list[np.ndarray], counts: np.ndarray, names: np.ndarr
 
 
 def components(index: np.ndarray, n_objects: int, seen: np.ndarray) -> list[np.ndarray]:
-    """Connected components of the graph that links the objects of each comparison.
+    """The objects of each connected component of the graph that links those of each comparison, the largest first.
 
-    Parameters
-    ----------
-    index : ndarray of int32, shape (N, 3) or (N, 4)
-    n_objects : int
-    seen : ndarray of bool, shape (n_objects,)
-        Objects that occur; the others are left out.
-
-    Returns
-    -------
-    list of ndarrays of int
-        The objects of each component, the largest component first.
+    Objects that are not marked as `seen` (n_objects,) are left out.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -372,7 +344,7 @@ def components(index: np.ndarray, n_objects: int, seen: np.ndarray) -> list[np.n
 def _too_few(
     asked: list[np.ndarray], answered: np.ndarray, seen: np.ndarray, names: np.ndarray, n_components: int
 ) -> dict[str | int, int]:
-    """Objects in fewer than `n_components` + 1 distinct questions, with the number of rules."""
+    """Objects in fewer than `n_components` + 1 distinct questions, with the number of questions."""
     count = np.zeros(len(seen), dtype=np.int64)
     for place, column in enumerate(asked):
         new = answered.copy()  # an object that occurs twice in a question counts once

@@ -11,18 +11,6 @@ import numpy as np
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, listed, shown
 
-__all__ = [
-    "KINDS",
-    "LAYOUTS",
-    "Answers",
-    "Layout",
-    "Roles",
-    "find_roles",
-    "is_header",
-    "parse_answers",
-    "parse_columns",
-]
-
 _ITEMS = (
     "option", "object", "image", "stimulus", "stim", "item", "choice", "candidate", "alternative", "comparison",
     "picture", "img", "word",
@@ -159,26 +147,21 @@ def _word(name: str) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """A way to write a comparison.
-
-    Parameters
-    ----------
-    kind : str
-        What the user calls it.
-    objects : tuple of str
-        Roles of the columns that hold objects, in the order that `Comparisons` takes them.
-    extra : tuple of str
-        Roles of the columns that say what was answered.
-    """
+    """A way to write a comparison: what the user calls it, and the roles of its columns."""
 
     kind: str
-    objects: tuple[str, ...]
-    extra: tuple[str, ...] = ()
+    objects: tuple[str, ...]  # that hold objects, in the order that `Comparisons` takes them
+    extra: tuple[str, ...] = ()  # that say what was answered
 
     @property
     def roles(self) -> tuple[str, ...]:
         """All roles that must be there."""
         return self.objects + self.extra
+
+    @property
+    def answer(self) -> str | None:
+        """Role of the column that says which option was chosen, if there is one."""
+        return self.extra[0] if self.extra and self.kind in ("answers", "odd-one-out", "most-central") else None
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -190,6 +173,8 @@ class Layout:
 
 _QUAD, _TRIPLET, _LETTERS = ("i", "j", "l", "k"), ("anchor", "near", "far"), ("i", "j", "k")
 _OPTIONS, _SET, _VOTES = ("anchor", "a", "b"), ("a", "b", "c"), ("votes_a", "votes_b")
+# What the columns of an array of object numbers are, by their number.
+INDEX_COLUMNS = {3: _TRIPLET, 4: _QUAD}
 # The first complete layout wins: those that ask for more columns come first.
 LAYOUTS = (
     Layout("votes", _QUAD, _VOTES),
@@ -207,6 +192,7 @@ LAYOUTS = (
     Layout("answers", _LETTERS, ("answer",)),
     Layout("triplets", _LETTERS),
 )
+PLAIN_NAMES = {role for layout in LAYOUTS for role in layout.roles}
 KINDS = (*dict.fromkeys(layout.kind for layout in LAYOUTS), "rankings")
 # What the columns of a table without names are, by their number, once the kind is told.
 _UNNAMED: dict[str, dict[int, tuple[str, ...]]] = {
@@ -229,25 +215,13 @@ _NAME_SUFFIXES = ("_filename", "_name", "_label", "_html")
 
 @dataclass
 class Roles:
-    """The columns chosen.
-
-    Parameters
-    ----------
-    layout : Layout
-    at : dict of str to int
-        Role of `layout` (and participant, weight, details) -> position of its column.
-    names_at : list of int
-        Columns that name numbered objects, one for each column of objects; empty if there are none.
-    notes : list of str
-    told : frozenset of str
-        Roles whose column the user named: what cannot be read there is refused, not left out.
-    """
+    """The columns chosen."""
 
     layout: Layout
-    at: dict[str, int]
-    names_at: list[int] = field(default_factory=list)
+    at: dict[str, int]  # role of `layout` (and participant, weight, details) -> position of its column
+    names_at: list[int] = field(default_factory=list)  # columns that name numbered objects, one for each of theirs
     notes: list[str] = field(default_factory=list)
-    told: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()  # roles the user named: what cannot be read there is refused, not left out
 
     def without_details(self) -> Roles:
         """The same for readers that keep no more than comparisons and weights; a note says what they leave out."""
@@ -269,7 +243,7 @@ def is_header(names: Sequence[str]) -> bool:
     """Tell whether a first row of cells reads as column names: one is known, or at least two nearly so."""
     if any(role_of(name) for name in names if len(normalise(name)) > 1):
         return True
-    if _complete({role for name in names if (role := role_of(name))}, None):
+    if complete_layout({role for name in names if (role := role_of(name))}):
         return True
     words = [normalise(name) for name in names[:_COMPARED_COLUMNS]]
     return sum(len(word) > 3 and closest(word, list(ROLE_OF)) is not None for word in words) > 1
@@ -296,7 +270,7 @@ def _pairs(parts: list[str], option: str, example: str) -> dict[str, str]:
     return found
 
 
-def _complete(roles: set[str], kind: str | None) -> Layout | None:
+def complete_layout(roles: set[str], kind: str | None = None) -> Layout | None:
     """Find the layout whose roles are all there."""
     ranked = sorted((role for role in roles if role.startswith("rank_")), key=_rank)
     if kind in (None, "rankings") and "anchor" in roles and len(ranked) > 1:
@@ -391,7 +365,7 @@ def find_roles(
                 notes += [f"{role} read from {names[found[0]]!r}, not from {names[spot]!r}" for spot in found[1:]]
     if header:
         _add_details(names, words, at, notes)
-    layout = _complete(set(at), kind)
+    layout = complete_layout(set(at), kind)
     if layout is None:
         raise _refusal(table, _lacking(table, at, kind), at, kind)
     if columns is None and kind is None and header:
@@ -447,7 +421,7 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
             found.setdefault(role, []).append(spot)
     stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
     ranked = {role: spot for spot, name in enumerate(names) if (role := _ranked_role(name, stems))}
-    needed = _complete(set(found), kind) or _complete({*found, *ranked}, kind)
+    needed = complete_layout(set(found), kind) or complete_layout({*found, *ranked}, kind)
     if needed is not None and needed.kind == "rankings":
         found |= {role: [spot] for role, spot in ranked.items()}
     at = {role: spots[0] for role, spots in found.items()}
@@ -632,20 +606,9 @@ def sides_of(cells: Sequence[str]) -> dict[str, int | None]:
 
 
 def units_per_second(role: str, times: np.ndarray) -> tuple[float, str]:
-    """Tell the unit of response times, and what to say about it.
+    """Tell how many units of response times, as written and none missing, are a second; and what to say about it.
 
-    Parameters
-    ----------
-    role : {"seconds", "milliseconds", "response_time"}
-    times : ndarray of float, shape (n,)
-        As written, without missing ones.
-
-    Returns
-    -------
-    divisor : float
-        1 or 1000, NaN if the unit cannot be told.
-    note : str
-        "" for nothing.
+    The role is one of `TIMES`. The number is 1 or 1000, or NaN if that cannot be told.
     """
     median = float(np.median(times)) if len(times) else np.nan
     if role != "response_time":
@@ -681,15 +644,10 @@ ANSWERS_HINT = (
 
 @dataclass(frozen=True)
 class Answers:
-    """How to read the cells of an answer.
+    """How to read the cells of an answer, and what to tell the user about it.
 
-    Parameters
-    ----------
-    codes : dict of str to float, or None
-        What a cell says: for two options +n or -n (chosen n times the first or the second) or 0 (undecided); for three
-        the position 0, 1 or 2; NaN: no answer. None: the cell names the object chosen.
-    note : str
-        What to tell the user, "" for nothing.
+    The codes say what a cell means: for two options +n or -n (chosen n times the first or the second) or 0 (undecided);
+    for three the position 0, 1 or 2; NaN: no answer. None: the cell names the object chosen.
     """
 
     codes: dict[str, float] | None
@@ -702,7 +660,7 @@ def read_answers(
     option_names: Sequence[str],
     told: str | Mapping[Any, str] | None,
 ) -> Answers | str:
-    """Find out how answers are written.
+    """Find out how answers are written; a text says why that cannot be told.
 
     Parameters
     ----------
@@ -714,11 +672,6 @@ def read_answers(
         Names of the options' columns, in order; two or three.
     told : str, mapping or None
         One of `CODINGS`, or what each cell says; None: find out, and refuse if two readings are possible.
-
-    Returns
-    -------
-    Answers, or str
-        A text says why not.
     """
     size = len(option_names)
     if isinstance(told, str):
@@ -814,15 +767,7 @@ def _by_numbers(cells: Sequence[str], size: int) -> Answers | None:
     for base, sure in ((0, 0), (1, size)):
         whole = found <= set(range(base, base + size)) and len(found) > 1
         if sure in found and whole and not (size == 2 and base == 0):
-            places = ", ".join(
-                f"{base + spot} = {word}" for spot, word in enumerate(("first", "second", "third")[:size])
-            )
+            places = ", ".join(f"{base + spot} = {word}" for spot, word in enumerate(SIDES[:size]))
             codes = {cell: _signed(number - base, size) for cell, number in numbers.items()}
             return Answers(codes, f"answers read as positions: {places} option")
     return None
-
-
-def refused_answer(table: Table, position: int, why: str, place: str | None = None) -> FileFormatError:
-    """Refuse a column of answers, with the first place where known."""
-    where = f"{table.name}, {place}" if place else table.name
-    return FileFormatError(f"{where}, {table.title(position)}: {why}")

@@ -87,12 +87,6 @@ class Shape(NamedTuple):
     faults: Callable[[np.ndarray], Faults]
 
 
-# Why a row says nothing about distances, in the words of the rules above.
-DEGENERATE = (
-    "an object cannot be compared with itself", "near and far are the same object", "both pairs are the same",
-    "the three objects of a set must differ", "the query (first) cannot be among its own candidates",
-    "a candidate occurs twice",
-)  # fmt: skip
 TRIPLETS = Shape("comparisons", (3,), _triplet_faults)
 QUADRUPLETS = Shape("comparisons", (4,), _quadruplet_faults)
 EITHER = Shape("comparisons", (3, 4), _row_faults)
@@ -111,20 +105,9 @@ def check_rows(
     on_degenerate: str = "raise",
     details: Any = None,
 ) -> Parts:
-    """Check rows of object indices and all that belongs to them.
+    """Check rows (N, width) of object indices, and all that belongs to them as in `Comparisons`.
 
-    Parameters
-    ----------
-    values : array-like of int, shape (N, width)
-        Whole numbers in a float array are accepted. Copied, unless nobody can write to it.
-    shape : Shape
-        What the rows are, hence how wide and when degenerate.
-    n_objects, weights, labels, participants, on_degenerate, details
-        As in `Comparisons.from_triplets`.
-
-    Returns
-    -------
-    Parts
+    Whole numbers in a float array are accepted. Rows are copied, unless nobody can write to them.
     """
     if not isinstance(on_degenerate, str) or on_degenerate not in ("raise", "drop"):
         raise ValueError(f"on_degenerate: got {on_degenerate!r}, expected 'raise' or 'drop'")
@@ -263,17 +246,9 @@ def _show(value: int | float) -> str:
 
 
 def same_statement(index: np.ndarray) -> list[np.ndarray]:
-    """Columns that are equal for two rows exactly if the rows say the same.
+    """Columns that are equal for two rows of an index (N, 3) or (N, 4) exactly if the rows say the same.
 
     Distances are symmetric, so in a quadruplet the order inside a pair does not matter.
-
-    Parameters
-    ----------
-    index : ndarray of int32, shape (N, 3) or (N, 4)
-
-    Returns
-    -------
-    list of 3 or 4 ndarrays, each of shape (N,)
     """
     if index.shape[1] == 3:
         return [index[:, 0], index[:, 1], index[:, 2]]
@@ -284,16 +259,8 @@ def same_statement(index: np.ndarray) -> list[np.ndarray]:
 def same_question(index: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     """Columns that are equal for two rows exactly if they answer the same question, and which answer each row gives.
 
-    Parameters
-    ----------
-    index : ndarray of int32, shape (N, 3) or (N, 4)
-
-    Returns
-    -------
-    columns : list of 3 or 4 ndarrays, each of shape (N,)
-        Written as a row that gives answer 0.
-    answer : ndarray of bool, shape (N,)
-        Two rows with equal columns agree if their answers are equal, and contradict each other if not.
+    The columns are written as a row that gives answer False. Two rows with equal columns agree if their answers are
+    equal, and contradict each other if not.
     """
     columns = same_statement(index)
     if len(columns) == 3:
@@ -305,19 +272,9 @@ def same_question(index: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
 
 
 def group(columns: list[np.ndarray], n_objects: int) -> tuple[np.ndarray, np.ndarray]:
-    """Number the distinct rows of some columns, in lexicographic order.
+    """Number the distinct rows of columns with values in [0, n_objects), in lexicographic order.
 
-    Parameters
-    ----------
-    columns : list of ndarrays of int, each of shape (N,), values in [0, n_objects)
-    n_objects : int
-
-    Returns
-    -------
-    first : ndarray of int, shape (n_groups,)
-        The first row of each group.
-    member : ndarray of int, shape (N,)
-        The group of each row.
+    Gives the first row of each group (n_groups,), and the group of each row (N,).
     """
     key, span = columns[0].astype(np.int64), n_objects
     for column in columns[1:]:

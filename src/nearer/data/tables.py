@@ -30,6 +30,7 @@ from nearer.data.columns import (
     distinct,
     is_whole,
     whole_number,
+    whole_numbers,
 )
 from nearer.data.details import chosen_place, read_details
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
@@ -41,24 +42,10 @@ from nearer.data.roles import (
     find_roles,
     normalise,
     read_answers,
-    refused_answer,
     role_of,
 )
 from nearer.data.rules import Parts
 from nearer.data.values import INDEX_LIMIT, UNKNOWN, People, check_objects, check_people, check_weights
-
-__all__ = [
-    "Facts",
-    "Meaning",
-    "Options",
-    "Rows",
-    "as_table",
-    "is_table",
-    "parts_of_table",
-    "read_table",
-    "resolve",
-    "scan",
-]
 
 logger = logging.getLogger(__name__)
 
@@ -181,38 +168,28 @@ _OBJECT_ROLES = ("anchor", "near", "far", "a", "b", "c", "odd", "central")
 
 @dataclass
 class Rows:
-    """The rows of a block that are complete, by role.
-
-    Parameters
-    ----------
-    table : Table
-    roles : Roles
-    columns : dict of str to Column
-        Role -> cells.
-    names : list of Column
-        Columns that name numbered objects.
-    n_rows : int
-        Rows of the table.
-    origin : ndarray of int, optional
-        The row of the table that each row comes from; None if all are there.
-    dropped : dict of str to (int, str)
-        Reason -> rows left out so far, and where the first is.
-    notes : list of str
-        How the details of the answers were understood.
-    """
+    """The rows of a block that are complete, by role."""
 
     table: Table
     roles: Roles
-    columns: dict[str, Column]
-    names: list[Column]
-    n_rows: int
-    origin: np.ndarray | None = None
-    dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    columns: dict[str, Column]  # role -> cells
+    names: list[Column]  # columns that name numbered objects
+    n_rows: int  # of the table
+    origin: np.ndarray | None = None  # the row of the table that each row comes from; None if all are there
+    dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
+    n_degenerate: int = 0  # rows left out that say nothing about distances
+    notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
+
+    def _at(self, row: int) -> int:
+        return int(row if self.origin is None else self.origin[row])
 
     def place(self, row: int) -> str:
         """Say where a row is in the user's terms."""
-        return self.table.place(int(row if self.origin is None else self.origin[row]))
+        return self.table.place(self._at(row))
+
+    def refusal(self, why: str, role: str, row: int) -> FileFormatError:
+        """Refuse the cell of a role in a row."""
+        return self.table.refusal(why, self.roles.at[role], self._at(row))
 
     def title(self, role: str) -> str:
         """Name the column of a role."""
@@ -222,11 +199,22 @@ class Rows:
         """List the columns that hold objects."""
         return [self.columns[role] for role in self.roles.layout.objects]
 
-    def leave_out(self, bad: np.ndarray, reason: str) -> None:
-        """Drop the rows of a mask, and count them."""
-        count, first = self.dropped.get(reason, (0, ""))
-        self.dropped[reason] = count + int(np.count_nonzero(bad)), first or self.place(int(np.argmax(bad)))
-        keep = ~bad
+    def answers(self) -> Column:
+        """The column of answers, without what does not matter in them."""
+        return self.columns[self.roles.layout.extra[0]].spelled().plain()
+
+    def chosen(self) -> np.ndarray:
+        """Tell which of the objects shown each answer names: position, or -1."""
+        return chosen_place(self.answers(), [self.columns[role] for role in self.roles.layout.options])
+
+    def leave_out(self, masks: dict[str, np.ndarray]) -> None:
+        """Drop the rows of some masks that do not overlap, counted by reason."""
+        found = {reason: mask for reason, mask in masks.items() if mask.any()}
+        counts = {
+            reason: (int(np.count_nonzero(mask)), self.place(int(np.argmax(mask)))) for reason, mask in found.items()
+        }
+        self.dropped = joined_counts(self.dropped, counts)
+        keep = ~np.logical_or.reduce(list(masks.values()))
         self.columns = {role: column.take(keep) for role, column in self.columns.items()}
         self.names = [column.take(keep) for column in self.names]
         self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
@@ -260,9 +248,9 @@ class Rows:
         if np.any(imported):  # Qualtrics: the texts of the questions, then identifiers
             further = imported | np.append(imported[1:], False)
             repeated = np.broadcast_to(repeated, further.shape)[~further]
-            self.leave_out(further, "further header row")
+            self.leave_out({"further header row": further})
         if np.any(repeated):
-            self.leave_out(repeated, "header repeated")
+            self.leave_out({"header repeated": repeated})
 
     def _refuse_second_table(self) -> None:
         """Refuse what looks like the header of a second table below the first.
@@ -303,17 +291,15 @@ class Rows:
 
     def _after_gap(self, row: int) -> bool:
         """Whether an empty line or row stands above a row."""
-        at = int(row if self.origin is None else self.origin[row])
-        return self.table.follows_gap(at) or all(column.empty()[row - 1] for column in self.objects())
+        return self.table.follows_gap(self._at(row)) or all(column.empty()[row - 1] for column in self.objects())
 
     def _leave_out_empty(self, options: Options) -> None:
         """Leave out rows where every cell is empty; refuse, or on request leave out, those where some needed one is."""
         known = self.table.labels if options.labels is None else options.labels
         words = ("",) if options.keep_na else tuple(set(MISSING) - set(() if known is None else known.tolist()))
-        layout = self.roles.layout
+        layout, answer = self.roles.layout, self.roles.layout.answer
         needed = [*layout.roles, *(["weight"] if "weight" in self.roles.at else [])]
         empty = {role: self.columns[role].empty(words) for role in needed}
-        answer = layout.extra[0] if layout.kind in ("answers", "odd-one-out", "most-central") and layout.extra else None
         if answer is not None:
             empty[answer] = empty[answer] | self.columns[answer].empty((*MISSING, *NO_ANSWER))
         if not any(mask.any() for mask in empty.values()):
@@ -324,12 +310,7 @@ class Rows:
         silent &= ~some
         if some.any() and options.on_missing == "raise":
             raise self._missing(some, {role: mask & some for role, mask in empty.items()})
-        for mask, reason in ((blank, "no objects"), (silent, "no answer"), (some, "missing cell")):
-            if mask.any():
-                self.dropped[reason] = int(np.count_nonzero(mask)), self.place(int(np.argmax(mask)))
-        counts = dict(self.dropped)
-        self.leave_out(blank | silent | some, "")
-        self.dropped = counts
+        self.leave_out({"no objects": blank, "no answer": silent, "missing cell": some})
 
     def _missing(self, some: np.ndarray, empty: dict[str, np.ndarray]) -> FileFormatError:
         """Refuse rows that lack a cell, with the first of them."""
@@ -341,34 +322,17 @@ class Rows:
         places = listed(map(self.place, spots)) + (", ..." if count > SHOWN else "")
         more = f"; {counted(count, 'row')} in all: {places}" if count > 1 else ""
         keep = ", or keep_na=True to take such words as names" if is_word else ""
-        return FileFormatError(
-            f"{self.table.name}, {self.place(spots[0])}, {self.title(first)}: {what}{more}; "
-            f"say on_missing='drop' to leave such rows out{keep}"
-        )
+        return self.refusal(f"{what}{more}; say on_missing='drop' to leave such rows out{keep}", first, spots[0])
 
 
 @dataclass
 class Facts:
-    """What must be known of all rows before any can be coded.
+    """What must be known of all rows before any can be coded."""
 
-    Parameters
-    ----------
-    objects : Coding
-        Names of objects as written.
-    answers : Coding or None
-        Answers as written, where there is a column of them.
-    n_elsewhere : int or None
-        Answers that name none of the objects shown; None where an option is a pair.
-    names : dict of str to str, or None
-        Number of an object -> its name from the columns beside; None if a number has several.
-    n_rows : int
-    dropped : dict of str to (int, str)
-    """
-
-    objects: Coding
-    answers: Coding | None = None
-    n_elsewhere: int | None = None
-    names: dict[str, str] | None = field(default_factory=dict)
+    objects: Coding  # names as written
+    answers: Coding | None = None  # as written, where there is a column of them
+    n_elsewhere: int | None = None  # answers that name none of the objects shown; None where an option is a pair
+    names: dict[str, str] | None = field(default_factory=dict)  # number of an object -> its one name in columns beside
     n_rows: int = 0
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
 
@@ -404,18 +368,15 @@ def _joined_names(one: dict[str, str] | None, other: dict[str, str] | None) -> d
 
 def scan(rows: Rows) -> Facts:
     """Collect what must be known of all rows."""
-    layout = rows.roles.layout
     columns = rows.objects()
     try:
         facts = Facts(Coding.of(columns), n_rows=rows.n_rows, dropped=dict(rows.dropped))
     except ValueError as error:
         raise _bad_number(rows, error) from error
-    if layout.kind in ("answers", "odd-one-out", "most-central") and layout.extra:
-        answer = rows.columns[layout.extra[0]].spelled().plain()
-        facts.answers = Coding.of([answer])
-        if layout.options:
-            chosen = chosen_place(answer, [rows.columns[role] for role in layout.options])
-            facts.n_elsewhere = int(np.count_nonzero(chosen < 0))
+    if rows.roles.layout.answer is not None:
+        facts.answers = Coding.of([rows.answers()])
+        if rows.roles.layout.options:
+            facts.n_elsewhere = int(np.count_nonzero(rows.chosen() < 0))
     if rows.names and facts.objects is not None:
         for column, name in zip(columns, rows.names):
             facts.names = _joined_names(facts.names, _names_beside(column.spelled(), name.spelled()))
@@ -423,8 +384,6 @@ def scan(rows: Rows) -> Facts:
 
 
 def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
-    from nearer.data.columns import whole_numbers
-
     for role in rows.roles.layout.objects:
         try:
             whole_numbers(rows.columns[role]) if not rows.columns[role].is_text else None
@@ -432,10 +391,7 @@ def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
             text = str(problem)
             if text.startswith("row "):
                 number = int(text.split()[1]) - 1
-                return FileFormatError(
-                    f"{rows.table.name}, {rows.place(number)}, {rows.title(role)}: "
-                    f"{rows.columns[role].cells[number]} is not a whole number"
-                )
+                return rows.refusal(f"{rows.columns[role].cells[number]} is not a whole number", role, number)
             return FileFormatError(f"{rows.table.name}: {rows.title(role)} {text}")
     return FileFormatError(f"{rows.table.name}: {error}")
 
@@ -459,34 +415,16 @@ def _names_beside(numbers: Column, names: Column) -> dict[str, str] | None:
 
 @dataclass
 class Meaning:
-    """What every name and every answer means.
+    """What every name and every answer means."""
 
-    Parameters
-    ----------
-    names : Coding
-        Names of objects as written.
-    numbers : ndarray of int32, shape (len(names),)
-        The object of each.
-    labels : ndarray of str, shape (n_objects,), or None
-        None: objects are called 0, 1, ..., n_objects - 1.
-    n_objects : int
-    answers : Answers or None
-    notes : list of str
-        How things were understood.
-    alarms : list of str
-        What the user must hear of even if nothing else is shown.
-    are_numbers : bool
-        Whether objects are called by whole numbers.
-    """
-
-    names: Coding
-    numbers: np.ndarray
-    labels: np.ndarray | None
+    names: Coding  # of objects, as written
+    numbers: np.ndarray  # the object of each name, int32 (len(names),)
+    labels: np.ndarray | None  # (n_objects,); None: objects are called 0, 1, ..., n_objects - 1
     n_objects: int
     answers: Answers | None = None
-    notes: list[str] = field(default_factory=list)
-    alarms: list[str] = field(default_factory=list)
-    are_numbers: bool = False
+    notes: list[str] = field(default_factory=list)  # how things were understood
+    alarms: list[str] = field(default_factory=list)  # what the user must hear of even if nothing else is shown
+    are_numbers: bool = False  # whether objects are called by whole numbers
 
     @cached_property
     def is_injective(self) -> bool:
@@ -516,7 +454,7 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     if not len(facts.objects):
         why = nothing_left(facts.dropped, False) if facts.dropped else "has column names but no rows"
         raise FileFormatError(f"{table.name}: {why}")
-    meaning = _objects(facts.objects, table, roles, options, blocks)
+    meaning = _objects(facts.objects, table, options, blocks)
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
     if facts.answers is not None:
@@ -539,34 +477,32 @@ def _unread_as_told(table: Table, roles: Roles, why: str, meant: Any, blocks: An
     """Refuse answers that cannot be read as the user told, with the first row of them."""
     role = roles.layout.extra[0]
     for rows in blocks() if blocks else ():
-        answer = rows.columns[role].spelled().plain()
+        answer = rows.answers()
         strange = np.array([isinstance(meant([text]), str) for text in answer.texts()], dtype=bool)[answer.cells]
         if strange.any():
-            return refused_answer(rows.table, roles.at[role], why, rows.place(int(np.argmax(strange))))
-    return refused_answer(table, roles.at[role], why)
+            return rows.refusal(why, role, int(np.argmax(strange)))
+    return table.refusal(why, roles.at[role])
 
 
 def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts, blocks: Any) -> FileFormatError:
     """Refuse answers: with the first row that names no object shown, where most rows do, else with the ambiguity."""
-    position = roles.at[roles.layout.extra[0]]
+    role = roles.layout.extra[0]
     some = facts.n_elsewhere is not None and 0 < 2 * facts.n_elsewhere <= facts.n_rows
     if isinstance(why, str) and not some:
-        return refused_answer(table, position, why)
+        return table.refusal(why, roles.at[role])
     hint = f"; {why.partition('; ')[2]}" if isinstance(why, str) and "; " in why else ""
     for rows in blocks() if blocks else ():
-        layout = rows.roles.layout
-        answer = rows.columns[layout.extra[0]].spelled().plain()
-        strange = chosen_place(answer, [rows.columns[role] for role in layout.options]) < 0
+        strange = rows.chosen() < 0
         if strange.any():
             row = int(np.argmax(strange))
-            text = f"{shown(answer.cell(row))} is none of the objects shown in that row"
+            text = f"{shown(rows.answers().cell(row))} is none of the objects shown in that row"
             many = f" ({counted(facts.n_elsewhere or 0, 'such row')} of {facts.n_rows:,})"
-            return refused_answer(rows.table, position, text + many + hint, rows.place(row))
+            return rows.refusal(text + many + hint, role, row)
     text = f"{counted(facts.n_elsewhere or 0, 'answer')} of {facts.n_rows:,} name none of the objects shown{hint}"
-    return refused_answer(table, position, text)
+    return table.refusal(text, roles.at[role])
 
 
-def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: Any) -> Meaning:
+def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meaning:
     """Number the objects: names in code point order, whole numbers by size."""
     notes: list[str] = []
     alarms: list[str] = []
@@ -583,7 +519,7 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
         such = next((f" such as {shown(name)}" for name in names.tolist() if not is_whole(name)), "")
         if not raw.is_text and raw.values[0] < 0 and (options.index_base is not None or n_objects is not None):
             worst = str(raw.values[0])
-            raise _out_of_range(table, worst, f"object number {worst} is negative", blocks)
+            raise _refused_cell(table, {worst}, lambda _: f"object number {worst} is negative", blocks)
         if options.index_base is not None:
             raise FileFormatError(
                 f"{table.name}: index_base is for objects that are numbers, here they have names{such}"
@@ -607,10 +543,12 @@ def _objects(raw: Coding, table: Table, roles: Roles, options: Options, blocks: 
             key = _fold if options.fold_names else str
             places = np.array([position.get(known.get(key(name), ""), -1) for name in names.tolist()])
             if (places < 0).any():
-                unknown = names[places < 0].tolist()
-                raise _unknown_name(table, roles, unknown, len(labels), blocks)
+                unknown = set(names[places < 0].tolist())
+                more = f" (and {counted(len(unknown) - 1, 'more name')})" if len(unknown) > 1 else ""
+                text = f"is not one of the {len(labels):,} known labels{more}"
+                raise _refused_cell(table, unknown, lambda cell: f"{shown(cell)} {text}", blocks)
         return Meaning(raw, places.astype(np.int32), np.asarray(labels), len(labels), None, notes, alarms)
-    return _numbered(raw, numbers, table, roles, options, labels, n_objects, blocks, notes)
+    return _numbered(raw, numbers, table, options, labels, n_objects, blocks, notes)
 
 
 # Names that may stand for a missing cell; only the user can tell.
@@ -667,13 +605,6 @@ def _folded(names: np.ndarray, fold: bool, notes: list[str], alarms: list[str]) 
     return np.array([groups[_fold(name)][0] for name in names.tolist()])
 
 
-def _unknown_name(table: Table, roles: Roles, unknown: list[str], n_labels: int, blocks: Any) -> FileFormatError:
-    """Refuse a name that is not among the labels given, with its first place."""
-    more = f" (and {counted(len(unknown) - 1, 'more name')})" if len(unknown) > 1 else ""
-    text = f"is not one of the {n_labels:,} known labels{more}"
-    return _refused_cell(table, set(unknown), lambda cell: f"{shown(cell)} {text}", blocks)
-
-
 def _refused_cell(table: Table, names: set[str], why: Callable[[str], str], blocks: Any) -> FileFormatError:
     """Refuse some names of objects, with the place of the first cell that holds one."""
     for rows in blocks() if blocks else ():
@@ -686,7 +617,7 @@ def _refused_cell(table: Table, names: set[str], why: Callable[[str], str], bloc
                 found.append((row, order, role, str(column.cell(row))))
         if found:
             row, _, role, cell = min(found)
-            return FileFormatError(f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {why(cell)}")
+            return rows.refusal(why(cell), role, row)
     return FileFormatError(f"{table.name}: {why(sorted(names)[0])}")
 
 
@@ -694,7 +625,6 @@ def _numbered(
     raw: Coding,
     numbers: np.ndarray,
     table: Table,
-    roles: Roles,
     options: Options,
     labels: np.ndarray | None,
     n_objects: int | None,
@@ -710,7 +640,8 @@ def _numbered(
         if lowest < base or highest > top:
             hint = "; are they counted from 1? then say index_base=1" if limit and highest == limit and not base else ""
             worst = lowest if lowest < base else highest
-            raise _out_of_range(table, str(worst), f"object number {worst} is outside {base}..{top}{hint}", blocks)
+            why = f"object number {worst} is outside {base}..{top}{hint}"
+            raise _refused_cell(table, {str(worst)}, lambda _: why, blocks)
         size = limit if limit is not None else highest + 1 - base
         _refuse_sparse(table, size, len(numbers), limit)
         if base and labels is None:
@@ -731,10 +662,6 @@ def _refuse_sparse(table: Table, size: int, n_names: int, told: int | None) -> N
             f"{table.name}: object numbers go up to {size - 1:,}, but only {n_names:,} of them occur; "
             "leave index_base out to take them as names, or say n_objects= to ask for all of them"
         )
-
-
-def _out_of_range(table: Table, text: str, why: str, blocks: Any) -> FileFormatError:
-    return _refused_cell(table, {text}, lambda _: why, blocks)
 
 
 def _name_by_columns(meaning: Meaning, names: dict[str, str] | None, titles: list[str]) -> None:
@@ -759,13 +686,19 @@ _SHAPES = {
 
 
 def rows_to_parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | None:
-    """Turn the rows of a block into comparisons.
+    """Turn the rows of a block into comparisons, None if no row is left, or none that counts.
 
-    Returns
-    -------
-    Parts or None
-        None if no row is left, or none that counts; `keep` marks the rows of the table that were used.
+    `Parts.keep` marks the rows of the table that were used.
     """
+    try:
+        return _parts(rows, meaning, options)
+    except FileFormatError:
+        raise
+    except ValueError as error:
+        raise FileFormatError(f"{rows.table.name}: {error}") from error
+
+
+def _parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | None:
     layout = rows.roles.layout
     index = _leave_out_degenerate(rows, meaning, options)
     choice: Any = None
@@ -773,7 +706,7 @@ def rows_to_parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | Non
         choice = _choices(rows, meaning.answers)
         silent = np.isnan(choice)
         if silent.any():
-            rows.leave_out(silent, "answer to be skipped")
+            rows.leave_out({"answer to be skipped": silent})
             choice, index = choice[~silent], index[~silent]
     if not len(index):
         return None
@@ -828,36 +761,33 @@ def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.
     """Leave out rows that compare an object with itself, counted by reason, or refuse them; gives the index left."""
     index = _coded(rows, meaning)
     total = np.zeros(len(index), dtype=bool)
-    found: list[tuple[int, int, str]] = []  # first row, number of rows, reason
+    found: dict[str, np.ndarray] = {}
     for mask, reason in _SHAPES[rows.roles.layout.kind].faults(index):
         bad = mask & ~total
         if bad.any():
-            found.append((int(np.argmax(bad)), int(np.count_nonzero(bad)), reason))
+            found[reason] = bad
             total |= bad
     if not found:
         return index
     if options.on_degenerate == "raise":
-        first, count, reason = min(found)
+        first, count, reason = min((int(np.argmax(bad)), int(np.count_nonzero(bad)), why) for why, bad in found.items())
         cells = ", ".join(str(column.cell(first)) for column in rows.objects())
         more = f" ({counted(count, 'such row')})" if count > 1 else ""
         raise FileFormatError(
             f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}; "
             "say on_degenerate='drop' to leave such rows out"
         )
-    counts = {reason: (count, rows.place(first)) for first, count, reason in found}
-    before = joined_counts(rows.dropped, counts)
-    rows.leave_out(total, "degenerate")
-    rows.dropped = before
+    rows.leave_out(found)
+    rows.n_degenerate = int(np.count_nonzero(total))
     return index[~total]
 
 
 def _choices(rows: Rows, answers: Answers) -> np.ndarray:
     """Read what each row answers; see `Answers`."""
-    layout = rows.roles.layout
-    answer = rows.columns[layout.extra[0]].spelled().plain()
     if answers.codes is None:
-        chosen = chosen_place(answer, [rows.columns[role] for role in layout.options])
-        return 1.0 - 2.0 * chosen if len(layout.options) == 2 else chosen.astype(np.float64)
+        chosen = rows.chosen()
+        return 1.0 - 2.0 * chosen if len(rows.roles.layout.options) == 2 else chosen.astype(np.float64)
+    answer = rows.answers()
     codes = np.array([answers.codes.get(text, np.nan) for text in answer.texts()], np.float64)
     return codes[answer.cells]
 
@@ -871,9 +801,7 @@ def _amounts(rows: Rows, role: str, what: str) -> np.ndarray:
         cell = shown(rows.columns[role].spelled().cell(row))
         hint = " (write decimals with a point)" if "," in cell else ""
         more = f"; {counted(count, 'such cell')} in this column" if count > 1 else ""
-        raise FileFormatError(
-            f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {cell} is not {what}, 0 or more{hint}{more}"
-        )
+        raise rows.refusal(f"{cell} is not {what}, 0 or more{hint}{more}", role, row)
     return numbers
 
 
@@ -911,63 +839,26 @@ def _ranked(rows: Rows, parts: Parts) -> Parts:
         if (values < 0).any():
             row = int(np.argmax(values < 0))
             expected = "true or false" if role == "ordered" else f"a number from 1 to {n_candidates}"
-            raise FileFormatError(
-                f"{rows.table.name}, {rows.place(row)}, {rows.title(role)}: {shown(column.cell(row))} is not {expected}"
-            )
+            raise rows.refusal(f"{shown(column.cell(row))} is not {expected}", role, row)
         told[role] = values
-    try:
-        return making.ranked_each(parts, told["n_chosen"], told["ordered"])
-    except ValueError as error:
-        raise FileFormatError(f"{rows.table.name}: {error}") from error
+    return making.ranked_each(parts, told["n_chosen"], told["ordered"])
 
 
 # ---- all of it, for data in memory ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TableResult:
-    """Parts of comparisons, and how a table was understood.
-
-    Parameters
-    ----------
-    parts : Parts
-    roles : Roles
-    meaning : Meaning
-    n_rows : int
-    dropped : dict of str to (int, str)
-        Reason -> rows left out, and where the first is.
-    notes, alarms : tuple of str
-    """
-
-    parts: Parts
-    roles: Roles
-    meaning: Meaning
-    n_rows: int
-    dropped: dict[str, tuple[int, str]]
-    notes: tuple[str, ...]
-    alarms: tuple[str, ...]
-
-
-def read_table(table: Table, options: Options) -> TableResult:
-    """Turn a table into comparisons."""
+def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], list[str]]:
+    """Turn a table into comparisons: their parts, the rows they come from, notes and alarms for the user."""
     roles = options.roles(table)
     rows = Rows.of(table, roles, options)
     meaning = resolve(scan(rows), roles, table, options, lambda: [rows])
     notes = spoken_notes(rows, meaning)
-    try:
-        parts = rows_to_parts(rows, meaning, options)
-    except FileFormatError:
-        raise
-    except ValueError as error:
-        raise FileFormatError(f"{table.name}: {error}") from error
+    parts = rows_to_parts(rows, meaning, options)
     if parts is None:
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
-    degenerate = {reason: count for reason, (count, _) in rows.dropped.items() if reason in rules.DEGENERATE}
-    dropped = {**parts.dropped, **({"degenerate": sum(degenerate.values())} if degenerate else {})}
+    dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    return TableResult(
-        replace(parts, dropped=dropped), roles, meaning, rows.n_rows, rows.dropped, tuple(notes), tuple(meaning.alarms)
-    )
+    return replace(parts, dropped=dropped), rows, notes, meaning.alarms
 
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:
@@ -1019,11 +910,11 @@ def parts_of_table(X: Any, options: Options, weights: Any = None, participants: 
         Beside the table, one for each of its rows; weights multiply those that the table has.
     """
     table, options = _with_columns(as_table(X), options, weights, participants)
-    result = read_table(table, options)
-    warn_of(table.name, result.alarms, result.dropped)
-    for note in result.notes:
+    parts, rows, notes, alarms = read_table(table, options)
+    warn_of(table.name, alarms, rows.dropped)
+    for note in notes:
         logger.info("%s: %s", table.name, note)
-    return result.parts
+    return parts
 
 
 def _with_columns(table: Table, options: Options, weights: Any, participants: Any) -> tuple[Table, Options]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["ClusterError", "Engine", "connect", "require_dask"]
+__all__ = ["ClusterError", "Engine", "connect", "connected"]
 
 _FAN_IN = 4
 _ATTEMPTS = 5
@@ -100,6 +100,24 @@ def connect(
                     f"start one with: dask worker {address}"
                 ) from error
         yield client
+
+
+@contextlib.contextmanager
+def connected(client: Client | str | None) -> Iterator[Client]:
+    """A client as it is, or `connect` to an address; None means the current client, else a cluster on this machine."""
+    require_dask()
+    import distributed
+
+    if client is None:
+        with contextlib.suppress(ValueError):
+            client = distributed.default_client()
+    if client is None or isinstance(client, str):
+        with connect(client or "local") as known:
+            yield known
+    elif isinstance(client, distributed.Client):
+        yield client
+    else:
+        raise ValueError(f"client: got {client!r}, expected a distributed.Client or an address such as 'local:4'")
 
 
 def _local_workers(address: str, rest: str) -> int:

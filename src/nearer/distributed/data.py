@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
@@ -14,14 +13,12 @@ import numpy as np
 
 from nearer.data import Comparisons, FileFormatError, as_comparisons, renumbered
 from nearer.data.columns import Column, Table, are_numbered, column_of
-from nearer.data.roles import Layout, Roles
-from nearer.data.tables import Meaning, Options, as_table, joined_counts, nothing_left, warn_of
+from nearer.data.roles import INDEX_COLUMNS, Layout, Roles
+from nearer.data.tables import Meaning, Options, as_table
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
-from nearer.io.blocks import Counts, Recipe, RowGroups, Scanned, look_into, open_row_groups, seen_objects, settle
-from nearer.io.formats import parquet_files
-
-logger = logging.getLogger(__name__)
+from nearer.io.blocks import Counts, Recipe, Scanned, settle
+from nearer.io.formats import RowGroups, look_into, open_row_groups, parquet_files
 
 __all__ = ["ClusterData", "is_remote", "open_data"]
 
@@ -212,27 +209,24 @@ def _scanned(
         return engine.run(build)
 
     looked = each("scan-shard", tasks.scan, roles, options)
+    counts = [shard for _, shard in looked]
+
+    def count(recipe: Recipe) -> Iterator[tuple[Counts, dict[str, tuple[int, str]]]]:
+        for number, (total, shard, dropped) in enumerate(each("count-shard", tasks.count, recipe)):
+            counts[number] = shard
+            yield total, dropped
+
     scanned = reduce(Scanned.join, (one for one, _ in looked))
-    recipe, known = settle(scanned, pieces[0], roles, options, lambda: ())
-    total, counts, dropped = scanned.counts, [shard for _, shard in looked], scanned.facts.dropped
-    if total is None or not known:
-        again = each("count-shard", tasks.count, recipe)
-        total = reduce(Counts.join, (one for one, _, _ in again))
-        counts, dropped = [shard for _, shard, _ in again], reduce(joined_counts, (left for _, _, left in again))
-    if not total.n_comparisons:
-        raise ValueError(f"{pieces[0].name}: {nothing_left(dropped, 'weight' in roles.at)}")
-    warn_of(pieces[0].name, recipe.meaning.alarms, dropped)
-    for note in (*roles.notes, *recipe.meaning.notes):
-        logger.info("%s: %s", pieces[0].name, note)
-    seen = seen_objects(recipe.meaning, total.seen, known)
+    settled = settle(pieces[0].name, scanned, pieces[0], roles, options, lambda: (), count)
+    meaning, total, seen = settled.recipe.meaning, settled.counts, settled.seen
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(
         engine,
         [pieces for pieces, _ in kept],
         [[one.n_comparisons for one in shard] for _, shard in kept],
         [[one.weight for one in shard] for _, shard in kept],
-        replace(recipe, meaning=_compact(recipe.meaning, seen)),
-        len(seen), total.n_comparisons, total.width, seen, recipe.meaning.n_objects, recipe.meaning.labels, *held,
+        replace(settled.recipe, meaning=_compact(meaning, seen)),
+        len(seen), total.n_comparisons, total.width, seen, meaning.n_objects, meaning.labels, *held,
     )  # fmt: skip
 
 
@@ -254,10 +248,9 @@ def _row_groups(path: str, engine: Engine, n_shards: int, most_rows: int) -> lis
     """
 
     # The workers look, not the client: it is they who must be able to read the files.
-    def look(files: Sequence[str]) -> Any:
-        return engine.run(lambda _: [engine.submit("look-into-file", look_into, file) for file in files])
-
-    tables = open_row_groups(path, _list_files(path), look)
+    files = _list_files(path)
+    found = engine.run(lambda _: [engine.submit("look-into-file", look_into, file) for file in files])
+    tables = open_row_groups(path, found)
     fair = -(-sum(table.n_rows for table in tables) // (_PIECES_PER_SHARD * n_shards))
     pieces = []
     for table in tables:
@@ -312,19 +305,13 @@ _WEIGHT, _ANSWER = "sample_weight", "y"
 class Partition(Table):
     """One partition of a Dask array or dataframe, with those of `sample_weight` and `y` as further columns.
 
-    Parameters
-    ----------
-    parts : tuple
-        Values, weights and answers (None for what is not there): delayed objects, computed whenever the partition is
-        read, or the data themselves.
-    is_array : bool
-    n_rows : int or None
-        If known.
+    Its parts are values, weights and answers (None for what is not there): delayed objects, computed whenever the
+    partition is read, or the data themselves.
     """
 
     parts: tuple[Any, Any, Any] = (None, None, None)
     is_array: bool = False
-    n_rows: int | None = None
+    n_rows: int | None = None  # if known
 
     def holding(self, values: Any, weights: Any, answers: Any) -> Partition:
         """The same with its data."""
@@ -375,7 +362,7 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
             raise ValueError(f"comparisons: got a Dask array of shape {getattr(X, 'shape', '?')}, expected (N, 3 or 4)")
         X = X.rechunk({1: -1})
         lengths = None if np.isnan(X.chunks[0]).any() else [int(rows) for rows in X.chunks[0]]
-        names = ["anchor", "near", "far"] if X.shape[1] == 3 else ["i", "j", "l", "k"]
+        names = list(INDEX_COLUMNS[X.shape[1]])
     else:
         names = list(map(str, X.columns))
     values = _delayed(X, "X", 0)

@@ -1,10 +1,12 @@
-"""`DaskObjective`: what solvers need, computed by the workers of a Dask cluster."""
+"""`DaskObjective`: what solvers need, computed by the workers of a Dask cluster, and where the time goes there."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,30 +14,67 @@ import numpy as np
 
 from nearer.data import Comparisons
 from nearer.distributed import tasks
+from nearer.distributed.cluster import ClusterError, connected
 from nearer.distributed.data import ClusterData, open_data
-from nearer.distributed.plan import plan_steps, split
-from nearer.distributed.timing import Timings, free_memory
+from nearer.distributed.tasks import plan_steps, split
 from nearer.losses import CustomLoss, Loss
 from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
+from nearer.solvers.checkpoint import Checkpoint
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["DaskObjective"]
+__all__ = ["DaskObjective", "Timings", "cluster_objective"]
 
 _SMALL_BATCH = 20
+# Passes before it is judged whether the cluster is worth it: the first ones load and compile.
+_WARM_UP = 3
+_NOTICEABLY = 1.25
+
+
+@dataclass
+class Timings:
+    """Where the time of full passes went: spent waiting, and processor time of all tasks, as if done one by one."""
+
+    n_evaluations: int = 0
+    seconds: float = 0.0
+    compute_seconds: float = 0.0
+    best: tuple[float, float] = (float("inf"), 0.0)  # both, of the fastest pass
+
+    def add(self, seconds: float, compute_seconds: float) -> None:
+        """Note one pass."""
+        self.n_evaluations += 1
+        self.seconds += seconds
+        self.compute_seconds += compute_seconds
+        self.best = min(self.best, (seconds, compute_seconds))
+
+    def compare_with_local(self, n_comparisons: int, n_bytes: int) -> None:
+        """Warn once, after a few passes, if this machine alone would be faster by what the tasks themselves took.
+
+        Nothing is said where the data would not fit here.
+        """
+        if self.n_evaluations != _WARM_UP:
+            return
+        seconds, compute = self.best
+        alone = compute / resolve_jobs(None)
+        if seconds > _NOTICEABLY * alone and n_bytes < _free_memory() / 2:
+            warnings.warn(
+                f"a pass over {n_comparisons:,} comparisons takes {1e3 * seconds:.0f} ms on the cluster, of which "
+                f"{1e3 * compute:.1f} ms are computing; this machine alone would need about {1e3 * alone:.1f} ms: "
+                "fit without a cluster",
+                stacklevel=2,
+            )
+
+
+def _free_memory() -> int:
+    """Bytes that this machine can still give."""
+    import psutil  # type: ignore[import-untyped]
+
+    return psutil.virtual_memory().available
 
 
 @dataclass
 class _Slopes:
-    """What stays on the cluster from a snapshot.
-
-    Attributes
-    ----------
-    points : Any
-        The points as they were sent.
-    kept : list of distributed.Future
-        The slopes of each shard.
-    """
+    """What stays on the cluster from a snapshot: the points as they were sent, and futures of each shard's slopes."""
 
     points: Any
     kept: list[Any]
@@ -104,12 +143,8 @@ class DaskObjective(BaseObjective, SampledObjective):
         slopes = _Slopes(None, [])
 
         def build(attempt: int) -> Any:
-            shards = self._load()
-            slopes.points = self._engine.broadcast(X, len(shards))
-            slopes.kept = [
-                self._engine.submit("snapshot", tasks.snapshot, shard, slopes.points, home=home)
-                for shard, home in zip(shards, self._homes)
-            ]
+            slopes.points = self._engine.broadcast(X, self.n_shards)
+            slopes.kept = self._started("snapshot", tasks.snapshot, dict.fromkeys(self._all, (slopes.points,)))
             parts = [
                 self._engine.submit("part-of-snapshot", tasks.part_of, kept, home=home)
                 for kept, home in zip(slopes.kept, self._homes)
@@ -141,19 +176,14 @@ class DaskObjective(BaseObjective, SampledObjective):
 
         def build(attempt: int) -> Any:
             engine, n = self._engine, self.n_shards
-            shards = self._load()
             slopes = snapshot.slopes if attempt == 0 else None
             S = slopes.points if slopes else engine.broadcast(snapshot.X, n)
             gradient = engine.broadcast(snapshot.gradient, n)
             start = None if sent is None else engine.broadcast(sent, n)
-            parts = [
-                engine.submit(
-                    "svrg-pass", tasks.svrg, shards[number], start, S, gradient,
-                    slopes.kept[number] if slopes else None, inner, home=self._homes[number],
-                )
-                for number, inner in plan
-            ]  # fmt: skip
-            return engine.tree("sum", tasks.combine, parts)
+            jobs = {
+                number: (start, S, gradient, slopes.kept[number] if slopes else None, inner) for number, inner in plan
+            }
+            return engine.tree("sum", tasks.combine, self._started("svrg-pass", tasks.svrg, jobs))
 
         return X + self._engine.run(build, self._forget).array
 
@@ -179,8 +209,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
         # A shard counts its own steps: the decay over a pass is that of the serial run.
         decay = decay * self.n_shards
-
-        jobs = [(number, (inner, decay, power)) for number, inner in plan]
+        jobs = {number: (inner, decay, power) for number, inner in plan}
         return X + self._engine.run(self._summing("sgd-pass", tasks.sgd, [X], jobs), self._forget).array
 
     def adagrad_pass(
@@ -192,7 +221,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         """
         X = self._points(X).copy()
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
-        jobs = [(number, (inner,)) for number, inner in plan]
+        jobs = {number: (inner,) for number, inner in plan}
         part = self._engine.run(self._summing("adagrad-pass", tasks.adagrad, [X, memory], jobs), self._forget)
         return X + part.array[:, :-1], memory + part.array[:, -1], part.total
 
@@ -205,19 +234,12 @@ class DaskObjective(BaseObjective, SampledObjective):
         threads = max(sum(self._engine.workers().values()), 1)
         small = _SMALL_BATCH * self.n_objects * self.n_components
         slow = size > max(self.n_comparisons * resolve_jobs(None) // threads, small)
-        if slow or size * self.data.n_bytes / self.n_comparisons > free_memory() / 4:
+        if slow or size * self.data.n_bytes / self.n_comparisons > _free_memory() / 4:
             return self
-        sizes = split(size, self._rows)
         seeds = [rng.integers(2**63, size=len(blocks)).tolist() for blocks in self._rows]
-
-        def build(attempt: int) -> Any:
-            shards = self._load()
-            return [
-                self._engine.submit("sample-shard", tasks.sample, shard, *what, home=home)
-                for shard, home, *what in zip(shards, self._homes, sizes, seeds)
-            ]
-
-        parts = [part for part in self._engine.run(build, self._forget) if part is not None]
+        jobs = dict(enumerate(zip(split(size, self._rows), seeds)))
+        found = self._engine.run(lambda attempt: self._started("sample-shard", tasks.sample, jobs), self._forget)
+        parts = [part for part in found if part is not None]
         return LocalObjective(Comparisons.concat(parts), self.loss, self.n_components)
 
     def _check_loss(self) -> None:
@@ -232,24 +254,33 @@ class DaskObjective(BaseObjective, SampledObjective):
                 )
 
     def _sum(self, X: np.ndarray, what: str) -> tasks.Part:
-        jobs = [(number, (what,)) for number in range(self.n_shards)]
+        jobs = dict.fromkeys(self._all, (what,))
         return self._timed(self._summing(what, tasks.evaluate, [self._points(X)], jobs))
 
     def _summing(
-        self, name: str, task: Callable[..., tasks.Part], arrays: list[np.ndarray], jobs: list[tuple[int, tuple]]
+        self, name: str, task: Callable[..., tasks.Part], arrays: list[np.ndarray], jobs: dict[int, tuple]
     ) -> Callable[[int], Any]:
-        """What starts a task on shards and sums its parts; `jobs` are numbers of shards and further arguments."""
+        """What starts a task on shards, for which arrays are sent out, and sums its parts."""
 
         def build(attempt: int) -> Any:
-            shards = self._load()
-            sent = [self._engine.broadcast(array, len(shards)) for array in arrays]
-            parts = [
-                self._engine.submit(name, task, shards[number], *sent, *rest, home=self._homes[number])
-                for number, rest in jobs
-            ]
+            sent = [self._engine.broadcast(array, self.n_shards) for array in arrays]
+            parts = self._started(name, task, {number: (*sent, *rest) for number, rest in jobs.items()})
             return self._engine.tree("sum", tasks.combine, parts)
 
         return build
+
+    @property
+    def _all(self) -> range:
+        """Numbers of the shards."""
+        return range(self.n_shards)
+
+    def _started(self, name: str, task: Callable[..., Any], jobs: dict[int, tuple]) -> list[Any]:
+        """Futures of a task on shards, each at its home; `jobs` are further arguments by the number of the shard."""
+        shards = self._load()
+        return [
+            self._engine.submit(name, task, shards[number], *rest, home=self._homes[number])
+            for number, rest in jobs.items()
+        ]
 
     def _timed(self, build: Any) -> tasks.Part:
         started = time.perf_counter()
@@ -282,3 +313,41 @@ class DaskObjective(BaseObjective, SampledObjective):
 
     def _forget(self) -> None:
         self._shards = []
+
+
+@contextlib.contextmanager
+def cluster_objective(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    client: Any,
+    loss: Loss,
+    n_components: int,
+    n_objects: int | None,
+    checkpoint: Checkpoint | None = None,
+) -> Iterator[DaskObjective]:
+    """Open comparisons on a cluster for as long as `OrdinalEmbedding.fit` takes; see `open_data` and `connected`.
+
+    The checkpoint of the fit, if any, says how the data were cut before, and is named if the cluster is lost.
+    """
+    with connected(client) as known:
+        # The order of sums follows from how the data are cut, so a fit that is gone on with cuts them as before.
+        cut = {} if checkpoint is None else checkpoint.setting
+        data = open_data(X, known, y=y, sample_weight=sample_weight, n_objects=n_objects, **cut)
+        if not cut:
+            cut |= {"n_shards": sum(data.engine.workers().values()), "hold": data.hold_rows}
+        objective = DaskObjective(data, loss, n_components)
+        try:
+            yield objective
+        except ClusterError as error:
+            if checkpoint is None or not checkpoint.found:
+                raise
+            path = checkpoint.path
+            raise ClusterError(f"{error}; what was done is in {path}: go on from there with resume=True") from error
+        timings = objective.timings
+        count = max(timings.n_evaluations, 1)
+        logger.info(
+            "%d passes, %.4g s each, %.4g s of it computing",
+            timings.n_evaluations, timings.seconds / count, timings.compute_seconds / count,
+        )  # fmt: skip

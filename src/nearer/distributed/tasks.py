@@ -1,4 +1,8 @@
-"""What runs on the workers: plain functions of a shard and the points, built on `LocalObjective`."""
+"""What runs on the workers: plain functions of a shard and the points, built on `LocalObjective`.
+
+Points X are float64 of shape (n_objects, n_components). Who takes which stochastic steps is a function of the arguments
+alone, nothing of the scheduling.
+"""
 
 from __future__ import annotations
 
@@ -19,38 +23,21 @@ from nearer.io.blocks import Counts, Recipe, Scanned, scan_block
 from nearer.losses import Loss
 from nearer.objective import LocalObjective, Snapshot
 
-__all__ = ["Inner", "Kept", "Part", "Shard"]
+__all__ = ["Inner", "Kept", "Part", "Shard", "plan_steps", "split"]
 
 
 @dataclass
 class Part:
-    """A share of a sum over comparisons.
+    """A share of a sum over comparisons."""
 
-    Attributes
-    ----------
-    total : float
-        NaN where there is none.
-    array : ndarray of float64, shape (n_objects, n_components), or None
-        None where only the total was asked for.
-    seconds : float
-        Processor time spent on it.
-    """
-
-    total: float
-    array: Any
-    seconds: float
+    total: float  # NaN where there is none
+    array: Any  # of the shape of the points; None where only the total was asked for
+    seconds: float  # processor time spent on it
 
 
 @dataclass
 class Kept:
-    """A share of the full gradient, with the slopes of a held shard for the inner pass; stays on its worker.
-
-    Attributes
-    ----------
-    part : Part
-    slopes : Any
-        As in `Snapshot`.
-    """
+    """A share of the full gradient, with the slopes (of a `Snapshot`) of a held shard; stays on its worker."""
 
     part: Part
     slopes: Any
@@ -67,18 +54,7 @@ def _read(piece: Piece, recipe: Recipe | None) -> Comparisons | None:
 
 
 class Shard:
-    """The comparisons of one task: held in memory as one objective, or read anew piece by piece at every pass.
-
-    Parameters
-    ----------
-    pieces : sequence of Comparisons, or of Table
-    recipe : Recipe or None
-        How a table becomes comparisons.
-    loss : Loss
-    n_objects, n_components : int
-    hold : bool
-        Read now and keep, as one block.
-    """
+    """The comparisons of one task: held in memory as one objective, or read anew piece by piece at every pass."""
 
     def __init__(
         self, pieces: Sequence[Piece], recipe: Recipe | None, loss: Loss, n_objects: int, n_components: int, hold: bool
@@ -97,18 +73,7 @@ class Shard:
             self.pieces = ()
 
     def blocks(self, order: Sequence[int] | None = None) -> Iterator[tuple[int, LocalObjective]]:
-        """The blocks of the shard; one whose comparisons count nothing is left out.
-
-        Parameters
-        ----------
-        order : sequence of int, optional
-            Which blocks, in which order; default: all of them.
-
-        Yields
-        ------
-        number : int
-        objective : LocalObjective
-        """
+        """The blocks of the shard with their numbers, all or some in an order; none whose comparisons count nothing."""
         if self._held is not None:
             yield 0, self._held
             return
@@ -164,19 +129,7 @@ def _without_names(counts: Counts) -> Counts:
 
 
 def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
-    """Weighted sums over a shard.
-
-    Parameters
-    ----------
-    shard : Shard
-    X : ndarray of float64, shape (n_objects, n_components)
-    what : {"value", "error", "gradient"}
-        "gradient" gives the value as well.
-
-    Returns
-    -------
-    Part
-    """
+    """Weighted sums over a shard: "value", "error", or "gradient", which gives the value as well."""
     started = time.thread_time()
     total, array = 0.0, np.zeros_like(X, dtype=np.float64) if what == "gradient" else None
     for _, objective in shard.blocks():
@@ -192,17 +145,7 @@ def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
 
 
 def snapshot(shard: Shard, X: np.ndarray) -> Kept:
-    """As `evaluate` for the gradient of a held shard, keeping the slopes of every comparison.
-
-    Parameters
-    ----------
-    shard : Shard
-    X : ndarray of float64, shape (n_objects, n_components)
-
-    Returns
-    -------
-    Kept
-    """
+    """As `evaluate` for the gradient of a held shard, keeping the slopes of every comparison."""
     started = time.thread_time()
     ((_, objective),) = shard.blocks()
     weight = _weight(objective.comparisons)
@@ -211,30 +154,12 @@ def snapshot(shard: Shard, X: np.ndarray) -> Kept:
 
 
 def part_of(kept: Kept) -> Part:
-    """The share of the gradient alone, to be summed; the slopes stay where they are.
-
-    Parameters
-    ----------
-    kept : Kept
-
-    Returns
-    -------
-    Part
-    """
+    """The share of the gradient alone, to be summed; the slopes stay where they are."""
     return kept.part
 
 
 def combine(parts: Sequence[Part]) -> Part:
-    """Sum of parts, in the order given.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-
-    Returns
-    -------
-    Part
-    """
+    """Sum of parts, in the order given."""
     total = parts[0].total
     array = None if parts[0].array is None else parts[0].array.copy()
     for part in parts[1:]:
@@ -246,49 +171,62 @@ def combine(parts: Sequence[Part]) -> Part:
 
 @dataclass(frozen=True)
 class Inner:
-    """The stochastic steps of one shard in one pass.
-
-    Attributes
-    ----------
-    step : float
-    share : float
-        Weight of this shard's movement in the combined one.
-    steps, seeds, firsts : tuple of int
-        For each block, how many steps, with which seed, from which step on.
-    order : tuple of int
-        In which order the blocks are visited.
-    """
+    """The stochastic steps of one shard in one pass: for each block how many, with which seed, from which step on."""
 
     step: float
-    share: float
+    share: float  # weight of this shard's movement in the combined one
     steps: tuple[int, ...]
     seeds: tuple[int, ...]
     firsts: tuple[int, ...]
-    order: tuple[int, ...]
+    order: tuple[int, ...]  # in which the blocks are visited
+
+    def of(self, block: int) -> tuple[float, int, int, int]:
+        """Step size, number of steps, seed and first step of a block, as a pass takes them."""
+        return self.step, self.steps[block], self.seeds[block], self.firsts[block]
+
+
+def split(count: int, sizes: Sequence[Sequence[float]]) -> list[list[int]]:
+    """A count shared out over the blocks of shards in proportion to their sizes."""
+    flat = np.concatenate([np.asarray(blocks, dtype=np.float64) for blocks in sizes])
+    ends = np.concatenate([[0.0], np.cumsum(flat)])
+    shares = np.diff(np.rint(ends / ends[-1] * count).astype(np.int64)).tolist()
+    starts = np.cumsum([0, *map(len, sizes)])
+    return [shares[start : start + len(blocks)] for start, blocks in zip(starts, sizes)]
+
+
+def plan_steps(
+    weights: Sequence[Sequence[float]], step: float, n_steps: int, seed: int, first: int, same_length: bool
+) -> list[tuple[int, Inner]]:
+    """Number and steps of every shard that takes any; `step`, `n_steps`, `seed` and `first` are of a serial pass.
+
+    Parameters
+    ----------
+    weights : sequence of sequences of float
+        For each shard, the weight of each block; blocks get steps in this proportion, so that on average every
+        comparison counts as it does in the objective.
+    same_length : bool
+        Whether a shard's path is as long as that of the serial pass: fewer steps, each longer.
+    """
+    counts, before = split(n_steps, weights), split(first, weights)
+    plan = []
+    for number, own in enumerate(counts):
+        if not sum(own):
+            continue
+        random = np.random.SeedSequence([int(seed), number])
+        seeds = tuple(int(word >> np.uint64(1)) for word in random.generate_state(len(own), np.uint64))
+        order = tuple(block for block in np.random.default_rng(random).permutation(len(own)).tolist() if own[block])
+        share = sum(own) / n_steps
+        size = step / share if same_length else step
+        plan.append((number, Inner(size, share, tuple(own), seeds, tuple(before[number]), order)))
+    return plan
 
 
 def svrg(
     shard: Shard, X: np.ndarray | None, S: np.ndarray, gradient: np.ndarray, kept: Kept | None, inner: Inner
 ) -> Part:
-    """Inner SVRG steps on a shard.
+    """Inner SVRG steps on a shard from X (None: from the snapshot S, which has the full `gradient`): its movement.
 
-    Parameters
-    ----------
-    shard : Shard
-    X : ndarray of float64, shape (n_objects, n_components), or None
-        Where to start; None: at S.
-    S : ndarray of float64, shape (n_objects, n_components)
-        The snapshot.
-    gradient : ndarray of float64, shape (n_objects, n_components)
-        Full gradient at S.
-    kept : Kept or None
-        Slopes at S; None: they are computed again, block by block.
-    inner : Inner
-
-    Returns
-    -------
-    Part
-        This shard's share of the movement.
+    Without the slopes that were `kept` at S, they are computed again, block by block.
     """
     started = time.thread_time()
     start = S if X is None else X
@@ -298,82 +236,36 @@ def svrg(
             taken = replace(objective.snapshot(S), gradient=gradient)
         else:
             taken = Snapshot(S, np.nan, gradient, kept.slopes)
-        point = objective.svrg_pass(
-            point, taken, inner.step, inner.steps[number], inner.seeds[number], inner.firsts[number]
-        )
+        point = objective.svrg_pass(point, taken, *inner.of(number))
     return Part(np.nan, inner.share * (point - start), time.thread_time() - started)
 
 
 def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -> Part:
-    """Plain stochastic steps on a shard.
-
-    Parameters
-    ----------
-    shard : Shard
-    X : ndarray of float64, shape (n_objects, n_components)
-        Where to start.
-    inner : Inner
-    decay, power : float
-        As in `StochasticObjective.sgd_pass`.
-
-    Returns
-    -------
-    Part
-        This shard's share of the movement.
-    """
+    """Plain stochastic steps on a shard, as `StochasticObjective.sgd_pass`: its share of the movement."""
     started = time.thread_time()
     point = X
     for number, objective in shard.blocks(inner.order):
-        point = objective.sgd_pass(
-            point, inner.step, inner.steps[number], inner.seeds[number], inner.firsts[number], decay, power
-        )
+        point = objective.sgd_pass(point, *inner.of(number), decay, power)
     return Part(np.nan, inner.share * (point - X), time.thread_time() - started)
 
 
 def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Part:
-    """Adaptive stochastic steps on a shard.
+    """Adaptive stochastic steps on a shard, as `StochasticObjective.adagrad_pass`.
 
-    Parameters
-    ----------
-    shard : Shard
-    X : ndarray of float64, shape (n_objects, n_components)
-        Where to start.
-    memory : ndarray of float64, shape (n_objects,)
-        Squared pulls so far.
-    inner : Inner
-
-    Returns
-    -------
-    Part
-        The total is this shard's share of the mean loss during the pass. The array, of one column more than X, is its
-        share of the movement and, in the last column, its addition to the memory.
+    The total is this shard's share of the mean loss during the pass. The array, of one column more than X, is its share
+    of the movement and, in the last column, its addition to the memory.
     """
     started = time.thread_time()
     point, pulls, total = X, memory, 0.0
     for number, objective in shard.blocks(inner.order):
-        n_steps = inner.steps[number]
-        point, pulls, value = objective.adagrad_pass(
-            point, pulls, inner.step, n_steps, inner.seeds[number], inner.firsts[number]
-        )
-        total += inner.share * value * n_steps / sum(inner.steps)
+        point, pulls, value = objective.adagrad_pass(point, pulls, *inner.of(number))
+        total += inner.share * value * inner.steps[number] / sum(inner.steps)
     array = np.column_stack([inner.share * (point - X), pulls - memory])
     return Part(total, array, time.thread_time() - started)
 
 
 def sample(shard: Shard, sizes: Sequence[int], seeds: Sequence[int]) -> Comparisons | None:
-    """Random comparisons of a shard.
-
-    Parameters
-    ----------
-    shard : Shard
-    sizes, seeds : sequence of int
-        For each block, how many comparisons, drawn with which seed.
-
-    Returns
-    -------
-    Comparisons or None
-        None if none of them counts.
-    """
+    """Random comparisons of a shard, of each block so many drawn with a seed; None if none of them counts."""
     parts = []
     for number, objective in shard.blocks([number for number, size in enumerate(sizes) if size]):
         whole = objective.comparisons
@@ -389,16 +281,7 @@ def _weight(comparisons: Comparisons) -> float:
 
 
 def can_import(module: str) -> bool:
-    """Whether a worker finds a module.
-
-    Parameters
-    ----------
-    module : str
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a worker finds a module."""
     try:
         importlib.import_module(module)
     except ImportError:
@@ -407,12 +290,7 @@ def can_import(module: str) -> bool:
 
 
 def version() -> str:
-    """The version of this package on a worker.
-
-    Returns
-    -------
-    str
-    """
+    """The version of this package on a worker."""
     import nearer
 
     return nearer.__version__

@@ -41,17 +41,8 @@ _CHUNK = 1 << 22
 def write_archive(file: IO[bytes], kind: str, version: int, header: dict[str, Any], arrays: Arrays) -> None:
     """Write header and arrays, one array at a time.
 
-    Parameters
-    ----------
-    file : binary file, open for writing
-    kind : str
-        What the file is, one word.
-    version : int
-        Of the format.
-    header : dict
-        JSON; "format", "written_by" and "arrays" are added.
-    arrays : dict of str to ndarray
-        As `little_endian` gives them.
+    The kind is what the file is, one word, and the version that of the format. The header is JSON, to which "format",
+    "written_by" and "arrays" are added; arrays are as `little_endian` gives them.
     """
     header = {"format": version, "written_by": f"nearer {nearer.__version__}", **header, "arrays": {}}
     for name, array in arrays.items():
@@ -72,24 +63,9 @@ def write_archive(file: IO[bytes], kind: str, version: int, header: dict[str, An
 
 
 def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
-    """Read header and arrays, every byte checked.
+    """Read header and arrays, every byte checked; the version is the newest that is known.
 
-    Parameters
-    ----------
-    file : binary file, open for reading
-    kind : str
-    version : int
-        The newest that is known.
-
-    Returns
-    -------
-    header : dict
-    arrays : dict of str to ndarray
-
-    Raises
-    ------
-    FileFormatError
-        It is no such file, of a newer version, or damaged; the message is to be put after the name of the file.
+    A FileFormatError says that it is no such file, newer, or damaged; it is to be put after the name of the file.
     """
     seal = _seal(kind)
     length = len(seal) + 64
@@ -119,18 +95,9 @@ def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, An
 
 
 def as_json(value: Any, arrays: Arrays) -> Any:
-    """Turn nested dicts, lists, numbers, texts and arrays into JSON; arrays are put aside.
+    """Turn nested dicts, lists, numbers and texts into JSON; arrays go to `arrays`, under names that stand for them.
 
-    Parameters
-    ----------
-    value : Any
-    arrays : dict of str to ndarray
-        Gets the arrays, under the names that stand for them.
-
-    Returns
-    -------
-    Any
-        What `from_json` turns back, tuples as lists; every number keeps its bits.
+    `from_json` turns it back, tuples as lists; every number keeps its bits.
     """
     if isinstance(value, np.ndarray):
         name = f"array_{len(arrays)}"
@@ -148,17 +115,7 @@ def as_json(value: Any, arrays: Arrays) -> Any:
 
 
 def from_json(value: Any, arrays: Arrays) -> Any:
-    """Turn back what `as_json` gave.
-
-    Parameters
-    ----------
-    value : Any
-    arrays : dict of str to ndarray
-
-    Returns
-    -------
-    Any
-    """
+    """Turn back what `as_json` gave."""
     if isinstance(value, list):
         return [from_json(item, arrays) for item in value]
     if not isinstance(value, dict):
@@ -170,17 +127,7 @@ def from_json(value: Any, arrays: Arrays) -> Any:
 
 
 def little_endian(array: np.ndarray) -> np.ndarray:
-    """Return an array in C order and little-endian, the same bytes on every machine.
-
-    Parameters
-    ----------
-    array : ndarray
-        Objects are taken as text.
-
-    Returns
-    -------
-    ndarray
-    """
+    """Return an array in C order and little-endian, the same bytes on every machine; objects are taken as text."""
     array = np.ascontiguousarray(array)
     if array.dtype.kind == "O":
         array = array.astype(str)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,9 +13,9 @@ from typing import IO, Any
 import numpy as np
 
 from nearer.data import Comparisons, FileFormatError
-from nearer.data.columns import Coding, Column, MemoryTable, Table, are_numbered, distinct
+from nearer.data.columns import Coding, Column, MemoryTable, Table, distinct
 from nearer.data.errors import counted
-from nearer.data.roles import Roles
+from nearer.data.roles import INDEX_COLUMNS, Roles
 from nearer.data.tables import (
     Facts,
     Meaning,
@@ -29,20 +28,8 @@ from nearer.data.tables import (
     scan,
     warn_of,
 )
-from nearer.io.files import refuse_irregular
-from nearer.io.formats import parquet_files, stored_objects, told_by
-
-__all__ = [
-    "BlockReader",
-    "Counts",
-    "Recipe",
-    "RowGroups",
-    "Scanned",
-    "open_blocks",
-    "open_row_groups",
-    "scan_block",
-    "settle",
-]
+from nearer.io.files import is_pattern, refuse_irregular
+from nearer.io.formats import look_into, open_row_groups, parquet_files
 
 logger = logging.getLogger(__name__)
 _SCAN_ROWS = 1 << 20
@@ -54,29 +41,14 @@ _BLOCK_ENDINGS = (".npy", ".parquet", ".pq")
 
 @dataclass
 class Counts:
-    """What a block gives, once its names are coded.
-
-    Parameters
-    ----------
-    n_comparisons : int
-    weight : float
-        Of all of them.
-    width : int
-        3 or 4, 0 if there are none.
-    seen : Coding or None
-        Names that occur in them.
-    weighted : bool
-        Whether they have weights of their own.
-    n_counting : int
-        Those of a weight above 0: the others are lost where a block holds nothing else.
-    """
+    """What a block gives, once its names are coded."""
 
     n_comparisons: int = 0
-    weight: float = 0.0
-    width: int = 0
-    seen: Coding = field(default_factory=lambda: Coding(np.empty(0, np.int64)))
-    weighted: bool = False
-    n_counting: int = 0
+    weight: float = 0.0  # of all of them
+    width: int = 0  # 3 or 4, 0 if there are none
+    seen: Coding = field(default_factory=lambda: Coding(np.empty(0, np.int64)))  # names that occur in them
+    weighted: bool = False  # whether they have weights of their own
+    n_counting: int = 0  # those of a weight above 0: the others are lost where a block holds nothing else
 
     def join(self, other: Counts) -> Counts:
         """Put what two blocks give together."""
@@ -115,16 +87,8 @@ class Recipe:
         return self._made(Rows.of(table, self.roles, self.options))
 
     def _made(self, rows: Rows) -> Comparisons | None:
-        try:
-            parts = rows_to_parts(rows, self.meaning, self.options)
-            if parts is None:
-                return None
-            made = Comparisons._make(replace(parts, people=None, details=None, dropped={}))
-        except FileFormatError:
-            raise
-        except ValueError as error:
-            raise FileFormatError(f"{rows.table.name}: {error}") from error
-        return made
+        parts = rows_to_parts(rows, self.meaning, self.options)
+        return None if parts is None else Comparisons._make(replace(parts, people=None, details=None, dropped={}))
 
     def counts(self, table: Table) -> tuple[Counts, dict[str, tuple[int, str]]]:
         """Read a block for what it gives, and what is left out of it."""
@@ -161,13 +125,31 @@ def scan_block(table: Table, roles: Roles, options: Options) -> Scanned:
     return Scanned(facts, _counts(made, Coding(values)))
 
 
+@dataclass(frozen=True)
+class Settled:
+    """How all blocks become comparisons, what they give, the rows left out, and the objects that occur, ascending."""
+
+    recipe: Recipe
+    counts: Counts
+    dropped: dict[str, tuple[int, str]]
+    seen: np.ndarray
+
+
 def settle(
-    scanned: Scanned, table: Table, roles: Roles, options: Options, tables: Callable[[], Iterable[Table]]
-) -> tuple[Recipe, bool]:
-    """Decide how blocks become comparisons.
+    name: str,
+    scanned: Scanned,
+    table: Table,
+    roles: Roles,
+    options: Options,
+    tables: Callable[[], Iterable[Table]],
+    count: Callable[[Recipe], Iterable[tuple[Counts, dict[str, tuple[int, str]]]]],
+) -> Settled:
+    """Decide how blocks become comparisons; what is left out or doubtful is warned about.
 
     Parameters
     ----------
+    name : str
+        What the blocks are called together, for messages.
     scanned : Scanned
         Of all blocks.
     table : Table
@@ -175,21 +157,28 @@ def settle(
     roles, options : Roles, Options
     tables : callable
         Gives the blocks again, to find the place of what is refused.
-
-    Returns
-    -------
-    recipe : Recipe
-    counted : bool
-        Whether the counts of `scanned` hold; otherwise the blocks must be counted with the recipe.
+    count : callable
+        Counts the blocks anew by a recipe, where `scanned` could not tell what they give.
     """
     meaning = resolve(scanned.facts, roles, table, options, lambda: (Rows.of(one, roles, options) for one in tables()))
-    return Recipe(roles, options, meaning), scanned.counts is not None and meaning.is_injective
+    recipe, total, dropped = Recipe(roles, options, meaning), scanned.counts, scanned.facts.dropped
+    if total is not None and meaning.is_injective:
+        seen = _named_objects(meaning, total.seen)
+    else:
+        found = list(count(recipe))
+        total = reduce(Counts.join, (one for one, _ in found))
+        dropped = reduce(joined_counts, (left for _, left in found))
+        seen = total.seen.values
+    if not total.n_comparisons:
+        raise FileFormatError(f"{name}: {nothing_left(dropped, 'weight' in roles.at)}")
+    warn_of(name, meaning.alarms, dropped)
+    for note in (*roles.notes, *meaning.notes):
+        logger.info("%s: %s", name, note)
+    return Settled(recipe, total, dropped, seen)
 
 
-def seen_objects(meaning: Meaning, seen: Coding, are_names: bool) -> np.ndarray:
-    """Numbers of the objects that occur, from their names or from their numbers, ascending."""
-    if not are_names:
-        return seen.values
+def _named_objects(meaning: Meaning, seen: Coding) -> np.ndarray:
+    """Numbers of the objects that have some names, ascending."""
     codes = np.arange(len(seen), dtype=np.int32)
     column = Column(codes=codes, values=seen.values) if seen.is_text else Column(numbers=seen.values)
     return distinct(meaning.names.encode(column, meaning.numbers))
@@ -201,8 +190,7 @@ def seen_objects(meaning: Meaning, seen: Coding, are_names: bool) -> np.ndarray:
 def in_blocks(path: str | os.PathLike[str]) -> bool:
     """Tell whether a path is read block by block: a .npy file, Parquet, a folder, a pattern or a URL of Parquet."""
     name = os.fspath(path)
-    is_pattern = not os.path.exists(name) and any(mark in name for mark in "*?[")
-    return "://" in name or is_pattern or os.path.isdir(name) or Path(name).suffix.lower() in _BLOCK_ENDINGS
+    return "://" in name or is_pattern(name) or os.path.isdir(name) or Path(name).suffix.lower() in _BLOCK_ENDINGS
 
 
 def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, **options: Any) -> BlockReader:
@@ -262,47 +250,40 @@ class BlockReader:
         if first is None:
             raise FileFormatError(f"{self.path}: has no rows")
         scanned = reduce(Scanned.join, blocks, first)
-        self._recipe, known = settle(scanned, files.first, roles, options, tables)
-        meaning, counts, dropped = self._recipe.meaning, scanned.counts, scanned.facts.dropped
-        if not known or counts is None:
-            found = [self._recipe.counts(table) for table in tables()]
-            counts = reduce(Counts.join, (one for one, _ in found))
-            dropped = reduce(joined_counts, (left for _, left in found))
-        if not counts.n_comparisons:
-            raise FileFormatError(f"{self.path}: {nothing_left(dropped, 'weight' in roles.at)}")
+        settled = settle(
+            self.path, scanned, files.first, roles, options, tables, lambda recipe: map(recipe.counts, tables())
+        )
+        self._recipe, meaning, counts = settled.recipe, settled.recipe.meaning, settled.counts
         self.n_comparisons, self.n_columns = counts.n_comparisons, counts.width
         self._n_counting = counts.n_counting
         self.total_weight, self.has_weights = counts.weight, counts.weighted
-        self.n_objects, self.labels, self.dropped = meaning.n_objects, meaning.labels, dropped
+        self.n_objects, self.labels, self.dropped = meaning.n_objects, meaning.labels, settled.dropped
         self.seen = np.zeros(self.n_objects, dtype=bool)
-        self.seen[seen_objects(meaning, counts.seen, known)] = True
+        self.seen[settled.seen] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
-        warn_of(self.path, self.alarms, dropped)
-        for note in self.notes:
-            logger.info("%s: %s", self.path, note)
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
         """Yield the comparisons in order, `size` at a time; the last block may be shorter."""
         if size < 1:
             raise ValueError(f"size: got {size}, expected at least 1")
-        positions = self._recipe.roles.positions
-        return self._passed(lambda: self._files.tables(size, positions), size)
+        return self._passed(size)
 
     def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
         """Yield all comparisons once, in blocks of about `size` whose order is random.
 
         Parquet files are shuffled by row group, so a block mixes distant parts of the data if row groups are smaller.
         """
-        positions = self._recipe.roles.positions
-        return self._passed(lambda: self._files.shuffled(size, positions, rng), size)
+        return self._passed(size, rng)
 
-    def _passed(self, tables: Callable[[], Iterator[Table]], size: int) -> Iterator[Comparisons]:
-        """Yield the comparisons of tables in blocks; if there is but one block, it is kept for the next pass."""
+    def _passed(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
+        """Yield all comparisons in blocks; if there is but one block, it is kept for the next pass."""
+        tables = self._files.tables(size, self._recipe.roles.positions, rng)
+        blocks = self._complete(_joined(map(self._recipe.comparisons, tables), size))
         if self.n_comparisons > size:
-            yield from self._complete(_joined(map(self._recipe.comparisons, tables()), size))
+            yield from blocks
             return
         if self._only is None:
-            self._only = list(self._complete(_joined(map(self._recipe.comparisons, tables()), size)))
+            self._only = list(blocks)
         self._files.unchanged()
         yield from self._only
 
@@ -348,12 +329,8 @@ class _Files:
     def __init__(self, files: list[str]) -> None:
         self._states = {file: _state(file) for file in files}
 
-    def tables(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        """Yield tables of at most `size` rows, in order, with the columns at some positions."""
-        raise NotImplementedError
-
-    def shuffled(self, size: int, positions: Sequence[int], rng: np.random.Generator) -> Iterator[Table]:
-        """Yield tables in random order."""
+    def tables(self, size: int, positions: Sequence[int], rng: np.random.Generator | None = None) -> Iterator[Table]:
+        """Yield tables of at most `size` rows with the columns at some positions, in order or, by `rng`, in none."""
         raise NotImplementedError
 
     def unchanged(self) -> None:
@@ -407,8 +384,8 @@ class _NumpyFile(_Files):
                 )
             else:
                 rows = self._read(file, start * width, (stop - start) * width).reshape(-1, width)
-        names = ["anchor", "near", "far"] if width == 3 else ["i", "j", "l", "k"]
         columns = list(np.ascontiguousarray(rows.T))
+        names = list(INDEX_COLUMNS[width])
         return MemoryTable(self.path, "NumPy array", names, True, columns=columns, first_row=start)
 
     def _read(self, file: IO[bytes], first: int, count: int) -> np.ndarray:
@@ -418,12 +395,9 @@ class _NumpyFile(_Files):
             raise FileFormatError(f"{self.path}: is cut short, expected {self._shape[0]:,} rows")
         return found.astype(self._dtype.newbyteorder("="), copy=False)
 
-    def tables(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        for start in range(0, self._shape[0], size):
-            yield self._table(start, min(start + size, self._shape[0]))
-
-    def shuffled(self, size: int, positions: Sequence[int], rng: np.random.Generator) -> Iterator[Table]:
-        for start in rng.permutation(np.arange(0, self._shape[0], size)).tolist():
+    def tables(self, size: int, positions: Sequence[int], rng: np.random.Generator | None = None) -> Iterator[Table]:
+        starts = np.arange(0, self._shape[0], size)
+        for start in (starts if rng is None else rng.permutation(starts)).tolist():
             yield self._table(start, min(start + size, self._shape[0]))
 
 
@@ -431,145 +405,15 @@ class _ParquetFiles(_Files):
     """Parquet files with the same columns."""
 
     def __init__(self, path: str) -> None:
-        self._tables = open_row_groups(path, parquet_files(path))
+        self._tables = open_row_groups(path, list(map(look_into, parquet_files(path))))
         super().__init__([table.name for table in self._tables])
         self.path, self.first = path, self._tables[0]
 
-    def tables(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        for table in self._tables:
-            self._unchanged(table.name)
-            yield from table.batches(size, positions)
-
-    def shuffled(self, size: int, positions: Sequence[int], rng: np.random.Generator) -> Iterator[Table]:
-        groups = [table.part([group]) for table in self._tables for group in table.row_groups]
-        for number in rng.permutation(len(groups)).tolist():
-            self._unchanged(groups[number].name)
-            yield from groups[number].batches(size, positions)
-
-
-# ---- Parquet, here and on workers ----------------------------------------------------------------------------------
-
-
-@dataclass
-class RowGroups(Table):
-    """Some row groups of a Parquet file, at a path or an fsspec URL; small, so that workers can be told of it.
-
-    Parameters
-    ----------
-    row_groups : tuple of int
-    lengths : tuple of int
-        Rows of all row groups of the file.
-    """
-
-    row_groups: tuple[int, ...] = ()
-    lengths: tuple[int, ...] = ()
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of these row groups."""
-        return sum(self.lengths[group] for group in self.row_groups)
-
-    @property
-    def first_row(self) -> int:
-        """Rows of the file before these."""
-        return sum(self.lengths[: self.row_groups[0]]) if self.row_groups else 0
-
-    def part(self, groups: Sequence[int]) -> RowGroups:
-        """Give some of the row groups."""
-        return replace(self, row_groups=tuple(groups))
-
-    def place(self, row: int) -> str:
-        return f"row {self.first_row + row + 1}"
-
-    def read(self, positions: Sequence[int]) -> list[Column]:
-        names = [self.names[position] for position in positions]
-        with open_parquet_file(self.name, names) as file, told_by(self.name):
-            data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=False)
-            data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
-        return self._table({name: data.column(name) for name in names}, 0).read(positions)
-
-    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
-        rows: list[list[str]] = []
-        for table in self.batches(n_rows, range(len(self.names))[:n_columns]):
-            rows += table.head(n_rows - len(rows), n_columns)
-            if len(rows) == n_rows:
-                break
-        return rows
-
-    def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        """Yield tables of at most `size` rows that hold the columns at some positions."""
-        names, start = [self.names[position] for position in positions], self.first_row
-        with open_parquet_file(self.name, names) as file, told_by(self.name):
-            for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
-                batch.validate(full=True)
-                yield self._table({name: batch.column(name) for name in names}, start)
-                start += batch.num_rows
-
-    def _table(self, columns: dict[str, Any], start: int) -> MemoryTable:
-        return MemoryTable(
-            self.name, self.form, self.names, self.header, labels=self.labels, n_objects=self.n_objects,
-            columns=[columns.get(name, ()) for name in self.names], first_row=start,
-        )  # fmt: skip
-
-
-def open_row_groups(
-    path: str, files: Sequence[str], look: Callable[[Sequence[str]], Any] | None = None
-) -> list[RowGroups]:
-    """Open Parquet files far enough to know their columns and row groups.
-
-    Parameters
-    ----------
-    path : str
-        What they are called together, for messages.
-    files : sequence of str
-    look : callable, optional
-        Looks into all files, for instance on workers; default: here.
-    """
-    found = [look_into(file) for file in files] if look is None else look(files)
-    first = found[0]
-    for table in found:
-        if set(table.names) != set(first.names):
-            raise FileFormatError(f"{table.name}: columns {table.names} differ from {first.names} of {first.name}")
-    if not any(table.n_rows for table in found):
-        raise FileFormatError(f"{path}: has no rows")
-    return [replace(table, names=first.names, labels=first.labels, n_objects=first.n_objects) for table in found]
-
-
-def look_into(url: str) -> RowGroups:
-    """Read the footer of a Parquet file."""
-    with open_parquet_file(url) as file:
-        lengths = tuple(file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups))
-        schema = file.schema_arrow
-    try:
-        stored = stored_objects(schema.metadata)
-    except FileFormatError as error:
-        raise FileFormatError(f"{url}: {error}") from error
-    groups = tuple(range(len(lengths)))
-    return RowGroups(
-        url, "Parquet", schema.names, not are_numbered(schema.names), row_groups=groups, lengths=lengths, **stored
-    )
-
-
-@contextlib.contextmanager
-def open_parquet_file(url: str, names: Sequence[str] = ()) -> Iterator[Any]:
-    """Open a Parquet file at a path or fsspec URL; columns `names` that hold text are read as codes."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with contextlib.ExitStack() as stack:
-        with told_by(url):
-            stream: Any = url
-            if "://" in url:
-                import fsspec  # type: ignore[import-untyped]
-
-                stream = stack.enter_context(fsspec.open(url, "rb"))
-            schema = pq.read_schema(stream)
-            missing = [name for name in names if name not in schema.names]
-            if missing:
-                raise FileFormatError(f"{url}: no column {missing[0]!r}, the columns are {schema.names}")
-            text = [name for name in names if pa.types.is_string(schema.field(name).type)]
-            if stream is not url:
-                stream.seek(0)
-            # pyarrow would otherwise fetch all row groups at once
-            file = stack.enter_context(pq.ParquetFile(stream, read_dictionary=text, pre_buffer=False))
-        yield file
+    def tables(self, size: int, positions: Sequence[int], rng: np.random.Generator | None = None) -> Iterator[Table]:
+        parts = self._tables
+        if rng is not None:
+            groups = [table.part([group]) for table in self._tables for group in table.row_groups]
+            parts = [groups[number] for number in rng.permutation(len(groups)).tolist()]
+        for part in parts:
+            self._unchanged(part.name)
+            yield from part.batches(size, positions)

@@ -20,6 +20,11 @@ import numpy as np
 from nearer.data.errors import FileFormatError
 
 
+def is_pattern(path: str) -> bool:
+    """Whether a path stands for files by a pattern such as ``parts/*.parquet``, and is no file itself."""
+    return not os.path.exists(path) and any(mark in path for mark in "*?[")
+
+
 def refuse_irregular(path: str | os.PathLike[str]) -> None:
     """Refuse what is neither a file nor a folder: a pipe could block for ever, a device could be without end."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):

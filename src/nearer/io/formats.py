@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
 from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow
 from nearer.data.errors import FileFormatError, listed, shown
-from nearer.data.roles import DETAILS, detail_of, normalise, role_of
+from nearer.data.roles import DETAILS, INDEX_COLUMNS, detail_of, normalise, role_of
 from nearer.data.tables import as_table
-from nearer.io.apart import read_matlab, read_sheets
 from nearer.io.files import refuse_impossible_text
 from nearer.io.text import decode_head, encoding_problem, find_header
 
@@ -196,8 +196,11 @@ def _cell_text(cell: Any) -> str:
 # ---- Parquet -------------------------------------------------------------------------------------------------------
 
 
+_UNREADABLE = "cannot be read as Parquet"
+
+
 @contextlib.contextmanager
-def told_by(url: str) -> Iterator[None]:
+def _told_by(url: str, otherwise: str = _UNREADABLE) -> Iterator[None]:
     """Turn errors of the Parquet reader into one that names the file."""
     import pyarrow as pa
 
@@ -207,22 +210,121 @@ def told_by(url: str) -> Iterator[None]:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileFormatError(f"{url}: cannot be read as Parquet: {reason}") from error
+        raise FileFormatError(f"{url}: {otherwise}: {reason}") from error
+
+
+@dataclass
+class RowGroups(Table):
+    """Some row groups of a Parquet file, at a path or an fsspec URL; small, so that workers can be told of it."""
+
+    row_groups: tuple[int, ...] = ()
+    lengths: tuple[int, ...] = ()  # rows of all row groups of the file
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of these row groups."""
+        return sum(self.lengths[group] for group in self.row_groups)
+
+    @property
+    def first_row(self) -> int:
+        """Rows of the file before these."""
+        return sum(self.lengths[: self.row_groups[0]]) if self.row_groups else 0
+
+    def part(self, groups: Sequence[int]) -> RowGroups:
+        """Give some of the row groups."""
+        return replace(self, row_groups=tuple(groups))
+
+    def place(self, row: int) -> str:
+        return f"row {self.first_row + row + 1}"
+
+    def read(self, positions: Sequence[int]) -> list[Column]:
+        names = [self.names[position] for position in positions]
+        with _open_file(self.name, names) as file, _told_by(self.name):
+            data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=False)
+            data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
+        return self._table({name: data.column(name) for name in names}, 0).read(positions)
+
+    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
+        rows: list[list[str]] = []
+        for table in self.batches(n_rows, range(len(self.names))[:n_columns]):
+            rows += table.head(n_rows - len(rows), n_columns)
+            if len(rows) == n_rows:
+                break
+        return rows
+
+    def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
+        """Yield tables of at most `size` rows that hold the columns at some positions."""
+        names, start = [self.names[position] for position in positions], self.first_row
+        with _open_file(self.name, names) as file, _told_by(self.name):
+            for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
+                batch.validate(full=True)
+                yield self._table({name: batch.column(name) for name in names}, start)
+                start += batch.num_rows
+
+    def _table(self, columns: dict[str, Any], start: int) -> MemoryTable:
+        return MemoryTable(
+            self.name, self.form, self.names, self.header, labels=self.labels, n_objects=self.n_objects,
+            columns=[columns.get(name, ()) for name in self.names], first_row=start,
+        )  # fmt: skip
+
+
+def open_row_groups(path: str, found: Sequence[RowGroups]) -> list[RowGroups]:
+    """Parquet files that were looked into, called `path` together; all must have the same columns."""
+    first = found[0]
+    for table in found:
+        if set(table.names) != set(first.names):
+            differ = f"columns {listed(table.names)} differ from {listed(first.names)} of {first.name}"
+            raise FileFormatError(f"{table.name}: {differ}")
+    if not any(table.n_rows for table in found):
+        raise FileFormatError(f"{path}: has no rows")
+    return [replace(table, names=first.names, labels=first.labels, n_objects=first.n_objects) for table in found]
+
+
+def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
+    """Read the footer of a Parquet file; what to say if that cannot be done is up to the caller."""
+    with _open_file(url, otherwise=otherwise) as file:
+        lengths = tuple(file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups))
+        schema = file.schema_arrow
+    try:
+        stored = stored_objects(schema.metadata)
+    except FileFormatError as error:
+        raise FileFormatError(f"{url}: {error}") from error
+    groups = tuple(range(len(lengths)))
+    return RowGroups(
+        url, "Parquet", schema.names, not are_numbered(schema.names), row_groups=groups, lengths=lengths, **stored
+    )
+
+
+@contextlib.contextmanager
+def _open_file(url: str, names: Sequence[str] = (), otherwise: str = _UNREADABLE) -> Iterator[Any]:
+    """Open a Parquet file at a path or fsspec URL; columns `names` that hold text are read as codes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with contextlib.ExitStack() as stack:
+        with _told_by(url, otherwise):
+            stream: Any = url
+            if "://" in url:
+                import fsspec  # type: ignore[import-untyped]
+
+                stream = stack.enter_context(fsspec.open(url, "rb"))
+            schema = pq.read_schema(stream)
+            missing = [name for name in names if name not in schema.names]
+            if missing:
+                raise FileFormatError(f"{url}: no column {missing[0]!r}, the columns are {schema.names}")
+            text = [name for name in names if pa.types.is_string(schema.field(name).type)]
+            if stream is not url:
+                stream.seek(0)
+            # pyarrow would otherwise fetch all row groups at once
+            file = stack.enter_context(pq.ParquetFile(stream, read_dictionary=text, pre_buffer=False))
+        yield file
 
 
 @dataclass
 class ParquetTable(Table):
-    """One or more Parquet files with the same columns, read one after the other.
+    """One or more Parquet files with the same columns, read one after the other."""
 
-    Parameters
-    ----------
-    files : list of str
-    lengths : list of int
-        Rows of each.
-    """
-
-    files: list[str] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
+    files: list[RowGroups] = field(default_factory=list)
 
     def read(self, positions: Sequence[int]) -> list[Column]:
         import pyarrow as pa
@@ -230,8 +332,8 @@ class ParquetTable(Table):
 
         names = [self.names[position] for position in positions]
         parts = []
-        for file in self.files:
-            with told_by(file):
+        for file in [part.name for part in self.files]:
+            with _told_by(file):
                 schema = pq.read_schema(file)
                 text = [name for name in names if pa.types.is_string(schema.field(name).type)]
                 parts.append(pq.read_table(file, columns=names, read_dictionary=text, partitioning=None))
@@ -253,17 +355,18 @@ class ParquetTable(Table):
     def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
         import pyarrow.parquet as pq
 
-        with told_by(self.files[0]), pq.ParquetFile(self.files[0], pre_buffer=False) as part:
+        name = self.files[0].name
+        with _told_by(name), pq.ParquetFile(name, pre_buffer=False) as part:
             batch = next(part.iter_batches(batch_size=n_rows, columns=self.names[:n_columns]), None)
         return [] if batch is None else MemoryTable("", "", self.names, True, columns=batch.columns).head(n_rows)
 
     def place(self, row: int) -> str:
         if len(self.files) == 1:
             return super().place(row)
-        for file, length in zip(self.files, self.lengths):
-            if row < length:
-                return f"{Path(file).name} row {row + 1}"
-            row -= length
+        for file in self.files:
+            if row < file.n_rows:
+                return f"{Path(file.name).name} row {row + 1}"
+            row -= file.n_rows
         return super().place(row)
 
 
@@ -303,33 +406,11 @@ def stored_objects(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
 
 def open_parquet(path: str) -> ParquetTable:
     """Open Parquet files far enough to know their columns."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    files = parquet_files(path)
-    lengths, schema = [], None
-    for file in files:
-        try:
-            with pq.ParquetFile(file) as part:
-                found, n_rows = part.schema_arrow, part.metadata.num_rows
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise FileFormatError(f"{file}: is not a Parquet file: {str(error).splitlines()[0]}") from error
-        if schema is None:
-            schema = found
-        elif set(found.names) != set(schema.names):
-            raise FileFormatError(
-                f"{file}: columns {listed(found.names)} differ from {listed(schema.names)} of {files[0]}"
-            )
-        lengths.append(n_rows)
-    if schema is None or not sum(lengths):
-        raise FileFormatError(f"{path}: has no rows")
+    files = open_row_groups(path, [look_into(file, "is not a Parquet file") for file in parquet_files(path)])
+    first = files[0]
     form = "Parquet" if len(files) == 1 else f"{len(files):,} Parquet files"
-    try:
-        stored = stored_objects(schema.metadata)
-    except FileFormatError as error:
-        raise FileFormatError(f"{files[0]}: {error}") from error
     return ParquetTable(
-        str(path), form, schema.names, not are_numbered(schema.names), files=files, lengths=lengths, **stored
+        str(path), form, first.names, first.header, labels=first.labels, n_objects=first.n_objects, files=files
     )
 
 
@@ -391,13 +472,8 @@ def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
         raise FileFormatError(f"{path}: the array has shape {matrix.shape}, expected (n, 3) or (n, 4)")
     if not len(matrix):
         raise FileFormatError(f"{path}: the array has no rows")
-    names = list(_index_columns(matrix.shape[1])) if matrix.dtype.kind in "iuf" else []
+    names = list(INDEX_COLUMNS.get(matrix.shape[1], ())) if matrix.dtype.kind in "iuf" else []
     return MemoryTable(path, form, names or [""] * matrix.shape[1], bool(names), columns=list(matrix.T))
-
-
-def _index_columns(width: int) -> tuple[str, ...]:
-    """Name the columns of an array of numbers, which is triplets or quadruplets by its width."""
-    return {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}.get(width, ())
 
 
 def open_arrays(
@@ -532,10 +608,8 @@ def _main_names(width: int, beside: set[str], kind: str | None) -> list[str]:
     if width == 3:
         if kind in ("odd-one-out", "most-central") or beside & {"odd", "central"}:
             return ["a", "b", "c"]
-        return ["anchor", "a", "b"] if asked else ["anchor", "near", "far"]
-    if width == 4 and kind in (None, "quadruplets", "answers", "votes"):
-        return ["i", "j", "l", "k"]
-    return []
+        return ["anchor", "a", "b"] if asked else list(INDEX_COLUMNS[3])
+    return list(INDEX_COLUMNS[4]) if width == 4 and kind in (None, "quadruplets", "answers", "votes") else []
 
 
 def _flat_columns(path: str, form: str, arrays: Mapping[str, np.ndarray]) -> MemoryTable:

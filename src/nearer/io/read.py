@@ -15,9 +15,9 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
-from nearer.data.roles import DETAILS, LAYOUTS, SHOWN
-from nearer.data.tables import Options, TableResult, as_table, read_table, warn_of
-from nearer.io.files import refuse_irregular
+from nearer.data.roles import DETAILS, PLAIN_NAMES, SHOWN
+from nearer.data.tables import Options, Rows, as_table, read_table, warn_of
+from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.text import COMPRESSED
 
 FORMATS = {
@@ -172,10 +172,6 @@ def read_comparisons(
     variable : str, optional
         The array of a .npz, .mat or .json file, or the sheet of a spreadsheet, that holds the comparisons.
 
-    Returns
-    -------
-    ReadResult
-
     Raises
     ------
     FileFormatError
@@ -203,21 +199,21 @@ def read_comparisons(
 
 
 def _result(table: Table, format: str, options: Options) -> ReadResult:
-    read = read_table(table, options)
-    notes = (*read.notes, *read.alarms)
+    parts, rows, notes, alarms = read_table(table, options)
+    comparisons, notes = Comparisons._make(parts), [*notes, *alarms]
     return ReadResult(
-        comparisons=Comparisons._make(read.parts),
-        understood=_understood(table, read, notes),
+        comparisons=comparisons,
+        understood=_understood(comparisons, rows, notes),
         path=table.name,
         format=format,
         form=table.form,
-        kind=read.roles.layout.kind,
-        columns={role: table.names[spot] or f"column {spot + 1}" for role, spot in read.roles.at.items()},
-        n_rows=read.n_rows,
-        dropped={reason: count for reason, (count, _) in read.dropped.items()},
-        notes=notes,
-        alarms=read.alarms,
-        places=read.dropped,
+        kind=rows.roles.layout.kind,
+        columns={role: table.names[spot] or f"column {spot + 1}" for role, spot in rows.roles.at.items()},
+        n_rows=rows.n_rows,
+        dropped={reason: count for reason, (count, _) in rows.dropped.items()},
+        notes=tuple(notes),
+        alarms=tuple(alarms),
+        places=rows.dropped,
     )
 
 
@@ -243,8 +239,7 @@ def _find_format(name: str, format: str | None) -> str:
         format = _SYNONYMS.get(format, format)
         if format not in FORMATS:
             raise ValueError(f"format: got {format!r}, expected one of {listed(FORMATS)}")
-    is_pattern = not path.exists() and any(mark in name for mark in "*?[")
-    if path.is_dir() or is_pattern:
+    if path.is_dir() or is_pattern(name):
         if format not in (None, "parquet"):
             raise FileFormatError(f"{name}: is a directory or a pattern, which only Parquet files may be")
         return "parquet"
@@ -301,16 +296,15 @@ def open_table(
     return formats.open_matlab(name, kind=kind, variable=variable)
 
 
-def _understood(table: Table, read: TableResult, notes: Sequence[str]) -> str:
+def _understood(comparisons: Comparisons, rows: Rows, notes: Sequence[str]) -> str:
     """Say in one line what the table is, what came of it, and what was left out."""
-    layout, at, comparisons = read.roles.layout, read.roles.at, Comparisons._make(read.parts)
+    table, layout, at = rows.table, rows.roles.layout, rows.roles.at
     used = [at[role] for role in layout.roles]
     parts = [table.form]
     if table.header:
         names = [table.names[spot] for spot in used]
         parts.append(("header " if table.header_line else "columns ") + "/".join(names))
-        plain = {role for known in LAYOUTS for role in known.roles}
-        if layout.kind in ("triplets", "quadruplets") and not set(names) <= plain:
+        if layout.kind in ("triplets", "quadruplets") and not set(names) <= PLAIN_NAMES:
             parts.append(f"taken as {'/'.join(layout.roles)}")
     for role in ("participant", "weight", *DETAILS):
         if role in at:
@@ -319,13 +313,13 @@ def _understood(table: Table, read: TableResult, notes: Sequence[str]) -> str:
         parts.append("side from " + "/".join(table.names[at[role]] for role in SHOWN))
     said = repr(comparisons)
     if layout.kind in _COUNTED_AS:
-        said = f"{counted(read.n_rows, _COUNTED_AS[layout.kind])}: {said}"
+        said = f"{counted(rows.n_rows, _COUNTED_AS[layout.kind])}: {said}"
     told = [said]
-    for reason, (count, first) in read.dropped.items():
+    for reason, (count, first) in rows.dropped.items():
         where = f"at {first}" if count == 1 else f"first at {first}"
         told.append(f"{counted(count, 'row')} dropped: {reason} ({where})")
     if table.header:
-        spare = set(range(len(table.names))) - set(at.values()) - set(read.roles.names_at)
+        spare = set(range(len(table.names))) - set(at.values()) - set(rows.roles.names_at)
         unused = [table.names[spot] for spot in sorted(spare) if table.names[spot]]
         if unused:
             told.append(f"columns not used: {listed(unused, 5)}")

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from nearer.data.columns import Column, Table, are_numbered, column_from_arrow
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.roles import LAYOUTS, is_header, role_of
+from nearer.data.roles import complete_layout, is_header, role_of
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 200
@@ -81,36 +81,17 @@ def text_cells(texts: Iterable[str], what: str, delimiter: str = ",") -> list[st
 
 @dataclass(frozen=True)
 class Look:
-    """What a first look found.
-
-    Parameters
-    ----------
-    encoding : str
-    delimiter : str
-        One character, or "whitespace" for runs of blanks.
-    header : bool
-    names : list of str
-        Column names, "" for none.
-    skip : int
-        Lines before the first row of data.
-    rows : list of list of str
-        The first rows of data.
-    only_cr : bool
-        Whether lines end with a carriage return alone.
-    notes : tuple of str
-    hint : str
-        What else may be wrong if the columns are not understood.
-    """
+    """What a first look found."""
 
     encoding: str
-    delimiter: str
+    delimiter: str  # one character, or "whitespace" for runs of blanks
     header: bool
-    names: list[str]
-    skip: int
-    rows: list[list[str]]
-    only_cr: bool = False
+    names: list[str]  # "" for none
+    skip: int  # lines before the first row of data
+    rows: list[list[str]]  # the first rows of data
+    only_cr: bool = False  # whether lines end with a carriage return alone
     notes: tuple[str, ...] = ()
-    hint: str = ""
+    hint: str = ""  # what else may be wrong if the columns are not understood
 
 
 def split(text: Iterable[str], delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
@@ -129,14 +110,7 @@ def split(text: Iterable[str], delimiter: str) -> Iterator[tuple[int, int, list[
 
 
 def decode_head(path: str, head: bytes, whole: bool, encoding: str | None) -> tuple[str, str]:
-    """Decode the first bytes of a file.
-
-    Returns
-    -------
-    text : str
-        Without the last, perhaps cut, line unless this is the whole file.
-    encoding : str
-    """
+    """Decode the first bytes of a file: text, without the last, perhaps cut, line unless this is all; and encoding."""
     for mark, reason in _BINARY:
         if head.startswith(mark):
             raise FileFormatError(f"{path}: is not text but {reason}")
@@ -182,7 +156,7 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     delimiter = _CALLED.get(delimiter, delimiter) if delimiter else _find_delimiter(path, text)
     if delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
-    rows = _first_rows(path, text, delimiter, SAMPLE_ROWS)
+    rows = _first_rows(path, text, delimiter, SAMPLE_ROWS + 1)
     if len(rows[0][2]) > MOST_COLUMNS:
         raise FileFormatError(f"{path}, line 1: {len(rows[0][2]):,} columns, expected at most {MOST_COLUMNS:,}")
     only_cr = "\r" in text and "\n" not in text
@@ -206,12 +180,9 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
 
 
 def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list[tuple[int, int, list[str]]]:
-    rows = []
+    rows: list[tuple[int, int, list[str]]] = []
     try:
-        for row in split(io.StringIO(text, newline=""), delimiter):
-            rows.append(row)
-            if count is not None and len(rows) > count:
-                break
+        rows += itertools.islice(split(io.StringIO(text, newline=""), delimiter), count)
     except csv.Error as error:
         raise FileFormatError(f"{path}, line {len(rows) + 1}: cannot be split into cells: {error}") from error
     return rows
@@ -221,18 +192,8 @@ def find_header(cells: Sequence[str], other_rows: Any) -> tuple[bool, str]:
     """Tell whether a first row of cells is a header.
 
     It is if a name is known, or if none of its words occurs in any other row, or if it numbers columns of words.
-
-    Parameters
-    ----------
-    cells : sequence of str
-    other_rows : callable
-        Gives the rows below; called only if the names do not tell.
-
-    Returns
-    -------
-    header : bool
-    hint : str
-        What to say in case that was wrong, "" if it is sure.
+    `other_rows` gives the rows below, and is called only if the names do not tell. The second answer is what to say in
+    case the first is wrong, "" if it is sure.
     """
     if is_header(cells):
         return True, ""
@@ -264,19 +225,15 @@ def _find_delimiter(path: str, text: str) -> str:
     """Choose the delimiter by which most rows split alike, into as many cells as a comparison needs."""
     best, score = None, (0.0, 0)
     for delimiter in (*DELIMITERS, WHITESPACE):
-        rows = []
         try:
-            for _, _, cells in split(io.StringIO(text, newline=""), delimiter):
-                rows.append(cells)
-                if len(rows) >= SAMPLE_ROWS:
-                    break
+            found_rows = itertools.islice(split(io.StringIO(text, newline=""), delimiter), SAMPLE_ROWS)
+            rows = [cells for _, _, cells in found_rows]
         except csv.Error:
             continue
         width = max(len(rows[0]), len(rows[-1]) if len(rows[-1]) == len(rows[0]) + 1 else 0)
         if width < 3 or (delimiter == " " and any("" in cells for cells in rows)):
             continue
-        found = {role_of(cell) for cell in rows[0]}
-        if any(set(layout.roles) <= found for layout in LAYOUTS) and delimiter != WHITESPACE:
+        if delimiter != WHITESPACE and complete_layout({role for cell in rows[0] if (role := role_of(cell))}):
             return delimiter
         alike = sum(len(cells) == width for cells in rows) / len(rows)
         # Blanks also occur inside labels: they separate only if nothing else does.
@@ -335,7 +292,7 @@ class TextTable(Table):
 
         encoding = self.seen.encoding.removesuffix("-sig")
         delimiter = " " if self.seen.delimiter == WHITESPACE else self.seen.delimiter
-        blocks = _CsvBlocks(len(self.names), list(positions), delimiter, encoding)
+        blocks = _CsvBlocks(len(self.names), positions, delimiter, encoding)
         try:
             if self._is_plain_utf8():
                 columns = blocks.read_file(self.name, self.seen.skip)
@@ -387,20 +344,19 @@ class TextTable(Table):
     def place(self, row: int) -> str:
         if self._is_plain():
             return f"line {row + self.seen.skip + 1}"
-        with self._text() as text:
-            data = (cells for cells in split(text, self.seen.delimiter) if self._is_data(cells))
-            return next((f"line {first}" for spot, (first, _, _) in enumerate(data) if spot == row), f"row {row + 1}")
+        first, _, _ = next(itertools.islice(self._data(), row, None), (None, 0, []))
+        return f"row {row + 1}" if first is None else f"line {first}"
 
     def follows_gap(self, row: int) -> bool:
         if self._is_plain():
             return False
-        with self._text() as text:
-            rows = (cells for cells in split(text, self.seen.delimiter) if self._is_data(cells))
-            two = list(itertools.islice(rows, max(row - 1, 0), row + 1))
+        two = list(itertools.islice(self._data(), max(row - 1, 0), row + 1))
         return len(two) == 2 and two[1][0] > two[0][1] + 1
 
-    def _is_data(self, row: tuple[int, int, list[str]]) -> bool:
-        return row[0] > self.seen.skip
+    def _data(self) -> Iterator[tuple[int, int, list[str]]]:
+        """The rows of data, as `split` gives them."""
+        with self._text() as text:
+            yield from (row for row in split(text, self.seen.delimiter) if row[0] > self.seen.skip)
 
     def _is_plain(self) -> bool:
         """Tell whether every line is one row: no quoted cells, no blank lines."""
@@ -440,12 +396,11 @@ class TextTable(Table):
         width, delimiter = len(self.names), self.seen.delimiter
         bad, shown_lines = 0, []
         try:
-            with self._text() as text:
-                for row in split(text, delimiter):
-                    if self._is_data(row) and len(row[2]) != width:
-                        bad += 1
-                        if bad <= SHOWN:
-                            shown_lines.append(row)
+            for row in self._data():
+                if len(row[2]) != width:
+                    bad += 1
+                    if bad <= SHOWN:
+                        shown_lines.append(row)
         except UnicodeDecodeError:
             return self._undecodable()
         except csv.Error as problem:
@@ -502,19 +457,9 @@ _SCAN_BYTES = 256 << 10
 
 
 class _CsvBlocks:
-    """Reads chosen columns of a delimited text.
+    """Reads the columns at some positions of a delimited text of `n_columns`."""
 
-    Parameters
-    ----------
-    n_columns : int
-        Columns of the file.
-    positions : list of int
-        Columns to read.
-    delimiter : str
-    encoding : str
-    """
-
-    def __init__(self, n_columns: int, positions: list[int], delimiter: str, encoding: str = "utf-8") -> None:
+    def __init__(self, n_columns: int, positions: Sequence[int], delimiter: str, encoding: str) -> None:
         self._names = [f"c{position}" for position in range(n_columns)]
         self._wanted = [self._names[position] for position in positions]
         self._delimiter, self._encoding = delimiter, encoding
@@ -617,10 +562,7 @@ def _look_up(chunks: list[Any], known: Any) -> list[Any]:
 def _piece_end(file: IO[bytes], start: int) -> int | None:
     """Find where the piece from `start` ends: after the last line end within reach, or at the end of the file.
 
-    Returns
-    -------
-    int or None
-        None if it holds a quotation mark or no line end.
+    None if it holds a quotation mark or no line end.
     """
     file.seek(start)
     block = bytearray(_SCAN_BYTES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 from nearer.data.columns import MISSING
 from nearer.data.details import detail_cells
 from nearer.data.errors import counted
+from nearer.data.roles import INDEX_COLUMNS
 from nearer.data.values import Details, People
 from nearer.io.files import atomic_write
 from nearer.io.formats import META_KEY
@@ -80,10 +81,6 @@ def _tell_missing(path: Any, comparisons: Comparisons) -> None:
         )  # fmt: skip
 
 
-def _names(comparisons: Comparisons) -> list[str]:
-    return ["anchor", "near", "far"] if comparisons.kind == "triplets" else ["i", "j", "l", "k"]
-
-
 def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
     arrays = {"index": comparisons.index, "n_objects": np.array(comparisons.n_objects)}
     if comparisons.labels is not None:
@@ -100,51 +97,58 @@ def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
     return arrays
 
 
+Spelled = Callable[[np.ndarray, str], np.ndarray]  # names as they are to be written; what they are is for messages
+
+
+def _columns(
+    comparisons: Comparisons, spelled: Spelled = lambda names, what: names
+) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
+    """Columns of a table by name: values (N,) and None, or codes (N,) and the names they stand for."""
+    labels, people = comparisons.labels, comparisons.people
+    if labels is not None:
+        labels = spelled(labels, "label")
+    columns = {
+        name: (column, labels) for name, column in zip(INDEX_COLUMNS[comparisons.index.shape[1]], comparisons.index.T)
+    }
+    if comparisons.weights is not None:
+        columns["weight"] = comparisons.weights, None
+    if people is not None:
+        columns["participant"] = people.codes, spelled(people.names, "participant")
+    return columns
+
+
 def _blocks(
-    comparisons: Comparisons, labels: np.ndarray | None, people: People | None, details: Details | None
-) -> Iterator[list[list[Any]]]:
-    """Yield columns of Python values, a block of rows at a time."""
-    for start in range(0, len(comparisons), _BLOCK):
-        stop = start + _BLOCK
-        columns = []
-        for column in comparisons.index[start:stop].T:
-            columns.append((column if labels is None else labels[column]).tolist())
-        if comparisons.weights is not None:
-            columns.append(comparisons.weights[start:stop].tolist())
-        if people is not None:
-            columns.append(people.names[people.codes[start:stop]].tolist())
-        columns += detail_cells(details, slice(start, stop)).values()
-        yield columns
-
-
-def _header(comparisons: Comparisons) -> list[str]:
-    extra = [name for name in ("weight", "participant") if getattr(comparisons, name + "s") is not None]
-    return [*_names(comparisons), *extra, *({} if comparisons.details is None else comparisons.details.known())]
+    columns: Mapping[str, tuple[np.ndarray, np.ndarray | None]], details: Details | None
+) -> Iterator[dict[str, list[Any]]]:
+    """Yield columns of Python values by name, those of the details beside them, a block of rows at a time."""
+    n_rows = len(next(iter(columns.values()))[0])
+    for start in range(0, n_rows, _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        cells = {
+            name: (values[rows] if names is None else names[values[rows]]).tolist()
+            for name, (values, names) in columns.items()
+        }
+        yield cells | detail_cells(details, rows)
 
 
 def _write_table(path: Any, comparisons: Comparisons, delimiter: str, force: bool) -> None:
+    def spelled(names: np.ndarray, what: str) -> np.ndarray:
+        if names.dtype.kind not in "UO":
+            return names
+        return np.array(text_cells(names.tolist(), what, delimiter), dtype=object)
+
     # Distinct texts are quoted once; the rows are then joined by C code.
-    labels, people = None, comparisons.people
-    if comparisons.labels is not None:
-        labels = np.array(text_cells(comparisons.labels.tolist(), "label", delimiter), dtype=object)
-    if people is not None:
-        people = _as_cells(people, "participant", delimiter)
-    details = comparisons.details
+    columns, details = _columns(comparisons, spelled), comparisons.details
     if details is not None and details.chosen_by is not None:
-        details = replace(details, chosen_by=_as_cells(details.chosen_by, "chosen_by", delimiter))
+        chosen_by = details.chosen_by
+        details = replace(details, chosen_by=People(chosen_by.codes, spelled(chosen_by.names, "chosen_by")))
     with atomic_write(path, force, mode="w") as file:
-        file.write(delimiter.join(_header(comparisons)) + "\n")
-        for columns in _blocks(comparisons, labels, people, details):
-            texts = [column if isinstance(column[0], str) and None not in column else list(map(_cell, column))
-                     for column in columns]  # fmt: skip
+        for number, block in enumerate(_blocks(columns, details)):
+            if not number:
+                file.write(delimiter.join(block) + "\n")
+            texts = [cells if isinstance(cells[0], str) and None not in cells else list(map(_cell, cells))
+                     for cells in block.values()]  # fmt: skip
             file.write("\n".join(map(delimiter.join, zip(*texts))) + "\n")
-
-
-def _as_cells(people: People, what: str, delimiter: str) -> People:
-    """The same with names as they are written in a table."""
-    if people.names.dtype.kind != "O":
-        return people
-    return People(people.codes, np.array(text_cells(people.names.tolist(), what, delimiter), dtype=object))
 
 
 def _cell(value: Any) -> str:
@@ -154,10 +158,9 @@ def _cell(value: Any) -> str:
 
 
 def _write_jsonl(path: Any, comparisons: Comparisons, force: bool) -> None:
-    header = _header(comparisons)
     with atomic_write(path, force, mode="w") as file:
-        for columns in _blocks(comparisons, comparisons.labels, comparisons.people, comparisons.details):
-            rows = (json.dumps(dict(zip(header, row)), ensure_ascii=False) for row in zip(*columns))
+        for block in _blocks(_columns(comparisons), comparisons.details):
+            rows = (json.dumps(dict(zip(block, row)), ensure_ascii=False) for row in zip(*block.values()))
             file.writelines(row + "\n" for row in rows)
 
 
@@ -165,23 +168,16 @@ def _write_parquet(path: Any, comparisons: Comparisons, force: bool) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    labels = None if comparisons.labels is None else pa.array(comparisons.labels.tolist(), pa.string())
-    arrays = []
-    for column in comparisons.index.T:
-        codes = pa.array(np.ascontiguousarray(column))
-        arrays.append(codes if labels is None else pa.DictionaryArray.from_arrays(codes, labels))
-    if comparisons.weights is not None:
-        arrays.append(pa.array(comparisons.weights))
-    if comparisons.people is not None:
-        codes, names = comparisons.people.codes, pa.array(comparisons.people.names.tolist())
-        arrays.append(pa.DictionaryArray.from_arrays(pa.array(codes), names))
-    for cells in detail_cells(comparisons.details).values():
+    arrays = {}
+    for name, (values, names) in _columns(comparisons).items():
+        array = pa.array(np.ascontiguousarray(values))
+        arrays[name] = array if names is None else pa.DictionaryArray.from_arrays(array, pa.array(names.tolist()))
+    for name, cells in detail_cells(comparisons.details).items():
         array = pa.array(cells)
-        arrays.append(array.dictionary_encode() if pa.types.is_string(array.type) else array)
+        arrays[name] = array.dictionary_encode() if pa.types.is_string(array.type) else array
     known = {"n_objects": int(comparisons.n_objects)}
     if comparisons.labels is not None:
         known["labels"] = comparisons.labels.tolist()
-    table = pa.Table.from_arrays(arrays, names=_header(comparisons))
-    table = table.replace_schema_metadata({META_KEY: json.dumps(known).encode()})
+    table = pa.table(arrays).replace_schema_metadata({META_KEY: json.dumps(known).encode()})
     with atomic_write(path, force) as file:
         pq.write_table(table, file, compression="zstd")

@@ -13,81 +13,35 @@ from typing import TypeVar
 
 import numpy as np
 
+from nearer.data.values import frozen
 from nearer.losses import Loss, get_loss
 from nearer.objective.protocols import SampledObjective, Snapshot
 
-__all__ = ["BaseObjective", "Block", "BlockObjective", "Draws", "in_order", "read_only", "resolve_jobs", "worker_pool"]
+__all__ = ["BaseObjective", "Block", "BlockObjective", "in_order", "resolve_jobs", "worker_pool"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def read_only(array: np.ndarray) -> np.ndarray:
-    """A read-only view: one Numba type, whether the data are in memory, shared or memory-mapped.
-
-    Parameters
-    ----------
-    array : ndarray
-
-    Returns
-    -------
-    ndarray
-    """
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 _NOTHING = np.empty(0)
-UNWEIGHTED = read_only(_NOTHING)
+UNWEIGHTED = frozen(_NOTHING)
 
 
 @dataclass(frozen=True)
 class Block:
-    """The rows ``start..stop - 1`` of some comparisons, a share of a full pass.
+    """The rows ``start..stop - 1`` of some comparisons, a share of a full pass or what a stochastic one draws from.
 
-    Attributes
-    ----------
-    index : ndarray of int32, shape (m, 3) or (m, 4), read-only
-    scale : ndarray of float64, shape (m,) or (0,), read-only
-        Weights whose mean over all comparisons is one; empty where every comparison counts the same.
-    start, stop : int
+    Arrays are read-only: one Numba type, whether the data are in memory, shared or memory-mapped.
     """
 
-    index: np.ndarray
-    scale: np.ndarray
+    index: np.ndarray  # int32, shape (m, 3) or (m, 4)
+    scale: np.ndarray  # weights whose mean over all comparisons is one; empty where every comparison counts the same
     start: int
     stop: int
 
 
-@dataclass(frozen=True)
-class Draws:
-    """Comparisons to draw from, and which steps of a stochastic pass draw from them.
-
-    Attributes
-    ----------
-    index, scale : ndarray
-        As in `Block`.
-    first, n_steps : int
-    """
-
-    index: np.ndarray
-    scale: np.ndarray
-    first: int
-    n_steps: int
-
-
 class BaseObjective:
-    """Loss and shape of the points.
-
-    Parameters
-    ----------
-    loss : str or Loss
-    n_components : int
-        Dimension of the points.
-    n_objects : int
-    n_comparisons : int
-    """
+    """Loss and shape of the points."""
 
     def __init__(self, loss: str | Loss, n_components: int, n_objects: int, n_comparisons: int):
         self.n_components = int(n_components)
@@ -114,15 +68,6 @@ class BlockObjective(BaseObjective, SampledObjective):
     """Passes over comparisons that come in blocks, from memory or from disk.
 
     Full passes run on threads and sum in the order of the blocks, so a result has the same bits on any number of them.
-
-    Parameters
-    ----------
-    loss : str or Loss
-    n_components : int
-    n_objects : int
-    n_comparisons : int
-    n_jobs : int or None
-        Threads; None means all cores.
     """
 
     def __init__(
@@ -138,11 +83,11 @@ class BlockObjective(BaseObjective, SampledObjective):
         """All comparisons once, in order."""
 
     @abstractmethod
-    def _draws(self, n_steps: int, seed: int, first: int) -> Iterable[Draws]:
-        """What the steps first..first + n_steps - 1 draw from."""
+    def _draws(self, n_steps: int, seed: int, first: int) -> Iterable[tuple[Block, int, int]]:
+        """What the steps first..first + n_steps - 1 draw from: a block, the first of its steps and their number."""
 
     @abstractmethod
-    def _slopes(self, draws: Draws, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+    def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         """Scaled slopes (m,), (m,) of the comparisons at a snapshot; NaN for those that it does not cover."""
 
     def value(self, X: np.ndarray) -> float:
@@ -182,10 +127,8 @@ class BlockObjective(BaseObjective, SampledObjective):
     ) -> np.ndarray:
         X = self._points(X).copy()
         sizes = float(step), float(decay), float(power)
-        for draws in self._draws(n_steps, seed, first):
-            self._kernels.sgd_pass(
-                draws.index, draws.scale, *self._code, X, *sizes, int(seed), draws.first, draws.n_steps
-            )
+        for block, begin, count in self._draws(n_steps, seed, first):
+            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, *sizes, int(seed), begin, count)
         return X
 
     def adagrad_pass(
@@ -193,9 +136,9 @@ class BlockObjective(BaseObjective, SampledObjective):
     ) -> tuple[np.ndarray, np.ndarray, float]:
         rows = np.column_stack([self._points(X), memory])
         total = 0.0
-        for draws in self._draws(n_steps, seed, first):
+        for block, begin, count in self._draws(n_steps, seed, first):
             total += self._kernels.adagrad_pass(
-                draws.index, draws.scale, *self._code, rows, float(step), int(seed), draws.first, draws.n_steps
+                block.index, block.scale, *self._code, rows, float(step), int(seed), begin, count
             )
         return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), total / n_steps
 
@@ -204,11 +147,11 @@ class BlockObjective(BaseObjective, SampledObjective):
     ) -> tuple[np.ndarray, int]:
         """Steps from X: the point after them, and how many were variance-reduced."""
         X, total = self._points(X), 0
-        for draws in self._draws(n_steps, seed, first):
+        for block, begin, count in self._draws(n_steps, seed, first):
             rows = np.stack([X, snapshot.gradient, snapshot.X], axis=1)
             reduced = self._kernels.svrg_pass(
-                draws.index, draws.scale, *self._code, rows, *self._slopes(draws, snapshot),
-                float(step), int(seed), draws.first, draws.n_steps,
+                block.index, block.scale, *self._code, rows, *self._slopes(block, snapshot),
+                float(step), int(seed), begin, count,
             )  # fmt: skip
             X = rows[:, 0] - (step * reduced) * snapshot.gradient
             total += reduced
@@ -235,18 +178,7 @@ class BlockObjective(BaseObjective, SampledObjective):
 
 
 def summed(parts: Iterator[tuple[float, np.ndarray]]) -> tuple[float, np.ndarray]:
-    """Sums of values and of arrays, in the order in which they come.
-
-    Parameters
-    ----------
-    parts : iterator of (float, ndarray)
-        At least one.
-
-    Returns
-    -------
-    total : float
-    array : ndarray
-    """
+    """Sums of values and of arrays, of at least one each, in the order in which they come."""
     total, array = next(parts)
     for value, part in parts:
         total += value
@@ -255,20 +187,9 @@ def summed(parts: Iterator[tuple[float, np.ndarray]]) -> tuple[float, np.ndarray
 
 
 def in_order(task: Callable[[T], R], items: Iterable[T], n_jobs: int) -> Iterator[R]:
-    """Results of a task in the order of its items, computed ahead on threads.
+    """Results of a task in the order of its items, computed ahead on threads; by the caller if there is but one.
 
     Only so many are computed ahead as keep the threads busy, so that memory is bounded however many items there are.
-
-    Parameters
-    ----------
-    task : callable
-    items : iterable
-    n_jobs : int
-        Threads; a single item, or one thread, is computed by the caller.
-
-    Yields
-    ------
-    Any
     """
     if n_jobs == 1 or (isinstance(items, Sequence) and len(items) == 1):
         yield from map(task, items)
@@ -288,17 +209,7 @@ def in_order(task: Callable[[T], R], items: Iterable[T], n_jobs: int) -> Iterato
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
-    """Number of threads that `n_jobs` stands for.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        None and -1 mean every core that this process may use, -2 all but one, and so on.
-
-    Returns
-    -------
-    int
-    """
+    """Number of threads that `n_jobs` stands for: None and -1 mean every core this process may use, -2 all but one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return cores
@@ -309,16 +220,7 @@ def resolve_jobs(n_jobs: int | None) -> int:
 
 @functools.cache
 def worker_pool(n_jobs: int) -> ThreadPoolExecutor:
-    """One lasting pool for each number of threads: starting threads would cost more than a small pass.
-
-    Parameters
-    ----------
-    n_jobs : int
-
-    Returns
-    -------
-    concurrent.futures.ThreadPoolExecutor
-    """
+    """One lasting pool for each number of threads: starting threads would cost more than a small pass."""
     return ThreadPoolExecutor(n_jobs, thread_name_prefix="nearer")
 
 

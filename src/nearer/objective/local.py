@@ -9,9 +9,10 @@ import numpy as np
 
 from nearer.data import Comparisons
 from nearer.data.rules import group, same_question
+from nearer.data.values import frozen
 from nearer.kernels import check_inside
 from nearer.losses import Loss
-from nearer.objective.base import UNWEIGHTED, Block, BlockObjective, Draws, in_order, read_only, summed
+from nearer.objective.base import UNWEIGHTED, Block, BlockObjective, in_order, summed
 from nearer.objective.protocols import GramObjective, GrowingObjective, Snapshot, SplittableObjective
 
 __all__ = ["LocalObjective"]
@@ -38,9 +39,9 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
     def __init__(self, comparisons: Comparisons, loss: str | Loss, n_components: int, n_jobs: int | None = None):
         super().__init__(loss, n_components, comparisons.n_objects, len(comparisons), n_jobs)
         self.comparisons = comparisons
-        self._index = read_only(comparisons.index)
+        self._index = frozen(comparisons.index)
         check_inside(self._index, self.n_objects)
-        self._scale = UNWEIGHTED if comparisons.weights is None else read_only(_mean_one(comparisons.weights))
+        self._scale = UNWEIGHTED if comparisons.weights is None else frozen(_mean_one(comparisons.weights))
         self._all_blocks = self._cut(self._index, self._scale)
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
@@ -57,7 +58,7 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
         for part in (known, new):
             index, scale = self._index[part], self._scale[part] if self._scale.size else self._scale
             found = np.empty((2, len(part)))
-            value, gradient = self._gradient_sum(self._cut(read_only(index), read_only(scale)), X, *found)
+            value, gradient = self._gradient_sum(self._cut(frozen(index), frozen(scale)), X, *found)
             slopes[:, part] = found
             total += value
             sums.append(gradient)
@@ -96,23 +97,9 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
         return LocalObjective(self.comparisons, self.loss.smoothed(width), self.n_components, self.n_jobs)
 
     def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
-        """Put one object of a line after the other at the best of some places, the others being where they are.
+        """Put one object of a line after the other at the best of some places, as `nearer.kernels.best_places`.
 
-        Parameters
-        ----------
-        X : ndarray of float64, shape (n_objects, 1)
-        places : ndarray of float64, shape (n_places, 1)
-            Where an object may go; the alternative is to stay.
-        order : ndarray of int, shape (m,)
-            Objects to look at, in this order.
-        least : float
-            An object moves if that lowers the objective by more than this.
-
-        Returns
-        -------
-        X : ndarray of float64, shape (n_objects, 1)
-        moved : int
-            How many objects moved.
+        An object moves if that lowers the objective by more than `least`. Gives the points and how many moved.
         """
         X = self._points(X).copy()
         moved = self._kernels.best_places(
@@ -128,22 +115,7 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
     def descend(self, X: np.ndarray, least: float, patience: int, most: int) -> tuple[np.ndarray, float, int]:
         """L-BFGS in one compiled call, on one thread: for small problems, of which many are solved.
 
-        Parameters
-        ----------
-        X : ndarray of float64, shape (n_objects, n_components)
-            Starting point.
-        least : float
-            The descent ends when `patience` iterations gain no more than this.
-        patience : int
-        most : int
-            Most iterations.
-
-        Returns
-        -------
-        X : ndarray of float64, shape (n_objects, n_components)
-        value : float
-        evaluations : int
-            Of the objective and its gradient.
+        Parameters and what comes with the point are those of `nearer.kernels.descend`.
         """
         X = self._points(X).copy()
         value, evaluations = self._kernels.descend(
@@ -185,10 +157,10 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
     def _cut(self, index: np.ndarray, scale: np.ndarray) -> list[Block]:
         return [Block(index, scale, start, stop) for start, stop in block_bounds(len(index), self.n_objects)]
 
-    def _draws(self, n_steps: int, seed: int, first: int) -> list[Draws]:
-        return [Draws(self._index, self._scale, int(first), int(n_steps))]
+    def _draws(self, n_steps: int, seed: int, first: int) -> list[tuple[Block, int, int]]:
+        return [(Block(self._index, self._scale, 0, self.n_comparisons), int(first), int(n_steps))]
 
-    def _slopes(self, draws: Draws, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+    def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         if len(snapshot.slopes[0]) != self.n_comparisons:
             raise ValueError(
                 f"snapshot: got one of {len(snapshot.slopes[0]):,} comparisons, expected {self.n_comparisons:,}"
@@ -200,16 +172,7 @@ def block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
     """Where to cut comparisons into blocks for a full pass: a function of the data alone, never of the threads.
 
     A block sums into an array of the shape of the points, so it should hold clearly more comparisons than there are
-    objects.
-
-    Parameters
-    ----------
-    n_comparisons, n_objects : int
-
-    Returns
-    -------
-    list of (int, int)
-        First row of each block, and the row after its last.
+    objects. Each block is given by its first row and the row after its last.
     """
     some, many = (min(n_comparisons // max(least, 8 * n_objects), most) for most, least in (_SOME, _MANY))
     cuts = np.linspace(0, n_comparisons, max(some, many, 1) + 1).astype(int).tolist()

@@ -29,11 +29,7 @@ __all__ = [
 class Objective(Protocol):
     """What every solver needs: ``F(X) = mean over comparisons of f(near, far)``.
 
-    Attributes
-    ----------
-    n_objects, n_components : int
-        Shape of the points.
-    n_comparisons : int
+    Points X and gradients are float64 of shape (n_objects, n_components), here and in all that builds on this.
     """
 
     n_objects: int
@@ -41,44 +37,13 @@ class Objective(Protocol):
     n_comparisons: int
 
     def value(self, X: np.ndarray) -> float:
-        """F(X).
-
-        Parameters
-        ----------
-        X : ndarray of float64, shape (n_objects, n_components)
-
-        Returns
-        -------
-        float
-        """
-        ...
+        """F(X)."""
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
-        """F(X) and its gradient.
-
-        Parameters
-        ----------
-        X : ndarray of float64, shape (n_objects, n_components)
-
-        Returns
-        -------
-        value : float
-        gradient : ndarray of float64, shape (n_objects, n_components)
-        """
-        ...
+        """F(X) and its gradient."""
 
     def error(self, X: np.ndarray) -> float:
-        """Weighted fraction of comparisons without near < far; ties and NaN count as errors.
-
-        Parameters
-        ----------
-        X : ndarray of float64, shape (n_objects, n_components)
-
-        Returns
-        -------
-        float
-        """
-        ...
+        """Weighted fraction of comparisons without near < far; ties and NaN count as errors."""
 
 
 @dataclass(frozen=True)
@@ -103,47 +68,19 @@ class Snapshot:
 
 @runtime_checkable
 class StochasticObjective(Objective, Protocol):
-    """What stochastic solvers need: full gradients to come back to, and passes of single-comparison steps.
+    """What stochastic solvers need: full gradients to come back to, and passes of `n_steps` single-comparison steps.
 
-    Step t of a pass draws its comparison from `seed` and t alone, and `first` is the number of steps already taken with
-    this seed: a pass may be run in pieces.
+    A pass starts at X and gives the point after its last step. Step t draws its comparison from `seed` and t alone, and
+    `first` is the number of steps already taken with this seed: a pass may be run in pieces.
     """
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
-        """Full gradient at X, remembered for `svrg_pass`.
-
-        Parameters
-        ----------
-        X : ndarray of float64, shape (n_objects, n_components)
-
-        Returns
-        -------
-        Snapshot
-        """
-        ...
+        """Full gradient at X, remembered for `svrg_pass`."""
 
     def svrg_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> np.ndarray:
-        """Variance-reduced steps ``X <- X - step (grad f_p(X) - grad f_p(S) + g)``.
-
-        Parameters
-        ----------
-        X : ndarray of float64, shape (n_objects, n_components)
-            Where to start.
-        snapshot : Snapshot
-            S and g.
-        step : float
-        n_steps : int
-        seed : int
-        first : int
-
-        Returns
-        -------
-        ndarray of float64, shape (n_objects, n_components)
-            The point after the last step.
-        """
-        ...
+        """Variance-reduced steps ``X <- X - step (grad f_p(X) - grad f_p(S) + g)``; the snapshot holds S and g."""
 
     def sgd_pass(
         self,
@@ -155,24 +92,7 @@ class StochasticObjective(Objective, Protocol):
         decay: float = 0.0,
         power: float = 1.0,
     ) -> np.ndarray:
-        """Plain stochastic steps; step t has size ``step / (1 + decay * t) ** power``, t counted from `first`.
-
-        Parameters
-        ----------
-        X : ndarray of float64, shape (n_objects, n_components)
-            Where to start.
-        step : float
-        n_steps : int
-        seed : int
-        first : int
-        decay, power : float
-
-        Returns
-        -------
-        ndarray of float64, shape (n_objects, n_components)
-            The point after the last step.
-        """
-        ...
+        """Plain stochastic steps; step t has size ``step / (1 + decay * t) ** power``, t counted from `first`."""
 
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
@@ -181,15 +101,10 @@ class StochasticObjective(Objective, Protocol):
 
         Parameters
         ----------
-        X : ndarray of float64, shape (n_objects, n_components)
-            Where to start.
         memory : ndarray of float64, shape (n_objects,)
             Squared pulls that each object has felt so far; zeros at first.
         step : float
             Length of a first step.
-        n_steps : int
-        seed : int
-        first : int
 
         Returns
         -------
@@ -198,7 +113,6 @@ class StochasticObjective(Objective, Protocol):
         loss : float
             Mean loss during the pass.
         """
-        ...
 
 
 @runtime_checkable
@@ -212,22 +126,10 @@ class SampledObjective(StochasticObjective, Protocol):
         ----------
         size : int
             How many; an objective may give fewer, or itself, where that many would not fit or not pay.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        SampledObjective
         """
-        ...
 
     def value_at_zero(self) -> float:
-        """The objective when all points are in one place: the natural unit of progress.
-
-        Returns
-        -------
-        float
-        """
-        ...
+        """The objective when all points are in one place: the natural unit of progress."""
 
 
 @runtime_checkable
@@ -239,7 +141,6 @@ class GrowingObjective(StochasticObjective, Protocol):
 
         Parameters
         ----------
-        X : ndarray of float64, shape (n_objects, n_components)
         known : ndarray of int, shape (n_known,)
             Rows of the comparisons that an earlier snapshot covers; ascending numbers are read fastest.
         new : ndarray of int, shape (n_new,)
@@ -251,7 +152,6 @@ class GrowingObjective(StochasticObjective, Protocol):
         gradient : ndarray of float64, shape (n_objects, n_components)
             Of the known ones alone (zeros if there are none), to be compared with that of the earlier snapshot.
         """
-        ...
 
     def mixed_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
@@ -260,97 +160,45 @@ class GrowingObjective(StochasticObjective, Protocol):
 
         With g the mean over those that it covers, the mean step is still along the full gradient at X.
 
-        Parameters
-        ----------
-        X : ndarray of float64, shape (n_objects, n_components)
-            Where to start.
-        snapshot : Snapshot
-        step : float
-        n_steps : int
-        seed : int
-        first : int
-
         Returns
         -------
         X : ndarray of float64, shape (n_objects, n_components)
         n_reduced : int
             How many of the steps were variance-reduced.
         """
-        ...
 
 
 @runtime_checkable
 class SmoothableObjective(Objective, Protocol):
-    """An objective that can do without the kinks of its loss.
-
-    Attributes
-    ----------
-    loss : Loss
-    """
+    """An objective that can do without the kinks of its loss."""
 
     loss: Loss
 
     def smoothed(self, width: float) -> SmoothableObjective:
-        """The same objective with a differentiable loss (see `Loss.smoothed`).
-
-        Parameters
-        ----------
-        width : float
-            Width of the rounded kink.
-
-        Returns
-        -------
-        SmoothableObjective
-        """
-        ...
+        """The same objective with a differentiable loss: kinks are rounded to a width (see `Loss.smoothed`)."""
 
 
 @runtime_checkable
 class SplittableObjective(Objective, Protocol):
-    """An objective of which some comparisons can be held out.
-
-    Attributes
-    ----------
-    loss : Loss
-    """
+    """An objective of which some comparisons can be held out."""
 
     loss: Loss
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:
         """The objectives of two parts; no question is in both, and every object is in the first.
 
-        Parameters
-        ----------
-        fraction : float
-            About so much is in the second part, between 0 and 1.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        kept, held_out : Objective
+        About a `fraction` between 0 and 1 is in the second part, which is to be held out.
         """
-        ...
 
 
 @runtime_checkable
 class GramObjective(SmoothableObjective, Protocol):
-    """What the convex solver needs: the same loss as a function of a Gram matrix.
-
-    Attributes
-    ----------
-    loss : Loss
-    """
-
-    loss: Loss
+    """What the convex solver needs: the same loss as a function of a Gram matrix."""
 
     def smoothed(self, width: float) -> GramObjective: ...
 
     def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """The objective as a function of a Gram matrix.
-
-        Parameters
-        ----------
-        K : ndarray of float64, shape (n_objects, n_objects)
+        """The objective as a function of a Gram matrix K, float64 (n_objects, n_objects).
 
         Returns
         -------
@@ -359,17 +207,6 @@ class GramObjective(SmoothableObjective, Protocol):
         slopes : ndarray of float64, shape (n_comparisons,)
             d loss / d near of each comparison, not weighted.
         """
-        ...
 
     def gram_dual(self, slopes: np.ndarray) -> float:
-        """Dual value of the convex problem (see `Loss.dual`).
-
-        Parameters
-        ----------
-        slopes : ndarray of float64, shape (n_comparisons,)
-
-        Returns
-        -------
-        float
-        """
-        ...
+        """Dual value of the convex problem at slopes (n_comparisons,); see `Loss.dual`."""

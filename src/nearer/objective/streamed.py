@@ -8,9 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from nearer.data import Comparisons
+from nearer.data.values import frozen
 from nearer.kernels import check_inside
 from nearer.losses import Loss
-from nearer.objective.base import UNWEIGHTED, Block, BlockObjective, Draws, read_only
+from nearer.objective.base import UNWEIGHTED, Block, BlockObjective
 from nearer.objective.local import LocalObjective
 from nearer.objective.protocols import Snapshot
 
@@ -18,19 +19,7 @@ __all__ = ["BlockSource", "StreamedObjective"]
 
 
 class BlockSource(Protocol):
-    """Comparisons that can be read again and again, a block at a time.
-
-    Attributes
-    ----------
-    n_comparisons : int
-        Rows that count.
-    n_columns : int
-        3 (triplets) or 4 (quadruplets).
-    has_weights : bool
-        Whether the blocks have weights.
-    total_weight : float
-        Sum of all weights; `n_comparisons` where there are none.
-    """
+    """Comparisons that can be read again and again, a block at a time; `nearer.io.BlockReader` is one."""
 
     n_comparisons: int
     n_columns: int
@@ -38,33 +27,10 @@ class BlockSource(Protocol):
     total_weight: float
 
     def blocks(self, size: int) -> Iterator[Comparisons]:
-        """All comparisons in order.
-
-        Parameters
-        ----------
-        size : int
-            Comparisons in a block; the last may hold fewer.
-
-        Yields
-        ------
-        Comparisons
-        """
-        ...
+        """All comparisons in order, `size` in a block; the last may hold fewer."""
 
     def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
-        """All comparisons once, in blocks whose order is random.
-
-        Parameters
-        ----------
-        size : int
-            Comparisons in a block, about.
-        rng : numpy.random.Generator
-
-        Yields
-        ------
-        Comparisons
-        """
-        ...
+        """All comparisons once, in blocks of about `size` whose order is random."""
 
 
 class StreamedObjective(BlockObjective):
@@ -133,29 +99,27 @@ class StreamedObjective(BlockObjective):
         return LocalObjective(part, self.loss, self.n_components, self.n_jobs)
 
     def _blocks(self) -> Iterator[Block]:
-        for block in self.source.blocks(self.block_size):
-            check_inside(block.index, self.n_objects)
-            yield Block(block.index, self._scale(block), 0, len(block))
+        yield from map(self._block, self.source.blocks(self.block_size))
 
-    def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[Draws]:
+    def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[tuple[Block, int, int]]:
         done, rng = 0, np.random.default_rng([seed, first])
         while done < n_steps:
             for block in self.source.shuffled_blocks(self.block_size, rng):
-                check_inside(block.index, self.n_objects)
                 steps = min(len(block), n_steps - done)
-                yield Draws(block.index, self._scale(block), first + done, steps)
+                yield self._block(block), first + done, steps
                 done += steps
                 if done == n_steps:
                     return
 
-    def _slopes(self, draws: Draws, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
-        d_near, d_far = np.empty((2, len(draws.index)))
-        block = Block(draws.index, draws.scale, 0, len(draws.index))
+    def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+        d_near, d_far = np.empty((2, len(block.index)))
         self._gradient_sum([block], snapshot.X, d_near, d_far)
         return d_near, d_far
 
-    def _scale(self, block: Comparisons) -> np.ndarray:
-        """The weights of a block, scaled so that their mean over all data is one."""
-        if block.weights is None:
-            return UNWEIGHTED
-        return read_only(block.weights * (self.n_comparisons / self.source.total_weight))
+    def _block(self, read: Comparisons) -> Block:
+        """What was read, its weights scaled so that their mean over all data is one."""
+        check_inside(read.index, self.n_objects)
+        scale = UNWEIGHTED
+        if read.weights is not None:
+            scale = frozen(read.weights * (self.n_comparisons / self.source.total_weight))
+        return Block(read.index, scale, 0, len(read))

@@ -15,12 +15,12 @@ from threadpoolctl import threadpool_limits
 from nearer import kernels
 from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
-from nearer.data.values import People, check_people
+from nearer.data.values import People, check_people, frozen
 from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import Reliability, weigh_answers
 from nearer.losses import Loss, get_loss
 from nearer.metrics import fit_answer_law
-from nearer.objective.base import in_order, read_only, resolve_jobs
+from nearer.objective.base import in_order, resolve_jobs
 from nearer.objective.local import block_bounds
 
 __all__ = ["IndividualEmbedding", "SpreadChoice", "units_of"]
@@ -85,11 +85,11 @@ class _Problem:
     """
 
     def __init__(self, comparisons: Comparisons, units: People, loss: Loss, n_jobs: int | None):
-        self.index = read_only(comparisons.index)
+        self.index = frozen(comparisons.index)
         kernels.check_inside(self.index, comparisons.n_objects)
         self.given, self.people = comparisons.weights, units if comparisons.people is None else comparisons.people
-        self.scale = read_only(np.empty(0) if comparisons.weights is None else comparisons.weights)
-        self.person = read_only(np.ascontiguousarray(units.codes, dtype=np.int32))
+        self.scale = frozen(np.empty(0) if comparisons.weights is None else comparisons.weights)
+        self.person = frozen(np.ascontiguousarray(units.codes, dtype=np.int32))
         self.n_people, self.n_objects = len(units.names), comparisons.n_objects
         self.loss, self.n_jobs = loss, resolve_jobs(n_jobs)
         self.blocks = block_bounds(len(self.index), self.n_objects)
@@ -127,7 +127,7 @@ class _Problem:
             weights, found = weigh_answers(self.loss.probability(*self.distances(X, W)), self.people, self.given)
             if known is not None and np.abs(found.guesses - known.guesses).max() < _LAPSE_CHANGE:
                 break
-            self.scale = read_only(weights)
+            self.scale = frozen(weights)
             X, W, more = self.solve(X, W, spread, max_iter, tol)
             n_iter += more
         self.scale = plain
@@ -504,7 +504,7 @@ class IndividualEmbedding(BaseEstimator):
         W = np.vstack([self.weights_, np.ones(self.embedding_.shape[1])])
         near, far = np.empty(len(data)), np.empty(len(data))
         kernels.weighted_distances(
-            read_only(data.index), np.ascontiguousarray(self.embedding_), W, read_only(who), 0, near, far
+            frozen(data.index), np.ascontiguousarray(self.embedding_), W, frozen(who), 0, near, far
         )
         return near, far
 

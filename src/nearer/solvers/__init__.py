@@ -31,26 +31,12 @@ _SOLVERS: dict[str, Callable[[], Solver]] = {
 
 
 def solver_names() -> tuple[str, ...]:
-    """Return the names that `get_solver` accepts.
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Return the names that `get_solver` accepts."""
     return tuple(_SOLVERS)
 
 
 def get_solver(solver: str | Solver) -> Solver:
-    """Return the solver of a given name with its defaults, or the solver itself.
-
-    Parameters
-    ----------
-    solver : str or Solver
-
-    Returns
-    -------
-    Solver
-    """
+    """Return the solver of a given name with its defaults, or the solver itself."""
     if isinstance(solver, Solver):
         return solver
     if not isinstance(solver, str) or solver not in _SOLVERS:

@@ -28,25 +28,17 @@ def adaptive_start(
     damping: float = 0.0,
     kept: dict[str, Any] | None = None,
 ) -> Iterator[SolverState]:
-    """Take AdaGrad steps over random comparisons.
+    """Take AdaGrad steps from X over random comparisons, drawn by the seed; goes on after what was `kept`.
 
     Parameters
     ----------
-    objective : StochasticObjective
-        Offers `adagrad_pass`.
-    X : ndarray of float64, shape (n, d)
-        Starting point.
     passes : float
         Number of steps, over the number of comparisons.
     step : float
         Length of a first step; the losses set the scale of a map, so 1 suits them all.
-    seed : int
-        Of the comparisons drawn.
     damping : float, default 0
         How many pulls of typical size count as felt before: first steps are then shorter, later ones do not shrink as
         soon, and `step` may be larger. What is typical is measured on the first comparisons, at their cost.
-    kept : dict, optional
-        Of a state of an earlier run: goes on after it.
 
     Yields
     ------

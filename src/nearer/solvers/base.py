@@ -62,12 +62,7 @@ class History(list[HistoryRow]):
     FIELDS: ClassVar[tuple[str, ...]] = tuple(HistoryRow.__dataclass_fields__)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of a table.
-
-        Returns
-        -------
-        dict of str to list
-        """
+        """Return the columns of a table."""
         return {name: [getattr(row, name) for row in self] for name in self.FIELDS}
 
     def column(self, name: str) -> np.ndarray:
@@ -277,10 +272,6 @@ class Solver(Parameters):
         callbacks : sequence of Callback, default ()
         keeper : Keeper, optional
             Keeps what another run needs to go on; if it holds such a run already, that one is gone on with.
-
-        Returns
-        -------
-        Result
         """
         self.check_parameters()
         self.require(objective, self.needs)
@@ -299,15 +290,7 @@ class Solver(Parameters):
             return _Run(self, objective, rng, callbacks, keeper).follow(X0)
 
     def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
-        """Refuse an objective that does not offer a protocol, and say what it lacks.
-
-        Parameters
-        ----------
-        objective : Any
-        protocol : type
-            One of `nearer.objective.protocols`.
-        remedy : str
-        """
+        """Refuse an objective that does not offer one of `nearer.objective.protocols`, and say what it lacks."""
         if not isinstance(objective, protocol):
             members = [name for name in dir(protocol) if not name.startswith("_")]
             lacking = [name for name in members if not hasattr(objective, name)]
@@ -317,12 +300,7 @@ class Solver(Parameters):
             )
 
     def check_objective(self, objective: Any) -> None:
-        """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own.
-
-        Parameters
-        ----------
-        objective : Objective
-        """
+        """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own."""
 
     def settled(self, values: list[float], objective: Any) -> str:
         """Say why the run may end: by default the rule of `tol`.
@@ -360,10 +338,6 @@ class Solver(Parameters):
         kept : dict, optional
             Of a state of an earlier run with the same objective, X0 and rng: the first state is the one after it.
             A solver whose states have none need not take it.
-
-        Yields
-        ------
-        SolverState
         """
         raise NotImplementedError
 
@@ -383,13 +357,7 @@ class Solver(Parameters):
 
 
 class _HeldOut:
-    """The held-out comparisons of a run: which map they like best so far, and whether to go on.
-
-    Parameters
-    ----------
-    objective : Objective
-        Of the held-out comparisons.
-    """
+    """The held-out comparisons of a run: which map they like best so far, and whether to go on."""
 
     def __init__(self, objective: Any):
         self.objective = objective
@@ -427,22 +395,13 @@ class Keeper(Protocol):
     @property
     def kept(self) -> dict[str, Any] | None:
         """What was kept last; None at the beginning."""
-        ...
 
     @property
     def due(self) -> bool:
         """Whether it is time to keep the run again."""
-        ...
 
     def keep(self, run: dict[str, Any]) -> None:
-        """Keep a run.
-
-        Parameters
-        ----------
-        run : dict
-            Nested dicts and lists of arrays, numbers and texts.
-        """
-        ...
+        """Keep a run: nested dicts and lists of arrays, numbers and texts."""
 
 
 class _Run:

@@ -43,15 +43,6 @@ class Checkpoint:
     resume : bool, default False
         Go on from the file, if there is one.
 
-    Attributes
-    ----------
-    about : dict
-        What makes a fit the same fit.
-    setting : dict
-        What an objective wants to have again; it may put it there before `begin`.
-    runs : list of dict
-        One for each start.
-
     Raises
     ------
     FileExistsError
@@ -66,9 +57,9 @@ class Checkpoint:
         refuse_dangling(path)
         if not Path(path).absolute().parent.is_dir():
             raise FileNotFoundError(f"checkpoint: {self.path}: the folder {Path(path).parent} does not exist")
-        self.about: dict[str, Any] = {}
-        self.setting: dict[str, Any] = {}
-        self.runs: list[dict[str, Any]] = []
+        self.about: dict[str, Any] = {}  # what makes a fit the same fit
+        self.setting: dict[str, Any] = {}  # what an objective wants to have again; it may put it there before `begin`
+        self.runs: list[dict[str, Any]] = []  # one for each start
         self._lock = threading.Lock()
         self._not_before = 0.0
         if os.path.exists(path):
@@ -80,12 +71,7 @@ class Checkpoint:
 
     @property
     def found(self) -> bool:
-        """Whether there is something to go on from.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether there is something to go on from."""
         return bool(self.runs)
 
     def begin(
@@ -96,22 +82,9 @@ class Checkpoint:
         generators: Sequence[np.random.Generator],
         others: dict[str, Any],
     ) -> list[np.ndarray]:
-        """Take the starts down, or see that those in the file are of the same fit.
+        """Take the starts down, or see that those in the file are of the same fit; gives the starts to go on with.
 
-        Parameters
-        ----------
-        objective : Objective
-        solver : Solver
-        starts : sequence of ndarray of float64, shape (n, d)
-        generators : sequence of Generator
-            One for each start; set to what the file says.
-        others : dict of str to Any
-            What else must be the same.
-
-        Returns
-        -------
-        list of ndarray
-            The starts of the fit that is gone on with.
+        The generators, one for each start, are set to what the file says; `others` is what else must be the same.
         """
         about = {
             "n_components": objective.n_components, "loss": repr(objective.loss), "n_init": len(starts), **others,
@@ -144,16 +117,7 @@ class Checkpoint:
         return [run["X0"] for run in self.runs]
 
     def keeper(self, number: int) -> _Keeper:
-        """Return what keeps one start.
-
-        Parameters
-        ----------
-        number : int
-
-        Returns
-        -------
-        Keeper
-        """
+        """Return what keeps one start."""
         return _Keeper(self, number)
 
     def remove(self) -> None:

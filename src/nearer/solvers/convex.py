@@ -76,15 +76,7 @@ class Convex(Solver):
     def iterate(
         self, objective: GramObjective, K: np.ndarray, kept: dict[str, Any] | None = None
     ) -> Iterator[tuple[np.ndarray, float, int, float | None, Certificate | None, dict[str, Any]]]:
-        """Iterate.
-
-        Parameters
-        ----------
-        objective : GramObjective
-        K : ndarray of float64, shape (n, n)
-            Gram matrix to start from.
-        kept : dict, optional
-            The last item of what an earlier run gave: goes on after it.
+        """Iterate from a Gram matrix K (n, n), or go on after what an earlier run `kept`, its last item.
 
         Yields
         ------
@@ -153,16 +145,7 @@ class Convex(Solver):
             yield K, value, work, used, proof, to_keep()
 
     def resolve_lam(self, objective: GramObjective) -> float:
-        """Return the regularisation in force.
-
-        Parameters
-        ----------
-        objective : GramObjective
-
-        Returns
-        -------
-        float
-        """
+        """Return the regularisation in force."""
         if self.lam is not None:
             return float(self.lam)
         gradient = objective.gram_value_and_gradient(np.zeros((objective.n_objects,) * 2))[1]
@@ -171,13 +154,7 @@ class Convex(Solver):
 
 @dataclass(frozen=True)
 class Certificate:
-    """Proof of near-optimality of a Gram matrix: its objective, and a lower bound on every other's.
-
-    Attributes
-    ----------
-    primal, dual : float
-        Objective, and the value of a feasible dual point.
-    """
+    """Proof of near-optimality of a Gram matrix: its objective, and that of a feasible dual point, a lower bound."""
 
     primal: float
     dual: float
@@ -203,18 +180,7 @@ def certificate(
     Slopes a in [0, 1] are dual feasible when ``sum of a_p A_p / N + lam I`` is positive semi-definite, where
     ``<A_p, K> = near - far``; those of K are shrunk until they are.
 
-    Parameters
-    ----------
-    objective : GramObjective
-    K : ndarray of float64, shape (n, n)
-    lam : float
-    gradient : ndarray of float64, shape (n, n), optional
-        At K; may come from a smoothed loss, as may `slopes`, which are as good.
-    slopes : ndarray of float64, shape (N,), optional
-
-    Returns
-    -------
-    Certificate
+    The gradient (n, n) at K and the slopes (N,), if given, may come from a smoothed loss: they are as good.
     """
     value, own_gradient, own_slopes = objective.gram_value_and_gradient(K)
     gradient = own_gradient if gradient is None else gradient
@@ -225,47 +191,19 @@ def certificate(
 
 
 def smallest_eigenvalue(A: np.ndarray) -> float:
-    """Return the smallest eigenvalue of a symmetric matrix.
-
-    Parameters
-    ----------
-    A : ndarray of float64, shape (n, n)
-
-    Returns
-    -------
-    float
-    """
+    """Return the smallest eigenvalue of a symmetric matrix."""
     return float(scipy.linalg.eigh(A, eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
 def project_psd(A: np.ndarray) -> np.ndarray:
-    """Return the positive semi-definite matrix nearest to a symmetric one.
-
-    Parameters
-    ----------
-    A : ndarray of float64, shape (n, n)
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n)
-    """
+    """Return the positive semi-definite matrix nearest to a symmetric one."""
     values, vectors = np.linalg.eigh(0.5 * (A + A.T))
     kept = values > 0
     return (vectors[:, kept] * values[kept]) @ vectors[:, kept].T
 
 
 def points_from_gram(K: np.ndarray, n_components: int) -> np.ndarray:
-    """Make points from the top eigenpairs of a Gram matrix, centred.
-
-    Parameters
-    ----------
-    K : ndarray of float64, shape (n, n)
-    n_components : int
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n_components)
-    """
+    """Make points (n, n_components) from the top eigenpairs of a Gram matrix (n, n), centred."""
     centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     values, vectors = np.linalg.eigh(centred)
     top = slice(-1, -n_components - 1, -1)

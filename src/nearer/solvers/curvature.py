@@ -14,17 +14,7 @@ __all__ = ["curvature_along_gradient", "estimate_lipschitz", "theorem_inner_step
 
 
 def curvature_along_gradient(objective: StochasticObjective, start: Snapshot) -> float:
-    """Estimate a local Lipschitz constant at the cost of one full gradient: ``|dg| / |dX|`` for a short step down.
-
-    Parameters
-    ----------
-    objective : StochasticObjective
-    start : Snapshot
-
-    Returns
-    -------
-    float
-    """
+    """Estimate a local Lipschitz constant at the cost of one full gradient: ``|dg| / |dX|`` for a short step down."""
     length = float(np.linalg.norm(start.gradient))
     if length == 0.0:
         return 1.0  # a stationary start: any step will do
@@ -48,10 +38,6 @@ def estimate_lipschitz(objective: Objective, X: np.ndarray, rng: np.random.Gener
         Draws the first direction.
     n_iter : int, default 30
         Hessian-vector products; each takes two full gradients (central differences).
-
-    Returns
-    -------
-    float
     """
     check_integer(n_iter, "n_iter", 1)
     # The cube root of the rounding unit balances rounding against truncation in a central difference.
@@ -81,10 +67,6 @@ def theorem_inner_steps(lipschitz: float, epsilon: float) -> int:
         L > 0, the Lipschitz constant of the gradient.
     epsilon : float
         That of `SBB`, positive.
-
-    Returns
-    -------
-    int
     """
     check_number("lipschitz", lipschitz)
     check_number("epsilon", epsilon)

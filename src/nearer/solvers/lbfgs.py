@@ -117,26 +117,11 @@ def descend(
     memory: int = 10,
     kept: dict[str, Any] | None = None,
 ) -> Iterator[SolverState]:
-    """L-BFGS until `patience` iterations gain less than `tol` of `unit`; the last state says why it is the last.
+    """L-BFGS from X until `patience` iterations gain less than `tol` of `unit`, or go on after what was `kept`.
 
-    Parameters
-    ----------
-    objective : Objective
-    X : ndarray of float64, shape (n, d)
-        Starting point.
-    tol : float
-        0: until no step lowers the objective.
-    unit : float, optional
-        The objective with all points in one place; by default the value at X.
-    patience, memory : int
-        See `LBFGS`.
-    kept : dict, optional
-        Of a state of an earlier run: goes on after it.
-
-    Yields
-    ------
-    SolverState
-        Its note tells the iterations so far, ``kept["values"]`` has the objective at each of them.
+    The unit is the objective with all points in one place, by default the value at X; with a `tol` of 0 it ends when no
+    step lowers the objective. The last state says why it is the last; the note of each tells the iterations so far, and
+    ``kept["values"]`` has the objective at each of them.
     """
     if kept is not None and kept["finished"]:
         return

@@ -28,10 +28,6 @@ class Parameters:
         ----------
         deep : bool, default True
             Also those of parameters that have some themselves, as ``name__inner``.
-
-        Returns
-        -------
-        dict of str to Any
         """
         params = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         if deep:
@@ -85,18 +81,7 @@ def is_number(value: Any) -> bool:
 
 
 def check_number(name: str, value: Any, *, zero: bool = False, allow_none: bool = False) -> None:
-    """Refuse what is not a finite number above 0.
-
-    Parameters
-    ----------
-    name : str
-        For the message.
-    value : Any
-    zero : bool, default False
-        0 is fine as well.
-    allow_none : bool, default False
-        None is fine as well.
-    """
+    """Refuse what is not a finite number above 0; zero and None may be fine as well. The name is for the message."""
     if value is None and allow_none:
         return
     if not is_number(value) or not math.isfinite(value) or value < 0 or (value == 0 and not zero):

@@ -15,17 +15,8 @@ class Parts:
     """The parts of a run, one after the other; those that an earlier run had finished are not run again.
 
     What happens between the parts is done again, so it has to be cheap and to depend on the states alone. It may draw
-    from the random generator of the run; a part draws nothing unless it is the last.
-
-    Parameters
-    ----------
-    kept : dict, optional
-        Of a state of the earlier run.
-
-    Attributes
-    ----------
-    kept : dict
-        Of the last state, as the part itself gave it.
+    from the random generator of the run; a part draws nothing unless it is the last. `kept` is given of a state of the
+    earlier run; the attribute is of the last state, as the part itself gave it.
     """
 
     def __init__(self, kept: dict[str, Any] | None = None):
@@ -34,18 +25,9 @@ class Parts:
         self.kept: dict[str, Any] = {}
 
     def follow(self, part: Callable[..., Iterator[SolverState]], *args: Any) -> Iterator[SolverState]:
-        """Follow one part, the next.
+        """Follow the next part, called as ``part(*args, kept=...)``.
 
-        Parameters
-        ----------
-        part : callable
-            Called as ``part(*args, kept=...)``.
-        *args : Any
-
-        Yields
-        ------
-        SolverState
-            If an earlier run was in this part already, the last state it had there comes first, as `replayed`.
+        If an earlier run was in this part already, the last state it had there comes first, as `replayed`.
         """
         number, state = len(self._done), None
         earlier = self._earlier[number] if number < len(self._earlier) else None
@@ -63,17 +45,6 @@ class Parts:
 
 
 def arrived(state: SolverState, kept: dict[str, Any] | None = None) -> Iterator[SolverState]:
-    """A part that is one state.
-
-    Parameters
-    ----------
-    state : SolverState
-    kept : dict, optional
-        Of an earlier run, which was there already.
-
-    Yields
-    ------
-    SolverState
-    """
+    """A part that is one state; `kept` is of an earlier run, which was there already."""
     if kept is None:
         yield replace(state, kept={})

@@ -1,46 +1,34 @@
-"""Several starting points, the best result kept."""
+"""Several starting points, the best result kept; progress told to people meanwhile."""
 
 from __future__ import annotations
 
 import ctypes
 import math
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
 from nearer import kernels
 from nearer.solvers.auto import Auto
-from nearer.solvers.base import Callback, Result, Solver
+from nearer.solvers.base import Callback, HistoryRow, Result, Solver, SolverState
 from nearer.solvers.checkpoint import Checkpoint
-from nearer.solvers.monitor import ProgressLines
 from nearer.solvers.svrg import SVRG
 
-__all__ = ["best_of_starts", "in_threads", "keeping_start"]
+__all__ = ["ProgressLines", "best_of_starts", "in_threads", "keeping_start"]
 
 _AGAIN = 0.2  # seconds between two attempts to break off
 
 
 def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
-    """Run tasks on threads; the compiled loops run side by side.
+    """``[task(0), ..., task(count - 1)]`` on at most `n_jobs` threads; the compiled loops run side by side.
 
-    Parameters
-    ----------
-    task : callable
-        Takes the number of the task.
-    count : int
-        Number of tasks.
-    n_jobs : int
-        Most threads.
-
-    Returns
-    -------
-    list
-        ``[task(0), ..., task(count - 1)]``. An error or ctrl-C stops all of them at once.
+    An error or ctrl-C stops all of them at once.
     """
     if min(n_jobs, count) <= 1:
         return [task(number) for number in range(count)]
@@ -79,21 +67,36 @@ def _break_off(threads: set[int]) -> None:
 
 
 def keeping_start(solver: Solver) -> Solver:
-    """Adapt a solver to a starting point worth keeping: not scattered first, and kept if nothing better is found.
-
-    Parameters
-    ----------
-    solver : Solver
-
-    Returns
-    -------
-    Solver
-    """
+    """Adapt a solver to a starting point worth keeping: not scattered first, and kept if nothing better is found."""
     if isinstance(solver, Auto):
         return replace(solver, keep_start=True)
     if isinstance(solver, SVRG):
         solver = replace(solver, warm_up=0.0, first_snapshot=1.0)
     return replace(solver, output="best") if solver.output == "last" else solver
+
+
+class ProgressLines:
+    """Callback that writes epoch, time, objective and training error to a stream, by default standard error.
+
+    At least `every` seconds pass between two lines; 0 is for every epoch. The objective measures the training error,
+    with the solver's clock stopped.
+    """
+
+    def __init__(self, objective: Any, every: float = 0.5, stream: TextIO | None = None, prefix: str = "nearer"):
+        self.objective = objective
+        self.every = every
+        self.stream = stream
+        self.prefix = prefix
+        self._last = -float("inf")
+
+    def __call__(self, row: HistoryRow, state: SolverState) -> None:
+        now = time.perf_counter()
+        if now - self._last < self.every:
+            return
+        self._last = now
+        error = self.objective.error(state.X) if row.train_error is None else row.train_error
+        where = f"{self.prefix}: epoch {row.epoch:4d}  {row.seconds:7.2f} s"
+        (self.stream or sys.stderr).write(f"{where}  objective {row.objective:.6f}  error {error:.4f}\n")
 
 
 def best_of_starts(
@@ -112,8 +115,6 @@ def best_of_starts(
 
     Parameters
     ----------
-    objective : Objective
-        See `nearer.objective`.
     solver : Solver or sequence of Solver
         One for all starts, or one for each.
     starts : sequence of ndarray of float64, shape (n, d)
@@ -121,16 +122,10 @@ def best_of_starts(
         One for each start, for everything random in its run.
     n_jobs : int, default 1
         Starts run side by side.
-    callbacks : sequence of Callback, default ()
-        Of every run.
     verbose : int, default 0
         1 shows progress about twice a second, 2 every epoch.
     checkpoint : Checkpoint, optional
         Begun with these starts; keeps every run.
-
-    Returns
-    -------
-    Result
     """
     solvers = [solver] * len(starts) if isinstance(solver, Solver) else solver
 

@@ -15,32 +15,14 @@ __all__ = ["BB", "SBB", "Constant", "Decaying", "StepSize"]
 
 @dataclass(frozen=True)
 class Change:
-    """Change of snapshot dX and of full gradient dg over one epoch, reduced to what step sizes need.
+    """Change of snapshot dX and of full gradient dg over one epoch, reduced to what step sizes need."""
 
-    Attributes
-    ----------
-    squared_length : float
-        ``|dX|^2``.
-    curvature : float
-        ``<dX, dg> / |dX|^2``.
-    """
-
-    squared_length: float
-    curvature: float
+    squared_length: float  # |dX|^2
+    curvature: float  # <dX, dg> / |dX|^2
 
     @classmethod
     def between(cls, X: np.ndarray, X_old: np.ndarray, g: np.ndarray, g_old: np.ndarray) -> Change:
-        """Compare two snapshots.
-
-        Parameters
-        ----------
-        X, X_old, g, g_old : ndarray of float64, shape (n, d)
-            Points and gradients, new and old.
-
-        Returns
-        -------
-        Change
-        """
+        """Compare the points and gradients of two snapshots, new and old."""
         dX = X - X_old
         squared_length = float(np.vdot(dX, dX))
         return cls(squared_length, float(np.vdot(dX, g - g_old)) / squared_length if squared_length > 0 else math.nan)
@@ -53,12 +35,10 @@ class StepSize(Protocol):
     @property
     def first_step(self) -> float | None:
         """Step of the first epoch; None: one over the curvature measured at the start, split over the inner steps."""
-        ...
 
     @property
     def needs_curvature(self) -> bool:
         """Whether something is left to be set by `measured`, which costs one full gradient."""
-        ...
 
     def measured(self, curvature: float, n_inner: int, n_objects: int) -> StepSize:
         """Return the same rule with nothing left open.
@@ -69,12 +49,7 @@ class StepSize(Protocol):
             That of the objective at the start.
         n_inner, n_objects : int
             Inner steps of an epoch, and objects.
-
-        Returns
-        -------
-        StepSize
         """
-        ...
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         """Return the step of a later epoch.
@@ -87,12 +62,7 @@ class StepSize(Protocol):
             Inner steps of an epoch.
         previous : float
             The last step.
-
-        Returns
-        -------
-        float
         """
-        ...
 
 
 class _FirstStep(Parameters):
