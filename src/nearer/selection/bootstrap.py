@@ -12,7 +12,7 @@ from scipy.stats import chi2, norm
 from sklearn.base import clone
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
-from nearer.dimensions import questions_of
+from nearer.data.answers import asked_together, kept_together
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_ratio, procrustes_align
 from nearer.objective import resolve_jobs
@@ -274,12 +274,12 @@ def bootstrap(
     return _widened(found, likely.embedding, quiet_threads(simulate, _N_SIMULATED, n_threads), asked)
 
 
-def _widened(found: Bootstrap, likely: np.ndarray, fits: Sequence[np.ndarray], asked: Comparisons) -> Bootstrap:
+def _widened(found: Bootstrap, likely: np.ndarray, maps: Sequence[np.ndarray], asked: Comparisons) -> Bootstrap:
     """Take up the bias that simulated fits show, and widen bounds that would then hold too little.
 
     Each fit is judged by the bias that the others show, as the map is.
     """
-    fits = np.array([procrustes_align(X, found.embedding) for X in fits])
+    fits = np.array([procrustes_align(X, found.embedding) for X in maps])
     off = _off(likely, fits, asked)
     variance, _ = _variances(np.array([log_ratio(X, asked) for X in found.samples]))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -288,10 +288,10 @@ def _widened(found: Bootstrap, likely: np.ndarray, fits: Sequence[np.ndarray], a
     known = np.isfinite(found.covariance).all(axis=(1, 2)) & np.isfinite(fits).all(axis=(0, 2))
     errors = np.array([procrustes_align(likely, X) for X in fits])[:, known] - fits[:, known]
     apart = [
-        np.einsum("ni,nij,nj->n", error, np.linalg.pinv(biased, hermitian=True), error)
-        for error, biased in zip(errors, found.covariance[known] + _outer(_of_the_others(errors)))
+        np.einsum("ni,nij,nj->n", error, np.linalg.pinv(about, hermitian=True), error)
+        for error, about in zip(errors, found.covariance[known] + _outer(_of_the_others(errors)))
     ]
-    regions = _times(np.sqrt(np.maximum(apart, 0.0)), math.sqrt(chi2.ppf(_LEVEL, found.embedding.shape[1])))
+    regions = _times(np.sqrt(np.maximum(np.array(apart), 0.0)), math.sqrt(chi2.ppf(_LEVEL, found.embedding.shape[1])))
     covariance = found.covariance.copy()
     covariance[known] += _outer(errors.mean(axis=0))
     return replace(found, likely=likely, simulated=fits, widening=intervals, covariance=covariance * regions**2)
@@ -343,19 +343,24 @@ def _full_fit(estimator: OrdinalEmbedding, data: Comparisons, rng: np.random.Gen
 
 
 def _by_comparison(data: Comparisons):
-    """Draws answers one by one; left out are the answers to questions that were not drawn at all."""
-    n = len(data)
-    question = questions_of(data)
-    counts = data.weights is not None and bool((data.weights == np.round(data.weights)).all())
-    share = data.weights / data.weights.sum() if counts and data.weights is not None else None
-    total = round(float(data.weights.sum())) if counts and data.weights is not None else n
+    """Draws answers one by one, with all their rows; left out are those to questions that were not drawn at all."""
+    question, answer = asked_together(data), kept_together(data)
+    first = np.unique(answer, return_index=True)[1]
+    own = None if data.weights is None else data.weights[first]
+    if own is not None and (data.weights != own[answer]).any():  # rows that were merged are no longer one answer's
+        own, answer = data.weights, np.arange(len(data))
+    n = len(first) if own is None else len(own)
+    counts = own is not None and bool((own == np.round(own)).all())
+    share = own / own.sum() if counts and own is not None else None
+    total = round(float(own.sum())) if counts and own is not None else n
 
     def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         if share is not None:
             weights = rng.multinomial(total, share).astype(float)
         else:
             weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
-            weights = weights if data.weights is None else weights * data.weights
+            weights = weights if own is None else weights * own
+        weights = weights[answer]
         asked = np.bincount(question, weights=weights) > 0
         return weights, ~asked[question]
 

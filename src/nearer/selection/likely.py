@@ -85,8 +85,8 @@ def likely_map(
     lowest, loss, X, no_slip = math.inf, _MODELS[0], np.nan_to_num(start), np.ones(len(data))
     point = X
     for model in _MODELS:
-        base = OrdinalEmbedding(start.shape[1], loss=model, reliability=True, n_jobs=n_jobs)
-        fit = quiet_threads(lambda _, base=base, point=point: fit_best(base, data, [point], 0, rng), 1, 1)[0]
+        fit = _fitted(OrdinalEmbedding(start.shape[1], loss=model, reliability=True, n_jobs=n_jobs), data, point, rng)
+        assert fit.reliability_ is not None
         guesses = float(fit.reliability_.guesses[0])
         by_map = (1.0 - guesses) * model.probability(*comparison_distances(fit.embedding_, data))
         chance = np.maximum(0.5 * guesses + by_map, _LEAST)
@@ -108,6 +108,10 @@ def likely_map(
 
     odds, counts = map(np.concatenate, zip(*quiet_threads(judge, len(resamples), n_jobs)))
     return LikelyMap(X, loss, fit_answer_law(odds, counts))
+
+
+def _fitted(base: OrdinalEmbedding, data: Comparisons, start: np.ndarray, rng: np.random.Generator) -> OrdinalEmbedding:
+    return quiet_threads(lambda _: fit_best(base, data, [start], 0, rng), 1, 1)[0]
 
 
 def _log_odds(loss: Loss, X: np.ndarray, comparisons: Comparisons) -> np.ndarray:
