@@ -105,8 +105,8 @@ class Bootstrap:
         Fitted to resampled answers and moved onto `embedding` by rotation, reflection, shift and scale. NaN where an
         object is in no answer of a resample.
     covariance : ndarray of float64, shape (n_objects, n_components, n_components)
-        Of each object's place about the true one: over the resamples that have it, plus the outer product of its bias,
-        widened like the intervals; NaN with fewer than 2 resamples.
+        Of each object's place about the true one: over the resamples that have it, plus the outer product of its
+        distance from where `likely` has it, widened like the intervals; NaN with fewer than 2 resamples.
     n_placed : ndarray of int, shape (n_objects,)
         Resamples that have a place for the object.
     accuracy_samples : ndarray of float64, shape (n_resamples,)
@@ -292,8 +292,8 @@ def _widened(found: Bootstrap, likely: np.ndarray, maps: Sequence[np.ndarray], a
         for error, about in zip(errors, found.covariance[known] + _outer(_of_the_others(errors)))
     ]
     regions = _times(np.sqrt(np.maximum(np.array(apart), 0.0)), math.sqrt(chi2.ppf(_LEVEL, found.embedding.shape[1])))
-    covariance = found.covariance.copy()
-    covariance[known] += _outer(errors.mean(axis=0))
+    # Of a place more is known than how far fits are off on average: how far this map is off the likely one.
+    covariance = found.covariance + _outer(procrustes_align(likely, found.embedding) - found.embedding)
     return replace(found, likely=likely, simulated=fits, widening=intervals, covariance=covariance * regions**2)
 
 
