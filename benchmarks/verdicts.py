@@ -123,6 +123,10 @@ def _arc(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
     return np.column_stack([np.cos(turn), np.sin(turn), *np.zeros((d - 2, n))]) + 0.15 * rng.normal(size=(n, d))
 
 
+def _blade(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.uniform(-1.0, 1.0, size=(n, d)) * 0.5 ** np.arange(d)
+
+
 def _misjudged_and_slips(near: np.ndarray, far: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return _misjudged(0.2)(near, far, rng) ^ (rng.random(len(near)) < 0.08)
 
@@ -131,6 +135,7 @@ def _misjudged_and_slips(near: np.ndarray, far: np.ndarray, rng: np.random.Gener
 FLAT_KINDS: dict[str, tuple[Callable[..., np.ndarray], Callable[..., np.ndarray], bool]] = {
     "pancake, flips": (_pancake, _flips(0.15), True),
     "arc, misjudged and slips": (_arc, _misjudged_and_slips, True),
+    "blade, slips and close calls": (_blade, _slips_and_close_calls, True),
 }
 ALL_KINDS = KINDS | FLAT_KINDS
 
@@ -319,7 +324,8 @@ def intervals(quick: bool = False) -> Rows:
         ("skewed, slips and close calls", "tste", 2, 4000), ("lattice, many flips", "ste", 2, 4000),
         ("two clouds, misjudged", "soe", 2, 4000), ("pancake, flips", "ckl", 3, 6000),
         ("pancake, flips", "ste", 3, 6000), ("arc, misjudged and slips", "soe", 2, 4000),
-        ("arc, misjudged and slips", "ste", 2, 4000),
+        ("arc, misjudged and slips", "ste", 2, 4000), ("blade, slips and close calls", "ste", 3, 6000),
+        ("blade, slips and close calls", "hinge", 3, 6000),
     ][: 2 if quick else None]  # fmt: skip
     results = _each(_interval_case, [(*case, seed) for case in cases for seed in range(1 if quick else 5)])
     rows = []
