@@ -212,7 +212,7 @@ def bootstrap(
     that know slips, and the fits to them, made by the loss, are held against that map.
 
     In simulations 90 % intervals held the truth in 88 to 98 % of cases, whatever the noise, and 90 % regions in 88 to
-    100 %; only with ste, on a very flat map of three dimensions with many slips, in 82 %. They know nothing of a wrong
+    100 %, but with ste and hinge on very flat maps of three dimensions only in 82 to 84 %. They know nothing of a wrong
     dimension. See docs/trust.md.
 
     Parameters
