@@ -325,7 +325,8 @@ def intervals(quick: bool = False) -> Rows:
         ("two clouds, misjudged", "soe", 2, 4000), ("pancake, flips", "ckl", 3, 6000),
         ("pancake, flips", "ste", 3, 6000), ("arc, misjudged and slips", "soe", 2, 4000),
         ("arc, misjudged and slips", "ste", 2, 4000), ("blade, slips and close calls", "ste", 3, 6000),
-        ("blade, slips and close calls", "hinge", 3, 6000),
+        ("blade, slips and close calls", "hinge", 3, 6000), ("blade, slips and close calls", "ckl", 3, 6000),
+        ("pancake, flips", "tste", 3, 6000), ("blade, slips and close calls", "tste", 3, 6000),
     ][: 2 if quick else None]  # fmt: skip
     results = _each(_interval_case, [(*case, seed) for case in cases for seed in range(1 if quick else 5)])
     rows = []
