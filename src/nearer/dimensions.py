@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearer.data import Comparisons, renumbered
+from nearer.data.answers import asked_together
 from nearer.data.rules import group, same_question
 from nearer.losses import SoftplusLoss
 from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
@@ -36,7 +37,7 @@ _TOL = 1e-3
 
 
 def questions_of(comparisons: Comparisons) -> np.ndarray:
-    """Number the question that each row answers; rows that ask the same have the same number."""
+    """Number the questions that single rows answer; see `asked_together` for what a split must not part."""
     return group(same_question(comparisons.index)[0], comparisons.n_objects)[1]
 
 
@@ -135,20 +136,22 @@ def _standard_errors(gain: np.ndarray) -> float:
 def choose_components(comparisons: Comparisons, rng: np.random.Generator) -> int:
     """Choose a number of dimensions from two fifths of the answers, held out one fifth at a time."""
     n_objects = int(comparisons.seen.sum())
+    everything = asked_together(comparisons)
     most = max(min(_FIRST_LOOK, n_objects - 1), 1)
     while True:
         size = min(len(comparisons), _PER_COORDINATE * n_objects * most)
-        data = comparisons if size == len(comparisons) else comparisons[rng.permutation(len(comparisons))[:size]]
-        question = questions_of(data)
+        rows = None if size == len(comparisons) else rng.permutation(len(comparisons))[:size]
+        data = comparisons if rows is None else comparisons[rows]
+        question = everything if rows is None else np.unique(everything[rows], return_inverse=True)[1]
         part = rng.integers(_PARTS, size=int(question.max()) + 1)[question]
         dims = np.arange(1, most + 1)
-        rows = [np.flatnonzero(part == k) for k in range(_HELD_OUT)]
-        if min(map(len, rows)) == 0:
+        parts = [np.flatnonzero(part == k) for k in range(_HELD_OUT)]
+        if min(map(len, parts)) == 0:
             raise ValueError(
                 f"n_components: 'auto' got {len(comparisons):,} answers, too few to hold some out; give a number"
             )
-        ratios = [held_out_ratios(data[part != k], data[tested], dims, rng) for k, tested in enumerate(rows)]
-        tested = np.concatenate(rows)
+        ratios = [held_out_ratios(data[part != k], data[tested], dims, rng) for k, tested in enumerate(parts)]
+        tested = np.concatenate(parts)
         weights = None if data.weights is None else data.weights[tested]
         chosen = weigh(dims, np.concatenate(ratios, axis=1), question[tested], weights).chosen
         if chosen < most or most >= min(_LAST_LOOK, n_objects - 1):

@@ -7,9 +7,9 @@ import pytest
 from simulated_people import answers_of
 
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.data.answers import answer_of_rows
 from nearer.data.values import People
 from nearer.people import ExclusionRules, exclude, participants
-from nearer.people.difference import answer_of_rows
 from nearer.people.quality import _logistic_slopes, _longest_streak, _repeats, _share_of_guesses
 
 DOES = ["random", "left", "inverted", "tired"] + ["careful"] * 26

@@ -14,10 +14,9 @@ from nearer.collect.export import Export
 from nearer.collect.store import Store, items, ready
 from nearer.collect.study import Study, n_questions
 from nearer.data import Comparisons
-from nearer.data.rules import group
+from nearer.data.answers import answer_of_rows
 from nearer.estimator import OrdinalEmbedding
 from nearer.people import participants
-from nearer.people.difference import answer_of_rows
 from nearer.selection import cross_validate_dimensions, learning_curve
 
 _FOLDS = 3
@@ -70,17 +69,12 @@ def _held_out(study: Study, data: Comparisons) -> dict[str, Any]:
     """Accuracy of maps of other answers, its standard error, and how many answers it was measured on."""
     data = _without_catches(data)
     answer = answer_of_rows(data)
-    # What is held out must not be known from the same answer, nor from anybody's answer about the same objects. The
-    # questions of "choose" share objects too widely for that: there an answer is held out as a whole.
-    same_objects = group(list(np.sort(data.index, axis=1).T), data.n_objects)[1]
-    groups = answer if study.questions.kind == "choose" else same_objects
     asked = len(np.unique(answer if data.at_random is None else answer[data.at_random]))
     if asked < _LEAST:
         return {"n_held_out": 0}
     try:
         judged = cross_validate_dimensions(
-            _estimator(study), data, [study.questions.map_dimensions], n_folds=_FOLDS, groups=groups, random_state=0,
-            n_jobs=1,
+            _estimator(study), data, [study.questions.map_dimensions], n_folds=_FOLDS, random_state=0, n_jobs=1
         )  # fmt: skip
     except ValueError:  # so few objects that a fold has no random question
         return {"n_held_out": 0}

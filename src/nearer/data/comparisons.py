@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer.data import making, rules, values
+from nearer.data.answers import kept_together
 from nearer.data.columns import is_whole
 from nearer.data.rules import Parts, check_rows
 from nearer.data.tables import Options, is_table, parts_of_table
@@ -487,9 +488,11 @@ class Comparisons:
         test_size : float or int
             A fraction between 0 and 1 (rounded to whole rows) or a number of rows; with groups, of groups.
         random_state : None, int or Generator
-        groups : array-like, shape (N,), or "participants", optional
-            Rows of one group stay together, so that "participants" tests on people who are new.
+        groups : array-like, shape (N,), "participants", "answers" or "rows", optional
+            Rows of one group stay together, so that "participants" tests on people who are new. Default: "answers" if
+            some have several rows, as odd-one-out answers and rankings do, and otherwise "rows".
         """
+        groups = _by_answer(self, groups)
         if groups is None:
             mask = _test_mask(len(self), test_size, random_state, "rows")
         else:
@@ -506,9 +509,10 @@ class Comparisons:
         ----------
         n_folds : int
         random_state : None, int or Generator
-        groups : array-like, shape (N,), or "participants", optional
-            Rows of one group stay together.
+        groups : array-like, shape (N,), "participants", "answers" or "rows", optional
+            Rows of one group stay together; default as in `split`.
         """
+        groups = _by_answer(self, groups)
         units = None if groups is None else groups_of(self, groups)
         fold = fold_of_rows(len(self), n_folds, random_state, units)
         return ((self[fold != number], self[fold == number]) for number in range(n_folds))
@@ -676,6 +680,16 @@ def renumbered(comparisons: Comparisons, objects: np.ndarray) -> Comparisons:
 
 
 # ---- which rows go where -------------------------------------------------------------------------------------------
+
+
+def _by_answer(comparisons: Comparisons, groups: Any) -> Any:
+    """The groups asked for, with those of answers in place of the default; None if every row is its own."""
+    if isinstance(groups, str) and groups == "rows":
+        return None
+    if groups is not None and not (isinstance(groups, str) and groups == "answers"):
+        return groups
+    answer = kept_together(comparisons)
+    return None if int(answer.max()) + 1 == len(answer) else answer
 
 
 def groups_of(comparisons: Comparisons, groups: Any) -> People:

@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 
 from nearer.data import Comparisons
-from nearer.data.rules import group, same_question
+from nearer.data.answers import asked_together
 from nearer.data.values import frozen
 from nearer.kernels import check_inside
 from nearer.losses import Loss
@@ -78,11 +78,12 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
         return LocalObjective(self.comparisons[rows], self.loss, self.n_components, self.n_jobs)
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[LocalObjective, LocalObjective]:
-        question = group(same_question(self._index)[0], self.n_objects)[1]
-        out = (rng.random(int(question.max(initial=-1)) + 1) < fraction)[question]
+        asked = asked_together(self.comparisons, 2)
+        out = (rng.random(int(asked.max(initial=-1)) + 1) < fraction)[asked]
         kept = np.zeros(self.n_objects, dtype=bool)
         kept[self._index[~out]] = True
-        out &= kept[self._index].all(axis=1)  # an object may not be left without a comparison
+        # An object may not be left without a comparison.
+        out &= (np.bincount(asked, weights=~kept[self._index].all(axis=1)) == 0)[asked]
         counts = np.ones(len(out)) if self.comparisons.weights is None else self.comparisons.weights
         if not (counts[out].any() and counts[~out].any()):
             raise ValueError(

@@ -185,7 +185,7 @@ class SplittableObjective(Objective, Protocol):
     loss: Loss
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:
-        """The objectives of two parts; no question is in both, and every object is in the first.
+        """The objectives of two parts; no question and no answer is in both, and every object is in the first.
 
         About a `fraction` between 0 and 1 is in the second part, which is to be held out.
         """

@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
+from nearer.data.answers import answer_of_rows
 from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import log_likelihoods, population, responsibilities
 from nearer.metrics import comparison_distances
 from nearer.people.individual import metric_slopes, sums_of, units_of
 
-__all__ = ["Difference", "answer_of_rows", "differ"]
-
-# Share of rows that continue the one before from which on data are taken as rankings: with three candidates of which
-# one is chosen it is a half, with random questions about ten objects some 4 %.
-_RANKED = 0.4
+__all__ = ["Difference", "differ"]
 
 
 @dataclass(frozen=True)
@@ -47,32 +44,6 @@ class Difference:
         least = 1.0 / (self.n_resamples + 1)
         p = f"p < {2 * least:.2g}" if self.p_value <= least else f"p = {self.p_value:.2g}"
         return f"The {self.n_units:,} {self.of} {found} in how much the axes of the map count for them ({p})."
-
-
-def answer_of_rows(comparisons: Comparisons) -> np.ndarray:
-    """Number the answers that rows come from, from 0 on: an odd-one-out answer or a ranking gives several rows.
-
-    Rows one after the other, of one person, are of one answer if their order says so. Where that is not known, they
-    are if they are what an odd-one-out or a most-central answer gives; and rows that have the anchor and one more
-    object in common are, if most of the data are such, as rankings give them.
-    """
-    index = comparisons.index
-    same = np.zeros(len(index), dtype=bool)
-    order = None if comparisons.details is None else comparisons.details.order
-    if index.shape[1] == 3 and len(index) > 1:
-        (a, b, c), (d, e, f) = index[:-1].T, index[1:].T
-        paired = ((a == e) & (b == d) & (c == f)) | ((a == f) & (c == d) & (b == e))
-        place = np.arange(len(paired))
-        in_run = place - np.maximum.accumulate(np.where(paired, -1, place))
-        paired &= in_run % 2 == 1  # of the same answer given again, every other row begins anew
-        ranked = (a == d) & ((b == e) | (b == f) | (c == e) | (c == f)) & ~((b == e) & (c == f))
-        same[1:] = ranked if ranked.mean() >= _RANKED else paired
-    if order is not None:
-        known = (order[1:] >= 0) & (order[:-1] >= 0)
-        same[1:] = np.where(known, order[1:] == order[:-1], same[1:])
-    if comparisons.people is not None:
-        same[1:] &= np.diff(comparisons.people.codes) == 0
-    return np.cumsum(~same) - 1
 
 
 def differ(

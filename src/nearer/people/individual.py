@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from nearer import kernels
 from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
+from nearer.data.answers import kept_together
 from nearer.data.values import People, check_people, frozen
 from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import Reliability, weigh_answers
@@ -353,7 +354,9 @@ class IndividualEmbedding(BaseEstimator):
 
         A tenth of each person's answers is left out in turn.
         """
-        fold = _folds_within(units, _FOLDS, rng)
+        answer = kept_together(data)
+        first = np.unique(answer, return_index=True)[1]
+        fold = _folds_within(People(units.codes[first], units.names), _FOLDS, rng)[answer]
         names = units.names  # kept whole, so that a person without answers in a fold keeps their row
         ones = np.ones((len(names), self.n_components))
         folds: list[tuple[_Problem, _Problem]] = []

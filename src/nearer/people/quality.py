@@ -13,13 +13,13 @@ from scipy.stats import norm
 
 from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, rules
+from nearer.data.answers import answer_of_rows
 from nearer.data.comparisons import fold_of_rows
 from nearer.data.values import People
 from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import SHARES, log_likelihoods, population, responsibilities
 from nearer.metrics import comparison_distances
 from nearer.metrics.answers import fit_answer_law, log_ratio
-from nearer.people.difference import answer_of_rows
 from nearer.selection.common import template
 
 __all__ = ["ParticipantTable", "participants", "shown_cells"]

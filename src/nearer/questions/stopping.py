@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
-from nearer.dimensions import questions_of
+from nearer.data.answers import asked_together
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import log_ratio
 from nearer.objective import resolve_jobs
@@ -143,7 +143,7 @@ def _held_out(
     base: OrdinalEmbedding, data: Comparisons, rows: np.ndarray, rng: np.random.Generator, n_jobs: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which random answers maps foretell that were made without their questions: of all others, and of halves."""
-    question = questions_of(data)
+    question = asked_together(data, _N_FOLDS)
     fold = rng.permutation(int(question.max()) + 1)[question] % _N_FOLDS
     generators = rng.spawn(_N_FOLDS)
 

@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.base import clone
 
 from nearer.data import as_comparisons, as_generator, check_integer
+from nearer.data.answers import asked_together
 from nearer.data.comparisons import fold_of_rows, groups_of
-from nearer.dimensions import Evidence, held_out_ratios, questions_of, weigh
+from nearer.dimensions import Evidence, held_out_ratios, weigh
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_loss
 from nearer.objective import resolve_jobs
@@ -145,7 +146,8 @@ def cross_validate_dimensions(
         Dimensions to try.
     n_folds : int, default 5
     groups : array-like, shape (N,), or "participants", optional
-        Answers that stay in one fold. Default: answers to the same question, so that no held-out answer is known.
+        Answers that stay in one fold. Default: those to the same question, with all rows of an odd-one-out answer or
+        a ranking, so that no held-out answer is known; where fewer questions than folds were asked, rows of one answer.
     random_state : int or Generator, optional
     n_jobs : int, optional
         Folds side by side; the result does not depend on it.
@@ -167,7 +169,7 @@ def cross_validate_dimensions(
     has_model = base._make_loss().has_model
     rng = as_generator(random_state)
     if groups is None:
-        groups = questions_of(data)
+        groups = asked_together(data, check_integer(n_folds, "n_folds", 2))
     units = groups_of(data, groups)
     fold = fold_of_rows(len(data), n_folds, rng, units)
     folds = [(data[fold != number], at_random(data[fold == number])) for number in range(n_folds)]

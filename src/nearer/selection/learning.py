@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
+from nearer.data.answers import asked_together
 from nearer.data.values import take
 from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
@@ -362,8 +363,8 @@ class _Questions:
 
 
 def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tuple[np.ndarray, Comparisons]:
-    """Training rows in random order, and the test set; answers to one question are on one side."""
-    question = questions_of(data)
+    """Training rows in random order, and the test set; rows of one answer, and answers to one question, on one side."""
+    question = asked_together(data, 2)
     n_questions = int(question.max()) + 1
     n_test = round(test_size * n_questions)
     if not 0 < n_test < n_questions:
@@ -371,7 +372,12 @@ def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tup
     held_out = np.zeros(n_questions, dtype=bool)
     held_out[rng.choice(n_questions, n_test, replace=False)] = True
     mask = held_out[question]
-    return rng.permutation(np.flatnonzero(~mask)), at_random(data[mask])
+    order = rng.permutation(np.flatnonzero(~mask))
+    if n_questions < int(questions_of(data).max()) + 1:  # rows of one answer stay side by side, wherever it comes
+        first = np.full(n_questions, len(order))
+        np.minimum.at(first, question[order], np.arange(len(order)))
+        order = order[np.argsort(first[question[order]], kind="stable")]
+    return order, at_random(data[mask])
 
 
 def _sizes(sizes: Sequence[int] | None, n_train: int) -> np.ndarray:
