@@ -25,10 +25,11 @@ _PASSES = 2.0
 # A stage ends when so many iterations gain less than this fraction of the objective with all points in one place.
 _TOL, _LOOSE = 1e-3, 1e-2
 _PATIENCE, _IN_HASTE, _BRIEFLY = 5, 3, 2
-# A flat map is begun from softplus maps with so many dimensions to spare, and from one of its own loss. Few maps of
-# three dimensions get stuck, so their guide has to be cheap: the better of two softplus maps, made of so many
-# comparisons per object.
-_FLAT, _DEEP, _FOR_DEEP = (1, 2, 1), (1, 1), 40
+# A flat map is begun from softplus maps with so many dimensions to spare, and from one of its own loss; further ones of
+# so few comparisons cost little. Few maps of three dimensions get stuck, so their guide has to be cheap: the better of
+# two softplus maps, made of so many comparisons per object.
+_FLAT, _FLAT_TOO, _FOR_FLAT_TOO = (1, 2, 1), (2, 1), 3000
+_DEEP, _FOR_DEEP = (1, 1), 40
 # A line is begun from so many sides of a flat map, and from that map unrolled from so many cuts. So many of these, the
 # lowest, go down, and so many are left in each round of putting objects in better order, with so many places to choose
 # from; first on so many comparisons and so many per object, then on all.
@@ -96,7 +97,10 @@ def guided_start(
     narrow = LocalObjective(part.comparisons, SoftplusLoss(), d, part.n_jobs)
     begun: list[_Found] = []
     found: list[_Found] = []
-    for spare in _FLAT if d == 2 else _DEEP:
+    spares = _DEEP
+    if d == 2:
+        spares = _FLAT + _FLAT_TOO if part.n_comparisons <= _FOR_FLAT_TOO else _FLAT
+    for spare in spares:
         Y = np.column_stack([X if not begun else rng.normal(size=X.shape), rng.normal(size=(len(X), spare))])
         _, Y = yield from _wide_map(stages, few, Y, rng, _LOOSE, _IN_HASTE)
         tol = _TOL if d == 2 else _LOOSE
