@@ -56,21 +56,23 @@ def test_flipped_twice_is_the_same(cmp, data):
 
 @given(comparisons(min_rows=4), st.integers(0, 2**32), st.floats(0.3, 0.7))
 def test_split_is_a_partition(cmp, seed, size):
-    train, test = cmp.split(size, random_state=seed)
-    order = np.concatenate([train.participants, test.participants])
-    assert sorted(order.tolist()) == list(range(len(cmp)))
-    assert train.concat(test) == cmp[order]
-    assert train.n_objects == test.n_objects == cmp.n_objects
+    for groups in (None, "rows"):
+        train, test = cmp.split(size, random_state=seed, groups=groups)
+        order = np.concatenate([train.participants, test.participants])
+        assert sorted(order.tolist()) == list(range(len(cmp)))
+        assert train.concat(test) == cmp[order]
+        assert train.n_objects == test.n_objects == cmp.n_objects
     assert len(test) == round(size * len(cmp))
 
 
 @given(comparisons(min_rows=5), st.integers(2, 5), st.integers(0, 2**32))
 def test_folds_are_a_partition(cmp, n_folds, seed):
-    parts = list(cmp.folds(n_folds, random_state=seed))
-    assert sorted(np.concatenate([test.participants for _, test in parts]).tolist()) == list(range(len(cmp)))
-    for train, test in parts:
-        assert len(train) + len(test) == len(cmp)
-        assert not set(train.participants.tolist()) & set(test.participants.tolist())
+    for groups in (None, "rows"):
+        parts = list(cmp.folds(n_folds, random_state=seed, groups=groups))
+        assert sorted(np.concatenate([test.participants for _, test in parts]).tolist()) == list(range(len(cmp)))
+        for train, test in parts:
+            assert len(train) + len(test) == len(cmp)
+            assert not set(train.participants.tolist()) & set(test.participants.tolist())
 
 
 @given(comparisons(), st.integers(0, 2**32))

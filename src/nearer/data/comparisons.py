@@ -490,9 +490,10 @@ class Comparisons:
         random_state : None, int or Generator
         groups : array-like, shape (N,), "participants", "answers" or "rows", optional
             Rows of one group stay together, so that "participants" tests on people who are new. Default: "answers" if
-            some have several rows, as odd-one-out answers and rankings do, and otherwise "rows".
+            some have several rows, as odd-one-out answers and rankings do, and there are enough of them for the
+            parts; otherwise "rows".
         """
-        groups = _by_answer(self, groups)
+        groups = _by_answer(self, groups, 2)
         if groups is None:
             mask = _test_mask(len(self), test_size, random_state, "rows")
         else:
@@ -512,7 +513,8 @@ class Comparisons:
         groups : array-like, shape (N,), "participants", "answers" or "rows", optional
             Rows of one group stay together; default as in `split`.
         """
-        groups = _by_answer(self, groups)
+        n_folds = values.check_integer(n_folds, "n_folds", 2)
+        groups = _by_answer(self, groups, n_folds)
         units = None if groups is None else groups_of(self, groups)
         fold = fold_of_rows(len(self), n_folds, random_state, units)
         return ((self[fold != number], self[fold == number]) for number in range(n_folds))
@@ -682,14 +684,15 @@ def renumbered(comparisons: Comparisons, objects: np.ndarray) -> Comparisons:
 # ---- which rows go where -------------------------------------------------------------------------------------------
 
 
-def _by_answer(comparisons: Comparisons, groups: Any) -> Any:
-    """The groups asked for, with those of answers in place of the default; None if every row is its own."""
-    if isinstance(groups, str) and groups == "rows":
-        return None
-    if groups is not None and not (isinstance(groups, str) and groups == "answers"):
+def _by_answer(comparisons: Comparisons, groups: Any, n_parts: int) -> Any:
+    """The groups asked for; by default those of answers, if some have several rows and there are enough of them."""
+    if groups is not None and not (isinstance(groups, str) and groups in ("answers", "rows")):
         return groups
+    if groups == "rows":
+        return None
     answer = kept_together(comparisons)
-    return None if int(answer.max()) + 1 == len(answer) else answer
+    n_answers = int(answer.max(initial=-1)) + 1
+    return None if n_answers == len(answer) or (groups is None and n_answers < n_parts) else answer
 
 
 def groups_of(comparisons: Comparisons, groups: Any) -> People:

@@ -97,7 +97,7 @@ def guided_start(
     narrow = LocalObjective(part.comparisons, SoftplusLoss(), d, part.n_jobs)
     begun: list[_Found] = []
     found: list[_Found] = []
-    spares = _DEEP
+    spares: tuple[int, ...] = _DEEP
     if d == 2:
         spares = _FLAT + _FLAT_TOO if part.n_comparisons <= _FOR_FLAT_TOO else _FLAT
     for spare in spares:
