@@ -8,7 +8,8 @@ start in either.
 
 Each fit is timed inside its own process, after one warm-up fit that is reported apart (for nearer it holds the
 compilation, if the disk cache is cold). Beside the ratio of the times of plain fits stands the time after which nearer
-has reached the rival's own test error (0: it never has).
+has reached the rival's own test error (0: it never has). The difference of the test errors, nearer's less the rival's,
+is a mean over the repeats, each with data of its own, with its standard error.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ def seconds_to(goal: float, train: Comparisons, test: Comparisons, d: int, loss:
 def row(name: str, loss: str, who: str, results: Any, reached: Any, warm: Any) -> dict[str, Any]:
     ours, theirs = np.array(results[loss, "ours"]), np.array(results[loss, who])
     ratio = spread(list(theirs[:, 0] / ours[:, 0]))
+    worse = ours[:, 1] - theirs[:, 1]  # on the same data
     return {
         "problem": name,
         "loss": loss,
@@ -111,6 +113,8 @@ def row(name: str, loss: str, who: str, results: Any, reached: Any, warm: Any) -
         "ratio q25-q75": f"{ratio['q25']:.1f}-{ratio['q75']:.1f}",
         "nearer test error": float(ours[:, 1].mean()),
         "rival test error": float(theirs[:, 1].mean()),
+        "difference": float(worse.mean()),
+        "standard error": float(worse.std(ddof=1) / np.sqrt(len(worse))) if len(worse) > 1 else None,
         "ratio to rival's error": float(np.median(theirs[:, 0] / np.array(reached[loss, who]))),
         "first fit s": warm[loss, "ours"],
         "repeats": len(ours),

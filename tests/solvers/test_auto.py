@@ -172,3 +172,5 @@ def test_of_many_comparisons_a_kinked_loss_meets_all_smoothed_first(loss, batche
     assert found.message.count("L-BFGS") == batches
     assert found.message.count("on 12,000, eased") == batches - 2
     assert found.objective <= LBFGS().solve(problem.objective, problem.X).objective + 1e-3
+    endless = Auto(tol=0.0, max_epochs=60).solve(problem.objective, problem.X, 0)
+    assert endless.message.count("L-BFGS") == batches  # no stage but the last is without an end

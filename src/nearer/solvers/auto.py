@@ -41,7 +41,8 @@ class Auto(Solver):
     2. L-BFGS on that batch, then on ones `growth` times larger, each only as far as its size can tell. The kink of the
        hinge loss is smoothed. Where there are too few comparisons for smaller batches and no guide, the batch is all of
        them with the size of the map held down by a small penalty: such answers can often all be satisfied in many ways,
-       and this leads to a map that satisfies them with room to spare, and so held-out ones as well.
+       and this leads to a map that satisfies them with room to spare, and so held-out ones as well. A loss with a kink
+       keeps a tenth of that penalty in step 3.
     3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective with
        all points in one place, which is where further work no longer shows in held-out comparisons.
     4. The map is halved while that costs nothing: some losses hardly feel the scale of a large map.
@@ -276,7 +277,7 @@ class Auto(Solver):
         done = 0 if guide is None else guide.n_comparisons
         stages = [_Stage(size, True, 0.0, self.batch_tol) for size in sizes if size > done]
         if kinked:
-            stages.append(_Stage(n, True, 0.0, self.tol))
+            stages.append(_Stage(n, True, 0.0, max(self.tol, 0.1 * self.batch_tol)))
         return [*stages, _Stage(n, False, penalty, self.tol)]
 
 
