@@ -40,6 +40,9 @@ class Loss:
     heavy_tailed : bool
         Whether the model of the loss leaves room for objects far out, so that a large map is not a sign of fitting too
         closely: the default solver then holds it down only if that is clearly better.
+    tolerance : float
+        Times that of the default solver where there are many comparisons: below 1 if the last small gains of the loss
+        still show in comparisons not seen.
     """
 
     name: ClassVar[str] = ""
@@ -47,6 +50,7 @@ class Loss:
     convex_in_gram: ClassVar[bool] = False
     has_model: ClassVar[bool] = False
     heavy_tailed: ClassVar[bool] = False
+    tolerance: ClassVar[float] = 1.0
 
     @property
     def param(self) -> float:
@@ -214,6 +218,7 @@ class CKLLoss(Loss):
     delta: float = 0.05
     name: ClassVar[str] = "ckl"
     kind: ClassVar[int] = kernels.CKL
+    tolerance: ClassVar[float] = 0.5
     has_model: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

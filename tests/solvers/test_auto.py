@@ -165,6 +165,14 @@ def test_of_few_comparisons_a_kinked_loss_keeps_some_penalty(loss, kept):
     np.testing.assert_array_equal(found.embedding, expected.embedding)
 
 
+def test_of_many_comparisons_ckl_goes_on_until_they_gain_half_as_little():
+    last = {loss: Auto()._stages(noisy_problem(loss, d=4, size=12_000).objective, None)[-1] for loss in ("ckl", "tste")}
+    assert last["ckl"].tol == 0.5 * last["tste"].tol == 0.5 * Auto().tol
+    few = noisy_problem("ckl", d=4)
+    assert Auto()._stages(few.objective, None)[-1].tol == Auto().tol
+    assert Auto()._stages(few.objective, few.objective)[-1].tol == Auto().tol
+
+
 @pytest.mark.parametrize(("loss", "batches"), [("hinge", 3), ("ste", 2)])
 def test_of_many_comparisons_a_kinked_loss_meets_all_smoothed_first(loss, batches):
     problem = noisy_problem(loss, d=4, size=12_000)

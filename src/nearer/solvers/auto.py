@@ -278,7 +278,10 @@ class Auto(Solver):
         stages = [_Stage(size, True, 0.0, self.batch_tol) for size in sizes if size > done]
         if kinked:
             stages.append(_Stage(n, True, 0.0, max(self.tol, 0.1 * self.batch_tol)))
-        return [*stages, _Stage(n, False, penalty, self.tol)]
+        tol = self.tol
+        if guide is None and isinstance(objective, SmoothableObjective):
+            tol *= objective.loss.tolerance
+        return [*stages, _Stage(n, False, penalty, tol)]
 
 
 class _Stage(NamedTuple):
