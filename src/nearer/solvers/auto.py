@@ -178,8 +178,9 @@ class Auto(Solver):
     ) -> Generator[SolverState, None, tuple[float, np.ndarray, int, str]]:
         """Steps 1 and 2 without some comparisons, which choose the penalty: it, the point, the work, what was done.
 
-        From a middling strength upwards while that lowers their error; if it does not, or the loss is heavy-tailed and
-        seldom needs much, downwards while it does not raise it (for such a loss, by more than a standard error).
+        From a middling strength upwards until their error is above the lowest by more than a standard error, which
+        may be chance; if none is better, or the loss is heavy-tailed and seldom needs much, downwards while that does
+        not raise the error (for such a loss, by more than a standard error).
         """
         kept, held_out = objective.split(_HELD_OUT, rng)
         unit, size = objective.value_at_zero(), kept.n_comparisons
@@ -204,18 +205,24 @@ class Auto(Solver):
 
         lowest, first = yield from tried(_FIRST, X)
         chosen, best = _FIRST, first
-        while chosen + 1 < len(_PENALTIES):
-            error, X = yield from tried(chosen + 1, best)
-            if not error < lowest:
+
+        def by_chance() -> float:
+            return _BY_CHANCE * math.sqrt(lowest * (1.0 - lowest) / held_out.n_comparisons)
+
+        X = first
+        for stronger in range(_FIRST + 1, len(_PENALTIES)):
+            error, X = yield from tried(stronger, X)
+            if error < lowest:
+                chosen, best, lowest = stronger, X, error
+            elif not error <= lowest + by_chance():
                 break
-            chosen, best, lowest = chosen + 1, X, error
         heavy = objective.loss.heavy_tailed
         if chosen == _FIRST or heavy:
             weaker, X = _FIRST, first
-            by_chance = _BY_CHANCE * math.sqrt(lowest * (1.0 - lowest) / held_out.n_comparisons) if heavy else 0.0
+            worse = by_chance() if heavy else 0.0
             while weaker > 0:
                 error, X = yield from tried(weaker - 1, X)
-                if not error <= lowest + by_chance:
+                if not error <= lowest + worse:
                     break
                 chosen = weaker = weaker - 1
                 lowest = min(error, lowest)
