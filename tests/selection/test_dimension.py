@@ -15,7 +15,7 @@ from nearer.metrics import AnswerLaw
 from nearer.plots import plot_dimensions
 from nearer.selection import cross_validate_dimensions
 from nearer.selection.common import fit_best, simulated, template
-from nearer.selection.dimension import judge_dimension
+from nearer.selection.dimension import _as_of_all, judge_dimension
 from nearer.solvers.guide import main_axes
 
 
@@ -281,3 +281,15 @@ def test_answers_are_simulated_one_by_one():
     kept = {tuple(row) for row in data.index.tolist()}
     share = sum(w for row, w in zip(votes.index.tolist(), votes.weights) if tuple(row) in kept) / 12_000
     assert share == pytest.approx(0.75, abs=0.02)
+
+
+def test_a_fold_chooses_a_penalty_where_all_answers_would():
+    data = make_comparisons(make_points(40, 5, random_state=0), 1800, 10, noise=0.1, random_state=0).train
+    part = data[np.arange(1440)]  # 9 and 7.2 answers per coordinate
+    for fold, chosen in (
+        (_as_of_all(OrdinalEmbedding(loss="ste"), 5, 0.8), False),
+        (OrdinalEmbedding(5, loss="ste"), True),
+    ):
+        assert ("chosen by" in fold.set_params(random_state=0).fit(part).result_.message) == chosen
+    assert "chosen by" not in OrdinalEmbedding(5, loss="ste", random_state=0).fit(data).result_.message
+    assert _as_of_all(OrdinalEmbedding(solver="lbfgs"), 2, 0.8).get_params()["solver"] == "lbfgs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_loss
 from nearer.objective import resolve_jobs
 from nearer.selection.common import Interrupted, at_random, fit_best, quiet_threads, template
+from nearer.solvers import Auto, get_solver
 
 __all__ = ["DimensionSelection", "cross_validate_dimensions", "judge_dimension"]
 
@@ -182,7 +183,7 @@ def cross_validate_dimensions(
         train, test = folds[number]
         for place, d in enumerate(tried.tolist()):
             start = _generator(roots[number], d)
-            fit = fit_best(clone(base).set_params(n_components=d), train, [], base.n_init, start)
+            fit = fit_best(_as_of_all(base, d, len(train) / len(data)), train, [], base.n_init, start)
             X = fit.embedding_
             lost = log_loss(X, test, fit.loss_) if has_model else math.nan
             table[:, number, place] = comparison_accuracy(X, test), lost, comparison_accuracy(X, train)
@@ -266,6 +267,15 @@ def judge_dimension(
         dims, accuracy, accuracy_se, lost, lost_se, fold_accuracy, fold_log_loss, fold_train_accuracy, evidence,
         chosen, tuple(candidates), not reasons, tuple(reasons),
     )  # fmt: skip
+
+
+def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding:
+    """The estimator for a share of the answers: it chooses a penalty where it would for all of them, as `fit` will."""
+    estimator = clone(base).set_params(n_components=d)
+    solver = get_solver(estimator.solver)
+    return (
+        estimator.set_params(solver=replace(solver, few=share * solver.few)) if isinstance(solver, Auto) else estimator
+    )
 
 
 def _generator(root: Any, key: int) -> np.random.Generator:

@@ -21,9 +21,9 @@ from nearer.solvers.parts import Parts, arrived
 __all__ = ["Auto"]
 
 _MOST_HALVINGS = 64
-# A penalty is chosen where there are fewer than so many comparisons per coordinate, and at least so many, by holding
-# this share of them out. The search begins with the fourth; standard errors that count as chance.
-_FEW, _LEAST_TO_SPLIT, _HELD_OUT = 8, 1000, 0.1
+# A penalty is chosen where there are few comparisons, but at least so many, by holding this share of them out. The
+# search begins with the fourth; standard errors that count as chance.
+_LEAST_TO_SPLIT, _HELD_OUT = 1000, 0.1
 _PENALTIES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _FIRST = 3
 _BY_CHANCE = 1.0
@@ -79,9 +79,11 @@ class Auto(Solver):
         The starting point is worth keeping: steps 1 and 2 are left out, and the result is never worse.
     penalty : float, optional
         So much times the mean squared distance from the origin is added to the objective in step 3; the objective that
-        is reported is without it. None, the default: where there are few comparisons (at least 1,000, but fewer than 8
-        per coordinate, in more than `guide` dimensions) chosen by a tenth of them, unless there is a
+        is reported is without it. None, the default: where there are few comparisons (at least 1,000, but fewer than
+        `few` per coordinate, in more than `guide` dimensions) chosen by a tenth of them, unless there is a
         `validation_fraction`; otherwise 0.
+    few : float, default 8
+        See `penalty`.
     """
 
     max_epochs: int = 1000
@@ -97,11 +99,12 @@ class Auto(Solver):
     guide: int = 3
     keep_start: bool = False
     penalty: float | None = None
+    few: float = 8.0
     name = "auto"
 
     def check_objective(self, objective: object) -> None:
         check_integer(self.memory, f"{self.name}: memory", 1)
-        for name in ("warm_up", "batch_tol", "shrinkage", "smoothing", "guide"):
+        for name in ("warm_up", "batch_tol", "shrinkage", "smoothing", "guide", "few"):
             value = getattr(self, name)
             if not (is_number(value) and value >= 0):
                 raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number of at least 0")
@@ -171,7 +174,7 @@ class Auto(Solver):
             return False
         if objective.n_components <= self.guide or not isinstance(objective, SplittableObjective):
             return False
-        return _LEAST_TO_SPLIT <= objective.n_comparisons < _FEW * objective.n_objects * objective.n_components
+        return _LEAST_TO_SPLIT <= objective.n_comparisons < self.few * objective.n_objects * objective.n_components
 
     def _chosen_penalty(
         self, objective: Any, X: np.ndarray, rng: np.random.Generator, parts: Parts
