@@ -37,12 +37,12 @@ demo: $(STAMP)
 	$(BIN)/nearer demo --out demo --force
 
 # Tests stay in their order on each of the processes, so that what a file prepares is prepared once; who is done first
-# takes over from the others. Four of them, since many tests wait for processes of their own; with one BLAS thread each,
+# takes over from the others. Three of them, since many tests wait for processes of their own; with one BLAS thread each,
 # or these would wait for each other. Bytecode is written, because hundreds of processes would each compile anew.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: export OPENBLAS_NUM_THREADS := 1
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 4 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
 
 # Two tests tell bits or NaN apart, which compiled code without checks alone gets right. The first run compiles anew:
 # its code must not end up among that of every day.
