@@ -18,13 +18,11 @@ help:
 	@echo "            also: python -m benchmarks.large | growth | ablation | sensitivity | regression [--quick]"
 	@echo "make docs   build the documentation site, warnings as errors"
 
-# A newer pip than that of most Pythons takes half the time. Bytecode is written by all cores, and not for the tests of
-# others, which pip would do one after the other.
+# A newer pip than that of most Pythons takes half the time. Bytecode is written when it is needed first.
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip 'setuptools>=77'
 	$(BIN)/python -m pip install --quiet --no-compile --no-build-isolation --editable '.[test]'
-	-$(BIN)/python -m compileall -q -j 0 -x '/(tests|pip|setuptools|fontTools)/' $(VENV)/lib
 	touch $@
 
 LINT_STAMP := $(VENV)/.installed-lint
@@ -36,12 +34,20 @@ $(LINT_STAMP): pyproject.toml $(STAMP)
 demo: $(STAMP)
 	$(BIN)/nearer demo --out demo --force
 
+# The processes of the tests would each compile the same: bytecode of libraries and kernels, here once and side by side.
+COMPILED := $(VENV)/.compiled
+$(COMPILED): export PYTHONDONTWRITEBYTECODE :=
+$(COMPILED): $(STAMP) src/nearer/kernels.py tests/compiled.py
+	$(BIN)/python -m compileall -q -x '/(tests|pip|setuptools|fontTools)/' $(VENV)/lib & \
+	  $(BIN)/python tests/compiled.py > $@.txt; wait
+	mv $@.txt $@
+
 # Tests stay in their order on each of the processes, so that what a file prepares is prepared once; who is done first
 # takes over from the others. Three of them, since many tests wait for processes of their own; with one BLAS thread each,
 # or these would wait for each other. Bytecode is written, because hundreds of processes would each compile anew.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: export OPENBLAS_NUM_THREADS := 1
-test: $(STAMP)
+test: $(STAMP) $(COMPILED)
 	$(BIN)/python -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
 
 # Two tests tell bits or NaN apart, which compiled code without checks alone gets right. The first run compiles anew:

@@ -1,4 +1,4 @@
-"""A cluster for all tests that do not break it."""
+"""A cluster for the tests of a file that do not break it; one that stands idle takes time from the others."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ pytest.importorskip("distributed")
 from processes import running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """Scheduler and two workers with one thread each, as processes."""
     with running(tmp_path_factory.mktemp("cluster")) as processes:
         yield processes
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def client(cluster):
     """A client of that cluster."""
     connected = cluster.client()
