@@ -98,8 +98,8 @@ real, made = dimension.fit_best, []
 
 def telling(*args):
     made.append(1)
-    if len(made) == 40:
-        print("40 maps", file=sys.stderr, flush=True)
+    if len(made) == 10:
+        print("10 maps", file=sys.stderr, flush=True)
     return real(*args)
 
 dimension.fit_best = telling
@@ -111,7 +111,7 @@ main()
 def test_ctrl_c_in_dims_tells_what_is_known(answers, tmp_path, how):
     command = [sys.executable, "-c", _TELLING, "dims", "answers.csv", "--cv", "200", "--dims", "1-30", *how]
     with running([*command, "--plot", "dims.png"], tmp_path) as process:
-        _until(process, "40 maps")
+        _until(process, "10 maps")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -27,7 +27,7 @@ def answers():
 
 def test_same_map_as_on_this_machine(client, answers, parquet):
     train, test = answers
-    options = {"n_components": 2, "solver": LBFGS(max_epochs=20), "random_state": 3}
+    options = {"n_components": 2, "solver": LBFGS(max_epochs=8), "random_state": 3}
     local = OrdinalEmbedding(**options).fit(train)
     for X in (train, train.index, parquet(train), da.from_array(train.index, chunks=(2000, 3))):
         remote = OrdinalEmbedding(**options).fit(X, client=client)
@@ -151,7 +151,7 @@ class TestLosses:
     """What happens when machines die."""
 
     def test_a_worker_killed_in_the_middle_of_an_epoch(self, processes, answers, parquet):
-        solver = SVRG(step=SBB(), max_epochs=4, inner_steps=2_000_000)
+        solver = SVRG(step=SBB(), max_epochs=4, inner_steps=700_000)
         path = parquet(answers[0])
         with processes.client() as client:
             for X in (path, answers[0]):
@@ -235,7 +235,7 @@ def test_music(client):
     from nearer.io import read_comparisons
 
     train, test = read_comparisons(os.path.join(folder, "music.csv")).comparisons.split(0.2, random_state=0)
-    solver = SVRG(step=SBB(), max_epochs=60)
+    solver = SVRG(step=SBB(), max_epochs=30)
     errors = [
         1 - OrdinalEmbedding(9, solver=solver, random_state=0).fit(train, **options).score(test)
         for options in ({}, {"client": client})
