@@ -6,6 +6,7 @@ It prints how often each kernel was found there and how often it was compiled, a
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 
 import numpy as np
@@ -49,4 +50,4 @@ if __name__ == "__main__":
         for name, item in vars(kernels).items()
         if isinstance(item, kernels.Dispatcher)
     }
-    print(json.dumps({"stats": compiled, "numbers": numbers}))
+    sys.stdout.write(json.dumps({"stats": compiled, "numbers": numbers}) + "\n")

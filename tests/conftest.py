@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 
 # A machine under load must not fail a property for its time.
@@ -28,3 +29,15 @@ def pytest_collection_finish():
     """What was imported stays: looking through it for garbage again and again takes a twentieth of the time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def client_here():
+    """A client of two workers in this process: for what is said and computed, not for how workers fare."""
+    distributed = pytest.importorskip("distributed")
+    options = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "dashboard_address": None}
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GiB", **options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as connected,
+    ):
+        yield connected

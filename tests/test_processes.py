@@ -14,6 +14,7 @@ from numba.core import config
 
 from nearer import kernels
 
+
 def _run(*command, **environment):
     done = subprocess.run(
         [sys.executable, *command],

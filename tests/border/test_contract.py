@@ -95,32 +95,32 @@ def test_a_header_repeated_in_mid_table_is_left_out_by_every_carrier(tmp_path):
     check()
 
 
-def test_a_dask_frame_and_parquet_on_a_cluster_say_what_was_written(client, tmp_path):
+def test_a_dask_frame_and_parquet_on_a_cluster_say_what_was_written(client_here, tmp_path):
     @examples(12)
     @given(case=cases(told=False))
     def check(case):
         for frame in (True, False):
-            found = on_cluster(case.sheet, tmp_path, client, frame)
+            found = on_cluster(case.sheet, tmp_path, client_here, frame)
             assert _ASKED in found.refusal or found.agrees(case.meant), (frame, found, case.meant)
 
     check()
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in TOLD_FAULTS])
-def test_a_cluster_refuses_in_the_same_words(fault, client, tmp_path):
+def test_a_cluster_refuses_in_the_same_words(fault, client_here, tmp_path):
     @examples(2)
     @given(sheet=refused(fault))
     def check(sheet):
         meant = CARRIERS["dict"](sheet, tmp_path)
         for frame in (True, False):
-            found = on_cluster(sheet, tmp_path, client, frame)
+            found = on_cluster(sheet, tmp_path, client_here, frame)
             assert in_blocks(found.refusal) == in_blocks(meant.refusal), frame
 
     check()
 
 
 @pytest.mark.parametrize("names", [["0", "1", "2"], ["1", "2", "3"]])
-def test_columns_called_by_numbers_have_no_names_in_any_carrier(names, client, tmp_path):
+def test_columns_called_by_numbers_have_no_names_in_any_carrier(names, client_here, tmp_path):
     rows = [["oboe", "flute", "drum"], ["gong", "drum", "harp"], ["harp", "oboe", "gong"]]
     for rows_too in (rows, [[*row, "0"] for row in rows]):
         sheet = Sheet([*names, "3" if names[0] == "0" else "4"][: len(rows_too[0])], rows_too)
@@ -131,7 +131,7 @@ def test_columns_called_by_numbers_have_no_names_in_any_carrier(names, client, t
             else "4 columns without names" in first.refusal
         )
         for frame in (True, False):
-            found = on_cluster(sheet, tmp_path, client, frame)
+            found = on_cluster(sheet, tmp_path, client_here, frame)
             assert found.agrees(first) if first.said else in_blocks(found.refusal) == in_blocks(first.refusal)
 
 

@@ -105,4 +105,5 @@ class KillDuring(threading.Thread):
                 self.processes.kill(self.victim)
                 self.struck = True
                 break
+            time.sleep(0.01)
         self.client.close()

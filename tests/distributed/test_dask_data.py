@@ -20,6 +20,12 @@ from problems import random_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
 
+
+@pytest.fixture(scope="module")
+def client(client_here):
+    return client_here
+
+
 WORDS = np.array([f"w{7 * k % 12:02d}" for k in range(12)])  # not in alphabetical order
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 
 import dask
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 from processes import KillDuring, running
 
+from contracts import Squared
 from nearer import TSTE, Comparisons, OrdinalEmbedding
-from nearer.distributed import ClusterError
+from nearer.distributed import ClusterError, DaskObjective
 from nearer.solvers import LBFGS, SBB, SGD, SVRG, Auto
+from problems import random_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
 
@@ -35,6 +38,23 @@ def test_same_map_as_on_this_machine(client, answers, parquet):
         assert remote.score(test) == pytest.approx(local.score(test), abs=0.005)
         assert (remote.n_objects_, remote.n_features_in_, remote.labels_) == (60, 3, None)
         assert hasattr(remote, "comparisons_") == isinstance(X, (Comparisons, np.ndarray))
+
+
+SCRIPT = "from dataclasses import dataclass\nfrom nearer.losses import CustomLoss\n" + inspect.getsource(Squared)
+
+
+def test_a_loss_of_ones_own(client):
+    problem = random_problem(Squared(2.0), "weighted triplets", size=100)
+    comparisons = problem.objective.comparisons
+    with pytest.raises(ValueError, match="loss 'squared': got a class of module 'contracts', which workers cannot"):
+        DaskObjective(comparisons, Squared(2.0), 3, client=client)
+    script = {"__name__": "__main__"}
+    exec(SCRIPT, script)
+    remote = DaskObjective(comparisons, script["Squared"](2.0), 3, client=client)
+    value, gradient = remote.value_and_gradient(problem.X)
+    expected, expected_gradient = problem.objective.value_and_gradient(problem.X)
+    assert value == pytest.approx(expected, rel=1e-12)
+    assert np.linalg.norm(gradient - expected_gradient) <= 1e-12 * np.linalg.norm(expected_gradient)
 
 
 def test_labels_and_unseen_objects(client, parquet, answers):

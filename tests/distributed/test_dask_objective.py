@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 
 import numpy as np
 import pytest
 
-from contracts import Squared, assert_follows, assert_same_objective
+from contracts import assert_follows, assert_same_objective
 from nearer.distributed import DaskObjective, open_data
 from nearer.distributed.tasks import plan_steps, split
 from nearer.objective import LocalObjective, SampledObjective, Snapshot
@@ -17,6 +16,11 @@ from oracles import LOSSES
 from problems import FORMS, noisy_problem, random_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
+
+
+@pytest.fixture(scope="module")
+def client(client_here):
+    return client_here
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -31,23 +35,6 @@ def test_equals_local(client, loss, form):
 
 def test_signatures_are_those_of_the_protocols():
     assert_follows(DaskObjective, SampledObjective)
-
-
-SCRIPT = "from dataclasses import dataclass\nfrom nearer.losses import CustomLoss\n" + inspect.getsource(Squared)
-
-
-def test_a_loss_of_ones_own(client):
-    problem = random_problem(Squared(2.0), "weighted triplets", size=100)
-    comparisons = problem.objective.comparisons
-    with pytest.raises(ValueError, match="loss 'squared': got a class of module 'contracts', which workers cannot"):
-        DaskObjective(comparisons, Squared(2.0), 3, client=client)
-    script = {"__name__": "__main__"}
-    exec(SCRIPT, script)
-    remote = DaskObjective(comparisons, script["Squared"](2.0), 3, client=client)
-    value, gradient = remote.value_and_gradient(problem.X)
-    expected, expected_gradient = problem.objective.value_and_gradient(problem.X)
-    assert value == pytest.approx(expected, rel=1e-12)
-    assert np.linalg.norm(gradient - expected_gradient) <= 1e-12 * np.linalg.norm(expected_gradient)
 
 
 @pytest.mark.parametrize("options", [{}, {"hold": False}], ids=["held", "read anew"])
