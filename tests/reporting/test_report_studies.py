@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -173,15 +170,3 @@ def test_judgement(model, answers):
     )
     without = judge(OrdinalEmbedding(2, loss="soe", random_state=0).fit(answers), answers)
     assert set(without.to_dict()) == {"accuracy", "n_comparisons", "n_satisfied"}
-
-
-def test_the_function_is_not_hidden_by_a_module():
-    code = (
-        "import nearer, sys\n"
-        "assert 'matplotlib' not in sys.modules and 'numpy' not in sys.modules\n"
-        "import nearer.reporting, nearer.plots, nearer.cli.report\n"
-        "assert callable(nearer.report)\n"
-        "from nearer import report\n"
-        "assert report is nearer.reporting.report\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
