@@ -35,7 +35,7 @@ def pytest_collection_finish():
 def client_here():
     """A client of two workers in this process: for what is said and computed, not for how workers fare."""
     distributed = pytest.importorskip("distributed")
-    options = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "dashboard_address": None}
+    options = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GiB", **options) as cluster,
         distributed.Client(cluster, set_as_default=False) as connected,
