@@ -18,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, t
 
 from benchmarks import common
 from benchmarks.synthetic import answered
@@ -187,14 +187,16 @@ def _dimension_case(case: tuple[str, int, int]) -> dict[str, Any]:
         judge = [OrdinalEmbedding(k, loss="softplus", random_state=seed, n_jobs=1).fit(data).score(test)
                  for k in range(1, d + 1)]  # fmt: skip
     promised = found.accuracy - np.array(fits)
-    # both are measured on a limited number of answers
-    slack = 2.0 * np.sqrt(found.accuracy_se**2 + 0.25 / len(test))
+    # Both are measured on a limited number of answers: the 95 % interval of a few folds, as a report gives it.
+    errors = 2.0 * np.sqrt(found.accuracy_se**2 + 0.25 / len(test))
+    slack = np.sqrt((t.ppf(0.975, len(found.fold_accuracy) - 1) * found.accuracy_se) ** 2 + 1.0 / len(test))
     return {
         "kind": kind, "d": d, "n": n, "answers": len(data), "loss": loss, "chosen": found.chosen, "auto": auto,
         "decisive": found.decisive, "candidates": list(found.candidates),
         # Are there enough answers that the true dimension predicts better than any smaller one?
         "enough": d == 1 or judge[-1] - max(judge[:-1]) > HALF_A_POINT,
         "broken promises": int((promised - slack > HALF_A_POINT).sum()), "promises": len(tried),
+        "beyond two errors": int((promised - errors > HALF_A_POINT).sum()), "fit - table": float(-promised.mean()),
         "auto / one fit": auto_seconds / seconds[d - 1],
     }  # fmt: skip
 
@@ -222,7 +224,9 @@ def dimension(quick: bool = False) -> Rows:
             "decisive, of all sets": len(sure),
             "candidates hold it": _share(one["d"] in one["candidates"] for one in enough),
             "promises broken": sum(one["broken promises"] for one in chosen),
+            "beyond two standard errors": sum(one["beyond two errors"] for one in chosen),
             "of": sum(one["promises"] for one in chosen),
+            "fit above the table, points": 100 * float(np.mean([one["fit - table"] for one in chosen])),
             "auto / one fit (median)": float(np.median([one["auto / one fit"] for one in chosen])),
         })  # fmt: skip
     return rows

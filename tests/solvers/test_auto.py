@@ -160,7 +160,7 @@ def test_small_batches_come_first_only_where_they_determine_a_map(per_coordinate
 @pytest.mark.parametrize(("loss", "kept"), [("hinge", 0.001), ("ste", 0.0), ("soe", 0.0)])
 def test_of_few_comparisons_a_kinked_loss_keeps_some_penalty(loss, kept):
     problem = noisy_problem(loss, d=5)
-    found, expected = (Auto(penalty=penalty).solve(problem.objective, problem.X, 0) for penalty in (None, kept))
+    found, expected = (Auto(few=0, penalty=penalty).solve(problem.objective, problem.X, 0) for penalty in (None, kept))
     assert found.message.count("L-BFGS") == 2
     np.testing.assert_array_equal(found.embedding, expected.embedding)
 

@@ -21,9 +21,12 @@ from nearer.solvers.parts import Parts, arrived
 __all__ = ["Auto"]
 
 _MOST_HALVINGS = 64
-# A penalty is chosen where there are few comparisons, but at least so many, by holding this share of them out. The
-# search begins with the fourth; standard errors that count as chance.
-_LEAST_TO_SPLIT, _HELD_OUT = 1000, 0.1
+# A penalty is chosen where there are few comparisons, but at least so many (of a heavy-tailed loss, which seldom needs
+# one, so many more), by holding a share of them out, more of very few, and again until enough were held out. The search
+# begins with the fourth; standard errors that count as chance.
+_LEAST_TO_SPLIT, _VERY_FEW = 50, 1000
+_HELD_OUT, _OF_VERY_FEW = 0.1, 0.2
+_ENOUGH_HELD_OUT, _MOST_SPLITS = 500, 5
 _PENALTIES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _FIRST = 3
 _BY_CHANCE = 1.0
@@ -48,8 +51,8 @@ class Auto(Solver):
     4. The map is halved while that costs nothing: some losses hardly feel the scale of a large map.
 
     Few comparisons for many dimensions can be satisfied too well, at the expense of comparisons not seen. There a tenth
-    of them is held out in steps 1 and 2 and chooses among penalties on the size of the map, which step 3 keeps (see
-    `penalty`).
+    of them (of fewer than 1,000, a fifth; of fewer than 5,000, several times) is held out in steps 1 and 2 and chooses
+    among penalties on the size of the map, which step 3 keeps (see `penalty`).
 
     In steps 1 and 2 the objective in the history is that of the batch, for a guide that of its loss. An objective that
     offers no random parts gets steps 3 and 4 alone.
@@ -79,9 +82,9 @@ class Auto(Solver):
         The starting point is worth keeping: steps 1 and 2 are left out, and the result is never worse.
     penalty : float, optional
         So much times the mean squared distance from the origin is added to the objective in step 3; the objective that
-        is reported is without it. None, the default: where there are few comparisons (at least 1,000, but fewer than
-        `few` per coordinate, in more than `guide` dimensions) chosen by a tenth of them, unless there is a
-        `validation_fraction`; otherwise 0.
+        is reported is without it. None, the default: where there are few comparisons (at least 50, of a heavy-tailed
+        loss 1,000, but fewer than `few` per coordinate, in more than `guide` dimensions) chosen by some of them, unless
+        there is a `validation_fraction`; otherwise 0.
     few : float, default 8
         See `penalty`.
     """
@@ -174,7 +177,8 @@ class Auto(Solver):
             return False
         if objective.n_components <= self.guide or not isinstance(objective, SplittableObjective):
             return False
-        return _LEAST_TO_SPLIT <= objective.n_comparisons < self.few * objective.n_objects * objective.n_components
+        least = _VERY_FEW if objective.loss.heavy_tailed else _LEAST_TO_SPLIT
+        return least <= objective.n_comparisons < self.few * objective.n_objects * objective.n_components
 
     def _chosen_penalty(
         self, objective: Any, X: np.ndarray, rng: np.random.Generator, parts: Parts
@@ -185,55 +189,69 @@ class Auto(Solver):
         may be chance; if none is better, or the loss is heavy-tailed and seldom needs much, downwards while that does
         not raise the error (for such a loss, by more than a standard error).
         """
-        kept, held_out = objective.split(_HELD_OUT, rng)
-        unit, size = objective.value_at_zero(), kept.n_comparisons
-        done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
+        n = objective.n_comparisons
+        share = _HELD_OUT if n >= _VERY_FEW else _OF_VERY_FEW
+        splits = min(math.ceil(_ENOUGH_HELD_OUT / (share * n)), _MOST_SPLITS)
+        parted = [objective.split(share, rng) for _ in range(splits)]
+        unit, size = objective.value_at_zero(), parted[0][0].n_comparisons
+        times = f"{splits} x " if splits > 1 else ""
+        done = f"AdaGrad, {self.warm_up:g} passes over {times}{size:,} comparisons; "
         work = 0
         seed = int(rng.integers(2**63))
-        for state in parts.follow(adaptive_start, kept, X, self.warm_up, self.step, seed):
-            X, work = state.X, state.n_gradients
-            yield replace(state, note=done)
-        eased = self._eased(kept)
-
-        def tried(place: int, X: np.ndarray) -> Generator[SolverState, None, tuple[float, np.ndarray]]:
-            nonlocal work
-            before, held = work, _Held(eased, _PENALTIES[place])
-            for state in parts.follow(descend, held, X, self.batch_tol, unit, self.patience, self.memory):
+        maps = []
+        for kept, _ in parted:
+            before = work
+            for state in parts.follow(adaptive_start, kept, X, self.warm_up, self.step, seed):
                 work = before + state.n_gradients
-                yield replace(state, n_gradients=work, provisional=True, finished=None, note=done)
-            error = held_out.error(state.X)
+                yield replace(state, n_gradients=work, note=done)
+            maps.append(state.X)
+
+        def tried(place: int, maps: list[np.ndarray]) -> Generator[SolverState, None, tuple[float, list[np.ndarray]]]:
+            nonlocal work
+            found, errors = [], []
+            for (kept, held_out), X in zip(parted, maps):
+                before, held = work, _Held(self._eased(kept), _PENALTIES[place])
+                for state in parts.follow(descend, held, X, self.batch_tol, unit, self.patience, self.memory):
+                    work = before + state.n_gradients
+                    yield replace(state, n_gradients=work, provisional=True, finished=None, note=done)
+                found.append(state.X)
+                errors.append(held_out.error(state.X))
+            error = math.fsum(errors) / splits
             judged = SolverState(state.X, state.value, work, provisional=True, note=done, held_out_error=error)
             yield from parts.follow(arrived, judged)
-            return error, state.X
+            return error, found
 
-        lowest, first = yield from tried(_FIRST, X)
+        lowest, first = yield from tried(_FIRST, maps)
         chosen, best = _FIRST, first
+        n_held_out = sum(held_out.n_comparisons for _, held_out in parted)
 
         def by_chance() -> float:
-            return _BY_CHANCE * math.sqrt(lowest * (1.0 - lowest) / held_out.n_comparisons)
+            return _BY_CHANCE * math.sqrt(lowest * (1.0 - lowest) / min(n_held_out, n))
 
-        X = first
+        maps = first
         for stronger in range(_FIRST + 1, len(_PENALTIES)):
-            error, X = yield from tried(stronger, X)
+            error, maps = yield from tried(stronger, maps)
             if error < lowest:
-                chosen, best, lowest = stronger, X, error
+                chosen, best, lowest = stronger, maps, error
             elif not error <= lowest + by_chance():
                 break
         heavy = objective.loss.heavy_tailed
         if chosen == _FIRST or heavy:
-            weaker, X = _FIRST, first
+            weaker, maps = _FIRST, first
             worse = by_chance() if heavy else 0.0
             while weaker > 0:
-                error, X = yield from tried(weaker - 1, X)
+                error, maps = yield from tried(weaker - 1, maps)
                 if not error <= lowest + worse:
                     break
                 chosen = weaker = weaker - 1
                 lowest = min(error, lowest)
         # The map goes on from the stronger penalties: one held less was led astray by the lack of what is held out.
-        done += f"penalty {_PENALTIES[chosen]:g} chosen by {held_out.n_comparisons:,} held out; "
-        settled = SolverState(best, eased.value(best), work, provisional=True, note=done, held_out_error=lowest)
+        kept, held_out = parted[0]
+        done += f"penalty {_PENALTIES[chosen]:g} chosen by {times}{held_out.n_comparisons:,} held out; "
+        value = self._eased(kept).value(best[0])
+        settled = SolverState(best[0], value, work, provisional=True, note=done, held_out_error=lowest)
         yield from parts.follow(arrived, settled)
-        return _PENALTIES[chosen], best, work, done
+        return _PENALTIES[chosen], best[0], work, done
 
     def _eased(self, batch: Any) -> Any:
         """A batch with the kinks of its loss smoothed."""
