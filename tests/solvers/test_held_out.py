@@ -142,8 +142,10 @@ def test_of_several_starts_the_one_that_held_out_comparisons_like_best_is_kept()
 # ---- the penalty of the default solver -----------------------------------------------------------------------------
 
 
-def few_answers(loss, d=5, n=400, noise=0.05):
-    data = make_comparisons(make_points(n, d, random_state=1), 20 * n, 5000, noise=noise, random_state=1)
+def few_answers(loss, d=5, n=400, noise=0.05, each=20):
+    questions = n * (n - 1) * (n - 2) // 2
+    points = make_points(n, d, random_state=1)
+    data = make_comparisons(points, each * n, min(5000, questions - each * n), noise=noise, random_state=1)
     return LocalObjective(data.train, loss, d, 1), data.test
 
 
@@ -188,12 +190,55 @@ def test_how_a_penalty_is_chosen(loss, errors, chosen, monkeypatch):
     assert list(told) == []
 
 
+def test_few_comparisons_are_held_out_several_times(monkeypatch):
+    objective, test = few_answers("ste", n=40, noise=0.1)
+    shares = []
+    split = LocalObjective.split
+
+    def splitting(self, fraction, rng):
+        shares.append(fraction)
+        return split(self, fraction, rng)
+
+    monkeypatch.setattr(LocalObjective, "split", splitting)
+    X = np.random.default_rng(7).normal(size=(40, 5))
+    without, chosen = (Auto(penalty=penalty).solve(objective, X, 0) for penalty in (0.0, None))
+    assert shares == [0.2] * 4  # a fifth of 800, until 500 were held out
+    assert "passes over 4 x 6" in chosen.message
+    assert "chosen by 4 x 1" in chosen.message
+    judge = LocalObjective(test, "ste", 5, 1)
+    assert judge.error(chosen.embedding) < judge.error(without.embedding) - 0.02
+
+
+def test_the_mean_error_of_several_splits_decides(monkeypatch):
+    objective, _ = few_answers("ste", n=40)
+    # of four splits each: 0.01, then 0.03, which is better in the mean, then 0.1, which is clearly worse
+    told = iter([0.3, 0.3, 0.3, 0.3, 0.4, 0.3, 0.2, 0.2, 0.2, 0.4, 0.4, 0.4])
+    split = LocalObjective.split
+
+    def split_and_foretell(self, fraction, rng):
+        kept, held_out = split(self, fraction, rng)
+        held_out.error = lambda X: next(told)
+        return kept, held_out
+
+    monkeypatch.setattr(LocalObjective, "split", split_and_foretell)
+    result = Auto().solve(objective, np.random.default_rng(7).normal(size=(40, 5)), 0)
+    assert "penalty 0.03 chosen by 4 x" in result.message
+    assert result.held_out_error == pytest.approx(0.275)
+    assert list(told) == []
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
-    [({"d": 3}, "guide"), ({"n": 30}, "few"), ({"keep_start": True}, "start")],
+    [
+        ({"d": 3}, "guide"),
+        ({"n": 30, "loss": "tste"}, "heavy tails, few"),
+        ({"n": 15, "each": 3}, "too few"),
+        ({"keep_start": True}, "start"),
+    ],
 )
 def test_no_penalty_is_chosen_where_it_was_not_found_to_help(changes, why):
-    solver = Auto(keep_start=changes.pop("keep_start", False), max_epochs=20)
+    changes = dict(changes)
+    solver = Auto(keep_start=changes.pop("keep_start", False))
     objective, _ = few_answers(**{"loss": "ste", **changes})
     X = np.random.default_rng(0).normal(size=(objective.n_objects, objective.n_components))
     assert "penalty" not in solver.solve(objective, X, 0).message
