@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from pathlib import Path
 
@@ -121,3 +122,26 @@ def test_docstrings_are_numpydoc(path):
 def test_the_reader_of_docstrings_sees_what_it_must(doc, what):
     found = [text for _, text in faults(f'def add(a, b):\n    """{doc}\n    """\n')]
     assert found == [] if what is None else what in found[0]
+
+
+USED_BY_PEOPLE = (
+    "",
+    ".io",
+    ".losses",
+    ".metrics",
+    ".plots",
+    ".selection",
+    ".people",
+    ".datasets",
+    ".distributed",
+    ".reporting",
+)
+
+
+@pytest.mark.parametrize("name", USED_BY_PEOPLE)
+def test_what_a_package_offers_is_in_the_reference(name):
+    pages = Path(__file__).parents[1] / "docs/api"
+    told = {
+        found for page in pages.glob("*.md") for found in re.findall(r"^::: \S+?(\w+)$", page.read_text(), re.MULTILINE)
+    }
+    assert set(importlib.import_module(f"nearer{name}").__all__) - told <= {"__version__"}

@@ -100,11 +100,6 @@ class Evidence:
         return int(np.flatnonzero(self.dims == self.chosen)[0])
 
     @property
-    def over_smaller(self) -> float:
-        """By how many standard errors the chosen dimension beats every smaller one; infinite without any."""
-        return float(min(self.better[: self.place, self.place], default=np.inf))
-
-    @property
     def by_larger(self) -> float:
         """By how many standard errors the best of the larger ones beats the chosen; minus infinity without any."""
         return float(max(self.better[self.place, self.place + 1 :], default=-np.inf))
