@@ -21,6 +21,30 @@ pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
 
 
 @pytest.fixture(scope="module")
+def client(client_here):
+    return client_here
+
+
+@pytest.fixture(scope="module")
+def breakable(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("breakable")) as processes:
+        yield processes
+
+
+@pytest.fixture
+def client_of_processes(processes):
+    with processes.client() as connected:
+        yield connected
+
+
+@pytest.fixture
+def processes(breakable):
+    """A cluster to be broken: whole again whatever the test before did."""
+    breakable.mend()
+    return breakable
+
+
+@pytest.fixture(scope="module")
 def answers():
     """Training and test triplets of points in the plane."""
     points = np.random.default_rng(0).normal(size=(60, 2))
@@ -28,12 +52,12 @@ def answers():
     return train, Comparisons.from_points(points, 4_000, random_state=2)
 
 
-def test_same_map_as_on_this_machine(client, answers, parquet):
+def test_same_map_as_on_this_machine(client_of_processes, answers, parquet):
     train, test = answers
     options = {"n_components": 2, "solver": LBFGS(max_epochs=8), "random_state": 3}
     local = OrdinalEmbedding(**options).fit(train)
     for X in (train, train.index, parquet(train), da.from_array(train.index, chunks=(2000, 3))):
-        remote = OrdinalEmbedding(**options).fit(X, client=client)
+        remote = OrdinalEmbedding(**options).fit(X, client=client_of_processes)
         assert remote.objective_ == pytest.approx(local.objective_, rel=1e-6)
         assert remote.score(test) == pytest.approx(local.score(test), abs=0.005)
         assert (remote.n_objects_, remote.n_features_in_, remote.labels_) == (60, 3, None)
@@ -43,14 +67,14 @@ def test_same_map_as_on_this_machine(client, answers, parquet):
 SCRIPT = "from dataclasses import dataclass\nfrom nearer.losses import CustomLoss\n" + inspect.getsource(Squared)
 
 
-def test_a_loss_of_ones_own(client):
+def test_a_loss_of_ones_own(client_of_processes):
     problem = random_problem(Squared(2.0), "weighted triplets", size=100)
     comparisons = problem.objective.comparisons
     with pytest.raises(ValueError, match="loss 'squared': got a class of module 'contracts', which workers cannot"):
-        DaskObjective(comparisons, Squared(2.0), 3, client=client)
+        DaskObjective(comparisons, Squared(2.0), 3, client=client_of_processes)
     script = {"__name__": "__main__"}
     exec(SCRIPT, script)
-    remote = DaskObjective(comparisons, script["Squared"](2.0), 3, client=client)
+    remote = DaskObjective(comparisons, script["Squared"](2.0), 3, client=client_of_processes)
     value, gradient = remote.value_and_gradient(problem.X)
     expected, expected_gradient = problem.objective.value_and_gradient(problem.X)
     assert value == pytest.approx(expected, rel=1e-12)
@@ -152,19 +176,6 @@ def test_a_fit_that_was_cut_off_ends_the_same(client, answers, parquet, tmp_path
 def test_bad_arguments(client, answers):
     with pytest.raises(ValueError, match="client: got 3, expected"):
         OrdinalEmbedding().fit(answers[0], client=3)
-
-
-@pytest.fixture(scope="module")
-def breakable(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("breakable")) as processes:
-        yield processes
-
-
-@pytest.fixture
-def processes(breakable):
-    """A cluster to be broken: whole again whatever the test before did."""
-    breakable.mend()
-    return breakable
 
 
 class TestLosses:
