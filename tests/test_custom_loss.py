@@ -16,6 +16,7 @@ from nearer import OrdinalEmbedding, kernels
 from nearer.losses import CustomLoss, get_loss
 from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import SVRG, get_solver
+from nearer.solvers.guide import _descent
 from problems import FORMS, MemorySource, noisy_problem, random_problem
 
 
@@ -99,6 +100,16 @@ def test_solvers_take_it_as_they_take_a_built_in_one(solver):
     result, expected = (chosen.solve(objective, problem.X, 0) for objective in (own, problem.objective))
     assert result.objective == pytest.approx(expected.objective, rel=1e-6)
     assert result.objective < own.value(problem.X)
+
+
+def test_a_guide_does_not_compile_more_for_it_than_it_gains():
+    problem = noisy_problem("ste")
+    own = LocalObjective(problem.objective.comparisons, OwnLogistic(), 2, n_jobs=1)
+    assert problem.objective.pays_in_one_call
+    assert not own.pays_in_one_call
+    *_, long = _descent(own, problem.X, 1e-3, 3)
+    [short] = _descent(problem.objective, problem.X, 1e-3, 3)
+    assert long.value == pytest.approx(short.value, rel=1e-9)
 
 
 def test_growing_snapshots_take_it():

@@ -189,7 +189,7 @@ def test_a_small_descent_is_one_state_and_arrives_where_a_long_one_does():
     assert state.n_gradients == long.n_gradients
     assert list(_descent(problem.objective, problem.X, 1e-3, 3, kept={})) == []  # was done before
     many = LocalObjective(Comparisons(np.tile(problem.objective.comparisons.index, (60, 1))), "tste", 2, n_jobs=1)
-    assert not many.in_one_piece
+    assert not many.pays_in_one_call
     assert len(list(_descent(many, problem.X, 1e-3, 3))) > 3
 
 

@@ -11,7 +11,7 @@ from nearer.data import Comparisons
 from nearer.data.answers import asked_together
 from nearer.data.values import frozen
 from nearer.kernels import check_inside
-from nearer.losses import Loss
+from nearer.losses import CustomLoss, Loss
 from nearer.objective.base import UNWEIGHTED, Block, BlockObjective, in_order, summed
 from nearer.objective.protocols import GramObjective, GrowingObjective, Snapshot, SplittableObjective
 
@@ -109,9 +109,9 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
         return X, moved
 
     @property
-    def in_one_piece(self) -> bool:
-        """Whether there are so few comparisons that more than one thread would not pay."""
-        return len(self._all_blocks) == 1
+    def pays_in_one_call(self) -> bool:
+        """Whether `descend` pays: few comparisons, and no loss for which it would be compiled anew, for seconds."""
+        return len(self._all_blocks) == 1 and not isinstance(self.loss, CustomLoss)
 
     def descend(self, X: np.ndarray, least: float, patience: int, most: int) -> tuple[np.ndarray, float, int]:
         """L-BFGS in one compiled call, on one thread: for small problems, of which many are solved.

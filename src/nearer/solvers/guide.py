@@ -139,8 +139,8 @@ class _Stages:
 def _descent(
     part: LocalObjective, X: np.ndarray, tol: float, patience: int, kept: dict[str, Any] | None = None
 ) -> Iterator[SolverState]:
-    """As `descend`, but in one call where there is so little to do that calls would cost more than what is done."""
-    if not part.in_one_piece:
+    """As `descend`, but in one compiled call where there is so little to do that many would cost more than that."""
+    if not part.pays_in_one_call:
         yield from descend(part, X, tol, part.value_at_zero(), patience, kept=kept)
     elif kept is None:
         X, value, evaluations = part.descend(X, tol * part.value_at_zero(), patience, _MOST_ITERATIONS)
