@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import unicodedata
 
 import numpy as np
@@ -251,3 +252,99 @@ def test_the_command_line_keeps_numbers_counted_from_1(tmp_path):
     assert result.exit_code == 0, result.output
     lines = (tmp_path / "out" / "embedding.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines[1:]] == ["1", "2", "3", "4", "5", "6"]
+
+
+# The rows of SAID with the columns the other way round: a reader that overlooks the names inverts every one.
+TURNED = ["far", "near", "anchor"]
+TURNED_ROWS = [[far, near, anchor] for anchor, near, far in SAID]
+
+
+@pytest.mark.parametrize("called", ["columns", "fields", "names", "header", "colnames"])
+@pytest.mark.parametrize("rows_called", ["data", "rows"])
+def test_names_of_columns_beside_the_rows_are_used(tmp_path, called, rows_called):
+    path, archive = tmp_path / "split.json", tmp_path / "split.npz"
+    path.write_text(json.dumps({called: TURNED, "index": [0, 1, 2, 3], rows_called: TURNED_ROWS}))
+    np.savez(archive, **{called: np.array(TURNED), rows_called: np.array(TURNED_ROWS)})
+    for source in (path, archive):
+        read = read_comparisons(source)
+        assert said(read.comparisons) == SAID
+        assert f"the columns of {rows_called!r} are named by {called!r}" in read.understood
+
+
+def test_names_of_columns_beside_the_rows_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "split.json"
+    path.write_text(json.dumps({"columns": [*TURNED, "weight"], "data": TURNED_ROWS}))
+    assert "'columns' holds 4 names for 3 columns of 'data'" in refusal(path)
+    path.write_text(json.dumps({"columns": ["stim", "foil", "pick"], "data": TURNED_ROWS}))
+    assert "columns 'stim', 'foil', 'pick': no column for" in refusal(path)
+    path.write_text(json.dumps({"columns": TURNED, "fields": TURNED, "data": TURNED_ROWS}))
+    assert "'columns', 'fields' all could name the columns" in refusal(path)
+
+
+def test_names_beside_numbers_are_still_those_of_the_objects(tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, data=np.array([[0, 1, 2], [2, 1, 0]]), names=np.array(["oboe", "left", "right"]))
+    assert said(read_comparisons(path).comparisons) == [("oboe", "left", "right"), ("right", "left", "oboe")]
+
+
+def rows_in_every_way(folder, rows):
+    """Rows without a place for names: files, then what is in memory."""
+    (folder / "rows.json").write_text(json.dumps(rows))
+    (folder / "object.json").write_text(json.dumps({"study": "x", "data": rows}))
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    np.save(folder / "rows.npy", np.array(rows))
+    np.savez(folder / "rows.npz", data=np.array(rows))
+    files = [folder / name for name in ("rows.json", "rows.jsonl", "rows.npy", "object.json", "rows.npz")]
+    return files, [rows, np.array(rows), np.array(rows, object), pd.DataFrame(rows)]
+
+
+def test_names_in_the_first_row_are_used_by_every_carrier(tmp_path):
+    files, held = rows_in_every_way(tmp_path, [TURNED, *TURNED_ROWS])
+    for source in (*files, *held):
+        read = read_comparisons(source)
+        assert said(read.comparisons) == SAID
+        assert "is taken as the names of the columns" in read.understood
+    for source in held:
+        assert said(as_comparisons(source)) == SAID
+    # Told otherwise, every row is data.
+    for source in (*files, *held):
+        assert len(read_comparisons(source, header=False).comparisons) == 5
+
+
+def test_a_row_below_names_in_the_first_is_counted_with_them(tmp_path):
+    rows = [TURNED, *TURNED_ROWS, ["oboe", "", "gong"]]
+    files, held = rows_in_every_way(tmp_path, rows)
+    for source in (*files[:3], *held):
+        assert any(place in refusal(source) for place in ("row 6", "line 6"))
+
+
+def test_objects_called_as_columns_are_no_header(tmp_path):
+    rows = [["left", "oboe", "i"], ["i", "left", "oboe"], ["oboe", "j", "left"], ["i", "j", "k"]]
+    _, held = rows_in_every_way(tmp_path, rows)
+    for source in held:
+        assert said(read_comparisons(source).comparisons) == list(map(tuple, rows))
+
+
+@pytest.mark.parametrize(
+    "above", ["Results,May,2024", "Study 4,v2,1.3", "# exported by LabTool, on 3 May, 2024", "a,b,c"]
+)
+def test_a_line_above_the_names_is_refused(tmp_path, above):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{above}\n" + text("far,near,anchor", TURNED_ROWS))
+    message = refusal(path)
+    assert "line 2: 'far', 'near', 'anchor' are names of columns" in message
+    assert "remove what stands above the names, or say header=False" in message
+    path.write_text(f"{above}\n\n{above}\n" + text("far,near,anchor", TURNED_ROWS))
+    assert "line 4: 'far', 'near', 'anchor' are names of columns" in refusal(path)
+    rows = [above.split(","), TURNED, *TURNED_ROWS]
+    pd.DataFrame(rows).to_excel(tmp_path / "rows.xlsx", header=False, index=False)
+    files, held = rows_in_every_way(tmp_path, rows)
+    for source in (tmp_path / "rows.xlsx", *files, *held):
+        assert "'far', 'near', 'anchor' are names of columns" in refusal(source)
+
+
+def test_objects_called_as_columns_below_the_first_row_are_data(tmp_path):
+    rows = [("near", "oboe", "2"), ("anchor", "near", "far"), ("2", "far", "oboe")]
+    path = tmp_path / "rows.csv"
+    path.write_text(text("1,2,oboe", rows))
+    assert said(read_comparisons(path).comparisons) == [("1", "2", "oboe"), *rows]

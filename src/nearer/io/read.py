@@ -15,6 +15,7 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
+from nearer.data.headers import with_header
 from nearer.data.roles import DETAILS, PLAIN_NAMES, SHOWN
 from nearer.data.tables import Options, Rows, as_table, read_table, warn_of
 from nearer.io.files import is_pattern, refuse_irregular
@@ -142,7 +143,7 @@ def read_comparisons(
     delimiter : str, optional
         One character, its name ("tab"), or "whitespace".
     header : bool, optional
-        Whether the first line holds column names.
+        Whether the first line or row holds column names.
     kind : {"triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings"}, optional
         What a row is; found from the columns if not given.
     participant, weight : str or int, optional
@@ -183,7 +184,7 @@ def read_comparisons(
         fold_names=fold_names,
     )  # fmt: skip
     if not isinstance(source, (str, os.PathLike)):
-        return _result(as_table(source), "memory", options)
+        return _result(with_header(as_table(source), header, only_known=True), "memory", options)
     name = os.fspath(source)
     how: dict[str, Any] = {
         "delimiter": delimiter,
@@ -284,15 +285,15 @@ def open_table(
     if format == "table":
         return text.open_text(name, delimiter=delimiter, header=header, encoding=encoding)
     if format == "json":
-        return formats.open_json(name, kind=kind, variable=variable, encoding=encoding)
+        return formats.open_json(name, kind=kind, variable=variable, header=header, encoding=encoding)
     if format == "jsonl":
-        return formats.open_jsonl(name, encoding=encoding)
+        return formats.open_jsonl(name, header=header, encoding=encoding)
     if format == "parquet":
         return formats.open_parquet(name)
     if format == "excel":
         return formats.open_spreadsheet(name, variable=variable, header=header)
     if format == "numpy":
-        return formats.open_numpy(name, kind=kind, variable=variable)
+        return formats.open_numpy(name, kind=kind, variable=variable, header=header)
     return formats.open_matlab(name, kind=kind, variable=variable)
 
 

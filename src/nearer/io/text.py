@@ -16,7 +16,8 @@ from typing import IO, Any
 
 from nearer.data.columns import Column, Table, are_numbered, column_from_arrow
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.roles import complete_layout, is_header, role_of
+from nearer.data.headers import find_header, refuse_lines_above
+from nearer.data.roles import complete_layout, role_of
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 200
@@ -166,6 +167,7 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     sample = [row[2] for row in rows[1:]]
     hint = ""
     if header is None:
+        refuse_lines_above(path, cells, lambda: sample, lambda spot: f"line {rows[spot + 1][0]}")
         header, hint = find_header(cells, lambda: [row[2] for row in _first_rows(path, text, delimiter, None)[1:]])
     if not header:
         notes += [hint] if hint else []
@@ -186,39 +188,6 @@ def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list
     except csv.Error as error:
         raise FileFormatError(f"{path}, line {len(rows) + 1}: cannot be split into cells: {error}") from error
     return rows
-
-
-def find_header(cells: Sequence[str], other_rows: Any) -> tuple[bool, str]:
-    """Tell whether a first row of cells is a header.
-
-    It is if a name is known, or if none of its words occurs in any other row, or if it numbers columns of words.
-    `other_rows` gives the rows below, and is called only if the names do not tell. The second answer is what to say in
-    case the first is wrong, "" if it is sure.
-    """
-    if is_header(cells):
-        return True, ""
-    words = {cell for cell in cells if cell}
-    if are_numbered(cells):
-        others = other_rows()
-        if not others:
-            return False, ""
-        if not cells[0] or any(not any(map(_is_number, column)) for column in zip(*others)):
-            return True, ""
-        return False, f"the first row, {', '.join(cells)}, is taken as data; if it numbers the columns, say header=True"
-    if not words or any(_is_number(word) for word in words):
-        return False, ""
-    others = other_rows()
-    if not others or any(cell.strip() in words for row in others for cell in row):
-        return False, ""
-    return True, "the first row is taken as names, since its words occur nowhere else; if it is data, say header=False"
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _find_delimiter(path: str, text: str) -> str:
