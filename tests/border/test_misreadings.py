@@ -8,6 +8,8 @@ import unicodedata
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from nearer import OrdinalEmbedding
@@ -348,3 +350,72 @@ def test_objects_called_as_columns_below_the_first_row_are_data(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text(text("1,2,oboe", rows))
     assert said(read_comparisons(path).comparisons) == [("1", "2", "oboe"), *rows]
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Write one Parquet file for each list of cells of a column beside the objects; gives the folder."""
+
+    def make(column, *cells):
+        for number, part in enumerate(cells):
+            table = {"anchor": ["oboe"] * len(part), "near": ["flute"] * len(part), "far": ["drum"] * len(part)}
+            if column in table:
+                table[column] = part
+            pq.write_table(pa.table(table | {column: part}), tmp_path / f"part{number}.parquet")
+        return tmp_path
+
+    return make
+
+
+NO_TYPE = pa.nulls(1)
+
+
+@pytest.mark.parametrize("empty", [NO_TYPE, pa.array([None], pa.float64()), pa.array([None], pa.int64())])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_file_without_a_cell_does_not_empty_the_others(parts, empty, turned):
+    cells = [empty, pa.array(["p1"])]
+    read = read_comparisons(parts("participant", *(cells[::-1] if turned else cells)))
+    assert read.comparisons.participants.tolist() == (["p1", "unknown"] if turned else ["unknown", "p1"])
+
+
+def test_answers_in_the_second_file_alone_are_read(tmp_path):
+    for number, response in enumerate([NO_TYPE, pa.array(["flute"])]):
+        cells = {"anchor": ["oboe"], "a": ["flute"], "b": ["drum"], "response": response}
+        pq.write_table(pa.table(cells), tmp_path / f"part{number}.parquet")
+    read = read_comparisons(tmp_path)
+    assert said(read.comparisons) == [("oboe", "flute", "drum")]
+    assert read.dropped == {"no answer": 1}
+
+
+@pytest.mark.parametrize(
+    ("column", "first", "second"),
+    [
+        ("anchor", pa.array([7]), pa.array(["007"])),
+        ("participant", pa.array([7]), pa.array(["007"])),
+        ("participant", pa.array([1.0]), pa.array(["01"])),
+        ("participant", pa.array([True]), pa.array(["1"])),
+        ("weight", pa.array([True]), pa.array([1])),
+    ],
+)
+def test_text_in_one_file_and_numbers_in_another_are_refused(parts, column, first, second):
+    for cells in ([first, second], [second, first]):
+        message = refusal(parts(column, *cells))
+        assert f"column {column!r}: the files hold it as different types" in message
+        assert f"{cells[0].type} in " in message
+        assert "part0.parquet" in message
+        assert f"{cells[1].type} in " in message
+        assert "part1.parquet" in message
+
+
+def test_numbers_of_several_widths_are_one_column(parts):
+    whole = parts("anchor", pa.array([7], pa.int32()), pa.array([8], pa.int64()), pa.array([9], pa.uint8()))
+    assert [row[0] for row in said(read_comparisons(whole).comparisons)] == ["7", "8", "9"]
+    mixed = parts("weight", pa.array([2]), pa.array([0.5]), pa.array([1.5], pa.float32()))
+    assert read_comparisons(mixed).comparisons.weights.tolist() == [2.0, 0.5, 1.5]
+    wide = parts("participant", pa.array(["p1"]), pa.array(["p2"], pa.large_string()), NO_TYPE)
+    assert read_comparisons(wide).comparisons.participants.tolist() == ["p1", "p2", "unknown"]
+
+
+def test_numbers_that_a_common_type_cannot_hold_are_refused(parts):
+    message = refusal(parts("participant", pa.array([2**53 + 1]), pa.array([0.5])))
+    assert "part0.parquet: column 'participant'" in message

@@ -332,6 +332,11 @@ def _open_file(url: str, names: Sequence[str] = (), otherwise: str = _UNREADABLE
         yield file
 
 
+def _is_void(part: Any) -> bool:
+    """Tell whether no cell of a column holds anything; its type then says nothing."""
+    return part.null_count == len(part)
+
+
 @dataclass
 class ParquetTable(Table):
     """One or more Parquet files with the same columns, read one after the other."""
@@ -357,12 +362,44 @@ class ParquetTable(Table):
     def _column(self, position: int, parts: list[Any]) -> Column:
         import pyarrow as pa
 
+        kind = self._common_type(position, parts)
+        chunks = []
+        for file, part in zip(self.files, parts):
+            try:
+                if part.type != kind:
+                    # No text becomes a number here: what has another type is a number too, or empty.
+                    part = pa.chunked_array([pa.nulls(len(part), kind)]) if _is_void(part) else part.cast(kind)
+                chunks += part.chunks
+            except pa.ArrowException as error:
+                raise FileFormatError(f"{file.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
         try:
-            kind = parts[0].type
-            chunks = [chunk for part in parts for chunk in (part if part.type == kind else part.cast(kind)).chunks]
             return column_from_arrow(pa.chunked_array(chunks, kind))
         except (TypeError, pa.ArrowException) as error:
             raise FileFormatError(f"{self.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
+
+    def _common_type(self, position: int, parts: list[Any]) -> Any:
+        """The type that holds a column of every file as it is; parts without a cell have no say."""
+        import pyarrow as pa
+
+        types: dict[Any, str] = {}  # type -> the first file that has it
+        for file, part in zip(self.files, parts):
+            if not _is_void(part):
+                types.setdefault(part.type, file.name)
+        kinds = list(types)
+        if len(kinds) < 2:
+            return kinds[0] if kinds else parts[0].type
+        if all(pa.types.is_integer(kind) for kind in kinds):
+            return pa.int64()
+        if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) for kind in kinds):
+            return pa.float64()
+        texts = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
+        if all(pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in texts):
+            return pa.dictionary(pa.int32(), pa.string())
+        held = listed(f"{kind} in {file}" for kind, file in zip(texts, types.values()))
+        raise FileFormatError(
+            f"{self.name}: {self.title(position)}: the files hold it as different types: {held}; "
+            "write it with one type, since 7 and '007' may or may not be the same"
+        )
 
     def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
         import pyarrow.parquet as pq
