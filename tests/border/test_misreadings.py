@@ -419,3 +419,44 @@ def test_numbers_of_several_widths_are_one_column(parts):
 def test_numbers_that_a_common_type_cannot_hold_are_refused(parts):
     message = refusal(parts("participant", pa.array([2**53 + 1]), pa.array([0.5])))
     assert "part0.parquet: column 'participant'" in message
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["oboe,flute,drum,512", "drum,gong,oboe,433"],
+        ["oboe,flute,drum,512", "gong,harp,viola,433"],
+        ['"oboe","flute","drum",512', '"gong","harp","viola",433'],
+        ["1,2,4,512", "2,1,4,433"],
+        ["1,2,4,512", "3,4,2,433"],
+        ['"1","2","4","512"', '"2","1","4","433"'],
+    ],
+)
+def test_a_header_one_name_short_is_refused_unless_the_rows_are_named(tmp_path, rows):
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["anchor,near,far", *rows]))
+    message = refusal(path)
+    assert "line 1: 3 names for 4 columns, and the first cells, '" in message
+    assert "the last cells are '512', '433': write a name for each column in the header" in message
+
+
+@pytest.mark.parametrize("quoted", ["all", "names", "none"])
+@pytest.mark.parametrize("names", [("1", "2", "3", "4"), ("2", "5", "17", "103"), ("r1", "r2", "r4", "r3")])
+def test_names_of_rows_as_r_writes_them_are_no_objects(tmp_path, names, quoted):
+    marks = {"all": ('"', '"'), "names": ('"', ""), "none": ("", "")}[quoted]
+    rows = [
+        [f"{marks[0]}{name}{marks[0]}", *(f"{marks[1]}{cell}{marks[1]}" for cell in row)]
+        for name, row in zip(names, SAID)
+    ]
+    path = tmp_path / "rows.csv"
+    path.write_text(text("anchor,near,far", rows))
+    if quoted == "none" and names[0] == "r1":
+        assert "need not be the names of the rows" in refusal(path)
+    else:
+        assert said(read_comparisons(path).comparisons) == SAID
+
+
+def test_names_of_rows_beside_numbers_are_told_by_their_marks(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text('"i","j","k","rt"\n"1",1,2,4,0.5\n"2",2,1,4,0.7\n')
+    assert said(read_comparisons(path).comparisons) == [("1", "2", "4"), ("2", "1", "4")]

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from nearer.data.columns import Column, Table, are_numbered, column_from_arrow
+from nearer.data.columns import Column, Table, are_numbered, column_from_arrow, is_whole
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import find_header, refuse_lines_above
+from nearer.data.headers import find_header, is_number, refuse_lines_above
 from nearer.data.roles import complete_layout, role_of
 
 HEAD_BYTES = 1 << 20
@@ -176,9 +176,35 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     if not sample:
         raise FileFormatError(f"{path}: has a header but no rows")
     if all(len(row) == len(cells) + 1 for row in sample) and len({row[0] for row in sample}) == len(sample):
+        lines = io.StringIO(text, newline="").readlines()
+        if not _are_row_names(sample, [lines[row[0] - 1] for row in rows[1:]], delimiter):
+            raise FileFormatError(
+                f"{path}, line {first}: {counted(len(cells), 'name')} for {len(cells) + 1} columns, and the first "
+                f"cells, {listed(shown(row[0]) for row in sample[:SHOWN])}, need not be the names of the rows, as R writes "
+                f"them; the last cells are {listed(shown(row[-1]) for row in sample[:SHOWN])}: write a name for each "
+                "column in the header"
+            )
         notes.append("the header is one name short: the first cell of each row is its name, as R writes it")
         cells = ["", *cells]
     return Look(encoding, delimiter, not are_numbered(cells), cells, last, sample, only_cr, tuple(notes), hint)
+
+
+def _are_row_names(rows: list[list[str]], lines: list[str], delimiter: str) -> bool:
+    """Tell whether the first cells, all distinct, are the names of rows, as R writes them, and no objects.
+
+    R quotes them, and counts up where there are no others. `lines` are the rows as written.
+    """
+    named = [row[0].strip() for row in rows]
+    others = {cell.strip() for row in rows for cell in row[1:]}
+    counted_up = all(map(is_whole, named)) and all(int(low) < int(high) for low, high in itertools.pairwise(named))
+    quoted = all(line.startswith('"') for line in lines)
+    if counted_up:
+        # Objects may be numbers too; then the quotation marks tell the two apart.
+        marked = re.compile(f'"[0-9]+"{re.escape(" " if delimiter == WHITESPACE else delimiter)}[^"]')
+        return all(map(marked.match, lines)) or (
+            others.isdisjoint(named) and not all(is_number(row[1]) for row in rows)
+        )
+    return quoted and others.isdisjoint(named) and not all(is_number(row[-1]) for row in rows)
 
 
 def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list[tuple[int, int, list[str]]]:
