@@ -36,7 +36,6 @@ REFUSED = {
     "stimulus_and_options.csv": {
         "columns": {"anchor": "stimulus", "a": "option_a", "b": "option_b", "answer": "answer"},
     },
-    "sep_line.csv": None,
     "title_and_blank.csv": None,
     "title_on_top.csv": None,
     "title_with_commas.csv": None,

@@ -14,12 +14,12 @@ import numpy as np
 from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
 from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow
-from nearer.data.errors import FileFormatError, listed, shown
+from nearer.data.errors import SHOWN, FileFormatError, listed, shown
 from nearer.data.headers import find_header, refuse_lines_above, with_header
 from nearer.data.roles import DETAILS, INDEX_COLUMNS, complete_layout, detail_of, is_header, normalise, role_of
 from nearer.data.tables import as_table
 from nearer.io.files import refuse_impossible_text
-from nearer.io.text import decode_head, encoding_problem
+from nearer.io.text import decode_head, encoding_problem, open_bytes
 
 META_KEY = b"nearer"
 
@@ -35,7 +35,9 @@ def open_json(
     encoding: str | None = None,
 ) -> Table:
     """Open a JSON file: ``[{"anchor": ..}, ..]``, ``[[0, 1, 2], ..]`` or ``{"anchor": [..], ..}``."""
-    text, _ = decode_head(path, Path(path).read_bytes(), True, encoding)
+    with open_bytes(path) as file:
+        content = file.read()
+    text, _ = decode_head(path, content, True, encoding)
     if not text.strip():
         raise FileFormatError(f"{path}: is empty")
     try:
@@ -81,7 +83,7 @@ class _JsonLinesTable(MemoryTable):
     """Objects, one per line, read by pyarrow in blocks."""
 
     def place(self, row: int) -> str:
-        with open(self.name, "rb") as file:
+        with open_bytes(self.name) as file:
             filled = (number for number, line in enumerate(file, 1) if line.strip())
             row += self.first_row
             return next((f"line {number}" for spot, number in enumerate(filled) if spot == row), f"row {row + 1}")
@@ -94,7 +96,7 @@ def open_jsonl(path: str, *, header: bool | None = None, encoding: str | None = 
     """Open JSON lines: an object or an array on each line."""
     import pyarrow as pa
 
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         head = file.read(1 << 16)
     text, encoding = decode_head(path, head, len(head) < 1 << 16, encoding)
     start = text.lstrip("\ufeff \t\r\n")
@@ -128,7 +130,7 @@ def _read_lines(path: str, schema: Any = None) -> Any:
 
 def _refuse_deep(path: str) -> None:
     """Refuse brackets nested so deeply that a reader would run out of stack."""
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         for number, line in enumerate(file, 1):
             if line.count(b"[") + line.count(b"{") > _DEEPEST:
                 depth = deepest = 0
@@ -145,7 +147,7 @@ def _loose_lines(path: str, encoding: str) -> Table:
     """Read lines one by one: cells of several kinds, or rows as arrays; the first line that is not JSON is named."""
     rows = []
     first_kind: type | None = None
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
@@ -483,6 +485,9 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
             refuse_impossible_text(loaded)
             return with_header(_open_matrix(path, "NumPy array", loaded), header)
         with loaded:
+            held = loaded.zip.namelist()
+            if not all(name.endswith(".npy") for name in held):
+                raise FileFormatError(f"is a zip archive of {listed(map(shown, held[:SHOWN]))}: unpack it first")
             _refuse_bomb(loaded.zip)
             arrays = {key: loaded[key] for key in loaded.files}
             for array in arrays.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from nearer.data.headers import with_header
 from nearer.data.roles import DETAILS, PLAIN_NAMES, SHOWN
 from nearer.data.tables import Options, Rows, as_table, read_table, warn_of
 from nearer.io.files import is_pattern, refuse_irregular
-from nearer.io.text import COMPRESSED
+from nearer.io.text import COMPRESSED, open_bytes
 
 FORMATS = {
     "table": (".csv", ".tsv", ".txt", ".tab", ".dat"),
@@ -35,6 +36,7 @@ _SYNONYMS = {
     "csv": "table", "tsv": "table", "npy": "numpy", "npz": "numpy", "mat": "matlab", "ndjson": "jsonl", "xlsx": "excel",
 }  # fmt: skip
 _MAGIC = ((b"PAR1", "parquet"), (b"\x93NUMPY", "numpy"), (b"PK\x03\x04", "numpy"), (b"MATLAB", "matlab"))
+_PACKED = ((b"\x1f\x8b", ".gz"), (b"\x28\xb5\x2f\xfd", ".zst"))
 _COUNTED_AS = {
     "answers": "answer",
     "votes": "voted question",
@@ -220,9 +222,12 @@ def _result(table: Table, format: str, options: Options) -> ReadResult:
 
 def _read_standard_input(format: str | None, how: dict[str, Any], options: Options) -> ReadResult:
     """Read what comes on standard input, kept in a file meanwhile."""
-    with tempfile.NamedTemporaryFile(prefix="nearer-", suffix=".input") as file:
-        while block := sys.stdin.buffer.read(1 << 20):
+    block = sys.stdin.buffer.read(1 << 20)
+    packed = next((ending for magic, ending in _PACKED if block.startswith(magic)), "")
+    with tempfile.NamedTemporaryFile(prefix="nearer-", suffix=".input" + packed) as file:
+        while block:
             file.write(block)
+            block = sys.stdin.buffer.read(1 << 20)
         file.flush()
         try:
             found = _find_format(file.name, format)
@@ -255,18 +260,33 @@ def _find_format(name: str, format: str | None) -> str:
         raise FileFormatError(f"{name}: cannot be read: {error.strerror}") from error
     if not head:
         raise FileFormatError(f"{name}: is empty")
-    if format is not None:
-        return format
     endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in COMPRESSED:
+    packed = bool(endings) and endings[-1] in COMPRESSED
+    if packed:
         endings.pop()
+        with open_bytes(name) as unpacked:
+            head = unpacked.read(4096)
+    format = format or _format_of(endings, head)
+    if packed and format not in ("table", "json", "jsonl"):
+        raise FileFormatError(f"{name}: compressed files are read as text or JSON alone: unpack it first")
+    return format
+
+
+def _format_of(endings: list[str], head: bytes) -> str:
     if endings and endings[-1] in _FORMAT_OF:
         return _FORMAT_OF[endings[-1]]
     for magic, found in _MAGIC:
         if head.startswith(magic):
             return "excel" if b"[Content_Types].xml" in head else found
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    return "json" if start in (b"[", b"{") else "table"
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:1] not in (b"[", b"{"):
+        return "table"
+    line, _, rest = start.partition(b"\n")
+    try:
+        json.loads(line)
+    except ValueError:
+        return "json"
+    return "jsonl" if rest.strip() else "json"
 
 
 def open_table(
