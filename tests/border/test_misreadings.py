@@ -460,3 +460,22 @@ def test_names_of_rows_beside_numbers_are_told_by_their_marks(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text('"i","j","k","rt"\n"1",1,2,4,0.5\n"2",2,1,4,0.7\n')
     assert said(read_comparisons(path).comparisons) == [("1", "2", "4"), ("2", "1", "4")]
+
+
+def test_unknown_words_in_the_first_row_of_a_file_are_refused_as_in_text(tmp_path):
+    files, held = rows_in_every_way(tmp_path, [["Vorlage", "gewählt", "verworfen"], *map(list, SAID)])
+    for source in files:
+        message = refusal(source)
+        assert "columns 'Vorlage', 'gewählt', 'verworfen': none of these names is known" in message
+        assert "if it is data, say header=False" in message
+        told = read_comparisons(source, columns={"anchor": "Vorlage", "near": "gewählt", "far": "verworfen"})
+        assert said(told.comparisons) == SAID
+    for source in held:
+        assert len(read_comparisons(source).comparisons) == 5
+        assert said(read_comparisons(source, header=True, columns="anchor,near,far").comparisons) == SAID
+
+
+@pytest.mark.parametrize("odd", [{0: "a"}, {"a"}, "abc", 5, None, [pd.NA, "b"]])
+def test_columns_by_number_that_are_none_are_refused(odd):
+    with pytest.raises((FileFormatError, TypeError)):
+        read_comparisons({0: odd, 1: ["b", "c"], 2: ["c", "a"]})

@@ -11,6 +11,7 @@ from nearer.data.errors import FileFormatError, listed, shown
 from nearer.data.roles import complete_layout, is_header, normalise, role_of
 
 _ROWS_LOOKED_AT = 10_000
+_ROWS_BELOW = 200  # enough to see whether names of columns are objects too
 _MOST_ABOVE = 10  # rows above the names of columns: a title, a date, remarks
 
 Rows = Sequence[Sequence[str]]
@@ -90,10 +91,10 @@ def with_header(table: Table, header: bool | None = None, *, only_known: bool = 
         if not all(cell is None or isinstance(cell, str) for cell in first):
             return table
 
-        def below() -> Rows:
-            return table.head(_ROWS_LOOKED_AT)[1:]
+        def below(n_rows: int = _ROWS_LOOKED_AT) -> Rows:
+            return table.head(n_rows)[1:]
 
-        refuse_lines_above(table.name, texts, below, lambda spot: table.place(spot + 1))
+        refuse_lines_above(table.name, texts, lambda: below(_ROWS_BELOW), lambda spot: table.place(spot + 1))
         header, hint = (_are_known(texts, below), "") if only_known else find_header(texts, below)
     if not header:
         return table
@@ -117,8 +118,11 @@ def _are_known(cells: Sequence[str], other_rows: Callable[[], Rows]) -> bool:
 
 
 def _first_cell(column: Any) -> Any:
-    if not len(column):
+    if isinstance(column, (str, dict)):
         return 0
-    cell = column.iloc[0] if hasattr(column, "iloc") else column[0]
+    try:
+        cell = column.iloc[0] if hasattr(column, "iloc") else column[0]
+    except (TypeError, LookupError):
+        return 0  # what is no column is refused when it is read
     cell = cell.as_py() if hasattr(cell, "as_py") else cell
-    return None if cell != cell else cell
+    return None if isinstance(cell, float) and cell != cell else cell

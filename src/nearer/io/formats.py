@@ -564,12 +564,12 @@ def open_arrays(
     named = _names_beside(path, shaped, main)
     titles = shaped.pop(named).reshape(-1).tolist() if named else []
     matrix = shaped[main]
-    notes = [f"the columns of {main!r} are named by {named!r}"] if named else []
+    notes, hint = [f"the columns of {main!r} are named by {named!r}"] if named else [], ""
     if not named and matrix.dtype.kind in "UTO":
         plain = MemoryTable(f"{path}, array {main!r}", form, [""] * matrix.shape[1], False, columns=list(matrix.T))
-        titled = with_header(plain, header, only_known=True)
+        titled = with_header(plain, header)
         if titled is not plain:
-            titles, notes, matrix = titled.names, titled.notes, matrix[1:]
+            titles, notes, hint, matrix = titled.names, titled.notes, titled.hint, matrix[1:]
     beside, unused, labels, n_objects = _beside(path, shaped, main, len(matrix))
     if kind in ("odd-one-out", "most-central") and "answer" in beside:
         beside["odd" if kind == "odd-one-out" else "central"] = beside.pop("answer")
@@ -583,6 +583,7 @@ def open_arrays(
         labels=labels,
         n_objects=n_objects,
         notes=notes,
+        hint=hint,
         columns=[*matrix.T, *(beside.values() if names else ())],
     )
 
