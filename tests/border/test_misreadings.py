@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 import unicodedata
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from nearer import OrdinalEmbedding
@@ -251,3 +254,228 @@ def test_the_command_line_keeps_numbers_counted_from_1(tmp_path):
     assert result.exit_code == 0, result.output
     lines = (tmp_path / "out" / "embedding.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines[1:]] == ["1", "2", "3", "4", "5", "6"]
+
+
+# The rows of SAID with the columns the other way round: a reader that overlooks the names inverts every one.
+TURNED = ["far", "near", "anchor"]
+TURNED_ROWS = [[far, near, anchor] for anchor, near, far in SAID]
+
+
+@pytest.mark.parametrize("called", ["columns", "fields", "names", "header", "colnames"])
+@pytest.mark.parametrize("rows_called", ["data", "rows"])
+def test_names_of_columns_beside_the_rows_are_used(tmp_path, called, rows_called):
+    path, archive = tmp_path / "split.json", tmp_path / "split.npz"
+    path.write_text(json.dumps({called: TURNED, "index": [0, 1, 2, 3], rows_called: TURNED_ROWS}))
+    np.savez(archive, **{called: np.array(TURNED), rows_called: np.array(TURNED_ROWS)})
+    for source in (path, archive):
+        read = read_comparisons(source)
+        assert said(read.comparisons) == SAID
+        assert f"the columns of {rows_called!r} are named by {called!r}" in read.understood
+
+
+def test_names_of_columns_beside_the_rows_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "split.json"
+    path.write_text(json.dumps({"columns": [*TURNED, "weight"], "data": TURNED_ROWS}))
+    assert "'columns' holds 4 names for 3 columns of 'data'" in refusal(path)
+    path.write_text(json.dumps({"columns": ["stim", "foil", "pick"], "data": TURNED_ROWS}))
+    assert "columns 'stim', 'foil', 'pick': no column for" in refusal(path)
+    path.write_text(json.dumps({"columns": TURNED, "fields": TURNED, "data": TURNED_ROWS}))
+    assert "'columns', 'fields' all could name the columns" in refusal(path)
+
+
+def test_names_beside_numbers_are_still_those_of_the_objects(tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, data=np.array([[0, 1, 2], [2, 1, 0]]), names=np.array(["oboe", "left", "right"]))
+    assert said(read_comparisons(path).comparisons) == [("oboe", "left", "right"), ("right", "left", "oboe")]
+
+
+def rows_in_every_way(folder, rows):
+    """Rows without a place for names: files, then what is in memory."""
+    (folder / "rows.json").write_text(json.dumps(rows))
+    (folder / "object.json").write_text(json.dumps({"study": "x", "data": rows}))
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    np.save(folder / "rows.npy", np.array(rows))
+    np.savez(folder / "rows.npz", data=np.array(rows))
+    files = [folder / name for name in ("rows.json", "rows.jsonl", "rows.npy", "object.json", "rows.npz")]
+    return files, [rows, np.array(rows), np.array(rows, object), pd.DataFrame(rows)]
+
+
+def test_names_in_the_first_row_are_used_by_every_carrier(tmp_path):
+    files, held = rows_in_every_way(tmp_path, [TURNED, *TURNED_ROWS])
+    for source in (*files, *held):
+        read = read_comparisons(source)
+        assert said(read.comparisons) == SAID
+        assert "is taken as the names of the columns" in read.understood
+    for source in held:
+        assert said(as_comparisons(source)) == SAID
+    # Told otherwise, every row is data.
+    for source in (*files, *held):
+        assert len(read_comparisons(source, header=False).comparisons) == 5
+
+
+def test_a_row_below_names_in_the_first_is_counted_with_them(tmp_path):
+    rows = [TURNED, *TURNED_ROWS, ["oboe", "", "gong"]]
+    files, held = rows_in_every_way(tmp_path, rows)
+    for source in (*files[:3], *held):
+        assert any(place in refusal(source) for place in ("row 6", "line 6"))
+
+
+def test_objects_called_as_columns_are_no_header(tmp_path):
+    rows = [["left", "oboe", "i"], ["i", "left", "oboe"], ["oboe", "j", "left"], ["i", "j", "k"]]
+    _, held = rows_in_every_way(tmp_path, rows)
+    for source in held:
+        assert said(read_comparisons(source).comparisons) == list(map(tuple, rows))
+
+
+@pytest.mark.parametrize(
+    "above", ["Results,May,2024", "Study 4,v2,1.3", "# exported by LabTool, on 3 May, 2024", "a,b,c"]
+)
+def test_a_line_above_the_names_is_refused(tmp_path, above):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{above}\n" + text("far,near,anchor", TURNED_ROWS))
+    message = refusal(path)
+    assert "line 2: 'far', 'near', 'anchor' are names of columns" in message
+    assert "remove what stands above the names, or say header=False" in message
+    path.write_text(f"{above}\n\n{above}\n" + text("far,near,anchor", TURNED_ROWS))
+    assert "line 4: 'far', 'near', 'anchor' are names of columns" in refusal(path)
+    rows = [above.split(","), TURNED, *TURNED_ROWS]
+    pd.DataFrame(rows).to_excel(tmp_path / "rows.xlsx", header=False, index=False)
+    files, held = rows_in_every_way(tmp_path, rows)
+    for source in (tmp_path / "rows.xlsx", *files, *held):
+        assert "'far', 'near', 'anchor' are names of columns" in refusal(source)
+
+
+def test_objects_called_as_columns_below_the_first_row_are_data(tmp_path):
+    rows = [("near", "oboe", "2"), ("anchor", "near", "far"), ("2", "far", "oboe")]
+    path = tmp_path / "rows.csv"
+    path.write_text(text("1,2,oboe", rows))
+    assert said(read_comparisons(path).comparisons) == [("1", "2", "oboe"), *rows]
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Write one Parquet file for each list of cells of a column beside the objects; gives the folder."""
+
+    def make(column, *cells):
+        for number, part in enumerate(cells):
+            table = {"anchor": ["oboe"] * len(part), "near": ["flute"] * len(part), "far": ["drum"] * len(part)}
+            if column in table:
+                table[column] = part
+            pq.write_table(pa.table(table | {column: part}), tmp_path / f"part{number}.parquet")
+        return tmp_path
+
+    return make
+
+
+NO_TYPE = pa.nulls(1)
+
+
+@pytest.mark.parametrize("empty", [NO_TYPE, pa.array([None], pa.float64()), pa.array([None], pa.int64())])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_file_without_a_cell_does_not_empty_the_others(parts, empty, turned):
+    cells = [empty, pa.array(["p1"])]
+    read = read_comparisons(parts("participant", *(cells[::-1] if turned else cells)))
+    assert read.comparisons.participants.tolist() == (["p1", "unknown"] if turned else ["unknown", "p1"])
+
+
+def test_answers_in_the_second_file_alone_are_read(tmp_path):
+    for number, response in enumerate([NO_TYPE, pa.array(["flute"])]):
+        cells = {"anchor": ["oboe"], "a": ["flute"], "b": ["drum"], "response": response}
+        pq.write_table(pa.table(cells), tmp_path / f"part{number}.parquet")
+    read = read_comparisons(tmp_path)
+    assert said(read.comparisons) == [("oboe", "flute", "drum")]
+    assert read.dropped == {"no answer": 1}
+
+
+@pytest.mark.parametrize(
+    ("column", "first", "second"),
+    [
+        ("anchor", pa.array([7]), pa.array(["007"])),
+        ("participant", pa.array([7]), pa.array(["007"])),
+        ("participant", pa.array([1.0]), pa.array(["01"])),
+        ("participant", pa.array([True]), pa.array(["1"])),
+        ("weight", pa.array([True]), pa.array([1])),
+    ],
+)
+def test_text_in_one_file_and_numbers_in_another_are_refused(parts, column, first, second):
+    for cells in ([first, second], [second, first]):
+        message = refusal(parts(column, *cells))
+        assert f"column {column!r}: the files hold it as different types" in message
+        assert f"{cells[0].type} in " in message
+        assert "part0.parquet" in message
+        assert f"{cells[1].type} in " in message
+        assert "part1.parquet" in message
+
+
+def test_numbers_of_several_widths_are_one_column(parts):
+    whole = parts("anchor", pa.array([7], pa.int32()), pa.array([8], pa.int64()), pa.array([9], pa.uint8()))
+    assert [row[0] for row in said(read_comparisons(whole).comparisons)] == ["7", "8", "9"]
+    mixed = parts("weight", pa.array([2]), pa.array([0.5]), pa.array([1.5], pa.float32()))
+    assert read_comparisons(mixed).comparisons.weights.tolist() == [2.0, 0.5, 1.5]
+    wide = parts("participant", pa.array(["p1"]), pa.array(["p2"], pa.large_string()), NO_TYPE)
+    assert read_comparisons(wide).comparisons.participants.tolist() == ["p1", "p2", "unknown"]
+
+
+def test_numbers_that_a_common_type_cannot_hold_are_refused(parts):
+    message = refusal(parts("participant", pa.array([2**53 + 1]), pa.array([0.5])))
+    assert "part0.parquet: column 'participant'" in message
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["oboe,flute,drum,512", "drum,gong,oboe,433"],
+        ["oboe,flute,drum,512", "gong,harp,viola,433"],
+        ['"oboe","flute","drum",512', '"gong","harp","viola",433'],
+        ["1,2,4,512", "2,1,4,433"],
+        ["1,2,4,512", "3,4,2,433"],
+        ['"1","2","4","512"', '"2","1","4","433"'],
+    ],
+)
+def test_a_header_one_name_short_is_refused_unless_the_rows_are_named(tmp_path, rows):
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["anchor,near,far", *rows]))
+    message = refusal(path)
+    assert "line 1: 3 names for 4 columns, and the first cells, '" in message
+    assert "the last cells are '512', '433': write a name for each column in the header" in message
+
+
+@pytest.mark.parametrize("quoted", ["all", "names", "none"])
+@pytest.mark.parametrize("names", [("1", "2", "3", "4"), ("2", "5", "17", "103"), ("r1", "r2", "r4", "r3")])
+def test_names_of_rows_as_r_writes_them_are_no_objects(tmp_path, names, quoted):
+    marks = {"all": ('"', '"'), "names": ('"', ""), "none": ("", "")}[quoted]
+    rows = [
+        [f"{marks[0]}{name}{marks[0]}", *(f"{marks[1]}{cell}{marks[1]}" for cell in row)]
+        for name, row in zip(names, SAID)
+    ]
+    path = tmp_path / "rows.csv"
+    path.write_text(text("anchor,near,far", rows))
+    if quoted == "none" and names[0] == "r1":
+        assert "need not be the names of the rows" in refusal(path)
+    else:
+        assert said(read_comparisons(path).comparisons) == SAID
+
+
+def test_names_of_rows_beside_numbers_are_told_by_their_marks(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text('"i","j","k","rt"\n"1",1,2,4,0.5\n"2",2,1,4,0.7\n')
+    assert said(read_comparisons(path).comparisons) == [("1", "2", "4"), ("2", "1", "4")]
+
+
+def test_unknown_words_in_the_first_row_of_a_file_are_refused_as_in_text(tmp_path):
+    files, held = rows_in_every_way(tmp_path, [["Vorlage", "gewählt", "verworfen"], *map(list, SAID)])
+    for source in files:
+        message = refusal(source)
+        assert "columns 'Vorlage', 'gewählt', 'verworfen': none of these names is known" in message
+        assert "if it is data, say header=False" in message
+        told = read_comparisons(source, columns={"anchor": "Vorlage", "near": "gewählt", "far": "verworfen"})
+        assert said(told.comparisons) == SAID
+    for source in held:
+        assert len(read_comparisons(source).comparisons) == 5
+        assert said(read_comparisons(source, header=True, columns="anchor,near,far").comparisons) == SAID
+
+
+@pytest.mark.parametrize("odd", [{0: "a"}, {"a"}, "abc", 5, None, [pd.NA, "b"]])
+def test_columns_by_number_that_are_none_are_refused(odd):
+    with pytest.raises((FileFormatError, TypeError)):
+        read_comparisons({0: odd, 1: ["b", "c"], 2: ["c", "a"]})

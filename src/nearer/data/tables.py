@@ -34,6 +34,7 @@ from nearer.data.columns import (
 )
 from nearer.data.details import chosen_place, read_details
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
+from nearer.data.headers import with_header
 from nearer.data.roles import (
     DETAILS,
     NO_ANSWER,
@@ -909,7 +910,8 @@ def parts_of_table(X: Any, options: Options, weights: Any = None, participants: 
     weights, participants : array-like of shape (N,), optional
         Beside the table, one for each of its rows; weights multiply those that the table has.
     """
-    table, options = _with_columns(as_table(X), options, weights, participants)
+    table = with_header(as_table(X), only_known=True)
+    table, options = _with_columns(table, options, weights, participants)
     parts, rows, notes, alarms = read_table(table, options)
     warn_of(table.name, alarms, rows.dropped)
     for note in notes:
