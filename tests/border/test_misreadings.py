@@ -251,3 +251,29 @@ def test_the_command_line_keeps_numbers_counted_from_1(tmp_path):
     assert result.exit_code == 0, result.output
     lines = (tmp_path / "out" / "embedding.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines[1:]] == ["1", "2", "3", "4", "5", "6"]
+
+
+@pytest.mark.parametrize(
+    ("told", "said_twice"),
+    [
+        ("anchor=w,near=x,near=y,far=z", "'near' is said twice, 'x' and 'y'"),
+        ({"anchor": "w", "near": "x", "nearer": "y", "far": "z"}, "two columns are said to be the near, 2 and 3"),
+        (["anchor", "near", "near", "far"], "two columns are said to be the near, 2 and 3"),
+        ("anchor,near,near,far", "two columns are said to be the near, 2 and 3"),
+    ],
+)
+def test_a_role_told_twice_is_refused(both, told, said_twice):
+    for source in both(text("w,x,y,z", [(*row, "bell") for row in SAID])).values():
+        with pytest.raises(ValueError, match=said_twice):
+            read_comparisons(source, columns=told)
+
+
+def test_an_answer_told_twice_is_refused(both):
+    for source in both(text("anchor,a,b,answer", [(*row, "f") for row in SAID])).values():
+        with pytest.raises(ValueError, match="'f' is said twice, 'a' and 'b'"):
+            read_comparisons(source, answers="f=a,f=b")
+
+
+def test_a_rank_that_two_columns_have_is_refused(both):
+    for source in both(text("anchor,rank_1,rank_2,rank_3,rank3", [(*row, "bell", "horn") for row in SAID])).values():
+        assert "columns 'rank_3', 'rank3' could each be the rank_3" in refusal(source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -61,6 +61,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "votes_b": (
         "votesb", "votes2", "votesright", "votessecond", "votesoptionb", "nvotesb", "countb", "count2", "countright",
     ),
+    # Of a third option: no layout takes them, and none may leave them out unsaid.
+    "votes_c": ("votesc", "votes3", "votesthird", "votesoptionc", "nvotesc", "countc", "count3", "countthird"),
     "odd": ("odd", "oddoneout", "oddone", "ooo", "outlier", "mostdifferent", "oddoneoutobject", *_kinds_of("odd")),
     "central": ("central", "mostcentral", "centralobject", "mostcentralobject", "median"),
     "n_chosen": ("nchosen", "nselect", "nselected"),
@@ -266,6 +268,8 @@ def _pairs(parts: list[str], option: str, example: str) -> dict[str, str]:
         key, equals, value = part.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise ValueError(f"{option}: got {part!r}, expected pairs such as {example}")
+        if key.strip() in found:
+            raise ValueError(f"{option}: {key.strip()!r} is said twice, {found[key.strip()]!r} and {value.strip()!r}")
         found[key.strip()] = value.strip()
     return found
 
@@ -398,7 +402,7 @@ def _add_details(names: Sequence[str], words: Sequence[str], at: dict[str, int],
 def _told(table: Table, columns: Mapping[str, str | int] | Sequence[str] | str) -> dict[str, int]:
     columns = parse_columns(columns) if isinstance(columns, str) else columns
     if isinstance(columns, Mapping):
-        return {_known_role(role): _position(table, name, "columns") for role, name in columns.items()}
+        return _each_once((role, _position(table, name, "columns")) for role, name in columns.items())
     names = table.names
     if not isinstance(columns, Sequence):
         raise ValueError(f"columns: got {columns!r}, expected roles with their columns, or roles in order")
@@ -409,7 +413,21 @@ def _told(table: Table, columns: Mapping[str, str | int] | Sequence[str] | str) 
         )
     if len(columns) != len(names):
         raise FileFormatError(f"{table.name}: columns names {len(columns)} columns, there are {len(names)}")
-    return {_known_role(role): spot for spot, role in enumerate(columns) if role not in ("", "-", "_")}
+    return _each_once((role, spot) for spot, role in enumerate(columns) if role not in ("", "-", "_"))
+
+
+def _each_once(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Collect what was told; ValueError for a role told twice."""
+    at: dict[str, int] = {}
+    for role, spot in pairs:
+        known = _known_role(role)
+        if known in at:
+            raise ValueError(
+                f"columns: two columns are said to be the {known}, {at[known] + 1} and {spot + 1} of the table; "
+                "expected one, '-' leaves a column out"
+            )
+        at[known] = spot
+    return at
 
 
 def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dict[str, int]:
@@ -420,10 +438,13 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
         if role and role not in _BESIDE and spot not in taken:
             found.setdefault(role, []).append(spot)
     stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
-    ranked = {role: spot for spot, name in enumerate(names) if (role := _ranked_role(name, stems))}
+    ranked: dict[str, list[int]] = {}
+    for spot, name in enumerate(names):
+        if (role := _ranked_role(name, stems)) and spot not in taken:
+            ranked.setdefault(role, []).append(spot)
     needed = complete_layout(set(found), kind) or complete_layout({*found, *ranked}, kind)
     if needed is not None and needed.kind == "rankings":
-        found |= {role: [spot] for role, spot in ranked.items()}
+        found |= ranked
     at = {role: spots[0] for role, spots in found.items()}
     for role, spots in found.items():
         if len(spots) > 1 and needed and role in needed.roles:
