@@ -277,3 +277,42 @@ def test_an_answer_told_twice_is_refused(both):
 def test_a_rank_that_two_columns_have_is_refused(both):
     for source in both(text("anchor,rank_1,rank_2,rank_3,rank3", [(*row, "bell", "horn") for row in SAID])).values():
         assert "columns 'rank_3', 'rank3' could each be the rank_3" in refusal(source)
+
+
+LEFT_OVER = {
+    "ranks of options": (
+        "anchor,option1,option2,option3,rank1,rank2,rank3", "oboe,flute,drum,gong,1,3,2", "'option1', 'option2', 'option3'",
+    ),
+    "ranks of two": ("anchor,item1,item2,rank1,rank2", "oboe,flute,drum,2,1", "'item1', 'item2'"),
+    "anchor beside two pairs": ("anchor,near_1,near_2,far_1,far_2", "oboe,flute,drum,gong,harp", "'anchor'"),
+    "votes of three": ("anchor,a,b,c,votes_a,votes_b,votes_c", "oboe,flute,drum,gong,5,2,9", "'c', 'votes_c'"),
+    "third votes": ("anchor,a,b,votes_a,votes_b,votes_c", "oboe,flute,drum,5,2,9", "'votes_c'"),
+    "three options": ("reference,option_a,option_b,option_c,response", "oboe,flute,drum,gong,flute", "'option_c'"),
+    "anchor and odd": ("anchor,a,b,odd", "oboe,flute,drum,gong", "'anchor'"),
+    "anchor and central": ("anchor,a,b,central", "oboe,flute,drum,gong", "'anchor'"),
+    "second far": ("anchor,near,far,far_2", "oboe,flute,drum,gong", "'far_2'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LEFT_OVER)
+def test_a_known_object_that_the_layout_would_leave_out_is_refused(both, case):
+    header, row, left = LEFT_OVER[case]
+    for source in both(f"{header}\n{row}\n").values():
+        message = refusal(source)
+        assert f"{left} would be left out" in message
+        assert "say kind=" in message
+
+
+def test_what_was_left_out_is_left_out_if_told(both):
+    for source in both(text("anchor,near,far,far_2", [(*row, "bell") for row in SAID])).values():
+        assert said(read_comparisons(source, kind="triplets").comparisons) == SAID
+        told = {"anchor": "anchor", "near": "near", "far": "far"}
+        assert said(read_comparisons(source, columns=told).comparisons) == SAID
+        assert "columns says which is the c, but triplets" in refusal(source, columns={**told, "c": "far_2"})
+
+
+@pytest.mark.parametrize("more", ["i", "rt,trial,condition", "left,right", "option_a,option_b,option_c"])
+def test_columns_beside_that_are_no_part_of_the_comparison_stay_allowed(both, more):
+    rows = [(*row, *(str(spot) for spot in range(len(more.split(","))))) for row in SAID]
+    for source in both(text(f"anchor,near,far,{more}", rows)).values():
+        assert said(read_comparisons(source).comparisons) == SAID

@@ -374,8 +374,15 @@ def find_roles(
         raise _refusal(table, _lacking(table, at, kind), at, kind)
     if columns is None and kind is None and header:
         _refuse_two_meanings(table, at, layout)
+        _refuse_left_over(table, at, layout)
     if layout.objects == _TRIPLET and "side" not in at and {"a", "b"} <= at.keys():
         at |= dict(zip(SHOWN, (at["a"], at["b"])))
+    spare = [role for role, spot in at.items() if role in told and spot not in _used(at, layout)]
+    if spare and kind is None:
+        raise FileFormatError(
+            f"{table.name}: columns says which is the {listed(spare)}, but {layout.kind} ({', '.join(layout.roles)}) "
+            f"would leave that out; say kind={layout.kind!r} to do so"
+        )
     at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS, *SHOWN)}
     _refuse_shared(table, at)
     return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, told)
@@ -570,6 +577,29 @@ def _refuse_two_meanings(table: Table, at: Mapping[str, int], layout: Layout) ->
         what = (
             f"columns {listed(repr(table.names[at[role]]) for role in layout.roles)} say what is nearer, and so may "
             f"{column!r}; say kind={layout.kind!r} to leave {column!r} out"
+        )
+        raise _refusal(table, what, at, None)
+
+
+def _used(at: Mapping[str, int], layout: Layout) -> set[int]:
+    return {at[role] for role in (*layout.roles, *_BESIDE, *DETAILS, *SHOWN) if role in at}
+
+
+def _refuse_left_over(table: Table, at: Mapping[str, int], layout: Layout) -> None:
+    """Refuse a table with an object or votes that its layout would leave out, unless told to."""
+    # What is nearer than what is said in full: the options are those that were shown.
+    shown_too = _SET if layout.kind == "triplets" else ()
+    left = [
+        table.names[spot]
+        for role, spot in at.items()
+        if (role in ("anchor", *_SET, *_VOTES, "votes_c") and role not in shown_too)
+        or (role in _QUAD and len(normalise(table.names[spot])) > 1)  # a column i may count the rows
+        if spot not in _used(at, layout)
+    ]
+    if left:
+        what = (
+            f"{listed(map(repr, left))} would be left out, if a row is taken as {layout.kind} "
+            f"({', '.join(layout.roles)}); say kind={layout.kind!r} if that is meant"
         )
         raise _refusal(table, what, at, None)
 
