@@ -8,6 +8,7 @@ import unicodedata
 import numpy as np
 import pandas as pd
 import pytest
+from carriers import CARRIERS, Sheet
 
 from nearer import OrdinalEmbedding
 from nearer.data import Comparisons, as_comparisons
@@ -281,7 +282,8 @@ def test_a_rank_that_two_columns_have_is_refused(both):
 
 LEFT_OVER = {
     "ranks of options": (
-        "anchor,option1,option2,option3,rank1,rank2,rank3", "oboe,flute,drum,gong,1,3,2", "'option1', 'option2', 'option3'",
+        "anchor,option1,option2,option3,rank1,rank2,rank3", "oboe,flute,drum,gong,1,3,2",
+        "'option1', 'option2', 'option3'",
     ),
     "ranks of two": ("anchor,item1,item2,rank1,rank2", "oboe,flute,drum,2,1", "'item1', 'item2'"),
     "anchor beside two pairs": ("anchor,near_1,near_2,far_1,far_2", "oboe,flute,drum,gong,harp", "'anchor'"),
@@ -316,3 +318,68 @@ def test_columns_beside_that_are_no_part_of_the_comparison_stay_allowed(both, mo
     rows = [(*row, *(str(spot) for spot in range(len(more.split(","))))) for row in SAID]
     for source in both(text(f"anchor,near,far,{more}", rows)).values():
         assert said(read_comparisons(source).comparisons) == SAID
+
+
+NO_OBJECTS = {
+    "yes and no": ("reference,other,similar", [("oboe", "flute", "yes"), ("gong", "drum", "no")], "similar"),
+    "0 and 1": ("reference,other,similar", [("oboe", "flute", 1), ("gong", "drum", 0)], "similar"),
+    "true and false": ("target,other,selected", [("oboe", "flute", True), ("gong", "drum", False)], "selected"),
+    "true, and numbers": ("target,other,selected", [(7, 3, True), (4, 12, False)], "selected"),
+    "TRUE, and numbers": ("target,other,selected", [("7", "3", "TRUE"), ("4", "12", "FALSE")], "selected"),
+    "measurements": ("anchor,near,far", [("oboe", 0.31, 0.82), ("gong", 0.5, 1.0)], "near"),
+    "numbers alone": ("anchor,near,far", [(1, 0.31, 0.82), (2, 0.5, 1.0)], "near"),
+    "ranks": ("anchor,x1,rank1,rank2", [("oboe", "flute", 1, 2), ("gong", "drum", 2, 1)], "rank1"),
+    "sides": ("left,right,odd", [("oboe", "flute", "left"), ("gong", "drum", "right")], "odd"),
+    "names of columns": ("left_image,right_image,odd", [("oboe", "flute", "Left_image"), ("gong", "drum", "b")], "odd"),
+    "positions": ("left,right,central", [("oboe", "flute", 2), ("gong", "drum", 1)], "central"),
+}  # fmt: skip
+WHY_NO_OBJECTS = (
+    "an answer, not an object",
+    "measurements, not objects",
+    "not a whole number",
+    "or a position, not an",
+)
+
+
+@pytest.mark.parametrize("case", NO_OBJECTS)
+def test_columns_of_answers_and_measurements_are_no_objects_in_any_carrier(case, tmp_path):
+    header, rows, column = NO_OBJECTS[case]
+    sheet = Sheet(header.split(","), [list(row) for row in rows])
+    refusals = {name: carry(sheet, tmp_path).refusal for name, carry in CARRIERS.items()}
+    for name, message in refusals.items():
+        assert f"column {column!r}: " in message, name
+        assert any(why in message for why in WHY_NO_OBJECTS), name
+    # What is true or false to a carrier itself cannot be told to be a name.
+    assert len({message.partition("; if these")[0] for message in refusals.values()}) == 1
+    with pytest.raises(FileFormatError, match="column"):
+        Comparisons.from_labels_table(pd.DataFrame(rows, columns=sheet.names), weights=np.array([1, 2]))
+
+
+@pytest.mark.parametrize("case", NO_OBJECTS)
+def test_what_looks_like_no_object_is_one_if_told(case, both):
+    header, rows, _ = NO_OBJECTS[case]
+    source = both(text(header, rows))["file"]
+    message = refusal(source)
+    if "say so: columns=" in message:
+        told = ast.literal_eval(message.split("say so: columns=")[1])
+        assert {str(cell) for cell in rows[0]} >= set(said(read_comparisons(source, columns=told).comparisons)[0])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("maybe", "yes", "no"), ("yes", "no", "maybe")],
+        [("0.5 l", "0.5", "1"), ("0.5", "1", "0.5 l")],
+        [("0", "1", "2"), ("2", "1", "0")],
+        [("a", "b", "c"), ("b", "a", "c")],
+        [("x", "12", "15"), ("y", "13", "12")],
+    ],
+)
+def test_words_and_numbers_that_are_objects_stay_objects(both, rows):
+    for source in both(text("anchor,near,far", rows)).values():
+        assert said(read_comparisons(source).comparisons) == rows
+
+
+def test_letters_stay_objects_beside_an_odd_one(both):
+    for source in both("a,b,odd\na,b,c\nc,b,a\n").values():
+        assert len(read_comparisons(source).comparisons) == 4

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.columns import Table
+from nearer.data.columns import Column, Table
 from nearer.data.errors import FileFormatError, closest, listed, shown
 
 _ITEMS = (
@@ -672,6 +672,72 @@ def units_per_second(role: str, times: np.ndarray) -> tuple[float, str]:
     if median > _SLOWEST_S:
         return 1000.0, f"taken as milliseconds, since the median is {median:,.4g}"
     return np.nan, f"may be seconds or milliseconds (the median is {median:,.4g})"
+
+
+# ---- what is no object --------------------------------------------------------------------------------------------
+
+_SAMPLE = 1000  # cells; as good as always they hold a name
+_YES_OR_NO = ("yes", "no", "true", "false")
+TRUTHS = "every cell says yes or no, true or false, 0 or 1: an answer, not an object"
+_MEASURED = "holds numbers that are not whole beside columns of names: measurements, not objects"
+_PLACES = "every cell is a number or a side, beside columns of names: a rank or a position, not an object"
+FRACTION = "is not a whole number"
+
+
+def kinds_of_cells(columns: Mapping[str, Column], names: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Tell for each column of objects, by role, which kinds of cells it has: name, truth, bit, whole, fraction, side.
+
+    Only "name" is told if every column has one: then none of them is suspected. `names` are those of the columns.
+    """
+    if not any(column.is_text for column in columns.values()):
+        whole = any(map(len, columns.values()))  # as has been made sure of
+        return dict.fromkeys(columns, frozenset(["whole"] * whole))
+    sides = [word for words in _SIDES for word in words] if columns.keys() & {"odd", "central"} else []
+    sides += [normalise(names[role]) for role in ("a", "b") if sides and role in names]
+    first = [_kinds(column.take(np.arange(min(len(column), _SAMPLE))), sides) for column in columns.values()]
+    if all("name" in kinds for kinds in first):
+        return dict.fromkeys(columns, frozenset(["name"]))
+    return {role: _kinds(column, sides) for role, column in columns.items()}
+
+
+def _kinds(column: Column, sides: Sequence[str]) -> frozenset[str]:
+    texts, numbered = column.spelled().occurring()
+    kinds = {"bit" if number in ("0", "1") else "whole" for number in numbered}
+    for text in map(str.strip, texts):
+        number = _number(text)
+        if number is not None:
+            kinds.add("bit" if number in (0, 1) else "fraction" if number % 1 else "whole")
+        elif text.casefold() in _YES_OR_NO:
+            kinds.add("truth")
+        else:
+            kinds.add("side" if sides and normalise(text) in sides else "name")
+    return frozenset(kinds)
+
+
+def no_object(cells: Mapping[str, frozenset[str]], names: Mapping[str, str]) -> tuple[str, str] | None:
+    """Find a column of objects that holds none, given the kinds of its cells by role: the role, and why.
+
+    Where a kind of cell stands among names in another column, objects are called so.
+    """
+    numbers = {"bit", "whole", "fraction"}
+    places = [role for role in cells if role in ("odd", "central") or role.startswith("rank_")]
+    for role, kinds in cells.items():
+        others = [other for key, other in cells.items() if key != role]
+        named = [other for other in others if "name" in other]
+        beside = set().union(*named)
+        if not kinds or "name" in kinds:
+            continue
+        if "truth" in kinds and kinds <= {"truth", "bit"} and "truth" not in beside:
+            return role, TRUTHS
+        # 0 and 1 may be objects: not in a column whose name says no more than what was chosen, beside names alone.
+        if kinds == {"bit"} and len(named) == len(others) and not numbers & beside and normalise(names[role]) != role:
+            return role, TRUTHS
+        if "fraction" in kinds and kinds <= numbers and not numbers & beside:
+            return role, _MEASURED if named else FRACTION
+        given = set().union(*(cells[place] for place in places))
+        if role in places and given <= {"side", *numbers} and named and not (kinds | numbers) & beside:
+            return role, _PLACES
+    return None
 
 
 # ---- what an answer says -------------------------------------------------------------------------------------------
