@@ -383,3 +383,26 @@ def test_words_and_numbers_that_are_objects_stay_objects(both, rows):
 def test_letters_stay_objects_beside_an_odd_one(both):
     for source in both("a,b,odd\na,b,c\nc,b,a\n").values():
         assert len(read_comparisons(source).comparisons) == 4
+
+
+@pytest.mark.parametrize("index", ["anchor", "near", "far"])
+def test_no_proposal_gives_a_column_another_role_than_its_name_means(index):
+    rows = [(*row, person, 1) for row, person in zip(SAID, "aabb")]
+    frame = pd.DataFrame(rows, columns=["anchor", "near", "far", "participant", "weight"]).set_index(index)
+    message = refusal(frame)
+    assert f"no column for {index} of triplets" in message
+    assert f"no column is left that could be the {index}" in message
+    assert "columns=" not in message
+    message = refusal(frame.assign(foil="bell"))
+    others = {role: role for role in ("anchor", "near", "far") if role != index}
+    assert remedy(message) == {**others, index: "foil"}
+
+
+def test_a_first_row_that_may_be_data_is_told(tmp_path):
+    path = tmp_path / "images.csv"
+    path.write_text("image1,image2,image3\nimage2,image1,image3\n")
+    assert "if it is data, say header=False" in refusal(path)
+    rows = [("image1", "image2", "image3"), ("image2", "image1", "image3")]
+    assert said(read_comparisons(path, header=False).comparisons) == rows
+    path.write_text("image1,image2,image3\noboe,flute,drum\n")
+    assert "header=False" not in refusal(path)

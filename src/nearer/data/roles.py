@@ -524,12 +524,22 @@ def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -
         if spot not in at.values() and (word := normalise(name)) and word not in ROLE_OF:
             near = closest(word, [alias for role in best.roles if role not in at for alias in ALIASES.get(role, ())])
             typos += [f"did you mean {near!r} for {name!r}?"] if near else []
-    lines += [f"  {text}" for text in (" ".join(typos), table.hint) if text]
+    hint = table.hint
+    if (
+        not hint
+        and table.header_line
+        and {cell for row in table.head(200, _SHOWN_COLUMNS) for cell in row} & {*filter(None, names)}
+    ):
+        hint = "the first row is taken as names, but some stand in other rows too; if it is data, say header=False"
+    lines += [f"  {text}" for text in (" ".join(typos), hint) if text]
     lines.append(f"  a row may be: {_SHOWN_KINDS}")
     if len(names) < 3:
         lines.append(f"  a comparison needs at least 3 columns, here {'is 1' if len(names) == 1 else 'are 2'}")
+    elif proposal := _proposal(table, at, best):
+        lines.append(f"  say which is which, for example: {proposal}")
     else:
-        lines.append(f"  say which is which, for example: {_proposal(table, at, best)}")
+        missing = listed(role for role in best.roles if role not in at)
+        lines.append(f"  no column is left that could be the {missing}: the table has to have one")
     return FileFormatError("\n".join(lines))
 
 
@@ -545,7 +555,11 @@ def shown_cell(cell: str) -> str:
 
 
 def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> str:
-    """Give the argument that would make a table readable, the columns that are left taken in their order."""
+    """Give the argument that would make a table readable, the columns that are left taken in their order.
+
+    A column keeps the role that its name means, unless that is an option or an answer, which can be of many kinds;
+    "" if too few are left.
+    """
     names, width = table.names, len(table.names)
     if not table.header:
         examples = {
@@ -557,10 +571,14 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> str:
     beside = [at[role] for role in _BESIDE if role in at]
     free = [spot for spot in range(width) if spot not in beside and names[spot]]
     roles, taken = best.roles, {role: spot for role, spot in at.items() if role in best.roles}
-    left = [spot for spot in free if spot not in taken.values()]
+    fixed = [spot for role, spot in at.items() if role not in (*_SET, "answer")]
+    left = [spot for spot in free if spot not in taken.values() and spot not in fixed]
     left.sort(key=lambda spot: spot in at.values())  # those that mean nothing yet come first
     if len(taken) + len(left) < len(roles):
-        roles, taken, left = _TRIPLET, {}, free
+        roles, taken = _TRIPLET, {role: spot for role, spot in at.items() if role in _TRIPLET}
+        left = [spot for spot in free if spot not in fixed]
+    if len(taken) + len(left) < len(roles):
+        return ""
     for role in roles:
         if role not in taken and left:
             taken[role] = left.pop(0)
