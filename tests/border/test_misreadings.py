@@ -406,3 +406,28 @@ def test_a_first_row_that_may_be_data_is_told(tmp_path):
     assert said(read_comparisons(path, header=False).comparisons) == rows
     path.write_text("image1,image2,image3\noboe,flute,drum\n")
     assert "header=False" not in refusal(path)
+
+
+def test_ranks_are_no_objects_even_if_the_options_are_left_out(both):
+    for source in both("anchor,option1,option2,rank1,rank2\noboe,flute,drum,1,2\ngong,harp,oboe,2,1\n").values():
+        assert "column 'rank1': every cell is a number or a side" in refusal(source, kind="rankings")
+
+
+def test_known_labels_are_objects_whatever_they_look_like(both):
+    rows = [("1.1", "1.2", "2.1"), ("2.1", "1.2", "1.1")]
+    source = both(text("anchor,near,far", rows))["file"]
+    assert "line 2, column 'anchor': 1.1 is not a whole number" in refusal(source)
+    assert said(read_comparisons(source, labels=["1.1", "1.2", "2.1"]).comparisons) == rows
+    assert said(read_comparisons(source, columns="anchor,near,far").comparisons) == rows
+
+
+def test_the_command_line_says_how_answers_can_be_names(tmp_path):
+    from click.testing import CliRunner
+
+    from nearer.cli import cli
+
+    path = tmp_path / "rows.csv"
+    path.write_text("reference,other,similar\noboe,flute,yes\ngong,drum,no\n")
+    result = CliRunner().invoke(cli, ["check", str(path)])
+    assert result.exit_code == 2
+    assert "say so: --columns anchor=reference,near=similar,far=other" in result.output

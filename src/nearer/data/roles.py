@@ -539,7 +539,7 @@ def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -
         lines.append(f"  say which is which, for example: {proposal}")
     else:
         missing = listed(role for role in best.roles if role not in at)
-        lines.append(f"  no column is left that could be the {missing}: the table has to have one")
+        lines.append(f"  no column is left that could be the {missing}; one more is needed")
     return FileFormatError("\n".join(lines))
 
 
