@@ -498,6 +498,7 @@ def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Option
         if (bad := numbers % 1 != 0).any():
             row = int(np.argmax(bad))
             raise rows.refusal(f"{numbers[row]} {why}", role, row)
+    why = "holds numbers that are not whole" if why == FRACTION else why
     pairs = {role: table.names[roles.at[role]] if table.header else roles.at[role] + 1 for role in roles.layout.roles}
     raise table.refusal(f"{why}; if these are names of objects, say so: columns={pairs}", roles.at[role])
 
