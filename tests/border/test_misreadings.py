@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import unicodedata
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from nearer import OrdinalEmbedding
@@ -251,3 +254,126 @@ def test_the_command_line_keeps_numbers_counted_from_1(tmp_path):
     assert result.exit_code == 0, result.output
     lines = (tmp_path / "out" / "embedding.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines[1:]] == ["1", "2", "3", "4", "5", "6"]
+
+
+@pytest.mark.parametrize("index", [["participant"], ["weight"], ["participant", "weight"]])
+def test_a_named_index_of_pandas_is_a_column_as_in_parquet(tmp_path, index):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    frame = frame.assign(participant=["anna", "ben", "anna", "ben"], weight=[1.0, 2.0, 3.0, 4.0]).set_index(index)
+    frame.to_parquet(tmp_path / "a.parquet")
+    for source in (frame, tmp_path / "a.parquet"):
+        read = read_comparisons(source).comparisons
+        assert said(read) == SAID
+        assert read.participants.tolist() == ["anna", "ben", "anna", "ben"]
+        assert read.weights.tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_an_index_that_says_nothing_changes_nothing():
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    for same in (frame.set_index("anchor", drop=False), frame.iloc[::-1].iloc[::-1], frame.rename_axis("row")):
+        assert said(read_comparisons(same).comparisons) == SAID
+    numbered = pd.DataFrame(SAID, index=pd.Index([5, 6, 7, 8], name="row"))
+    assert said(read_comparisons(numbered).comparisons) == SAID
+    with pytest.raises(FileFormatError, match="participant"):
+        read_comparisons(numbered.rename_axis("participant"))
+
+
+@pytest.mark.parametrize("weights", [[True, False, True, True], [True, None, True, True]])
+def test_true_and_false_are_no_weights_and_no_votes(tmp_path, weights):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"]).assign(weight=weights)
+    (tmp_path / "a.json").write_text(frame.to_json(orient="records"))
+    for source in (frame, tmp_path / "a.json"):
+        assert "is not a weight, 0 or more" in refusal(source, on_missing="drop")
+    with pytest.raises(ValueError, match="weight"):
+        Comparisons.from_labels_table(frame.dropna(), weights=np.ones(len(frame.dropna())))
+    votes = pd.DataFrame(SAID, columns=["anchor", "a", "b"]).assign(votes_a=[True, False, True, True], votes_b=1)
+    assert "'True' is not a number of votes" in refusal(votes)
+
+
+def test_masked_cells_are_missing():
+    numbers = np.ma.array([[0, 1, 2], [1, 2, 0]], mask=[[0, 0, 0], [0, 1, 0]])
+    names = np.ma.array(SAID, mask=[[0, 0, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]])
+    for source, place in ((numbers, "row 2, column 2"), (names, "row 2, column 3")):
+        assert f"{place}: empty cell" in refusal(source)
+        assert read_comparisons(source, on_missing="drop").dropped == {"missing cell": 1}
+    with pytest.raises(FileFormatError, match="row 2, column 3: empty cell"):
+        Comparisons.from_labels_table(names)
+
+
+def test_an_empty_cell_with_a_code_is_empty():
+    cells = pa.array(["flute", None, "oboe", "oboe"]).dictionary_encode(null_encoding="encode")
+    anchor, _, far = (pa.array(column) for column in zip(*SAID))
+    assert "row 2, column 'near': empty cell" in refusal(pa.table({"anchor": anchor, "near": cells, "far": far}))
+    near = pa.array(["flute", "drum", "oboe", "oboe"])
+    people = read_comparisons(pa.table({"anchor": anchor, "near": near, "far": far, "participant": cells}))
+    assert people.comparisons.participants.tolist() == ["flute", "unknown", "oboe", "oboe"]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [("12345678901234567890", "12345678901234567891"), ("9007199254740993", "9007199254740992.0")],
+)
+def test_people_whose_numbers_lost_digits_are_refused(tmp_path, cells):
+    path = tmp_path / "a.jsonl"
+    rows = zip(SAID, cells * 2)
+    path.write_text(
+        "".join(f'{{"anchor": "{a}", "near": "{b}", "far": "{c}", "participant": {who}}}\n' for (a, b, c), who in rows)
+    )
+    message = refusal(path)
+    assert "line 1, column 'participant'" in message
+    assert "give them as text" in message
+    read = read_comparisons(path, participant="")
+    assert said(read.comparisons) == SAID
+
+
+def test_people_with_long_numbers_stay_apart():
+    table = dict(zip(("anchor", "near", "far"), zip(*SAID)))
+    ids = [2**60, 2**60 + 1, 2**60, 2**60 + 1]
+    exact = [pa.array(list(map(Decimal, ids))), pa.array(ids), ids, [float(number % 2**60) for number in ids]]
+    for people in exact:
+        read = read_comparisons({**{name: list(cells) for name, cells in table.items()}, "participant": people})
+        assert len(set(read.comparisons.participants.tolist())) == 2
+    gaps = pa.array([*ids[:3], None])
+    read = read_comparisons({**{name: list(cells) for name, cells in table.items()}, "participant": gaps})
+    assert set(map(str, read.comparisons.participants.tolist())) == {str(2**60), str(2**60 + 1), "unknown"}
+
+
+def test_columns_that_cannot_be_read_are_refused_by_name():
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    cut = pd.cut(pd.Series([1.0, 2.0, 3.0, 4.0]), 2)
+    assert "column 'near': a column of type" in refusal(frame.assign(near=cut))
+    assert "column 'participant': a column of type" in refusal(frame.assign(participant=cut))
+    assert said(read_comparisons(frame.assign(bins=cut)).comparisons) == SAID
+    wide = pl.DataFrame(frame.to_dict("list")).with_columns(pl.lit(1, dtype=pl.Int128).alias("bins"))
+    assert said(read_comparisons(wide).comparisons) == SAID
+    assert "column 'participant': a column of type Int128" in refusal(wide.rename({"bins": "participant"}))
+
+
+@pytest.mark.parametrize("source", [pd.Series(["a", "b"]), pl.Series(["a", "b"])])
+def test_one_column_is_no_table(source):
+    assert "got a Series, which is one column" in refusal(source)
+
+
+def test_rows_that_are_not_there_yet_are_refused():
+    lazy = pl.DataFrame(SAID, schema=["anchor", "near", "far"], orient="row").lazy()
+    assert "say .collect() first" in refusal(lazy)
+    assert said(read_comparisons(lazy.collect()).comparisons) == SAID
+
+
+@pytest.mark.parametrize("cells", ["abc", {"x", "y", "z"}, {"x": 1, "y": 2, "z": 3}])
+def test_letters_and_sets_are_no_columns(cells):
+    assert "column 'anchor': got" in refusal({"anchor": cells, "near": ["d", "e", "f"], "far": ["g", "h", "i"]})
+
+
+def test_the_index_of_a_dask_frame_is_refused_where_it_would_be_lost():
+    dask = pytest.importorskip("dask.dataframe")
+    from nearer.data.tables import Options
+    from nearer.distributed.data import _partitions
+
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"]).assign(weight=[4.0, 3.0, 2.0, 1.0])
+    with pytest.raises(ValueError, match=r"index 'weight' would not be read; say .reset_index\(\) first"):
+        _partitions(dask.from_pandas(frame.set_index("weight"), npartitions=1), None, None, Options())
+    people = dask.from_pandas(frame[["anchor", "near", "far"]].set_index(pd.Index([1, 2, 3, 4], name="user")), 1)
+    pieces, roles = _partitions(people, None, dask.from_pandas(frame, npartitions=1)["weight"], Options())
+    weights = pieces[0].read([roles.at["weight"]])[0]
+    assert weights.cells.tolist() == [4.0, 3.0, 2.0, 1.0]  # not the index, which comes after the columns

@@ -128,14 +128,24 @@ def as_table(X: Any, name: str = "table") -> Table:
 
 
 def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
+    kind = type(X).__name__
     if isinstance(X, dict):
         return list(X), list(X.values())
-    if hasattr(X, "iloc"):  # pandas: by position, since names may occur twice
-        return list(X.columns), [X.iloc[:, spot] for spot in range(X.shape[1])]
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):  # polars
+        raise FileFormatError(f"{name}: got a {kind}, whose rows are not there yet; say .collect() first")
+    if kind == "Series":
+        raise FileFormatError(f"{name}: got a {kind}, which is one column, expected a table of at least 3")
+    if hasattr(X, "iloc"):
+        return _pandas_columns(X)
     if not hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):
         import pyarrow as pa
 
-        X = pa.RecordBatchReader.from_stream(X).read_all()
+        try:
+            X = pa.RecordBatchReader.from_stream(X).read_all()
+        except pa.ArrowException as error:
+            if not hasattr(X, "get_columns"):
+                raise FileFormatError(f"{name}: a {kind} that cannot be read: {error}") from error
+            return list(X.columns), X.get_columns()  # polars: one by one, what is not needed may stay unread
     if hasattr(X, "column_names"):
         return list(X.column_names), [X.column(spot) for spot in range(len(X.column_names))]
     if isinstance(X, np.ndarray) and X.dtype.names:
@@ -146,6 +156,10 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
             raise FileFormatError(f"{name}, row {strange + 1} is {shown(X[strange])}, expected a dict like the others")
         names = list(dict.fromkeys(key for row in X for key in row))
         return names, [[row.get(name) for row in X] for name in names]
+    if isinstance(X, np.ma.MaskedArray):  # NumPy would drop the mask
+        cells = X.data.astype(object)
+        cells[np.ma.getmaskarray(X)] = None
+        X = cells
     ragged = FileFormatError(f"{name}: the rows differ in length, expected the same number of cells in each")
     try:
         array = np.asarray(X, dtype=object)
@@ -156,6 +170,24 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
     if array.ndim != 2:
         raise FileFormatError(f"{name}: got shape {array.shape}, expected a table or rows of at least 3 cells")
     return list(range(array.shape[1])), list(array.T)
+
+
+def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Give the columns of a pandas frame and, after them as in Parquet, the parts of an index that have names."""
+    names = list(X.columns)
+    columns = [X.iloc[:, spot] for spot in range(X.shape[1])]  # by position, since names may occur twice
+    if type(X.index).__name__ == "RangeIndex":
+        return names, columns
+    numbered = are_numbered(names)
+    for level, title in enumerate(X.index.names):
+        if title is None or (numbered and role_of(str(title)) is None):
+            continue
+        cells = X.index.get_level_values(level)
+        if names.count(title) == 1 and cells.equals(type(cells)(columns[names.index(title)])):
+            continue  # the same column twice, as set_index(..., drop=False) gives
+        names.append(title)
+        columns.append(cells.to_series())
+    return names, columns
 
 
 # ---- one block -----------------------------------------------------------------------------------------------------
@@ -809,7 +841,12 @@ def _people(rows: Rows) -> People | None:
     """Read who answered; answers without a name are put under "unknown"."""
     if "participant" not in rows.columns:
         return None
-    column = rows.columns["participant"].spelled()
+    column = rows.columns["participant"]
+    if not column.is_text and column.cells.dtype.kind == "f" and (np.abs(column.cells) >= 2**53).any():
+        row = int(np.argmax(np.abs(column.cells) >= 2**53))
+        why = f"{column.cells[row]:.0f}: numbers of this size and kind lose their last digits, and people with them"
+        raise rows.refusal(f"{why}; give them as text", "participant", row)
+    column = column.spelled()
     empty = column.empty(MISSING)
     if empty.any():
         import pyarrow as pa
