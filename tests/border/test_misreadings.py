@@ -130,6 +130,57 @@ def test_a_header_repeated_by_cat_is_no_row(both):
         assert read.dropped == {"header repeated": 1}
 
 
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("above", [0, 1, 4])
+@pytest.mark.parametrize(
+    "header", ["\ufeffanchor,near,far", '\ufeff"anchor","near","far"', "Anchor,Near,Far", " anchor , near,far\u00a0"]
+)
+def test_a_header_repeated_in_another_spelling_is_no_row(tmp_path, header, above, times):
+    path = tmp_path / "joined.csv"
+    part = text(header).splitlines(keepends=True)
+    path.write_text("".join([*text("anchor,near,far", SAID[:above]).splitlines(keepends=True), *part * times]))
+    read = read_comparisons(path)
+    assert said(read.comparisons) == [*SAID[:above], *SAID * times]
+    assert read.dropped == {"header repeated": times}
+    assert f"{times} row{'s' * (times > 1)} dropped: header repeated" in read.understood
+
+
+def test_files_with_a_byte_order_mark_joined_end_to_end(tmp_path):
+    path = tmp_path / "joined.csv"
+    path.write_bytes(text("anchor,near,far").encode("utf-8-sig") * 3)
+    read = read_comparisons(path)
+    assert said(read.comparisons) == SAID * 3
+    assert read.dropped == {"header repeated": 2}
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("above", [0, 1, 4])
+@pytest.mark.parametrize("header", ["reference,closer,farther", "far,near,anchor", "\ufeffhead,winner,loser"])
+def test_other_names_of_columns_among_the_rows_are_refused(both, header, above, times):
+    rows = [*SAID[:above], *[tuple(header.split(",")), *SAID] * times]
+    for source in both(text("anchor,near,far", rows)).values():
+        message = refusal(source)
+        assert "names of columns among the rows" in message
+        assert f"line {above + 2}:" in message or f"row {above + 1}:" in message
+
+
+def test_objects_called_like_columns_stay_objects(both):
+    letters = [("I", "J", "K"), ("J", "K", "L"), ("K", "I", "J"), ("L", "J", "I")]
+    items = [("item1", "item2", "item3"), ("item4", "item5", "item6"), ("item7", "item8", "item9")]
+    places = [("center", "left", "right"), ("left", "center", "right"), ("right", "center", "left")]
+    mixed = [*SAID, ("target", "near", "far"), ("oboe", "target", "far")]
+    for header, rows in (("i,j,k", letters), ("anchor,near,far", items), ("anchor,near,far", mixed)):
+        for source in both(text(header, rows)).values():
+            assert said(read_comparisons(source).comparisons) == rows
+    for source in both(text("anchor,near,far", places)).values():
+        assert said(read_comparisons(source).comparisons) == places
+    odd = [("a", "b", "c", "b"), ("b", "c", "d", "d"), ("A", "B", "C", "A"), ("a", "c", "d", "c")]
+    for source in both(text("a,b,c,odd", odd)).values():
+        read = read_comparisons(source)
+        assert not read.dropped
+        assert len(read.comparisons) == 8
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [("oboe", "Oboe"), (unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")), ("a b", "a  b")],

@@ -9,6 +9,7 @@ what was found, and codes each block whenever it is read.
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import unicodedata
 import warnings
@@ -196,6 +197,7 @@ def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
 # A second table is looked for below so many rows of the first, and known by names of columns that hold objects.
 _LEAST_ABOVE = 3
 _OBJECT_ROLES = ("anchor", "near", "far", "a", "b", "c", "odd", "central")
+_SURE = [spot for spot, role in enumerate(_OBJECT_ROLES) if role not in ("a", "b", "c")]
 
 
 @dataclass
@@ -267,59 +269,111 @@ class Rows:
         """Leave out a header repeated among the rows, as joining files end to end gives, and its further rows."""
         import pyarrow.compute as pc
 
-        repeated: Any = True
+        columns = [self.columns[role] for role in self.roles.layout.objects]
+        if not all(column.is_text for column in columns):
+            return
         imported: Any = True
-        for role in self.roles.layout.objects:
-            column, name = self.columns[role], self.table.names[self.roles.at[role]]
-            if not column.is_text:
-                return
-            found = pc.indices_nonzero(pc.equal(pc.utf8_trim_whitespace(column.values), name)).to_numpy()
-            repeated = repeated & np.isin(column.cells, found) if len(found) else False
+        for column in columns:
             marked = pc.indices_nonzero(pc.match_substring(column.values, '"ImportId"')).to_numpy()
             imported = imported & np.isin(column.cells, marked) if len(marked) else False
         if np.any(imported):  # Qualtrics: the texts of the questions, then identifiers
-            further = imported | np.append(imported[1:], False)
-            repeated = np.broadcast_to(repeated, further.shape)[~further]
-            self.leave_out({"further header row": further})
-        if np.any(repeated):
-            self.leave_out({"header repeated": repeated})
+            self.leave_out({"further header row": imported | np.append(imported[1:], False)})
+        repeated: Any = True
+        for role in dict.fromkeys((*self.roles.layout.objects, *self.columns)):
+            repeated = repeated & self._holds_name(role)
+            if not np.any(repeated):
+                return
+        self.leave_out({"header repeated": repeated})
+
+    def _holds_name(self, role: str) -> np.ndarray:
+        """Mark the cells of a role that say the name of their column.
+
+        Blanks and a byte order mark do not matter, nor does case but for letters: I, J, K may be objects below i, j, k.
+        """
+        import pyarrow.compute as pc
+
+        column, name = self.columns[role], self.table.names[self.roles.at[role]].strip(" \ufeff")
+        if not column.is_text:
+            return np.zeros(len(column), bool)
+        blank = r"[\s\pZ\x{FEFF}]"
+        # After the mark of a file joined to another, quotes stay as they are.
+        pattern = rf'^{blank}*"?{f"{blank}+".join(map(re.escape, name.split()))}"?{blank}*$'
+        found = pc.match_substring_regex(column.values, pattern, ignore_case=len(normalise(name)) > 2)
+        codes = pc.indices_nonzero(found).to_numpy()
+        return np.isin(column.cells, codes) if len(codes) else np.zeros(len(column), bool)
 
     def _refuse_second_table(self) -> None:
         """Refuse what looks like the header of a second table below the first.
 
-        That is a row whose words stand in no other row, the first such row, and either after a gap or with words that
-        name columns.
+        That is a row of nothing but names of columns, or the first whose words stand in no other row, after a gap.
         """
+        columns = self.objects()
+        if not all(column.is_text for column in columns):
+            return
+        named = self._named_rows()
+        if named is not None:
+            raise self._second_table(named, "names of columns among the rows")
+        alone = self._lone_row() if len(columns[0]) > _LEAST_ABOVE else None
+        if alone is not None and alone >= _LEAST_ABOVE and self._after_gap(alone):
+            raise self._second_table(alone, "after a gap, names that stand in no other row")
+
+    def _second_table(self, row: int, why: str) -> FileFormatError:
+        cells = listed(shown(str(column.cell(row))) for column in self.objects())
+        return FileFormatError(
+            f"{self.table.name}, {self.place(row)}: {cells}: {why}; is it the header of a second table? Give one table "
+            "in each file"
+        )
+
+    def _named_rows(self) -> int | None:
+        """Find the first row of nothing but names of columns, if they stand in such rows alone.
+
+        Names of columns may be objects: then they stand in other rows too, or in most of all.
+        """
+        columns = self.objects()
+        named = np.ones(len(columns[0]), bool)
+        roles: list[np.ndarray] = []  # of each cell, by its place among `_OBJECT_ROLES`
+        for column in columns:
+            found = _named_roles(column)
+            if found is None:
+                return None
+            roles.append(found[column.cells])
+            named &= roles[-1] >= 0
+        for spot, one in enumerate(roles):
+            for other in roles[:spot]:
+                named &= one != other
+        if not named.any():
+            return None
+        # Item 1, item 2 and item 3 are names of columns, but also of objects: alone they say nothing.
+        sure = np.logical_or.reduce([np.isin(one, _SURE) for one in roles])
+        for role in self.roles.layout.extra:
+            column = self.columns[role]
+            if column.is_text:
+                sure |= np.array([*(role_of(text) == role for text in column.texts()), False])[column.cells]
+        rows = named & sure
+        if not self.table.header and len(rows):
+            rows[0] = False  # told to be data
+        if not rows.any() or 2 * np.count_nonzero(rows) >= len(rows):
+            return None
+        inside, outside = ({*_words(columns, mask)} for mask in (rows, ~rows))
+        return None if inside & outside else int(np.argmax(rows))
+
+    def _lone_row(self) -> int | None:
+        """Find the first row whose words stand in no other row."""
         import pyarrow.compute as pc
 
         columns: list[Any] = self.objects()
-        if len(columns[0]) <= _LEAST_ABOVE or not all(column.is_text for column in columns):
-            return
         alone: Any = True
         for column in columns:
             codes, values = column.cells, column.values
             once = np.bincount(codes[codes >= 0], minlength=len(values)) == 1
             if not once.any():
-                return  # as in all large tables
+                return None  # as in all large tables
             for other in columns:
                 if other is not column:
                     once &= ~pc.is_in(values, value_set=other.values).to_numpy(zero_copy_only=False)
             alone = alone & (codes >= 0) & once[codes]
         first = int(np.argmax(alone))
-        if not alone[first] or first < _LEAST_ABOVE:
-            return
-        cells = [str(column.cell(first)) for column in columns]
-        roles = [role_of(cell) for cell in cells if len(normalise(cell)) > 2]
-        if len({role for role in roles if role in _OBJECT_ROLES}) == len(cells):
-            why = "names of columns among the rows"
-        elif self._after_gap(first):
-            why = "after a gap, names that stand in no other row"
-        else:
-            return
-        raise FileFormatError(
-            f"{self.table.name}, {self.place(first)}: {listed(map(shown, cells))}: {why}; is it the header of a second "
-            "table? Give one table in each file"
-        )
+        return first if alone[first] else None
 
     def _after_gap(self, row: int) -> bool:
         """Whether an empty line or row stands above a row."""
@@ -355,6 +409,27 @@ class Rows:
         more = f"; {counted(count, 'row')} in all: {places}" if count > 1 else ""
         keep = ", or keep_na=True to take such words as names" if is_word else ""
         return self.refusal(f"{what}{more}; say on_missing='drop' to leave such rows out{keep}", first, spots[0])
+
+
+def _named_roles(column: Column) -> np.ndarray | None:
+    """Role of each text of a column: its place among `_OBJECT_ROLES`, -1 for none and at the end; or None."""
+    import pyarrow.compute as pc
+
+    # A first look without Python: such names are short, and have a digit at most at their end.
+    likely = pc.match_substring_regex(column.values, r"^[^0-9]{3,40}[0-9]?[^0-9]{0,2}$")
+    found = np.full(len(likely) + 1, -1, np.int8)
+    for code, text in zip(pc.indices_nonzero(likely).to_pylist(), pc.filter(column.values, likely).to_pylist()):
+        role = role_of(text) if len(normalise(text)) > 2 else None
+        if role in _OBJECT_ROLES:
+            found[code] = _OBJECT_ROLES.index(role)
+    return found if (found >= 0).any() else None
+
+
+def _words(columns: Sequence[Column], rows: np.ndarray) -> Iterable[str]:
+    """List the texts that occur in some rows."""
+    for column in columns:
+        texts = column.texts()
+        yield from (texts[code] for code in distinct(column.cells[rows]).tolist() if code >= 0)
 
 
 @dataclass
