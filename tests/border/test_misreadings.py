@@ -183,10 +183,18 @@ def test_objects_called_like_columns_stay_objects(both):
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("oboe", "Oboe"), (unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")), ("a b", "a  b")],
+    [
+        ("oboe", "Oboe"),
+        (unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")),
+        ("a b", "a  b"),
+        ("oboe", "oboe\u200b"),
+        ("flute", "flu\u00adte"),
+        ("\u05d0\u05d1", "\u05d0\u05d1\u200f"),
+        ("oboe", "\ufeffoboe"),
+    ],
 )
 def test_names_written_in_two_ways_are_told_and_joined_on_request(both, one, other):
-    rows = [(one, "flute", "drum"), (other, "drum", "gong")]
+    rows = [(one, "harp", "drum"), (other, "drum", "gong")]
     for source in both(text("anchor,near,far", rows)).values():
         read = read_comparisons(source)
         assert read.comparisons.n_objects == 5
@@ -197,6 +205,42 @@ def test_names_written_in_two_ways_are_told_and_joined_on_request(both, one, oth
         assert not folded.alarms
     with pytest.warns(UserWarning, match="written in more than one way"):
         as_comparisons(pd.DataFrame(rows, columns=["anchor", "near", "far"]))
+
+
+@pytest.mark.parametrize("other", ["anna ", "ANNA", "anna\u200b"])
+def test_people_written_in_two_ways_are_told(both, other):
+    rows = [(*row, who) for row, who in zip(SAID, ["anna", other, "ben", "ben"])]
+    for source in both(text("anchor,near,far,participant", rows)).values():
+        read = read_comparisons(source)
+        assert len(set(read.comparisons.participants)) == 3
+        assert [alarm.split(",")[0] for alarm in read.alarms] == ["1 participant written in more than one way"]
+        assert "taken as different people" in read.understood
+
+
+def test_a_second_row_of_the_header_is_told(both):
+    second = ("The sound played", "Sounds alike", "Does not")
+    for source in both(text("anchor,near,far", [second, *SAID, *SAID])).values():
+        read = read_comparisons(source)
+        assert said(read.comparisons)[0] == second  # kept: only the user can tell
+        assert len(read.alarms) == 1
+        assert "'The sound played', 'Sounds alike', 'Does not'" in read.alarms[0]
+        assert "second row of the header" in read.understood
+    for rows in ([("a", "b", "c"), ("d", "e", "f"), *SAID], [("1", "2", "3"), *SAID, *SAID], SAID):
+        for source in both(text("anchor,near,far", rows)).values():
+            assert not read_comparisons(source).alarms
+    known = [("Reference item", "Nearer item", "Farther item"), *SAID]
+    for source in both(text("anchor,near,far", known)).values():
+        assert "is it a second row of the header?" in refusal(source)
+
+
+def test_one_number_written_in_two_ways_is_told(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("anchor,near,far\n1,2.0,3.0\n2,1.0,x\n")
+    read = read_comparisons(path)
+    assert read.comparisons.n_objects == 6
+    assert "2 names written in more than one way" in read.alarms[0]
+    assert "'1'/'1.0', '2'/'2.0'" in read.alarms[0]
+    assert said(read_comparisons(path, fold_names=True).comparisons) == [("1", "2", "3.0"), ("2", "1", "x")]
 
 
 def test_names_written_in_two_ways_are_told_by_fit():

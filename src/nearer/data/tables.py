@@ -213,6 +213,7 @@ class Rows:
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
     n_degenerate: int = 0  # rows left out that say nothing about distances
     notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
+    alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
 
     def _at(self, row: int) -> int:
         return int(row if self.origin is None else self.origin[row])
@@ -313,16 +314,31 @@ class Rows:
         named = self._named_rows()
         if named is not None:
             raise self._second_table(named, "names of columns among the rows")
-        alone = self._lone_row() if len(columns[0]) > _LEAST_ABOVE else None
-        if alone is not None and alone >= _LEAST_ABOVE and self._after_gap(alone):
-            raise self._second_table(alone, "after a gap, names that stand in no other row")
+        if len(columns[0]) <= _LEAST_ABOVE:
+            return
+        alone = self._lone_rows()
+        if len(alone) and alone[0] >= _LEAST_ABOVE and self._after_gap(int(alone[0])):
+            raise self._second_table(int(alone[0]), "after a gap, names that stand in no other row")
+        if self.table.header and len(alone) == 1 and alone[0] == 0:
+            self._tell_second_header()
+
+    def _tell_second_header(self) -> None:
+        """Tell that the first row may be units or descriptions, where the others say much about the same objects."""
+        cells = [str(column.cell(0)) for column in self.objects()]
+        n_names = len({text for column in self.objects() for text in column.texts()})
+        often = len(cells) * self.n_rows >= 2 * n_names
+        if often and all(any(letter.isalpha() for letter in cell) for cell in cells):
+            self.alarms.append(
+                f"{self.place(0)} ({listed(map(shown, cells))}): objects that stand in no other row; if that is a "
+                "second row of the header, take it out of the data"
+            )
 
     def _second_table(self, row: int, why: str) -> FileFormatError:
         cells = listed(shown(str(column.cell(row))) for column in self.objects())
-        return FileFormatError(
-            f"{self.table.name}, {self.place(row)}: {cells}: {why}; is it the header of a second table? Give one table "
-            "in each file"
-        )
+        doubt = "is it the header of a second table? Give one table in each file"
+        if self._at(row) == 0:
+            doubt = "is it a second row of the header? Take it out of the data"
+        return FileFormatError(f"{self.table.name}, {self.place(row)}: {cells}: {why}; {doubt}")
 
     def _named_rows(self) -> int | None:
         """Find the first row of nothing but names of columns, if they stand in such rows alone.
@@ -357,8 +373,8 @@ class Rows:
         inside, outside = ({*_words(columns, mask)} for mask in (rows, ~rows))
         return None if inside & outside else int(np.argmax(rows))
 
-    def _lone_row(self) -> int | None:
-        """Find the first row whose words stand in no other row."""
+    def _lone_rows(self) -> np.ndarray:
+        """Find the rows whose words stand in no other row."""
         import pyarrow.compute as pc
 
         columns: list[Any] = self.objects()
@@ -367,13 +383,12 @@ class Rows:
             codes, values = column.cells, column.values
             once = np.bincount(codes[codes >= 0], minlength=len(values)) == 1
             if not once.any():
-                return None  # as in all large tables
+                return np.empty(0, np.int64)  # as in all large tables
             for other in columns:
                 if other is not column:
                     once &= ~pc.is_in(values, value_set=other.values).to_numpy(zero_copy_only=False)
             alone = alone & (codes >= 0) & once[codes]
-        first = int(np.argmax(alone))
-        return first if alone[first] else None
+        return np.flatnonzero(alone)
 
     def _after_gap(self, row: int) -> bool:
         """Whether an empty line or row stands above a row."""
@@ -679,8 +694,10 @@ def _as_numbers(raw: Coding, notes: list[str]) -> np.ndarray | None:
 
 
 def _fold(name: str) -> str:
-    """Reduce a name to what is left when case, blanks and Unicode form do not matter."""
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+    """Reduce a name to what is left when case, blanks, invisible characters, Unicode form and .0 do not matter."""
+    plain = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
+    plain = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold()).split())
+    return re.sub(r"^([0-9]+)\.0*$", r"\1", plain)
 
 
 def _fold_onto(labels: np.ndarray) -> dict[str, str]:
@@ -688,28 +705,40 @@ def _fold_onto(labels: np.ndarray) -> dict[str, str]:
 
 
 def _folded(names: np.ndarray, fold: bool, notes: list[str], alarms: list[str]) -> np.ndarray:
-    """Join names that differ by case, blanks or Unicode form alone, or tell that there are such."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    # Most often there are none, which this finds without a look at every name.
-    quick = pc.utf8_lower(pc.utf8_normalize(pa.array(names.tolist(), pa.string()), "NFKC"))
-    quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))
-    if pc.count_distinct(quick).as_py() == len(names):
+    """Join names that differ in nothing but the way they are written, or tell that there are such."""
+    groups = _alike(names)
+    if not groups:
         return names
-    groups: dict[str, list[str]] = {}
-    for name in names.tolist():
-        groups.setdefault(_fold(name), []).append(name)
-    alike = [group for group in groups.values() if len(group) > 1]
-    if not alike:
-        return names
-    examples = listed(("/".join(repr(name) for name in group) for group in alike), SHOWN)
-    what = f"{counted(len(alike), 'name')} written in more than one way, by case, blanks or Unicode form: {examples}"
+    what = _written(groups, "name")
     if not fold:
         alarms.append(f"{what}; they are taken as different objects, say fold_names=True to join them")
         return names
     notes.append(f"{what}; joined")
-    return np.array([groups[_fold(name)][0] for name in names.tolist()])
+    return np.array([groups.get(_fold(name), [name])[0] for name in names.tolist()])
+
+
+def _alike(names: np.ndarray) -> dict[str, list[str]]:
+    """Group names that differ in nothing but the way they are written; those that stand alone are left out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # Most often there are none, which this finds without a look at every name.
+    quick = pc.replace_substring_regex(pa.array(names.tolist(), pa.string()), r"\p{Cf}+", "")
+    quick = pc.utf8_lower(pc.utf8_normalize(quick, "NFKC"))
+    quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))
+    quick = pc.replace_substring_regex(quick, r"^([0-9]+)\.0*$", r"\1")
+    if pc.count_distinct(quick).as_py() == len(names):
+        return {}
+    groups: dict[str, list[str]] = {}
+    for name in names.tolist():
+        groups.setdefault(_fold(name), []).append(name)
+    return {key: group for key, group in groups.items() if len(group) > 1}
+
+
+def _written(groups: Mapping[str, list[str]], what: str) -> str:
+    examples = listed(("/".join(map(repr, group)) for group in groups.values()), SHOWN)
+    ways = "case, blanks, invisible characters, Unicode form or .0"
+    return f"{counted(len(groups), what)} written in more than one way, by {ways}: {examples}"
 
 
 def _refused_cell(table: Table, names: set[str], why: Callable[[str], str], blocks: Any) -> FileFormatError:
@@ -970,7 +999,14 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    return replace(parts, dropped=dropped), rows, notes, meaning.alarms
+    alarms = [*meaning.alarms, *rows.alarms, *_people_alike(parts.people)]
+    return replace(parts, dropped=dropped), rows, notes, alarms
+
+
+def _people_alike(people: People | None) -> list[str]:
+    """Tell people who may be one."""
+    groups = {} if people is None or people.names.dtype.kind != "O" else _alike(people.names)
+    return [f"{_written(groups, 'participant')}; they are taken as different people"] if groups else []
 
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:
