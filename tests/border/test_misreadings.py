@@ -181,6 +181,13 @@ def test_objects_called_like_columns_stay_objects(both):
         assert len(read.comparisons) == 8
 
 
+def test_objects_called_like_columns_stay_objects_in_small_blocks(tmp_path):
+    rows = [*SAID, ("center", "near", "far"), *SAID, ("oboe", "center", "far"), ("near", "oboe", "drum")]
+    pd.DataFrame(rows, columns=["anchor", "near", "far"]).to_parquet(tmp_path / "a.parquet")
+    blocks = open_blocks(tmp_path / "a.parquet").blocks(5)
+    assert said(Comparisons.concat(list(blocks))) == rows
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

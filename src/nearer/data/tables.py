@@ -255,14 +255,15 @@ class Rows:
         self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
 
     @classmethod
-    def of(cls, table: Table, roles: Roles, options: Options) -> Rows:
-        """Read the rows of a block that hold all that is needed."""
+    def of(cls, table: Table, roles: Roles, options: Options, known: bool = False) -> Rows:
+        """Read the rows of a block that hold all that is needed; `known` if they were looked at before."""
         read = dict(zip(roles.positions, table.read(roles.positions)))
         columns = {role: read[spot] for role, spot in roles.at.items()}
         rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
         if table.header:
             rows._leave_out_headers()
-        rows._refuse_second_table()
+        if not known:  # in a smaller block, names of columns that are objects could seem to stand alone
+            rows._refuse_second_table()
         rows._leave_out_empty(options)
         return rows
 
@@ -280,8 +281,10 @@ class Rows:
         if np.any(imported):  # Qualtrics: the texts of the questions, then identifiers
             self.leave_out({"further header row": imported | np.append(imported[1:], False)})
         repeated: Any = True
-        for role in dict.fromkeys((*self.roles.layout.objects, *self.columns)):
-            repeated = repeated & self._holds_name(role)
+        # Not the objects alone: a, b and c may be objects below a, b, c.
+        for role in (*self.roles.layout.roles, "participant", "weight"):
+            if role in self.columns:
+                repeated = repeated & self._holds_name(role)
             if not np.any(repeated):
                 return
         self.leave_out({"header repeated": repeated})
