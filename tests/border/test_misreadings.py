@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
 import unicodedata
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from carriers import CARRIERS, Sheet
 
@@ -128,12 +133,78 @@ def test_a_header_repeated_by_cat_is_no_row(both):
         assert read.dropped == {"header repeated": 1}
 
 
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("above", [0, 1, 4])
+@pytest.mark.parametrize(
+    "header", ["\ufeffanchor,near,far", '\ufeff"anchor","near","far"', "Anchor,Near,Far", " anchor , near,far\u00a0"]
+)
+def test_a_header_repeated_in_another_spelling_is_no_row(tmp_path, header, above, times):
+    path = tmp_path / "joined.csv"
+    part = text(header).splitlines(keepends=True)
+    path.write_text("".join([*text("anchor,near,far", SAID[:above]).splitlines(keepends=True), *part * times]))
+    read = read_comparisons(path)
+    assert said(read.comparisons) == [*SAID[:above], *SAID * times]
+    assert read.dropped == {"header repeated": times}
+    assert f"{times} row{'s' * (times > 1)} dropped: header repeated" in read.understood
+
+
+def test_files_with_a_byte_order_mark_joined_end_to_end(tmp_path):
+    path = tmp_path / "joined.csv"
+    path.write_bytes(text("anchor,near,far").encode("utf-8-sig") * 3)
+    read = read_comparisons(path)
+    assert said(read.comparisons) == SAID * 3
+    assert read.dropped == {"header repeated": 2}
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("above", [0, 1, 4])
+@pytest.mark.parametrize("header", ["reference,closer,farther", "far,near,anchor", "\ufeffhead,winner,loser"])
+def test_other_names_of_columns_among_the_rows_are_refused(both, header, above, times):
+    rows = [*SAID[:above], *[tuple(header.split(",")), *SAID] * times]
+    for source in both(text("anchor,near,far", rows)).values():
+        message = refusal(source)
+        assert "names of columns among the rows" in message
+        assert f"line {above + 2}:" in message or f"row {above + 1}:" in message
+
+
+def test_objects_called_like_columns_stay_objects(both):
+    letters = [("I", "J", "K"), ("J", "K", "L"), ("K", "I", "J"), ("L", "J", "I")]
+    items = [("item1", "item2", "item3"), ("item4", "item5", "item6"), ("item7", "item8", "item9")]
+    places = [("center", "left", "right"), ("left", "center", "right"), ("right", "center", "left")]
+    mixed = [*SAID, ("target", "near", "far"), ("oboe", "target", "far")]
+    for header, rows in (("i,j,k", letters), ("anchor,near,far", items), ("anchor,near,far", mixed)):
+        for source in both(text(header, rows)).values():
+            assert said(read_comparisons(source).comparisons) == rows
+    for source in both(text("anchor,near,far", places)).values():
+        assert said(read_comparisons(source).comparisons) == places
+    odd = [("a", "b", "c", "b"), ("b", "c", "d", "d"), ("A", "B", "C", "A"), ("a", "c", "d", "c")]
+    for source in both(text("a,b,c,odd", odd)).values():
+        read = read_comparisons(source)
+        assert not read.dropped
+        assert len(read.comparisons) == 8
+
+
+def test_objects_called_like_columns_stay_objects_in_small_blocks(tmp_path):
+    rows = [*SAID, ("center", "near", "far"), *SAID, ("oboe", "center", "far"), ("near", "oboe", "drum")]
+    pd.DataFrame(rows, columns=["anchor", "near", "far"]).to_parquet(tmp_path / "a.parquet")
+    blocks = open_blocks(tmp_path / "a.parquet").blocks(5)
+    assert said(Comparisons.concat(list(blocks))) == rows
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("oboe", "Oboe"), (unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")), ("a b", "a  b")],
+    [
+        ("oboe", "Oboe"),
+        (unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")),
+        ("a b", "a  b"),
+        ("oboe", "oboe\u200b"),
+        ("flute", "flu\u00adte"),
+        ("\u05d0\u05d1", "\u05d0\u05d1\u200f"),
+        ("oboe", "\ufeffoboe"),
+    ],
 )
 def test_names_written_in_two_ways_are_told_and_joined_on_request(both, one, other):
-    rows = [(one, "flute", "drum"), (other, "drum", "gong")]
+    rows = [(one, "harp", "drum"), (other, "drum", "gong")]
     for source in both(text("anchor,near,far", rows)).values():
         read = read_comparisons(source)
         assert read.comparisons.n_objects == 5
@@ -144,6 +215,42 @@ def test_names_written_in_two_ways_are_told_and_joined_on_request(both, one, oth
         assert not folded.alarms
     with pytest.warns(UserWarning, match="written in more than one way"):
         as_comparisons(pd.DataFrame(rows, columns=["anchor", "near", "far"]))
+
+
+@pytest.mark.parametrize("other", ["anna ", "ANNA", "anna\u200b"])
+def test_people_written_in_two_ways_are_told(both, other):
+    rows = [(*row, who) for row, who in zip(SAID, ["anna", other, "ben", "ben"])]
+    for source in both(text("anchor,near,far,participant", rows)).values():
+        read = read_comparisons(source)
+        assert len(set(read.comparisons.participants)) == 3
+        assert [alarm.split(",")[0] for alarm in read.alarms] == ["1 participant written in more than one way"]
+        assert "taken as different people" in read.understood
+
+
+def test_a_second_row_of_the_header_is_told(both):
+    second = ("The sound played", "Sounds alike", "Does not")
+    for source in both(text("anchor,near,far", [second, *SAID, *SAID])).values():
+        read = read_comparisons(source)
+        assert said(read.comparisons)[0] == second  # kept: only the user can tell
+        assert len(read.alarms) == 1
+        assert "'The sound played', 'Sounds alike', 'Does not'" in read.alarms[0]
+        assert "second row of the header" in read.understood
+    for rows in ([("a", "b", "c"), ("d", "e", "f"), *SAID], [("1", "2", "3"), *SAID, *SAID], SAID):
+        for source in both(text("anchor,near,far", rows)).values():
+            assert not read_comparisons(source).alarms
+    known = [("Reference item", "Nearer item", "Farther item"), *SAID]
+    for source in both(text("anchor,near,far", known)).values():
+        assert "is it a second row of the header?" in refusal(source)
+
+
+def test_one_number_written_in_two_ways_is_told(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("anchor,near,far\n1,2.0,3.0\n2,1.0,x\n")
+    read = read_comparisons(path)
+    assert read.comparisons.n_objects == 6
+    assert "2 names written in more than one way" in read.alarms[0]
+    assert "'1'/'1.0', '2'/'2.0'" in read.alarms[0]
+    assert said(read_comparisons(path, fold_names=True).comparisons) == [("1", "2", "3.0"), ("2", "1", "x")]
 
 
 def test_names_written_in_two_ways_are_told_by_fit():
@@ -252,6 +359,354 @@ def test_the_command_line_keeps_numbers_counted_from_1(tmp_path):
     assert result.exit_code == 0, result.output
     lines = (tmp_path / "out" / "embedding.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines[1:]] == ["1", "2", "3", "4", "5", "6"]
+
+
+@pytest.mark.parametrize("index", [["participant"], ["weight"], ["participant", "weight"]])
+def test_a_named_index_of_pandas_is_a_column_as_in_parquet(tmp_path, index):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    frame = frame.assign(participant=["anna", "ben", "anna", "ben"], weight=[1.0, 2.0, 3.0, 4.0]).set_index(index)
+    frame.to_parquet(tmp_path / "a.parquet")
+    for source in (frame, tmp_path / "a.parquet"):
+        read = read_comparisons(source).comparisons
+        assert said(read) == SAID
+        assert read.participants.tolist() == ["anna", "ben", "anna", "ben"]
+        assert read.weights.tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_an_index_that_says_nothing_changes_nothing():
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    for same in (frame.set_index("anchor", drop=False), frame.iloc[::-1].iloc[::-1], frame.rename_axis("row")):
+        assert said(read_comparisons(same).comparisons) == SAID
+    numbered = pd.DataFrame(SAID, index=pd.Index([5, 6, 7, 8], name="row"))
+    assert said(read_comparisons(numbered).comparisons) == SAID
+    with pytest.raises(FileFormatError, match="participant"):
+        read_comparisons(numbered.rename_axis("participant"))
+
+
+@pytest.mark.parametrize("weights", [[True, False, True, True], [True, None, True, True]])
+def test_true_and_false_are_no_weights_and_no_votes(tmp_path, weights):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"]).assign(weight=weights)
+    (tmp_path / "a.json").write_text(frame.to_json(orient="records"))
+    for source in (frame, tmp_path / "a.json"):
+        assert "is not a weight, 0 or more" in refusal(source, on_missing="drop")
+    with pytest.raises(ValueError, match="weight"):
+        Comparisons.from_labels_table(frame.dropna(), weights=np.ones(len(frame.dropna())))
+    votes = pd.DataFrame(SAID, columns=["anchor", "a", "b"]).assign(votes_a=[True, False, True, True], votes_b=1)
+    assert "'True' is not a number of votes" in refusal(votes)
+
+
+def test_masked_cells_are_missing():
+    numbers = np.ma.array([[0, 1, 2], [1, 2, 0]], mask=[[0, 0, 0], [0, 1, 0]])
+    names = np.ma.array(SAID, mask=[[0, 0, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]])
+    for source, place in ((numbers, "row 2, column 2"), (names, "row 2, column 3")):
+        assert f"{place}: empty cell" in refusal(source)
+        assert read_comparisons(source, on_missing="drop").dropped == {"missing cell": 1}
+    with pytest.raises(FileFormatError, match="row 2, column 3: empty cell"):
+        Comparisons.from_labels_table(names)
+
+
+def test_an_empty_cell_with_a_code_is_empty():
+    cells = pa.array(["flute", None, "oboe", "oboe"]).dictionary_encode(null_encoding="encode")
+    anchor, _, far = (pa.array(column) for column in zip(*SAID))
+    assert "row 2, column 'near': empty cell" in refusal(pa.table({"anchor": anchor, "near": cells, "far": far}))
+    near = pa.array(["flute", "drum", "oboe", "oboe"])
+    people = read_comparisons(pa.table({"anchor": anchor, "near": near, "far": far, "participant": cells}))
+    assert people.comparisons.participants.tolist() == ["flute", "unknown", "oboe", "oboe"]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [("12345678901234567890", "12345678901234567891"), ("9007199254740993", "9007199254740992.0")],
+)
+def test_people_whose_numbers_lost_digits_are_refused(tmp_path, cells):
+    path = tmp_path / "a.jsonl"
+    rows = zip(SAID, cells * 2)
+    path.write_text(
+        "".join(f'{{"anchor": "{a}", "near": "{b}", "far": "{c}", "participant": {who}}}\n' for (a, b, c), who in rows)
+    )
+    message = refusal(path)
+    assert "line 1, column 'participant'" in message
+    assert "give them as text" in message
+    read = read_comparisons(path, participant="")
+    assert said(read.comparisons) == SAID
+
+
+def test_people_with_long_numbers_stay_apart():
+    table = dict(zip(("anchor", "near", "far"), zip(*SAID)))
+    ids = [2**60, 2**60 + 1, 2**60, 2**60 + 1]
+    exact = [pa.array(list(map(Decimal, ids))), pa.array(ids), ids, [float(number % 2**60) for number in ids]]
+    for people in exact:
+        read = read_comparisons({**{name: list(cells) for name, cells in table.items()}, "participant": people})
+        assert len(set(read.comparisons.participants.tolist())) == 2
+    gaps = pa.array([*ids[:3], None])
+    read = read_comparisons({**{name: list(cells) for name, cells in table.items()}, "participant": gaps})
+    assert set(map(str, read.comparisons.participants.tolist())) == {str(2**60), str(2**60 + 1), "unknown"}
+
+
+def test_columns_that_cannot_be_read_are_refused_by_name():
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    cut = pd.cut(pd.Series([1.0, 2.0, 3.0, 4.0]), 2)
+    assert "column 'near': a column of type" in refusal(frame.assign(near=cut))
+    assert "column 'participant': a column of type" in refusal(frame.assign(participant=cut))
+    assert said(read_comparisons(frame.assign(bins=cut)).comparisons) == SAID
+    wide = pl.DataFrame(frame.to_dict("list")).with_columns(pl.lit(1, dtype=pl.Int128).alias("bins"))
+    assert said(read_comparisons(wide).comparisons) == SAID
+    assert "column 'participant': a column of type Int128" in refusal(wide.rename({"bins": "participant"}))
+
+
+@pytest.mark.parametrize("source", [pd.Series(["a", "b"]), pl.Series(["a", "b"])])
+def test_one_column_is_no_table(source):
+    assert "got a Series, which is one column" in refusal(source)
+
+
+def test_rows_that_are_not_there_yet_are_refused():
+    lazy = pl.DataFrame(SAID, schema=["anchor", "near", "far"], orient="row").lazy()
+    assert "say .collect() first" in refusal(lazy)
+    assert said(read_comparisons(lazy.collect()).comparisons) == SAID
+
+
+@pytest.mark.parametrize("cells", ["abc", {"x", "y", "z"}, {"x": 1, "y": 2, "z": 3}])
+def test_letters_and_sets_are_no_columns(cells):
+    assert "column 'anchor': got" in refusal({"anchor": cells, "near": ["d", "e", "f"], "far": ["g", "h", "i"]})
+
+
+def test_the_index_of_a_dask_frame_is_refused_where_it_would_be_lost():
+    dask = pytest.importorskip("dask.dataframe")
+    from nearer.data.tables import Options
+    from nearer.distributed.data import _partitions
+
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"]).assign(weight=[4.0, 3.0, 2.0, 1.0])
+    with pytest.raises(ValueError, match=r"index 'weight' would not be read; say .reset_index\(\) first"):
+        _partitions(dask.from_pandas(frame.set_index("weight"), npartitions=1), None, None, Options())
+    people = dask.from_pandas(frame[["anchor", "near", "far"]].set_index(pd.Index([1, 2, 3, 4], name="user")), 1)
+    pieces, roles = _partitions(people, None, dask.from_pandas(frame, npartitions=1)["weight"], Options())
+    weights = pieces[0].read([roles.at["weight"]])[0]
+    assert weights.cells.tolist() == [4.0, 3.0, 2.0, 1.0]  # not the index, which comes after the columns
+
+
+# The rows of SAID with the columns the other way round: a reader that overlooks the names inverts every one.
+TURNED = ["far", "near", "anchor"]
+TURNED_ROWS = [[far, near, anchor] for anchor, near, far in SAID]
+
+
+@pytest.mark.parametrize("called", ["columns", "fields", "names", "header", "colnames"])
+@pytest.mark.parametrize("rows_called", ["data", "rows"])
+def test_names_of_columns_beside_the_rows_are_used(tmp_path, called, rows_called):
+    path, archive = tmp_path / "split.json", tmp_path / "split.npz"
+    path.write_text(json.dumps({called: TURNED, "index": [0, 1, 2, 3], rows_called: TURNED_ROWS}))
+    np.savez(archive, **{called: np.array(TURNED), rows_called: np.array(TURNED_ROWS)})
+    for source in (path, archive):
+        read = read_comparisons(source)
+        assert said(read.comparisons) == SAID
+        assert f"the columns of {rows_called!r} are named by {called!r}" in read.understood
+
+
+def test_names_of_columns_beside_the_rows_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "split.json"
+    path.write_text(json.dumps({"columns": [*TURNED, "weight"], "data": TURNED_ROWS}))
+    assert "'columns' holds 4 names for 3 columns of 'data'" in refusal(path)
+    path.write_text(json.dumps({"columns": ["stim", "foil", "pick"], "data": TURNED_ROWS}))
+    assert "columns 'stim', 'foil', 'pick': no column for" in refusal(path)
+    path.write_text(json.dumps({"columns": TURNED, "fields": TURNED, "data": TURNED_ROWS}))
+    assert "'columns', 'fields' all could name the columns" in refusal(path)
+
+
+def test_names_beside_numbers_are_still_those_of_the_objects(tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, data=np.array([[0, 1, 2], [2, 1, 0]]), names=np.array(["oboe", "left", "right"]))
+    assert said(read_comparisons(path).comparisons) == [("oboe", "left", "right"), ("right", "left", "oboe")]
+
+
+def rows_in_every_way(folder, rows):
+    """Rows without a place for names: files, then what is in memory."""
+    (folder / "rows.json").write_text(json.dumps(rows))
+    (folder / "object.json").write_text(json.dumps({"study": "x", "data": rows}))
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    np.save(folder / "rows.npy", np.array(rows))
+    np.savez(folder / "rows.npz", data=np.array(rows))
+    files = [folder / name for name in ("rows.json", "rows.jsonl", "rows.npy", "object.json", "rows.npz")]
+    return files, [rows, np.array(rows), np.array(rows, object), pd.DataFrame(rows)]
+
+
+def test_names_in_the_first_row_are_used_by_every_carrier(tmp_path):
+    files, held = rows_in_every_way(tmp_path, [TURNED, *TURNED_ROWS])
+    for source in (*files, *held):
+        read = read_comparisons(source)
+        assert said(read.comparisons) == SAID
+        assert "is taken as the names of the columns" in read.understood
+    for source in held:
+        assert said(as_comparisons(source)) == SAID
+    # Told otherwise, every row is data.
+    for source in (*files, *held):
+        assert len(read_comparisons(source, header=False).comparisons) == 5
+
+
+def test_a_row_below_names_in_the_first_is_counted_with_them(tmp_path):
+    rows = [TURNED, *TURNED_ROWS, ["oboe", "", "gong"]]
+    files, held = rows_in_every_way(tmp_path, rows)
+    for source in (*files[:3], *held):
+        assert any(place in refusal(source) for place in ("row 6", "line 6"))
+
+
+def test_objects_called_as_columns_are_no_header(tmp_path):
+    rows = [["left", "oboe", "i"], ["i", "left", "oboe"], ["oboe", "j", "left"], ["i", "j", "k"]]
+    _, held = rows_in_every_way(tmp_path, rows)
+    for source in held:
+        assert said(read_comparisons(source).comparisons) == list(map(tuple, rows))
+
+
+@pytest.mark.parametrize(
+    "above", ["Results,May,2024", "Study 4,v2,1.3", "# exported by LabTool, on 3 May, 2024", "a,b,c"]
+)
+def test_a_line_above_the_names_is_refused(tmp_path, above):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{above}\n" + text("far,near,anchor", TURNED_ROWS))
+    message = refusal(path)
+    assert "line 2: 'far', 'near', 'anchor' are names of columns" in message
+    assert "remove what stands above the names, or say header=False" in message
+    path.write_text(f"{above}\n\n{above}\n" + text("far,near,anchor", TURNED_ROWS))
+    assert "line 4: 'far', 'near', 'anchor' are names of columns" in refusal(path)
+    rows = [above.split(","), TURNED, *TURNED_ROWS]
+    pd.DataFrame(rows).to_excel(tmp_path / "rows.xlsx", header=False, index=False)
+    files, held = rows_in_every_way(tmp_path, rows)
+    for source in (tmp_path / "rows.xlsx", *files, *held):
+        assert "'far', 'near', 'anchor' are names of columns" in refusal(source)
+
+
+def test_objects_called_as_columns_below_the_first_row_are_data(tmp_path):
+    rows = [("near", "oboe", "2"), ("anchor", "near", "far"), ("2", "far", "oboe")]
+    path = tmp_path / "rows.csv"
+    path.write_text(text("1,2,oboe", rows))
+    assert said(read_comparisons(path).comparisons) == [("1", "2", "oboe"), *rows]
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Write one Parquet file for each list of cells of a column beside the objects; gives the folder."""
+
+    def make(column, *cells):
+        for number, part in enumerate(cells):
+            table = {"anchor": ["oboe"] * len(part), "near": ["flute"] * len(part), "far": ["drum"] * len(part)}
+            if column in table:
+                table[column] = part
+            pq.write_table(pa.table(table | {column: part}), tmp_path / f"part{number}.parquet")
+        return tmp_path
+
+    return make
+
+
+NO_TYPE = pa.nulls(1)
+
+
+@pytest.mark.parametrize("empty", [NO_TYPE, pa.array([None], pa.float64()), pa.array([None], pa.int64())])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_file_without_a_cell_does_not_empty_the_others(parts, empty, turned):
+    cells = [empty, pa.array(["p1"])]
+    read = read_comparisons(parts("participant", *(cells[::-1] if turned else cells)))
+    assert read.comparisons.participants.tolist() == (["p1", "unknown"] if turned else ["unknown", "p1"])
+
+
+def test_answers_in_the_second_file_alone_are_read(tmp_path):
+    for number, response in enumerate([NO_TYPE, pa.array(["flute"])]):
+        cells = {"anchor": ["oboe"], "a": ["flute"], "b": ["drum"], "response": response}
+        pq.write_table(pa.table(cells), tmp_path / f"part{number}.parquet")
+    read = read_comparisons(tmp_path)
+    assert said(read.comparisons) == [("oboe", "flute", "drum")]
+    assert read.dropped == {"no answer": 1}
+
+
+@pytest.mark.parametrize(
+    ("column", "first", "second"),
+    [
+        ("anchor", pa.array([7]), pa.array(["007"])),
+        ("participant", pa.array([7]), pa.array(["007"])),
+        ("participant", pa.array([1.0]), pa.array(["01"])),
+        ("participant", pa.array([True]), pa.array(["1"])),
+        ("weight", pa.array([True]), pa.array([1])),
+    ],
+)
+def test_text_in_one_file_and_numbers_in_another_are_refused(parts, column, first, second):
+    for cells in ([first, second], [second, first]):
+        message = refusal(parts(column, *cells))
+        assert f"column {column!r}: the files hold it as different types" in message
+        assert f"{cells[0].type} in " in message
+        assert "part0.parquet" in message
+        assert f"{cells[1].type} in " in message
+        assert "part1.parquet" in message
+
+
+def test_numbers_of_several_widths_are_one_column(parts):
+    whole = parts("anchor", pa.array([7], pa.int32()), pa.array([8], pa.int64()), pa.array([9], pa.uint8()))
+    assert [row[0] for row in said(read_comparisons(whole).comparisons)] == ["7", "8", "9"]
+    mixed = parts("weight", pa.array([2]), pa.array([0.5]), pa.array([1.5], pa.float32()))
+    assert read_comparisons(mixed).comparisons.weights.tolist() == [2.0, 0.5, 1.5]
+    wide = parts("participant", pa.array(["p1"]), pa.array(["p2"], pa.large_string()), NO_TYPE)
+    assert read_comparisons(wide).comparisons.participants.tolist() == ["p1", "p2", "unknown"]
+
+
+def test_numbers_that_a_common_type_cannot_hold_are_refused(parts):
+    message = refusal(parts("participant", pa.array([2**53 + 1]), pa.array([0.5])))
+    assert "part0.parquet: column 'participant'" in message
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["oboe,flute,drum,512", "drum,gong,oboe,433"],
+        ["oboe,flute,drum,512", "gong,harp,viola,433"],
+        ['"oboe","flute","drum",512', '"gong","harp","viola",433'],
+        ["1,2,4,512", "2,1,4,433"],
+        ["1,2,4,512", "3,4,2,433"],
+        ['"1","2","4","512"', '"2","1","4","433"'],
+    ],
+)
+def test_a_header_one_name_short_is_refused_unless_the_rows_are_named(tmp_path, rows):
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["anchor,near,far", *rows]))
+    message = refusal(path)
+    assert "line 1: 3 names for 4 columns, and the first cells, '" in message
+    assert "the last cells are '512', '433': write a name for each column in the header" in message
+
+
+@pytest.mark.parametrize("quoted", ["all", "names", "none"])
+@pytest.mark.parametrize("names", [("1", "2", "3", "4"), ("2", "5", "17", "103"), ("r1", "r2", "r4", "r3")])
+def test_names_of_rows_as_r_writes_them_are_no_objects(tmp_path, names, quoted):
+    marks = {"all": ('"', '"'), "names": ('"', ""), "none": ("", "")}[quoted]
+    rows = [
+        [f"{marks[0]}{name}{marks[0]}", *(f"{marks[1]}{cell}{marks[1]}" for cell in row)]
+        for name, row in zip(names, SAID)
+    ]
+    path = tmp_path / "rows.csv"
+    path.write_text(text("anchor,near,far", rows))
+    if quoted == "none" and names[0] == "r1":
+        assert "need not be the names of the rows" in refusal(path)
+    else:
+        assert said(read_comparisons(path).comparisons) == SAID
+
+
+def test_names_of_rows_beside_numbers_are_told_by_their_marks(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text('"i","j","k","rt"\n"1",1,2,4,0.5\n"2",2,1,4,0.7\n')
+    assert said(read_comparisons(path).comparisons) == [("1", "2", "4"), ("2", "1", "4")]
+
+
+def test_unknown_words_in_the_first_row_of_a_file_are_refused_as_in_text(tmp_path):
+    files, held = rows_in_every_way(tmp_path, [["Vorlage", "gewählt", "verworfen"], *map(list, SAID)])
+    for source in files:
+        message = refusal(source)
+        assert "columns 'Vorlage', 'gewählt', 'verworfen': none of these names is known" in message
+        assert "if it is data, say header=False" in message
+        told = read_comparisons(source, columns={"anchor": "Vorlage", "near": "gewählt", "far": "verworfen"})
+        assert said(told.comparisons) == SAID
+    for source in held:
+        assert len(read_comparisons(source).comparisons) == 5
+        assert said(read_comparisons(source, header=True, columns="anchor,near,far").comparisons) == SAID
+
+
+@pytest.mark.parametrize("odd", [{0: "a"}, {"a"}, "abc", 5, None, [pd.NA, "b"]])
+def test_columns_by_number_that_are_none_are_refused(odd):
+    with pytest.raises((FileFormatError, TypeError)):
+        read_comparisons({0: odd, 1: ["b", "c"], 2: ["c", "a"]})
 
 
 @pytest.mark.parametrize(

@@ -334,8 +334,9 @@ def test_names_that_differ_by_case_blanks_or_unicode_form_are_told_and_joined_on
     apart = read_comparisons(path)
     assert apart.comparisons.n_objects == 6
     assert apart.alarms == (
-        "3 names written in more than one way, by case, blanks or Unicode form: 'Oboe'/'oboe', 'cafe\u0301'/'café', "
-        "'drum'/'drum '; they are taken as different objects, say fold_names=True to join them",
+        "3 names written in more than one way, by case, blanks, invisible characters, Unicode form or .0: "
+        "'Oboe'/'oboe', 'cafe\u0301'/'café', 'drum'/'drum '; they are taken as different objects, "
+        "say fold_names=True to join them",
     )
     joined = read_comparisons(path, fold_names=True)
     assert joined.alarms == ()

@@ -96,7 +96,7 @@ _READING = (
         "--on-missing", type=_DROP_OR_RAISE, default="raise", show_default=True, help="The same for missing cells."
     ),
     click.option("--keep-na", is_flag=True, help="Take NA, None, null and the like as names, not as missing."),
-    click.option("--fold-names", is_flag=True, help="Join names that differ by case, blanks or Unicode form alone."),
+    click.option("--fold-names", is_flag=True, help="Join names that differ only by case, blanks or form."),
 )  # fmt: skip
 
 _FITTING = (

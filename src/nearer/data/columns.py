@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.data.errors import FileFormatError
+from nearer.data.errors import FileFormatError, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,6 +118,8 @@ class Column:
     def as_numbers(self) -> tuple[np.ndarray, np.ndarray]:
         """Read the column as numbers, NaN where a cell is empty or none; and mark cells that are neither."""
         if self.numbers is not None:
+            if self.numbers.dtype.kind == "b":  # as the texts true and false in a file
+                return np.full(len(self), np.nan), np.ones(len(self), bool)
             return self.numbers.astype(np.float64), np.zeros(len(self), bool)
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -142,21 +145,31 @@ def _spell(number: Any) -> str:
 def column_from_arrow(data: Any) -> Column:
     """Make a column of a pyarrow (Chunked)Array; TypeError for a type without cells, ArrowInvalid for broken UTF-8."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.types as types
 
     chunked = data if isinstance(data, pa.ChunkedArray) else pa.chunked_array([data])
     kind = chunked.type
     if types.is_dictionary(kind) and not _is_text(kind.value_type):
-        chunked, kind = chunked.cast(kind.value_type), kind.value_type
+        try:
+            chunked, kind = chunked.cast(kind.value_type), kind.value_type
+        except pa.ArrowNotImplementedError:  # categories that are intervals, say
+            raise TypeError(f"a column of type {kind.value_type} holds neither text nor numbers") from None
     if types.is_dictionary(kind) or _is_text(kind) or types.is_null(kind):
         return _text_column(chunked)
     if types.is_boolean(kind):
         if chunked.null_count:
-            return Column(numbers=chunked.cast(pa.int8()).cast(pa.float64()).to_numpy())
+            return _text_column(pc.if_else(chunked, "True", "False"))  # not 1 and 0: they are no numbers
         return Column(numbers=chunked.to_numpy())
+    if types.is_decimal(kind):
+        with contextlib.suppress(pa.ArrowInvalid):  # not whole, or too large
+            chunked, kind = chunked.cast(pa.int64()), pa.int64()
     if types.is_integer(kind):
         if chunked.null_count:
-            return Column(numbers=chunked.cast(pa.float64()).to_numpy())
+            try:
+                return Column(numbers=chunked.cast(pa.float64()).to_numpy())
+            except pa.ArrowInvalid:  # beyond 2^53, where floats would give neighbours one name
+                return _text_column(chunked.cast(pa.string()))
         return _whole_column(chunked.to_numpy())
     if types.is_floating(kind) or types.is_decimal(kind):
         return Column(numbers=chunked.cast(pa.float64()).to_numpy())
@@ -181,7 +194,8 @@ def _text_column(chunked: Any) -> Column:
     import pyarrow as pa
 
     wanted = pa.dictionary(pa.int32(), pa.string())
-    if not pa.types.is_dictionary(chunked.type):
+    coded = pa.types.is_dictionary(chunked.type)
+    if not coded or any(chunk.dictionary.null_count for chunk in chunked.chunks):  # an empty cell may have a code
         chunked = chunked.cast(pa.string()).dictionary_encode()
     elif chunked.type != wanted:
         chunked = chunked.cast(wanted)
@@ -206,6 +220,8 @@ def column_of(cells: Any) -> Column:
     """
     import pyarrow as pa
 
+    if isinstance(cells, (str, bytes, set, frozenset, dict)):  # letters, or cells in no order
+        raise TypeError(f"got {shown(cells)} ({type(cells).__name__}), expected a list or an array of cells")
     if isinstance(cells, (pa.Array, pa.ChunkedArray)):
         return column_from_arrow(cells)
     if isinstance(cells, np.ma.MaskedArray):
@@ -219,7 +235,11 @@ def column_of(cells: Any) -> Column:
             raise TypeError(f"a column of dtype {cells.dtype} holds neither text nor numbers")
         cells = cells.tolist()
     elif hasattr(cells, "to_arrow"):  # polars
-        return column_from_arrow(cells.to_arrow())
+        try:
+            return column_from_arrow(cells.to_arrow())
+        except pa.ArrowException:
+            kind = getattr(cells, "dtype", type(cells).__name__)
+            raise TypeError(f"a column of type {kind} holds neither text nor numbers that can be read") from None
     try:
         array = pa.array(cells, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -9,6 +9,7 @@ what was found, and codes each block whenever it is read.
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import unicodedata
 import warnings
@@ -134,14 +135,24 @@ def as_table(X: Any, name: str = "table") -> Table:
 
 
 def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
+    kind = type(X).__name__
     if isinstance(X, dict):
         return list(X), list(X.values())
-    if hasattr(X, "iloc"):  # pandas: by position, since names may occur twice
-        return list(X.columns), [X.iloc[:, spot] for spot in range(X.shape[1])]
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):  # polars
+        raise FileFormatError(f"{name}: got a {kind}, whose rows are not there yet; say .collect() first")
+    if kind == "Series":
+        raise FileFormatError(f"{name}: got a {kind}, which is one column, expected a table of at least 3")
+    if hasattr(X, "iloc"):
+        return _pandas_columns(X)
     if not hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):
         import pyarrow as pa
 
-        X = pa.RecordBatchReader.from_stream(X).read_all()
+        try:
+            X = pa.RecordBatchReader.from_stream(X).read_all()
+        except pa.ArrowException as error:
+            if not hasattr(X, "get_columns"):
+                raise FileFormatError(f"{name}: a {kind} that cannot be read: {error}") from error
+            return list(X.columns), X.get_columns()  # polars: one by one, what is not needed may stay unread
     if hasattr(X, "column_names"):
         return list(X.column_names), [X.column(spot) for spot in range(len(X.column_names))]
     if isinstance(X, np.ndarray) and X.dtype.names:
@@ -152,6 +163,10 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
             raise FileFormatError(f"{name}, row {strange + 1} is {shown(X[strange])}, expected a dict like the others")
         names = list(dict.fromkeys(key for row in X for key in row))
         return names, [[row.get(name) for row in X] for name in names]
+    if isinstance(X, np.ma.MaskedArray):  # NumPy would drop the mask
+        cells = X.data.astype(object)
+        cells[np.ma.getmaskarray(X)] = None
+        X = cells
     ragged = FileFormatError(f"{name}: the rows differ in length, expected the same number of cells in each")
     try:
         array = np.asarray(X, dtype=object)
@@ -164,12 +179,31 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
     return list(range(array.shape[1])), list(array.T)
 
 
+def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Give the columns of a pandas frame and, after them as in Parquet, the parts of an index that have names."""
+    names = list(X.columns)
+    columns = [X.iloc[:, spot] for spot in range(X.shape[1])]  # by position, since names may occur twice
+    if type(X.index).__name__ == "RangeIndex":
+        return names, columns
+    numbered = are_numbered(names)
+    for level, title in enumerate(X.index.names):
+        if title is None or (numbered and role_of(str(title)) is None):
+            continue
+        cells = X.index.get_level_values(level)
+        if names.count(title) == 1 and cells.equals(type(cells)(columns[names.index(title)])):
+            continue  # the same column twice, as set_index(..., drop=False) gives
+        names.append(title)
+        columns.append(cells.to_series())
+    return names, columns
+
+
 # ---- one block -----------------------------------------------------------------------------------------------------
 
 
 # A second table is looked for below so many rows of the first, and known by names of columns that hold objects.
 _LEAST_ABOVE = 3
 _OBJECT_ROLES = ("anchor", "near", "far", "a", "b", "c", "odd", "central")
+_SURE = [spot for spot, role in enumerate(_OBJECT_ROLES) if role not in ("a", "b", "c")]
 
 
 @dataclass
@@ -185,6 +219,7 @@ class Rows:
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
     n_degenerate: int = 0  # rows left out that say nothing about distances
     notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
+    alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
 
     def _at(self, row: int) -> int:
         return int(row if self.origin is None else self.origin[row])
@@ -226,14 +261,15 @@ class Rows:
         self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
 
     @classmethod
-    def of(cls, table: Table, roles: Roles, options: Options) -> Rows:
-        """Read the rows of a block that hold all that is needed."""
+    def of(cls, table: Table, roles: Roles, options: Options, known: bool = False) -> Rows:
+        """Read the rows of a block that hold all that is needed; `known` if they were looked at before."""
         read = dict(zip(roles.positions, table.read(roles.positions)))
         columns = {role: read[spot] for role, spot in roles.at.items()}
         rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
         if table.header:
             rows._leave_out_headers()
-        rows._refuse_second_table()
+        if not known:  # in a smaller block, names of columns that are objects could seem to stand alone
+            rows._refuse_second_table()
         rows._leave_out_empty(options)
         return rows
 
@@ -241,59 +277,127 @@ class Rows:
         """Leave out a header repeated among the rows, as joining files end to end gives, and its further rows."""
         import pyarrow.compute as pc
 
-        repeated: Any = True
+        columns = [self.columns[role] for role in self.roles.layout.objects]
+        if not all(column.is_text for column in columns):
+            return
         imported: Any = True
-        for role in self.roles.layout.objects:
-            column, name = self.columns[role], self.table.names[self.roles.at[role]]
-            if not column.is_text:
-                return
-            found = pc.indices_nonzero(pc.equal(pc.utf8_trim_whitespace(column.values), name)).to_numpy()
-            repeated = repeated & np.isin(column.cells, found) if len(found) else False
+        for column in columns:
             marked = pc.indices_nonzero(pc.match_substring(column.values, '"ImportId"')).to_numpy()
             imported = imported & np.isin(column.cells, marked) if len(marked) else False
         if np.any(imported):  # Qualtrics: the texts of the questions, then identifiers
-            further = imported | np.append(imported[1:], False)
-            repeated = np.broadcast_to(repeated, further.shape)[~further]
-            self.leave_out({"further header row": further})
-        if np.any(repeated):
-            self.leave_out({"header repeated": repeated})
+            self.leave_out({"further header row": imported | np.append(imported[1:], False)})
+        repeated: Any = True
+        # Not the objects alone: a, b and c may be objects below a, b, c.
+        for role in (*self.roles.layout.roles, "participant", "weight"):
+            if role in self.columns:
+                repeated = repeated & self._holds_name(role)
+            if not np.any(repeated):
+                return
+        self.leave_out({"header repeated": repeated})
+
+    def _holds_name(self, role: str) -> np.ndarray:
+        """Mark the cells of a role that say the name of their column.
+
+        Blanks and a byte order mark do not matter, nor does case but for letters: I, J, K may be objects below i, j, k.
+        """
+        import pyarrow.compute as pc
+
+        column, name = self.columns[role], self.table.names[self.roles.at[role]].strip(" \ufeff")
+        if not column.is_text:
+            return np.zeros(len(column), bool)
+        blank = r"[\s\pZ\x{FEFF}]"
+        # After the mark of a file joined to another, quotes stay as they are.
+        pattern = rf'^{blank}*"?{f"{blank}+".join(map(re.escape, name.split()))}"?{blank}*$'
+        found = pc.match_substring_regex(column.values, pattern, ignore_case=len(normalise(name)) > 2)
+        codes = pc.indices_nonzero(found).to_numpy()
+        return np.isin(column.cells, codes) if len(codes) else np.zeros(len(column), bool)
 
     def _refuse_second_table(self) -> None:
         """Refuse what looks like the header of a second table below the first.
 
-        That is a row whose words stand in no other row, the first such row, and either after a gap or with words that
-        name columns.
+        That is a row of nothing but names of columns, or the first whose words stand in no other row, after a gap.
         """
+        columns = self.objects()
+        if not all(column.is_text for column in columns):
+            return
+        named = self._named_rows()
+        if named is not None:
+            raise self._second_table(named, "names of columns among the rows")
+        if len(columns[0]) <= _LEAST_ABOVE:
+            return
+        alone = self._lone_rows()
+        if len(alone) and alone[0] >= _LEAST_ABOVE and self._after_gap(int(alone[0])):
+            raise self._second_table(int(alone[0]), "after a gap, names that stand in no other row")
+        if self.table.header and len(alone) == 1 and alone[0] == 0:
+            self._tell_second_header()
+
+    def _tell_second_header(self) -> None:
+        """Tell that the first row may be units or descriptions, where the others say much about the same objects."""
+        cells = [str(column.cell(0)) for column in self.objects()]
+        n_names = len({text for column in self.objects() for text in column.texts()})
+        often = len(cells) * self.n_rows >= 2 * n_names
+        if often and all(any(letter.isalpha() for letter in cell) for cell in cells):
+            self.alarms.append(
+                f"{self.place(0)} ({listed(map(shown, cells))}): objects that stand in no other row; if that is a "
+                "second row of the header, take it out of the data"
+            )
+
+    def _second_table(self, row: int, why: str) -> FileFormatError:
+        cells = listed(shown(str(column.cell(row))) for column in self.objects())
+        doubt = "is it the header of a second table? Give one table in each file"
+        if self._at(row) == 0:
+            doubt = "is it a second row of the header? Take it out of the data"
+        return FileFormatError(f"{self.table.name}, {self.place(row)}: {cells}: {why}; {doubt}")
+
+    def _named_rows(self) -> int | None:
+        """Find the first row of nothing but names of columns, if they stand in such rows alone.
+
+        Names of columns may be objects: then they stand in other rows too, or in most of all.
+        """
+        columns = self.objects()
+        named = np.ones(len(columns[0]), bool)
+        roles: list[np.ndarray] = []  # of each cell, by its place among `_OBJECT_ROLES`
+        for column in columns:
+            found = _named_roles(column)
+            if found is None:
+                return None
+            roles.append(found[column.cells])
+            named &= roles[-1] >= 0
+        for spot, one in enumerate(roles):
+            for other in roles[:spot]:
+                named &= one != other
+        if not named.any():
+            return None
+        # Item 1, item 2 and item 3 are names of columns, but also of objects: alone they say nothing.
+        sure = np.logical_or.reduce([np.isin(one, _SURE) for one in roles])
+        for role in self.roles.layout.extra:
+            column = self.columns[role]
+            if column.is_text:
+                sure |= np.array([*(role_of(text) == role for text in column.texts()), False])[column.cells]
+        rows = named & sure
+        if not self.table.header and len(rows):
+            rows[0] = False  # told to be data
+        if not rows.any() or 2 * np.count_nonzero(rows) >= len(rows):
+            return None
+        inside, outside = ({*_words(columns, mask)} for mask in (rows, ~rows))
+        return None if inside & outside else int(np.argmax(rows))
+
+    def _lone_rows(self) -> np.ndarray:
+        """Find the rows whose words stand in no other row."""
         import pyarrow.compute as pc
 
         columns: list[Any] = self.objects()
-        if len(columns[0]) <= _LEAST_ABOVE or not all(column.is_text for column in columns):
-            return
         alone: Any = True
         for column in columns:
             codes, values = column.cells, column.values
             once = np.bincount(codes[codes >= 0], minlength=len(values)) == 1
             if not once.any():
-                return  # as in all large tables
+                return np.empty(0, np.int64)  # as in all large tables
             for other in columns:
                 if other is not column:
                     once &= ~pc.is_in(values, value_set=other.values).to_numpy(zero_copy_only=False)
             alone = alone & (codes >= 0) & once[codes]
-        first = int(np.argmax(alone))
-        if not alone[first] or first < _LEAST_ABOVE:
-            return
-        cells = [str(column.cell(first)) for column in columns]
-        roles = [role_of(cell) for cell in cells if len(normalise(cell)) > 2]
-        if len({role for role in roles if role in _OBJECT_ROLES}) == len(cells):
-            why = "names of columns among the rows"
-        elif self._after_gap(first):
-            why = "after a gap, names that stand in no other row"
-        else:
-            return
-        raise FileFormatError(
-            f"{self.table.name}, {self.place(first)}: {listed(map(shown, cells))}: {why}; is it the header of a second "
-            "table? Give one table in each file"
-        )
+        return np.flatnonzero(alone)
 
     def _after_gap(self, row: int) -> bool:
         """Whether an empty line or row stands above a row."""
@@ -329,6 +433,27 @@ class Rows:
         more = f"; {counted(count, 'row')} in all: {places}" if count > 1 else ""
         keep = ", or keep_na=True to take such words as names" if is_word else ""
         return self.refusal(f"{what}{more}; say on_missing='drop' to leave such rows out{keep}", first, spots[0])
+
+
+def _named_roles(column: Column) -> np.ndarray | None:
+    """Role of each text of a column: its place among `_OBJECT_ROLES`, -1 for none and at the end; or None."""
+    import pyarrow.compute as pc
+
+    # A first look without Python: such names are short, and have a digit at most at their end.
+    likely = pc.match_substring_regex(column.values, r"^[^0-9]{3,40}[0-9]?[^0-9]{0,2}$")
+    found = np.full(len(likely) + 1, -1, np.int8)
+    for code, text in zip(pc.indices_nonzero(likely).to_pylist(), pc.filter(column.values, likely).to_pylist()):
+        role = role_of(text) if len(normalise(text)) > 2 else None
+        if role in _OBJECT_ROLES:
+            found[code] = _OBJECT_ROLES.index(role)
+    return found if (found >= 0).any() else None
+
+
+def _words(columns: Sequence[Column], rows: np.ndarray) -> Iterable[str]:
+    """List the texts that occur in some rows."""
+    for column in columns:
+        texts = column.texts()
+        yield from (texts[code] for code in distinct(column.cells[rows]).tolist() if code >= 0)
 
 
 @dataclass
@@ -603,8 +728,10 @@ def _as_numbers(raw: Coding, notes: list[str]) -> np.ndarray | None:
 
 
 def _fold(name: str) -> str:
-    """Reduce a name to what is left when case, blanks and Unicode form do not matter."""
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+    """Reduce a name to what is left when case, blanks, invisible characters, Unicode form and .0 do not matter."""
+    plain = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
+    plain = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold()).split())
+    return re.sub(r"^([0-9]+)\.0*$", r"\1", plain)
 
 
 def _fold_onto(labels: np.ndarray) -> dict[str, str]:
@@ -612,28 +739,40 @@ def _fold_onto(labels: np.ndarray) -> dict[str, str]:
 
 
 def _folded(names: np.ndarray, fold: bool, notes: list[str], alarms: list[str]) -> np.ndarray:
-    """Join names that differ by case, blanks or Unicode form alone, or tell that there are such."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    # Most often there are none, which this finds without a look at every name.
-    quick = pc.utf8_lower(pc.utf8_normalize(pa.array(names.tolist(), pa.string()), "NFKC"))
-    quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))
-    if pc.count_distinct(quick).as_py() == len(names):
+    """Join names that differ in nothing but the way they are written, or tell that there are such."""
+    groups = _alike(names)
+    if not groups:
         return names
-    groups: dict[str, list[str]] = {}
-    for name in names.tolist():
-        groups.setdefault(_fold(name), []).append(name)
-    alike = [group for group in groups.values() if len(group) > 1]
-    if not alike:
-        return names
-    examples = listed(("/".join(repr(name) for name in group) for group in alike), SHOWN)
-    what = f"{counted(len(alike), 'name')} written in more than one way, by case, blanks or Unicode form: {examples}"
+    what = _written(groups, "name")
     if not fold:
         alarms.append(f"{what}; they are taken as different objects, say fold_names=True to join them")
         return names
     notes.append(f"{what}; joined")
-    return np.array([groups[_fold(name)][0] for name in names.tolist()])
+    return np.array([groups.get(_fold(name), [name])[0] for name in names.tolist()])
+
+
+def _alike(names: np.ndarray) -> dict[str, list[str]]:
+    """Group names that differ in nothing but the way they are written; those that stand alone are left out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # Most often there are none, which this finds without a look at every name.
+    quick = pc.replace_substring_regex(pa.array(names.tolist(), pa.string()), r"\p{Cf}+", "")
+    quick = pc.utf8_lower(pc.utf8_normalize(quick, "NFKC"))
+    quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))
+    quick = pc.replace_substring_regex(quick, r"^([0-9]+)\.0*$", r"\1")
+    if pc.count_distinct(quick).as_py() == len(names):
+        return {}
+    groups: dict[str, list[str]] = {}
+    for name in names.tolist():
+        groups.setdefault(_fold(name), []).append(name)
+    return {key: group for key, group in groups.items() if len(group) > 1}
+
+
+def _written(groups: Mapping[str, list[str]], what: str) -> str:
+    examples = listed(("/".join(map(repr, group)) for group in groups.values()), SHOWN)
+    ways = "case, blanks, invisible characters, Unicode form or .0"
+    return f"{counted(len(groups), what)} written in more than one way, by {ways}: {examples}"
 
 
 def _refused_cell(table: Table, names: set[str], why: Callable[[str], str], blocks: Any) -> FileFormatError:
@@ -840,7 +979,12 @@ def _people(rows: Rows) -> People | None:
     """Read who answered; answers without a name are put under "unknown"."""
     if "participant" not in rows.columns:
         return None
-    column = rows.columns["participant"].spelled()
+    column = rows.columns["participant"]
+    if not column.is_text and column.cells.dtype.kind == "f" and (np.abs(column.cells) >= 2**53).any():
+        row = int(np.argmax(np.abs(column.cells) >= 2**53))
+        why = f"{column.cells[row]:.0f}: numbers of this size and kind lose their last digits, and people with them"
+        raise rows.refusal(f"{why}; give them as text", "participant", row)
+    column = column.spelled()
     empty = column.empty(MISSING)
     if empty.any():
         import pyarrow as pa
@@ -889,7 +1033,14 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    return replace(parts, dropped=dropped), rows, notes, meaning.alarms
+    alarms = [*meaning.alarms, *rows.alarms, *_people_alike(parts.people)]
+    return replace(parts, dropped=dropped), rows, notes, alarms
+
+
+def _people_alike(people: People | None) -> list[str]:
+    """Tell people who may be one."""
+    groups = {} if people is None or people.names.dtype.kind != "O" else _alike(people.names)
+    return [f"{_written(groups, 'participant')}; they are taken as different people"] if groups else []
 
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from nearer.data import Comparisons, FileFormatError, as_comparisons, renumbered
 from nearer.data.columns import Column, Table, are_numbered, column_of
-from nearer.data.roles import INDEX_COLUMNS, Layout, Roles
+from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, role_of
 from nearer.data.tables import Meaning, Options, as_table
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
@@ -328,7 +328,8 @@ class Partition(Table):
         if self.is_array:
             columns: Sequence[Any] = list(np.ascontiguousarray(np.asarray(values).T))
         else:
-            columns = as_table(values, self.name).columns  # type: ignore[attr-defined]
+            # without a named index, which comes after the columns
+            columns = as_table(values, self.name).columns[: len(values.columns)]  # type: ignore[attr-defined]
         beside = [(_WEIGHT, weights), (_ANSWER, None if answers is None else _words(self.name, answers))]
         for name, extra in beside:
             if extra is not None and len(extra) != len(values):
@@ -365,6 +366,9 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
         names = list(INDEX_COLUMNS[X.shape[1]])
     else:
         names = list(map(str, X.columns))
+        index = getattr(getattr(X, "index", None), "name", None)
+        if role_of(str(index)) not in (None, "participant"):  # people are not kept here
+            raise ValueError(f"the Dask collection: its index {index!r} would not be read; say .reset_index() first")
     values = _delayed(X, "X", 0)
     parts = list(zip(values, _delayed(sample_weight, _WEIGHT, len(values)), _delayed(y, _ANSWER, len(values))))
     header = not are_numbered(names)

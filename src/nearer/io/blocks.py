@@ -84,7 +84,7 @@ class Recipe:
 
     def comparisons(self, table: Table) -> Comparisons | None:
         """Read a block; None if no row of it counts."""
-        return self._made(Rows.of(table, self.roles, self.options))
+        return self._made(Rows.of(table, self.roles, self.options, known=True))
 
     def _made(self, rows: Rows) -> Comparisons | None:
         parts = rows_to_parts(rows, self.meaning, self.options)
@@ -92,7 +92,7 @@ class Recipe:
 
     def counts(self, table: Table) -> tuple[Counts, dict[str, tuple[int, str]]]:
         """Read a block for what it gives, and what is left out of it."""
-        rows = Rows.of(table, self.roles, self.options)
+        rows = Rows.of(table, self.roles, self.options, known=True)
         made = self._made(rows)
         if made is None:
             return Counts(), rows.dropped
@@ -160,7 +160,9 @@ def settle(
     count : callable
         Counts the blocks anew by a recipe, where `scanned` could not tell what they give.
     """
-    meaning = resolve(scanned.facts, roles, table, options, lambda: (Rows.of(one, roles, options) for one in tables()))
+    meaning = resolve(
+        scanned.facts, roles, table, options, lambda: (Rows.of(one, roles, options, True) for one in tables())
+    )
     recipe, total, dropped = Recipe(roles, options, meaning), scanned.counts, scanned.facts.dropped
     if total is not None and meaning.is_injective:
         seen = _named_objects(meaning, total.seen)

@@ -169,7 +169,7 @@ def read_comparisons(
     keep_na : bool
         Take NA, NaN, None, null and the like as names; otherwise they are empty cells.
     fold_names : bool
-        Join names that differ by case, blanks or Unicode form alone; otherwise they are told.
+        Join names that differ only by case, blanks or form; otherwise they are told.
     encoding : str, optional
         Of text; UTF-8 if not given.
     variable : str, optional
