@@ -573,6 +573,15 @@ def test_a_line_above_the_names_is_refused(tmp_path, above):
         assert "'far', 'near', 'anchor' are names of columns" in refusal(source)
 
 
+def test_a_line_above_letters_for_names_is_refused(tmp_path):
+    path = tmp_path / "rows.csv"
+    for rows in ([(0, 1, 2), (2, 1, 0)], SAID):
+        path.write_text("Results,May,2024\n" + text("i,k,j", rows))
+        assert "line 2: 'i', 'k', 'j' are names of columns" in refusal(path)
+    path.write_text("a,b,1\nb,1,a\ni,k,j\n")
+    assert said(read_comparisons(path).comparisons) == [("a", "b", "1"), ("b", "1", "a"), ("i", "k", "j")]
+
+
 def test_objects_called_as_columns_below_the_first_row_are_data(tmp_path):
     rows = [("near", "oboe", "2"), ("anchor", "near", "far"), ("2", "far", "oboe")]
     path = tmp_path / "rows.csv"

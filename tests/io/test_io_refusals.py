@@ -50,6 +50,11 @@ def test_header_only(refused):
     assert refused("h.csv", "anchor,near,far\n") == "h.csv: has a header but no rows"
 
 
+def test_a_row_longer_than_the_first_look(refused):
+    message = refused("l.csv", f"anchor,near,far,log\nant,bee,cat,{'x' * HEAD_BYTES}\n")
+    assert message == "l.csv, line 2: is longer than 1,048,576 bytes, expected a row of cells"
+
+
 def test_a_zip_archive_of_text(refused):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

@@ -58,12 +58,15 @@ def refuse_lines_above(name: str, cells: Sequence[str], other_rows: Callable[[],
     """
     if is_header(cells):
         return
-    for spot, row in enumerate(other_rows()[:_MOST_ABOVE]):
-        # One letter is no sign: it may well be an object.
-        if not complete_layout({role for cell in row if len(normalise(cell)) > 1 and (role := role_of(cell))}):
+    rows = other_rows()
+    for spot, row in enumerate(rows[:_MOST_ABOVE]):
+        if not complete_layout({role for cell in row if (role := role_of(cell))}):
             continue
         words = {cell.strip() for cell in row if cell.strip()}
-        if any(cell.strip() in words for other in (cells, *other_rows()) if list(other) != list(row) for cell in other):
+        others = {cell.strip() for other in (cells, *rows) if list(other) != list(row) for cell in other}
+        # i, j, k are no sign where other objects are letters too.
+        letters = min(map(len, words)) == 1 and any(len(cell) == 1 and cell.isalpha() for cell in others)
+        if letters or words & others:
             continue
         raise FileFormatError(
             f"{name}, {place(spot)}: {listed(map(shown, row))} are names of columns, but above them stands "

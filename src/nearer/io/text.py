@@ -196,6 +196,8 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
         notes += [hint] if hint else []
         names, rows_shown = [""] * len(cells), [rows[0][2], *sample]
         return Look(encoding, delimiter, False, names, first - 1, rows_shown, only_cr, tuple(notes))
+    if not sample and not whole:
+        raise FileFormatError(f"{path}, line {last + 1}: is longer than {HEAD_BYTES:,} bytes, expected a row of cells")
     if not sample:
         raise FileFormatError(f"{path}: has a header but no rows")
     if all(len(row) == len(cells) + 1 for row in sample) and len({row[0] for row in sample}) == len(sample):
