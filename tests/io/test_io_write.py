@@ -100,12 +100,21 @@ def test_any_labels_round_trip(tmp_path, names, ending, data):
     comparisons = Comparisons.from_triplets(rows, labels=names)
     path = tmp_path / f"c{ending}"
     write_comparisons(path, comparisons, force=True)
-    again = read_comparisons(path, keep_na=True).comparisons
     if ending in (".parquet", ".npz"):
-        assert again == comparisons
+        assert read_comparisons(path, keep_na=True).comparisons == comparisons
     else:
+        # Objects called yes or 0.5 must be told to be objects.
+        read = read_comparisons(path, keep_na=True, columns="anchor,near,far")
+        again = read.comparisons
         spelled = again.index.astype(str) if again.labels is None else again.labels[again.index]
-        assert spelled.tolist() == comparisons.labels[rows].tolist()
+        expected = comparisons.labels[rows]
+        for spot in range(3):  # a column in which every cell begins with a blank is told to
+            if all(name.startswith(" ") for name in expected[:, spot]):
+                assert ending != ".csv" or "blanks after the delimiter left out" in read.understood
+                spelled[:, spot], expected[:, spot] = (
+                    np.char.lstrip(x[:, spot].astype(str), " ") for x in (spelled, expected)
+                )
+        assert spelled.tolist() == expected.tolist()
 
 
 def test_parquet_and_npz_keep_order_and_unseen_objects(tmp_path, caplog):
