@@ -374,6 +374,12 @@ def test_an_index_that_says_nothing_changes_nothing():
     frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
     for same in (frame.set_index("anchor", drop=False), frame.iloc[::-1].iloc[::-1], frame.rename_axis("row")):
         assert said(read_comparisons(same).comparisons) == SAID
+    gaps = frame.assign(participant=["anna", None, "ben", "ben"], day=pd.Timestamp("2024-03-01"))
+    for same in (gaps.set_index("participant", drop=False), gaps.set_index(["day", "participant"])):
+        assert read_comparisons(same).comparisons.participants.tolist() == ["anna", "unknown", "ben", "ben"]
+    other = gaps.set_index("day").rename_axis("participant")
+    with pytest.raises(FileFormatError, match="participant"):
+        read_comparisons(other)
     numbered = pd.DataFrame(SAID, index=pd.Index([5, 6, 7, 8], name="row"))
     assert said(read_comparisons(numbered).comparisons) == SAID
     with pytest.raises(FileFormatError, match="participant"):
