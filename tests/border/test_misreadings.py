@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import unicodedata
 from decimal import Decimal
 
@@ -10,7 +11,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from carriers import CARRIERS, Sheet
 
 from nearer import OrdinalEmbedding
 from nearer.data import Comparisons, as_comparisons
@@ -485,3 +488,407 @@ def test_the_index_of_a_dask_frame_is_refused_where_it_would_be_lost():
     pieces, roles = _partitions(people, None, dask.from_pandas(frame, npartitions=1)["weight"], Options())
     weights = pieces[0].read([roles.at["weight"]])[0]
     assert weights.cells.tolist() == [4.0, 3.0, 2.0, 1.0]  # not the index, which comes after the columns
+
+
+# The rows of SAID with the columns the other way round: a reader that overlooks the names inverts every one.
+TURNED = ["far", "near", "anchor"]
+TURNED_ROWS = [[far, near, anchor] for anchor, near, far in SAID]
+
+
+@pytest.mark.parametrize("called", ["columns", "fields", "names", "header", "colnames"])
+@pytest.mark.parametrize("rows_called", ["data", "rows"])
+def test_names_of_columns_beside_the_rows_are_used(tmp_path, called, rows_called):
+    path, archive = tmp_path / "split.json", tmp_path / "split.npz"
+    path.write_text(json.dumps({called: TURNED, "index": [0, 1, 2, 3], rows_called: TURNED_ROWS}))
+    np.savez(archive, **{called: np.array(TURNED), rows_called: np.array(TURNED_ROWS)})
+    for source in (path, archive):
+        read = read_comparisons(source)
+        assert said(read.comparisons) == SAID
+        assert f"the columns of {rows_called!r} are named by {called!r}" in read.understood
+
+
+def test_names_of_columns_beside_the_rows_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "split.json"
+    path.write_text(json.dumps({"columns": [*TURNED, "weight"], "data": TURNED_ROWS}))
+    assert "'columns' holds 4 names for 3 columns of 'data'" in refusal(path)
+    path.write_text(json.dumps({"columns": ["stim", "foil", "pick"], "data": TURNED_ROWS}))
+    assert "columns 'stim', 'foil', 'pick': no column for" in refusal(path)
+    path.write_text(json.dumps({"columns": TURNED, "fields": TURNED, "data": TURNED_ROWS}))
+    assert "'columns', 'fields' all could name the columns" in refusal(path)
+
+
+def test_names_beside_numbers_are_still_those_of_the_objects(tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, data=np.array([[0, 1, 2], [2, 1, 0]]), names=np.array(["oboe", "left", "right"]))
+    assert said(read_comparisons(path).comparisons) == [("oboe", "left", "right"), ("right", "left", "oboe")]
+
+
+def rows_in_every_way(folder, rows):
+    """Rows without a place for names: files, then what is in memory."""
+    (folder / "rows.json").write_text(json.dumps(rows))
+    (folder / "object.json").write_text(json.dumps({"study": "x", "data": rows}))
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    np.save(folder / "rows.npy", np.array(rows))
+    np.savez(folder / "rows.npz", data=np.array(rows))
+    files = [folder / name for name in ("rows.json", "rows.jsonl", "rows.npy", "object.json", "rows.npz")]
+    return files, [rows, np.array(rows), np.array(rows, object), pd.DataFrame(rows)]
+
+
+def test_names_in_the_first_row_are_used_by_every_carrier(tmp_path):
+    files, held = rows_in_every_way(tmp_path, [TURNED, *TURNED_ROWS])
+    for source in (*files, *held):
+        read = read_comparisons(source)
+        assert said(read.comparisons) == SAID
+        assert "is taken as the names of the columns" in read.understood
+    for source in held:
+        assert said(as_comparisons(source)) == SAID
+    # Told otherwise, every row is data.
+    for source in (*files, *held):
+        assert len(read_comparisons(source, header=False).comparisons) == 5
+
+
+def test_a_row_below_names_in_the_first_is_counted_with_them(tmp_path):
+    rows = [TURNED, *TURNED_ROWS, ["oboe", "", "gong"]]
+    files, held = rows_in_every_way(tmp_path, rows)
+    for source in (*files[:3], *held):
+        assert any(place in refusal(source) for place in ("row 6", "line 6"))
+
+
+def test_objects_called_as_columns_are_no_header(tmp_path):
+    rows = [["left", "oboe", "i"], ["i", "left", "oboe"], ["oboe", "j", "left"], ["i", "j", "k"]]
+    _, held = rows_in_every_way(tmp_path, rows)
+    for source in held:
+        assert said(read_comparisons(source).comparisons) == list(map(tuple, rows))
+
+
+@pytest.mark.parametrize(
+    "above", ["Results,May,2024", "Study 4,v2,1.3", "# exported by LabTool, on 3 May, 2024", "a,b,c"]
+)
+def test_a_line_above_the_names_is_refused(tmp_path, above):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{above}\n" + text("far,near,anchor", TURNED_ROWS))
+    message = refusal(path)
+    assert "line 2: 'far', 'near', 'anchor' are names of columns" in message
+    assert "remove what stands above the names, or say header=False" in message
+    path.write_text(f"{above}\n\n{above}\n" + text("far,near,anchor", TURNED_ROWS))
+    assert "line 4: 'far', 'near', 'anchor' are names of columns" in refusal(path)
+    rows = [above.split(","), TURNED, *TURNED_ROWS]
+    pd.DataFrame(rows).to_excel(tmp_path / "rows.xlsx", header=False, index=False)
+    files, held = rows_in_every_way(tmp_path, rows)
+    for source in (tmp_path / "rows.xlsx", *files, *held):
+        assert "'far', 'near', 'anchor' are names of columns" in refusal(source)
+
+
+def test_objects_called_as_columns_below_the_first_row_are_data(tmp_path):
+    rows = [("near", "oboe", "2"), ("anchor", "near", "far"), ("2", "far", "oboe")]
+    path = tmp_path / "rows.csv"
+    path.write_text(text("1,2,oboe", rows))
+    assert said(read_comparisons(path).comparisons) == [("1", "2", "oboe"), *rows]
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Write one Parquet file for each list of cells of a column beside the objects; gives the folder."""
+
+    def make(column, *cells):
+        for number, part in enumerate(cells):
+            table = {"anchor": ["oboe"] * len(part), "near": ["flute"] * len(part), "far": ["drum"] * len(part)}
+            if column in table:
+                table[column] = part
+            pq.write_table(pa.table(table | {column: part}), tmp_path / f"part{number}.parquet")
+        return tmp_path
+
+    return make
+
+
+NO_TYPE = pa.nulls(1)
+
+
+@pytest.mark.parametrize("empty", [NO_TYPE, pa.array([None], pa.float64()), pa.array([None], pa.int64())])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_file_without_a_cell_does_not_empty_the_others(parts, empty, turned):
+    cells = [empty, pa.array(["p1"])]
+    read = read_comparisons(parts("participant", *(cells[::-1] if turned else cells)))
+    assert read.comparisons.participants.tolist() == (["p1", "unknown"] if turned else ["unknown", "p1"])
+
+
+def test_answers_in_the_second_file_alone_are_read(tmp_path):
+    for number, response in enumerate([NO_TYPE, pa.array(["flute"])]):
+        cells = {"anchor": ["oboe"], "a": ["flute"], "b": ["drum"], "response": response}
+        pq.write_table(pa.table(cells), tmp_path / f"part{number}.parquet")
+    read = read_comparisons(tmp_path)
+    assert said(read.comparisons) == [("oboe", "flute", "drum")]
+    assert read.dropped == {"no answer": 1}
+
+
+@pytest.mark.parametrize(
+    ("column", "first", "second"),
+    [
+        ("anchor", pa.array([7]), pa.array(["007"])),
+        ("participant", pa.array([7]), pa.array(["007"])),
+        ("participant", pa.array([1.0]), pa.array(["01"])),
+        ("participant", pa.array([True]), pa.array(["1"])),
+        ("weight", pa.array([True]), pa.array([1])),
+    ],
+)
+def test_text_in_one_file_and_numbers_in_another_are_refused(parts, column, first, second):
+    for cells in ([first, second], [second, first]):
+        message = refusal(parts(column, *cells))
+        assert f"column {column!r}: the files hold it as different types" in message
+        assert f"{cells[0].type} in " in message
+        assert "part0.parquet" in message
+        assert f"{cells[1].type} in " in message
+        assert "part1.parquet" in message
+
+
+def test_numbers_of_several_widths_are_one_column(parts):
+    whole = parts("anchor", pa.array([7], pa.int32()), pa.array([8], pa.int64()), pa.array([9], pa.uint8()))
+    assert [row[0] for row in said(read_comparisons(whole).comparisons)] == ["7", "8", "9"]
+    mixed = parts("weight", pa.array([2]), pa.array([0.5]), pa.array([1.5], pa.float32()))
+    assert read_comparisons(mixed).comparisons.weights.tolist() == [2.0, 0.5, 1.5]
+    wide = parts("participant", pa.array(["p1"]), pa.array(["p2"], pa.large_string()), NO_TYPE)
+    assert read_comparisons(wide).comparisons.participants.tolist() == ["p1", "p2", "unknown"]
+
+
+def test_numbers_that_a_common_type_cannot_hold_are_refused(parts):
+    message = refusal(parts("participant", pa.array([2**53 + 1]), pa.array([0.5])))
+    assert "part0.parquet: column 'participant'" in message
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["oboe,flute,drum,512", "drum,gong,oboe,433"],
+        ["oboe,flute,drum,512", "gong,harp,viola,433"],
+        ['"oboe","flute","drum",512', '"gong","harp","viola",433'],
+        ["1,2,4,512", "2,1,4,433"],
+        ["1,2,4,512", "3,4,2,433"],
+        ['"1","2","4","512"', '"2","1","4","433"'],
+    ],
+)
+def test_a_header_one_name_short_is_refused_unless_the_rows_are_named(tmp_path, rows):
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["anchor,near,far", *rows]))
+    message = refusal(path)
+    assert "line 1: 3 names for 4 columns, and the first cells, '" in message
+    assert "the last cells are '512', '433': write a name for each column in the header" in message
+
+
+@pytest.mark.parametrize("quoted", ["all", "names", "none"])
+@pytest.mark.parametrize("names", [("1", "2", "3", "4"), ("2", "5", "17", "103"), ("r1", "r2", "r4", "r3")])
+def test_names_of_rows_as_r_writes_them_are_no_objects(tmp_path, names, quoted):
+    marks = {"all": ('"', '"'), "names": ('"', ""), "none": ("", "")}[quoted]
+    rows = [
+        [f"{marks[0]}{name}{marks[0]}", *(f"{marks[1]}{cell}{marks[1]}" for cell in row)]
+        for name, row in zip(names, SAID)
+    ]
+    path = tmp_path / "rows.csv"
+    path.write_text(text("anchor,near,far", rows))
+    if quoted == "none" and names[0] == "r1":
+        assert "need not be the names of the rows" in refusal(path)
+    else:
+        assert said(read_comparisons(path).comparisons) == SAID
+
+
+def test_names_of_rows_beside_numbers_are_told_by_their_marks(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text('"i","j","k","rt"\n"1",1,2,4,0.5\n"2",2,1,4,0.7\n')
+    assert said(read_comparisons(path).comparisons) == [("1", "2", "4"), ("2", "1", "4")]
+
+
+def test_unknown_words_in_the_first_row_of_a_file_are_refused_as_in_text(tmp_path):
+    files, held = rows_in_every_way(tmp_path, [["Vorlage", "gewählt", "verworfen"], *map(list, SAID)])
+    for source in files:
+        message = refusal(source)
+        assert "columns 'Vorlage', 'gewählt', 'verworfen': none of these names is known" in message
+        assert "if it is data, say header=False" in message
+        told = read_comparisons(source, columns={"anchor": "Vorlage", "near": "gewählt", "far": "verworfen"})
+        assert said(told.comparisons) == SAID
+    for source in held:
+        assert len(read_comparisons(source).comparisons) == 5
+        assert said(read_comparisons(source, header=True, columns="anchor,near,far").comparisons) == SAID
+
+
+@pytest.mark.parametrize("odd", [{0: "a"}, {"a"}, "abc", 5, None, [pd.NA, "b"]])
+def test_columns_by_number_that_are_none_are_refused(odd):
+    with pytest.raises((FileFormatError, TypeError)):
+        read_comparisons({0: odd, 1: ["b", "c"], 2: ["c", "a"]})
+
+
+@pytest.mark.parametrize(
+    ("told", "said_twice"),
+    [
+        ("anchor=w,near=x,near=y,far=z", "'near' is said twice, 'x' and 'y'"),
+        ({"anchor": "w", "near": "x", "nearer": "y", "far": "z"}, "two columns are said to be the near, 2 and 3"),
+        (["anchor", "near", "near", "far"], "two columns are said to be the near, 2 and 3"),
+        ("anchor,near,near,far", "two columns are said to be the near, 2 and 3"),
+    ],
+)
+def test_a_role_told_twice_is_refused(both, told, said_twice):
+    for source in both(text("w,x,y,z", [(*row, "bell") for row in SAID])).values():
+        with pytest.raises(ValueError, match=said_twice):
+            read_comparisons(source, columns=told)
+
+
+def test_an_answer_told_twice_is_refused(both):
+    for source in both(text("anchor,a,b,answer", [(*row, "f") for row in SAID])).values():
+        with pytest.raises(ValueError, match="'f' is said twice, 'a' and 'b'"):
+            read_comparisons(source, answers="f=a,f=b")
+
+
+def test_a_rank_that_two_columns_have_is_refused(both):
+    for source in both(text("anchor,rank_1,rank_2,rank_3,rank3", [(*row, "bell", "horn") for row in SAID])).values():
+        assert "columns 'rank_3', 'rank3' could each be the rank_3" in refusal(source)
+
+
+LEFT_OVER = {
+    "ranks of options": (
+        "anchor,option1,option2,option3,rank1,rank2,rank3", "oboe,flute,drum,gong,1,3,2",
+        "'option1', 'option2', 'option3'",
+    ),
+    "ranks of two": ("anchor,item1,item2,rank1,rank2", "oboe,flute,drum,2,1", "'item1', 'item2'"),
+    "anchor beside two pairs": ("anchor,near_1,near_2,far_1,far_2", "oboe,flute,drum,gong,harp", "'anchor'"),
+    "votes of three": ("anchor,a,b,c,votes_a,votes_b,votes_c", "oboe,flute,drum,gong,5,2,9", "'c', 'votes_c'"),
+    "third votes": ("anchor,a,b,votes_a,votes_b,votes_c", "oboe,flute,drum,5,2,9", "'votes_c'"),
+    "three options": ("reference,option_a,option_b,option_c,response", "oboe,flute,drum,gong,flute", "'option_c'"),
+    "anchor and odd": ("anchor,a,b,odd", "oboe,flute,drum,gong", "'anchor'"),
+    "anchor and central": ("anchor,a,b,central", "oboe,flute,drum,gong", "'anchor'"),
+    "second far": ("anchor,near,far,far_2", "oboe,flute,drum,gong", "'far_2'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LEFT_OVER)
+def test_a_known_object_that_the_layout_would_leave_out_is_refused(both, case):
+    header, row, left = LEFT_OVER[case]
+    for source in both(f"{header}\n{row}\n").values():
+        message = refusal(source)
+        assert f"{left} would be left out" in message
+        assert "say kind=" in message
+
+
+def test_what_was_left_out_is_left_out_if_told(both):
+    for source in both(text("anchor,near,far,far_2", [(*row, "bell") for row in SAID])).values():
+        assert said(read_comparisons(source, kind="triplets").comparisons) == SAID
+        told = {"anchor": "anchor", "near": "near", "far": "far"}
+        assert said(read_comparisons(source, columns=told).comparisons) == SAID
+        assert "columns says which is the c, but triplets" in refusal(source, columns={**told, "c": "far_2"})
+
+
+@pytest.mark.parametrize("more", ["i", "rt,trial,condition", "left,right", "option_a,option_b,option_c"])
+def test_columns_beside_that_are_no_part_of_the_comparison_stay_allowed(both, more):
+    rows = [(*row, *(str(spot) for spot in range(len(more.split(","))))) for row in SAID]
+    for source in both(text(f"anchor,near,far,{more}", rows)).values():
+        assert said(read_comparisons(source).comparisons) == SAID
+
+
+NO_OBJECTS = {
+    "yes and no": ("reference,other,similar", [("oboe", "flute", "yes"), ("gong", "drum", "no")], "similar"),
+    "0 and 1": ("reference,other,similar", [("oboe", "flute", 1), ("gong", "drum", 0)], "similar"),
+    "true and false": ("target,other,selected", [("oboe", "flute", True), ("gong", "drum", False)], "selected"),
+    "true, and numbers": ("target,other,selected", [(7, 3, True), (4, 12, False)], "selected"),
+    "TRUE, and numbers": ("target,other,selected", [("7", "3", "TRUE"), ("4", "12", "FALSE")], "selected"),
+    "measurements": ("anchor,near,far", [("oboe", 0.31, 0.82), ("gong", 0.5, 1.0)], "near"),
+    "numbers alone": ("anchor,near,far", [(1, 0.31, 0.82), (2, 0.5, 1.0)], "near"),
+    "ranks": ("anchor,x1,rank1,rank2", [("oboe", "flute", 1, 2), ("gong", "drum", 2, 1)], "rank1"),
+    "sides": ("left,right,odd", [("oboe", "flute", "left"), ("gong", "drum", "right")], "odd"),
+    "names of columns": ("left_image,right_image,odd", [("oboe", "flute", "Left_image"), ("gong", "drum", "b")], "odd"),
+    "positions": ("left,right,central", [("oboe", "flute", 2), ("gong", "drum", 1)], "central"),
+}  # fmt: skip
+WHY_NO_OBJECTS = (
+    "an answer, not an object",
+    "measurements, not objects",
+    "not a whole number",
+    "or a position, not an",
+)
+
+
+@pytest.mark.parametrize("case", NO_OBJECTS)
+def test_columns_of_answers_and_measurements_are_no_objects_in_any_carrier(case, tmp_path):
+    header, rows, column = NO_OBJECTS[case]
+    sheet = Sheet(header.split(","), [list(row) for row in rows])
+    refusals = {name: carry(sheet, tmp_path).refusal for name, carry in CARRIERS.items()}
+    for name, message in refusals.items():
+        assert f"column {column!r}: " in message, name
+        assert any(why in message for why in WHY_NO_OBJECTS), name
+    # What is true or false to a carrier itself cannot be told to be a name.
+    assert len({message.partition("; if these")[0] for message in refusals.values()}) == 1
+    with pytest.raises(FileFormatError, match="column"):
+        Comparisons.from_labels_table(pd.DataFrame(rows, columns=sheet.names), weights=np.array([1, 2]))
+
+
+@pytest.mark.parametrize("case", NO_OBJECTS)
+def test_what_looks_like_no_object_is_one_if_told(case, both):
+    header, rows, _ = NO_OBJECTS[case]
+    source = both(text(header, rows))["file"]
+    message = refusal(source)
+    if "say so: columns=" in message:
+        told = ast.literal_eval(message.split("say so: columns=")[1])
+        assert {str(cell) for cell in rows[0]} >= set(said(read_comparisons(source, columns=told).comparisons)[0])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("maybe", "yes", "no"), ("yes", "no", "maybe")],
+        [("0.5 l", "0.5", "1"), ("0.5", "1", "0.5 l")],
+        [("0", "1", "2"), ("2", "1", "0")],
+        [("a", "b", "c"), ("b", "a", "c")],
+        [("x", "12", "15"), ("y", "13", "12")],
+    ],
+)
+def test_words_and_numbers_that_are_objects_stay_objects(both, rows):
+    for source in both(text("anchor,near,far", rows)).values():
+        assert said(read_comparisons(source).comparisons) == rows
+
+
+def test_letters_stay_objects_beside_an_odd_one(both):
+    for source in both("a,b,odd\na,b,c\nc,b,a\n").values():
+        assert len(read_comparisons(source).comparisons) == 4
+
+
+@pytest.mark.parametrize("index", ["anchor", "near", "far"])
+def test_no_proposal_gives_a_column_another_role_than_its_name_means(index):
+    rows = [(*row, person, 1) for row, person in zip(SAID, "aabb")]
+    frame = pd.DataFrame(rows, columns=["anchor", "near", "far", "participant", "weight"]).set_index(index)
+    message = refusal(frame)
+    assert f"no column for {index} of triplets" in message
+    assert f"no column is left that could be the {index}" in message
+    assert "columns=" not in message
+    message = refusal(frame.assign(foil="bell"))
+    others = {role: role for role in ("anchor", "near", "far") if role != index}
+    assert remedy(message) == {**others, index: "foil"}
+
+
+def test_a_first_row_that_may_be_data_is_told(tmp_path):
+    path = tmp_path / "images.csv"
+    path.write_text("image1,image2,image3\nimage2,image1,image3\n")
+    assert "if it is data, say header=False" in refusal(path)
+    rows = [("image1", "image2", "image3"), ("image2", "image1", "image3")]
+    assert said(read_comparisons(path, header=False).comparisons) == rows
+    path.write_text("image1,image2,image3\noboe,flute,drum\n")
+    assert "header=False" not in refusal(path)
+
+
+def test_ranks_are_no_objects_even_if_the_options_are_left_out(both):
+    for source in both("anchor,option1,option2,rank1,rank2\noboe,flute,drum,1,2\ngong,harp,oboe,2,1\n").values():
+        assert "column 'rank1': every cell is a number or a side" in refusal(source, kind="rankings")
+
+
+def test_known_labels_are_objects_whatever_they_look_like(both):
+    rows = [("1.1", "1.2", "2.1"), ("2.1", "1.2", "1.1")]
+    source = both(text("anchor,near,far", rows))["file"]
+    assert "line 2, column 'anchor': 1.1 is not a whole number" in refusal(source)
+    assert said(read_comparisons(source, labels=["1.1", "1.2", "2.1"]).comparisons) == rows
+    assert said(read_comparisons(source, columns="anchor,near,far").comparisons) == rows
+
+
+def test_the_command_line_says_how_answers_can_be_names(tmp_path):
+    from click.testing import CliRunner
+
+    from nearer.cli import cli
+
+    path = tmp_path / "rows.csv"
+    path.write_text("reference,other,similar\noboe,flute,yes\ngong,drum,no\n")
+    result = CliRunner().invoke(cli, ["check", str(path)])
+    assert result.exit_code == 2
+    assert "say so: --columns anchor=reference,near=similar,far=other" in result.output

@@ -11,7 +11,6 @@ from nearer.io import FileFormatError, read_comparisons
 TOLD = {
     "pandas_unnamed_numbers.csv": "the first row, 0, 1, 2, is taken as data; if it numbers the columns, say",
     "ids_header_by_number.csv": "the first row, 1, 2, 3, is taken as data; if it numbers the columns, say",
-    "thousands_unquoted.csv": "the header is one name short: the first cell of each row is its name",
     "minus_99_for_missing.csv": "the name '-99' may stand for a missing cell",
     "question_mark_for_missing.csv": "the name '?' may stand for a missing cell",
     "dot_for_missing.csv": "the name '.' may stand for a missing cell",
@@ -37,7 +36,6 @@ REFUSED = {
     "stimulus_and_options.csv": {
         "columns": {"anchor": "stimulus", "a": "option_a", "b": "option_b", "answer": "answer"},
     },
-    "sep_line.csv": None,
     "title_and_blank.csv": None,
     "title_on_top.csv": None,
     "title_with_commas.csv": None,

@@ -271,7 +271,7 @@ BAD = {
     ),
     "column of truth values": (
         lambda: table(pa.table({"anchor": [True], "near": [1], "far": [2]})),
-        "table: column 'anchor' holds true and false, expected names or whole numbers",
+        "table, column 'anchor': every cell says yes or no, true or false, 0 or 1: an answer, not an object",
     ),
     "column of dates": (
         lambda: table(pa.table({"anchor": pa.array([0], pa.date32()), "near": ["x"], "far": ["y"]})),

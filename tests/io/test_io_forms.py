@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
+import csv
 import gzip
 import io
 import json
@@ -408,6 +410,43 @@ def test_standard_input(monkeypatch):
         read_comparisons("-")
 
 
+@pytest.mark.parametrize("ending", [".csv", ".json", ".jsonl"])
+def test_compressed_standard_input_is_known_by_its_first_bytes(monkeypatch, ending):
+    records = [dict(zip(("anchor", "near", "far"), row)) for row in NAMES[T].tolist()]
+    text = {
+        ".csv": csv_of(NAMES[T], ("anchor", "near", "far")),
+        ".json": json.dumps(records),
+        ".jsonl": "\n".join(map(json.dumps, records)),
+    }[ending]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(text.encode()))))
+    result = read_comparisons("-")
+    assert result.format == {".csv": "table", ".json": "json", ".jsonl": "jsonl"}[ending]
+    assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
+    assert result.understood.startswith("standard input: ")
+
+
+@pytest.mark.parametrize("line", ["sep=;", "SEP=;", '"sep=;"', "sep=;;;"])
+def test_the_line_by_which_excel_is_told_the_delimiter(save, line):
+    text = csv_of(NAMES[T], ("anchor", "near", "far")).replace(",", ";")
+    result = read_comparisons(save("t.csv", f"{line}\r\n{text}ant;ant;bee\n"))
+    assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
+    assert "semicolon-separated" in result.understood
+    assert "(at line 7)" in result.understood
+    bare = csv_of(NAMES[T]).replace(",", "\t")
+    assert read_comparisons(save("b.csv", f"sep=\t\n{bare}")).comparisons == result.comparisons
+
+
+@pytest.mark.parametrize("column", ["anchor", "remark"])
+def test_a_cell_longer_than_python_takes_by_itself(save, column):
+    long = "x" * 200_000
+    names = ("anchor", "near", "far", "remark")
+    rows = [("ant", "bee", "cat", ""), (*("cat", "bee", "ant"), "")]
+    rows[1] = tuple(long if name == column else cell for name, cell in zip(names, rows[1]))
+    comparisons = read_comparisons(save("t.csv", csv_of(rows, names))).comparisons
+    assert comparisons.labels[comparisons.index].tolist() == [list(row[:3]) for row in rows]
+    assert csv.field_size_limit() == 131_072
+
+
 def test_degenerate_rows_are_dropped_counted_and_placed(save):
     rows = [*NAMES[T], ("ant", "ant", "bee"), ("ant", "bee", "ant"), ("ant", "bee", "bee")]
     result = read_comparisons(save("music.csv", csv_of(rows, ("anchor", "near", "far"))))
@@ -449,10 +488,16 @@ def test_encodings_and_compression(save):
     order = np.argsort(names)
     text = csv_of(names[T], ("anchor", "near", "far"))
     expected = names[T].tolist()
+    records = [dict(zip(("anchor", "near", "far"), row)) for row in expected]
     for name, content, options in (
         ("latin.csv", text.encode("latin-1"), {"encoding": "latin-1"}),
         ("utf16.csv", text.encode("utf-16"), {}),
+        ("utf32.csv", text.encode("utf-32"), {}),
+        ("utf32be.csv", codecs.BOM_UTF32_BE + text.encode("utf-32-be"), {}),
         ("packed.csv.gz", gzip.compress(text.encode()), {}),
+        ("packed.json.gz", gzip.compress(json.dumps(expected).encode()), {"header": False}),
+        ("packed.jsonl.gz", gzip.compress("\n".join(map(json.dumps, expected)).encode()), {"header": False}),
+        ("packed.ndjson.bz2", bz2.compress("\n".join(map(json.dumps, records)).encode()), {}),
     ):
         comparisons = read_comparisons(save(name, content), **options).comparisons
         assert comparisons.labels.tolist() == names[order].tolist()

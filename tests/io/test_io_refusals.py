@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import gzip
+import io
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from nearer import _apart
 from nearer.data.errors import counted, listed, shown
 from nearer.io import FileFormatError, read_comparisons
+from nearer.io.text import HEAD_BYTES
 
 GOOD = "anchor,near,far\nant,bee,cat\ndog,cat,bee\n"
 
@@ -44,6 +48,31 @@ def test_blank_file(refused, content):
 
 def test_header_only(refused):
     assert refused("h.csv", "anchor,near,far\n") == "h.csv: has a header but no rows"
+
+
+def test_a_zip_archive_of_text(refused):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.csv", GOOD)
+    expected = "a.csv.zip: is a zip archive of 'a.csv': unpack it first"
+    assert refused("a.csv.zip", packed.getvalue()) == expected
+
+
+def test_compressed_files_that_are_not_text(refused):
+    expected = "compressed files are read as text or JSON alone: unpack it first"
+    assert refused("a.npy.gz", gzip.compress(b"\x93NUMPY")) == f"a.npy.gz: {expected}"
+    assert refused("a.gz", gzip.compress(b"PAR1")) == f"a.gz: {expected}"
+    for name in ("a.json.gz", "a.jsonl.gz", "a.csv.gz", "a.gz"):
+        assert "cannot be unpacked" in refused(name, gzip.compress(GOOD.encode() * 99)[:-20])
+        assert "cannot be unpacked" in refused(name, GOOD)
+
+
+def test_binary_data_below_the_first_look(refused):
+    rows = b"ant,bee,cat\n" * (HEAD_BYTES // 12 + 10)
+    line = rows.count(b"\n") + 2
+    message = refused("n.csv", b"anchor,near,far\n" + rows + b"dog,c\0t,bee\n")
+    assert message.startswith(f"n.csv, line {line}, column 'near': ")
+    assert message.endswith("is not text (holds a NUL)")
 
 
 def test_missing_file_with_a_suggestion(refused, tmp_path):

@@ -276,3 +276,8 @@ def test_the_kept_part_alone_is_fitted():
     Looking(validation_fraction=0.4).solve(objective, np.random.default_rng(0).normal(size=(4, 2)), 3)
     assert 0 < seen[0] < 30
     assert seen[0] % 5 == 0  # questions stay whole
+
+
+def test_a_penalty_is_chosen_without_steps_before():
+    objective, _ = few_answers("ste", n=40)
+    assert "chosen by" in Auto(warm_up=0.0).solve(objective, np.random.default_rng(7).normal(size=(40, 5)), 0).message

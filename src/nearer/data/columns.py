@@ -81,6 +81,16 @@ class Column:
         """List the distinct texts of a column of text."""
         return [] if self.values is None else self.values.to_pylist()
 
+    def occurring(self) -> tuple[list[str], list[str]]:
+        """List the distinct texts that occur in a column of text; of plain whole numbers, apart, three are enough."""
+        import pyarrow.compute as pc
+
+        if self.values is None:
+            return [], []
+        used = _used(self)
+        whole = pc.match_substring_regex(used, "^[0-9]{1,18}$")
+        return used.filter(pc.invert(whole)).to_pylist(), used.filter(whole)[:3].to_pylist()
+
     def spelled(self) -> Column:
         """Turn numbers into text: whole numbers without a decimal point."""
         if self.is_text:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from nearer.data.columns import Table
+from nearer.data.columns import Column, Table
 from nearer.data.errors import FileFormatError, closest, listed, shown
 
 _ITEMS = (
@@ -61,6 +61,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "votes_b": (
         "votesb", "votes2", "votesright", "votessecond", "votesoptionb", "nvotesb", "countb", "count2", "countright",
     ),
+    # Of a third option: no layout takes them, and none may leave them out unsaid.
+    "votes_c": ("votesc", "votes3", "votesthird", "votesoptionc", "nvotesc", "countc", "count3", "countthird"),
     "odd": ("odd", "oddoneout", "oddone", "ooo", "outlier", "mostdifferent", "oddoneoutobject", *_kinds_of("odd")),
     "central": ("central", "mostcentral", "centralobject", "mostcentralobject", "median"),
     "n_chosen": ("nchosen", "nselect", "nselected"),
@@ -266,6 +268,8 @@ def _pairs(parts: list[str], option: str, example: str) -> dict[str, str]:
         key, equals, value = part.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise ValueError(f"{option}: got {part!r}, expected pairs such as {example}")
+        if key.strip() in found:
+            raise ValueError(f"{option}: {key.strip()!r} is said twice, {found[key.strip()]!r} and {value.strip()!r}")
         found[key.strip()] = value.strip()
     return found
 
@@ -370,8 +374,15 @@ def find_roles(
         raise _refusal(table, _lacking(table, at, kind), at, kind)
     if columns is None and kind is None and header:
         _refuse_two_meanings(table, at, layout)
+        _refuse_left_over(table, at, layout)
     if layout.objects == _TRIPLET and "side" not in at and {"a", "b"} <= at.keys():
         at |= dict(zip(SHOWN, (at["a"], at["b"])))
+    spare = [role for role, spot in at.items() if role in told and spot not in _used(at, layout)]
+    if spare and kind is None:
+        raise FileFormatError(
+            f"{table.name}: columns says which is the {listed(spare)}, but {layout.kind} ({', '.join(layout.roles)}) "
+            f"would leave that out; say kind={layout.kind!r} to do so"
+        )
     at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS, *SHOWN)}
     _refuse_shared(table, at)
     return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, told)
@@ -398,7 +409,7 @@ def _add_details(names: Sequence[str], words: Sequence[str], at: dict[str, int],
 def _told(table: Table, columns: Mapping[str, str | int] | Sequence[str] | str) -> dict[str, int]:
     columns = parse_columns(columns) if isinstance(columns, str) else columns
     if isinstance(columns, Mapping):
-        return {_known_role(role): _position(table, name, "columns") for role, name in columns.items()}
+        return _each_once((role, _position(table, name, "columns")) for role, name in columns.items())
     names = table.names
     if not isinstance(columns, Sequence):
         raise ValueError(f"columns: got {columns!r}, expected roles with their columns, or roles in order")
@@ -409,7 +420,21 @@ def _told(table: Table, columns: Mapping[str, str | int] | Sequence[str] | str) 
         )
     if len(columns) != len(names):
         raise FileFormatError(f"{table.name}: columns names {len(columns)} columns, there are {len(names)}")
-    return {_known_role(role): spot for spot, role in enumerate(columns) if role not in ("", "-", "_")}
+    return _each_once((role, spot) for spot, role in enumerate(columns) if role not in ("", "-", "_"))
+
+
+def _each_once(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Collect what was told; ValueError for a role told twice."""
+    at: dict[str, int] = {}
+    for role, spot in pairs:
+        known = _known_role(role)
+        if known in at:
+            raise ValueError(
+                f"columns: two columns are said to be the {known}, {at[known] + 1} and {spot + 1} of the table; "
+                "expected one, '-' leaves a column out"
+            )
+        at[known] = spot
+    return at
 
 
 def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dict[str, int]:
@@ -420,10 +445,13 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
         if role and role not in _BESIDE and spot not in taken:
             found.setdefault(role, []).append(spot)
     stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
-    ranked = {role: spot for spot, name in enumerate(names) if (role := _ranked_role(name, stems))}
+    ranked: dict[str, list[int]] = {}
+    for spot, name in enumerate(names):
+        if (role := _ranked_role(name, stems)) and spot not in taken:
+            ranked.setdefault(role, []).append(spot)
     needed = complete_layout(set(found), kind) or complete_layout({*found, *ranked}, kind)
     if needed is not None and needed.kind == "rankings":
-        found |= {role: [spot] for role, spot in ranked.items()}
+        found |= ranked
     at = {role: spots[0] for role, spots in found.items()}
     for role, spots in found.items():
         if len(spots) > 1 and needed and role in needed.roles:
@@ -496,12 +524,22 @@ def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -
         if spot not in at.values() and (word := normalise(name)) and word not in ROLE_OF:
             near = closest(word, [alias for role in best.roles if role not in at for alias in ALIASES.get(role, ())])
             typos += [f"did you mean {near!r} for {name!r}?"] if near else []
-    lines += [f"  {text}" for text in (" ".join(typos), table.hint) if text]
+    hint = table.hint
+    if (
+        not hint
+        and table.header_line
+        and {cell for row in table.head(200, _SHOWN_COLUMNS) for cell in row} & {*filter(None, names)}
+    ):
+        hint = "the first row is taken as names, but some stand in other rows too; if it is data, say header=False"
+    lines += [f"  {text}" for text in (" ".join(typos), hint) if text]
     lines.append(f"  a row may be: {_SHOWN_KINDS}")
     if len(names) < 3:
         lines.append(f"  a comparison needs at least 3 columns, here {'is 1' if len(names) == 1 else 'are 2'}")
+    elif proposal := _proposal(table, at, best):
+        lines.append(f"  say which is which, for example: {proposal}")
     else:
-        lines.append(f"  say which is which, for example: {_proposal(table, at, best)}")
+        missing = listed(role for role in best.roles if role not in at)
+        lines.append(f"  no column is left that could be the {missing}; one more is needed")
     return FileFormatError("\n".join(lines))
 
 
@@ -517,7 +555,11 @@ def shown_cell(cell: str) -> str:
 
 
 def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> str:
-    """Give the argument that would make a table readable, the columns that are left taken in their order."""
+    """Give the argument that would make a table readable, the columns that are left taken in their order.
+
+    A column keeps the role that its name means, unless that is an option or an answer, which can be of many kinds;
+    "" if too few are left.
+    """
     names, width = table.names, len(table.names)
     if not table.header:
         examples = {
@@ -529,10 +571,14 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> str:
     beside = [at[role] for role in _BESIDE if role in at]
     free = [spot for spot in range(width) if spot not in beside and names[spot]]
     roles, taken = best.roles, {role: spot for role, spot in at.items() if role in best.roles}
-    left = [spot for spot in free if spot not in taken.values()]
+    fixed = [spot for role, spot in at.items() if role not in (*_SET, "answer")]
+    left = [spot for spot in free if spot not in taken.values() and spot not in fixed]
     left.sort(key=lambda spot: spot in at.values())  # those that mean nothing yet come first
     if len(taken) + len(left) < len(roles):
-        roles, taken, left = _TRIPLET, {}, free
+        roles, taken = _TRIPLET, {role: spot for role, spot in at.items() if role in _TRIPLET}
+        left = [spot for spot in free if spot not in fixed]
+    if len(taken) + len(left) < len(roles):
+        return ""
     for role in roles:
         if role not in taken and left:
             taken[role] = left.pop(0)
@@ -549,6 +595,29 @@ def _refuse_two_meanings(table: Table, at: Mapping[str, int], layout: Layout) ->
         what = (
             f"columns {listed(repr(table.names[at[role]]) for role in layout.roles)} say what is nearer, and so may "
             f"{column!r}; say kind={layout.kind!r} to leave {column!r} out"
+        )
+        raise _refusal(table, what, at, None)
+
+
+def _used(at: Mapping[str, int], layout: Layout) -> set[int]:
+    return {at[role] for role in (*layout.roles, *_BESIDE, *DETAILS, *SHOWN) if role in at}
+
+
+def _refuse_left_over(table: Table, at: Mapping[str, int], layout: Layout) -> None:
+    """Refuse a table with an object or votes that its layout would leave out, unless told to."""
+    # What is nearer than what is said in full: the options are those that were shown.
+    shown_too = _SET if layout.kind == "triplets" else ()
+    left = [
+        table.names[spot]
+        for role, spot in at.items()
+        if (role in ("anchor", *_SET, *_VOTES, "votes_c") and role not in shown_too)
+        or (role in _QUAD and len(normalise(table.names[spot])) > 1)  # a column i may count the rows
+        if spot not in _used(at, layout)
+    ]
+    if left:
+        what = (
+            f"{listed(map(repr, left))} would be left out, if a row is taken as {layout.kind} "
+            f"({', '.join(layout.roles)}); say kind={layout.kind!r} if that is meant"
         )
         raise _refusal(table, what, at, None)
 
@@ -621,6 +690,72 @@ def units_per_second(role: str, times: np.ndarray) -> tuple[float, str]:
     if median > _SLOWEST_S:
         return 1000.0, f"taken as milliseconds, since the median is {median:,.4g}"
     return np.nan, f"may be seconds or milliseconds (the median is {median:,.4g})"
+
+
+# ---- what is no object --------------------------------------------------------------------------------------------
+
+_SAMPLE = 1000  # cells; as good as always they hold a name
+_YES_OR_NO = ("yes", "no", "true", "false")
+TRUTHS = "every cell says yes or no, true or false, 0 or 1: an answer, not an object"
+_MEASURED = "holds numbers that are not whole beside columns of names: measurements, not objects"
+_PLACES = "every cell is a number or a side, beside columns of names: a rank or a position, not an object"
+FRACTION = "is not a whole number"
+
+
+def kinds_of_cells(columns: Mapping[str, Column], names: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Tell for each column of objects, by role, which kinds of cells it has: name, truth, bit, whole, fraction, side.
+
+    Only "name" is told if every column has one: then none of them is suspected. `names` are those of the columns.
+    """
+    if not any(column.is_text for column in columns.values()):
+        whole = any(map(len, columns.values()))  # as has been made sure of
+        return dict.fromkeys(columns, frozenset(["whole"] * whole))
+    sides = [word for words in _SIDES for word in words] if columns.keys() & {"odd", "central"} else []
+    sides += [normalise(names[role]) for role in ("a", "b") if sides and role in names]
+    first = [_kinds(column.take(np.arange(min(len(column), _SAMPLE))), sides) for column in columns.values()]
+    if all("name" in kinds for kinds in first):
+        return dict.fromkeys(columns, frozenset(["name"]))
+    return {role: _kinds(column, sides) for role, column in columns.items()}
+
+
+def _kinds(column: Column, sides: Sequence[str]) -> frozenset[str]:
+    texts, numbered = column.spelled().occurring()
+    kinds = {"bit" if number in ("0", "1") else "whole" for number in numbered}
+    for text in map(str.strip, texts):
+        number = _number(text)
+        if number is not None:
+            kinds.add("bit" if number in (0, 1) else "fraction" if number % 1 else "whole")
+        elif text.casefold() in _YES_OR_NO:
+            kinds.add("truth")
+        else:
+            kinds.add("side" if sides and normalise(text) in sides else "name")
+    return frozenset(kinds)
+
+
+def no_object(cells: Mapping[str, frozenset[str]], names: Mapping[str, str]) -> tuple[str, str] | None:
+    """Find a column of objects that holds none, given the kinds of its cells by role: the role, and why.
+
+    Where a kind of cell stands among names in another column, objects are called so.
+    """
+    numbers = {"bit", "whole", "fraction"}
+    places = [role for role in cells if role in ("odd", "central") or role.startswith("rank_")]
+    for role, kinds in cells.items():
+        others = [other for key, other in cells.items() if key != role]
+        named = [other for other in others if "name" in other]
+        beside = set().union(*named)
+        if not kinds or "name" in kinds:
+            continue
+        if "truth" in kinds and kinds <= {"truth", "bit"} and "truth" not in beside:
+            return role, TRUTHS
+        # 0 and 1 may be objects: not in a column whose name says no more than what was chosen, beside names alone.
+        if kinds == {"bit"} and len(named) == len(others) and not numbers & beside and normalise(names[role]) != role:
+            return role, TRUTHS
+        if "fraction" in kinds and kinds <= numbers and not numbers & beside:
+            return role, _MEASURED if named else FRACTION
+        given = set().union(*(cells[place] for place in places))
+        if role in places and given <= {"side", *numbers} and named and not (kinds | numbers) & beside:
+            return role, _PLACES
+    return None
 
 
 # ---- what an answer says -------------------------------------------------------------------------------------------

@@ -35,12 +35,17 @@ from nearer.data.columns import (
 )
 from nearer.data.details import chosen_place, read_details
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
+from nearer.data.headers import with_header
 from nearer.data.roles import (
     DETAILS,
+    FRACTION,
     NO_ANSWER,
+    TRUTHS,
     Answers,
     Roles,
     find_roles,
+    kinds_of_cells,
+    no_object,
     normalise,
     read_answers,
     role_of,
@@ -67,6 +72,7 @@ class Options:
     on_missing: str = "raise"
     keep_na: bool = False
     fold_names: bool = False
+    columns_found: bool = False  # `columns` was not said, but found by name
 
     def __post_init__(self) -> None:
         check_objects(self.n_objects, None)
@@ -460,6 +466,7 @@ class Facts:
     names: dict[str, str] | None = field(default_factory=dict)  # number of an object -> its one name in columns beside
     n_rows: int = 0
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
+    cells: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects -> kinds of cells it has
 
     def join(self, other: Facts) -> Facts:
         """Put what two blocks say together."""
@@ -473,6 +480,7 @@ class Facts:
         return Facts(
             Coding.union([self.objects, other.objects]), answers, elsewhere, names, self.n_rows + other.n_rows,
             joined_counts(self.dropped, other.dropped),
+            {role: kinds | other.cells[role] for role, kinds in self.cells.items()},
         )  # fmt: skip
 
 
@@ -498,6 +506,8 @@ def scan(rows: Rows) -> Facts:
         facts = Facts(Coding.of(columns), n_rows=rows.n_rows, dropped=dict(rows.dropped))
     except ValueError as error:
         raise _bad_number(rows, error) from error
+    names = {role: rows.table.names[rows.roles.at[role]] for role in rows.roles.layout.objects}
+    facts.cells = kinds_of_cells(dict(zip(rows.roles.layout.objects, columns)), names)
     if rows.roles.layout.answer is not None:
         facts.answers = Coding.of([rows.answers()])
         if rows.roles.layout.options:
@@ -516,8 +526,8 @@ def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
             text = str(problem)
             if text.startswith("row "):
                 number = int(text.split()[1]) - 1
-                return rows.refusal(f"{rows.columns[role].cells[number]} is not a whole number", role, number)
-            return FileFormatError(f"{rows.table.name}: {rows.title(role)} {text}")
+                return rows.refusal(f"{rows.columns[role].cells[number]} {FRACTION}", role, number)
+            return rows.table.refusal(TRUTHS, rows.roles.at[role])
     return FileFormatError(f"{rows.table.name}: {error}")
 
 
@@ -579,6 +589,8 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     if not len(facts.objects):
         why = nothing_left(facts.dropped, False) if facts.dropped else "has column names but no rows"
         raise FileFormatError(f"{table.name}: {why}")
+    if options.labels is None and table.labels is None:
+        _refuse_no_objects(facts, roles, table, options, blocks)
     meaning = _objects(facts.objects, table, options, blocks)
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
@@ -596,6 +608,25 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         meaning.answers = read
         meaning.notes += [read.note] if read.note else []
     return meaning
+
+
+def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Options, blocks: Any) -> None:
+    """Refuse a column of objects that holds answers or numbers instead, unless the user said that it holds objects."""
+    told = roles.told if not options.columns_found else frozenset()
+    found = no_object(
+        facts.cells, {role: table.names[roles.at[role]] if table.header else role for role in facts.cells}
+    )
+    if found is None or found[0] in told:
+        return
+    role, why = found
+    for rows in blocks() if blocks and why == FRACTION else ():
+        numbers = rows.columns[role].as_numbers()[0]
+        if (bad := numbers % 1 != 0).any():
+            row = int(np.argmax(bad))
+            raise rows.refusal(f"{numbers[row]} {why}", role, row)
+    why = "holds numbers that are not whole" if why == FRACTION else why
+    pairs = {role: table.names[roles.at[role]] if table.header else roles.at[role] + 1 for role in roles.layout.roles}
+    raise table.refusal(f"{why}; if these are names of objects, say so: columns={pairs}", roles.at[role])
 
 
 def _unread_as_told(table: Table, roles: Roles, why: str, meant: Any, blocks: Any) -> FileFormatError:
@@ -1060,7 +1091,8 @@ def parts_of_table(X: Any, options: Options, weights: Any = None, participants: 
     weights, participants : array-like of shape (N,), optional
         Beside the table, one for each of its rows; weights multiply those that the table has.
     """
-    table, options = _with_columns(as_table(X), options, weights, participants)
+    table = with_header(as_table(X), only_known=True)
+    table, options = _with_columns(table, options, weights, participants)
     parts, rows, notes, alarms = read_table(table, options)
     warn_of(table.name, alarms, rows.dropped)
     for note in notes:
@@ -1089,4 +1121,6 @@ def _with_columns(table: Table, options: Options, weights: Any, participants: An
         told["participant"] = len(names)
     kept = {*roles.layout.roles, *(roles.told & DETAILS.keys())}
     layout = {role: spot + 1 for role, spot in roles.at.items() if role in kept}
-    return replace(table, names=names, columns=columns), replace(options, columns=layout, **told)
+    found = options.columns is None
+    options = replace(options, columns=layout, columns_found=found, **told)
+    return replace(table, names=names, columns=columns), options

@@ -14,11 +14,12 @@ import numpy as np
 from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
 from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow
-from nearer.data.errors import FileFormatError, listed, shown
-from nearer.data.roles import DETAILS, INDEX_COLUMNS, detail_of, normalise, role_of
+from nearer.data.errors import SHOWN, FileFormatError, listed, shown
+from nearer.data.headers import find_header, refuse_lines_above, with_header
+from nearer.data.roles import DETAILS, INDEX_COLUMNS, complete_layout, detail_of, is_header, normalise, role_of
 from nearer.data.tables import as_table
 from nearer.io.files import refuse_impossible_text
-from nearer.io.text import decode_head, encoding_problem, find_header
+from nearer.io.text import decode_head, encoding_problem, open_bytes
 
 META_KEY = b"nearer"
 
@@ -26,10 +27,17 @@ META_KEY = b"nearer"
 
 
 def open_json(
-    path: str, *, kind: str | None = None, variable: str | None = None, encoding: str | None = None
-) -> MemoryTable:
+    path: str,
+    *,
+    kind: str | None = None,
+    variable: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+) -> Table:
     """Open a JSON file: ``[{"anchor": ..}, ..]``, ``[[0, 1, 2], ..]`` or ``{"anchor": [..], ..}``."""
-    text, _ = decode_head(path, Path(path).read_bytes(), True, encoding)
+    with open_bytes(path) as file:
+        content = file.read()
+    text, _ = decode_head(path, content, True, encoding)
     if not text.strip():
         raise FileFormatError(f"{path}: is empty")
     try:
@@ -42,9 +50,9 @@ def open_json(
     except RecursionError as error:
         raise FileFormatError(f"{path}: is not a table: brackets nested too deeply") from error
     if isinstance(data, dict):
-        return open_arrays(path, "JSON", data, kind=kind, variable=variable)
+        return open_arrays(path, "JSON", data, kind=kind, variable=variable, header=header)
     if isinstance(data, list):
-        return _open_rows(path, "JSON", data)
+        return with_header(_open_rows(path, "JSON", data), header)
     raise FileFormatError(f"{path}: holds {shown(str(data))}, expected an array of rows or an object of columns")
 
 
@@ -75,19 +83,20 @@ class _JsonLinesTable(MemoryTable):
     """Objects, one per line, read by pyarrow in blocks."""
 
     def place(self, row: int) -> str:
-        with open(self.name, "rb") as file:
+        with open_bytes(self.name) as file:
             filled = (number for number, line in enumerate(file, 1) if line.strip())
+            row += self.first_row
             return next((f"line {number}" for spot, number in enumerate(filled) if spot == row), f"row {row + 1}")
 
 
 _DEEPEST = 50  # brackets; pyarrow's reader goes down once for each of them
 
 
-def open_jsonl(path: str, *, encoding: str | None = None) -> Table:
+def open_jsonl(path: str, *, header: bool | None = None, encoding: str | None = None) -> Table:
     """Open JSON lines: an object or an array on each line."""
     import pyarrow as pa
 
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         head = file.read(1 << 16)
     text, encoding = decode_head(path, head, len(head) < 1 << 16, encoding)
     start = text.lstrip("\ufeff \t\r\n")
@@ -102,10 +111,10 @@ def open_jsonl(path: str, *, encoding: str | None = None) -> Table:
                 table = _read_lines(path, pa.schema([(name, pa.string()) for name in dates]))
             table.validate(full=True)  # that text is UTF-8
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-            return _loose_lines(path, encoding)
+            return with_header(_loose_lines(path, encoding), header)
         names = table.column_names
         return _JsonLinesTable(path, "JSON lines", names, not are_numbered(names), columns=table.columns)
-    return _loose_lines(path, encoding)
+    return with_header(_loose_lines(path, encoding), header)
 
 
 def _read_lines(path: str, schema: Any = None) -> Any:
@@ -121,7 +130,7 @@ def _read_lines(path: str, schema: Any = None) -> Any:
 
 def _refuse_deep(path: str) -> None:
     """Refuse brackets nested so deeply that a reader would run out of stack."""
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         for number, line in enumerate(file, 1):
             if line.count(b"[") + line.count(b"{") > _DEEPEST:
                 depth = deepest = 0
@@ -138,7 +147,7 @@ def _loose_lines(path: str, encoding: str) -> Table:
     """Read lines one by one: cells of several kinds, or rows as arrays; the first line that is not JSON is named."""
     rows = []
     first_kind: type | None = None
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
@@ -155,7 +164,7 @@ def _loose_lines(path: str, encoding: str) -> Table:
                 raise FileFormatError(f"{path}, line {number}: {shown(str(value))}: expected the same as on line 1")
             rows.append(value)
     table = _open_rows(path, "JSON lines", rows, "line")
-    return _JsonLinesTable(path, table.form, table.names, table.header, columns=table.columns)
+    return _JsonLinesTable(path, table.form, table.names, table.header, columns=table.columns, row_word="line")
 
 
 # ---- spreadsheets --------------------------------------------------------------------------------------------------
@@ -176,7 +185,12 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
     first = [_cell_text(cell).strip() for cell in rows[0]]
     hint = ""
     if header is None:
-        header, hint = find_header(first, lambda: [list(map(_cell_text, row)) for row in rows[1:]])
+
+        def others() -> list[list[str]]:
+            return [list(map(_cell_text, row)) for row in rows[1:]]
+
+        refuse_lines_above(f"{path}, sheet {name!r}", first, others, lambda spot: f"row {spot + 2}")
+        header, hint = find_header(first, others)
     notes = [hint] if hint and not header else []
     below = rows[1:] if header else rows
     if not below:
@@ -320,6 +334,11 @@ def _open_file(url: str, names: Sequence[str] = (), otherwise: str = _UNREADABLE
         yield file
 
 
+def _is_void(part: Any) -> bool:
+    """Tell whether no cell of a column holds anything; its type then says nothing."""
+    return part.null_count == len(part)
+
+
 @dataclass
 class ParquetTable(Table):
     """One or more Parquet files with the same columns, read one after the other."""
@@ -345,12 +364,44 @@ class ParquetTable(Table):
     def _column(self, position: int, parts: list[Any]) -> Column:
         import pyarrow as pa
 
+        kind = self._common_type(position, parts)
+        chunks = []
+        for file, part in zip(self.files, parts):
+            try:
+                if part.type != kind:
+                    # No text becomes a number here: what has another type is a number too, or empty.
+                    part = pa.chunked_array([pa.nulls(len(part), kind)]) if _is_void(part) else part.cast(kind)
+                chunks += part.chunks
+            except pa.ArrowException as error:
+                raise FileFormatError(f"{file.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
         try:
-            kind = parts[0].type
-            chunks = [chunk for part in parts for chunk in (part if part.type == kind else part.cast(kind)).chunks]
             return column_from_arrow(pa.chunked_array(chunks, kind))
         except (TypeError, pa.ArrowException) as error:
             raise FileFormatError(f"{self.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
+
+    def _common_type(self, position: int, parts: list[Any]) -> Any:
+        """The type that holds a column of every file as it is; parts without a cell have no say."""
+        import pyarrow as pa
+
+        types: dict[Any, str] = {}  # type -> the first file that has it
+        for file, part in zip(self.files, parts):
+            if not _is_void(part):
+                types.setdefault(part.type, file.name)
+        kinds = list(types)
+        if len(kinds) < 2:
+            return kinds[0] if kinds else parts[0].type
+        if all(pa.types.is_integer(kind) for kind in kinds):
+            return pa.int64()
+        if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) for kind in kinds):
+            return pa.float64()
+        texts = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
+        if all(pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in texts):
+            return pa.dictionary(pa.int32(), pa.string())
+        held = listed(f"{kind} in {file}" for kind, file in zip(texts, types.values()))
+        raise FileFormatError(
+            f"{self.name}: {self.title(position)}: the files hold it as different types: {held}; "
+            "write it with one type, since 7 and '007' may or may not be the same"
+        )
 
     def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
         import pyarrow.parquet as pq
@@ -426,14 +477,17 @@ _LABELS = ("labels", "names", "objects", "labelnames", "objectnames")
 _VOTES = ("votes", "agreement", "counts")
 
 
-def open_numpy(path: str, *, kind: str | None = None, variable: str | None = None) -> MemoryTable:
+def open_numpy(path: str, *, kind: str | None = None, variable: str | None = None, header: bool | None = None) -> Table:
     """Open a .npy array (memory-mapped) or the arrays of a .npz archive."""
     try:
         loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             refuse_impossible_text(loaded)
-            return _open_matrix(path, "NumPy array", loaded)
+            return with_header(_open_matrix(path, "NumPy array", loaded), header)
         with loaded:
+            held = loaded.zip.namelist()
+            if not all(name.endswith(".npy") for name in held):
+                raise FileFormatError(f"is a zip archive of {listed(map(shown, held[:SHOWN]))}: unpack it first")
             _refuse_bomb(loaded.zip)
             arrays = {key: loaded[key] for key in loaded.files}
             for array in arrays.values():
@@ -447,7 +501,7 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
     if {"coords", "data", "shape"} <= set(arrays) and arrays["coords"].ndim == 2:
         # A sparse tensor: entry (i, j, k) counts the answers that j is nearer to i than k, negative for the contrary.
         arrays = {"triplets": arrays["coords"].T, "response": arrays["data"]}
-    return open_arrays(path, "NumPy archive", arrays, kind=kind, variable=variable)
+    return open_arrays(path, "NumPy archive", arrays, kind=kind, variable=variable, header=header)
 
 
 def _refuse_bomb(archive: Any) -> None:
@@ -477,13 +531,20 @@ def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
 
 
 def open_arrays(
-    path: str, form: str, arrays: Mapping[str, Any], *, kind: str | None = None, variable: str | None = None
+    path: str,
+    form: str,
+    arrays: Mapping[str, Any],
+    *,
+    kind: str | None = None,
+    variable: str | None = None,
+    header: bool | None = None,
 ) -> MemoryTable:
     """Find the comparisons among named arrays.
 
     One array of shape (n, 3), (n, 4) or wider holds the comparisons; arrays of length n beside it may hold answers,
     weights, participants, details; an array of text called ``labels`` or ``names`` names the objects. Without an array
-    of comparisons, 1-D arrays of one length are columns.
+    of comparisons, 1-D arrays of one length are columns. The names of its columns may stand beside it, as ``columns``
+    or ``fields``, or in its first row.
 
     Parameters
     ----------
@@ -493,17 +554,27 @@ def open_arrays(
         As told by the user: for odd-one-out and most-central an answer beside the array is the object picked.
     variable : str, optional
         The array that holds the comparisons.
+    header : bool, optional
+        Whether its first row holds the names of its columns, as told by the user.
     """
     shaped = {name: _as_array(path, name, array) for name, array in arrays.items()}
     main = _find_main(path, shaped, variable)
     if main is None:
         return _flat_columns(path, form, shaped)
+    named = _names_beside(path, shaped, main)
+    titles = shaped.pop(named).reshape(-1).tolist() if named else []
     matrix = shaped[main]
+    notes, hint = [f"the columns of {main!r} are named by {named!r}"] if named else [], ""
+    if not named and matrix.dtype.kind in "UTO":
+        plain = MemoryTable(f"{path}, array {main!r}", form, [""] * matrix.shape[1], False, columns=list(matrix.T))
+        titled = with_header(plain, header)
+        if titled is not plain:
+            titles, notes, hint, matrix = titled.names, titled.notes, titled.hint, matrix[1:]
     beside, unused, labels, n_objects = _beside(path, shaped, main, len(matrix))
     if kind in ("odd-one-out", "most-central") and "answer" in beside:
         beside["odd" if kind == "odd-one-out" else "central"] = beside.pop("answer")
-    names = _main_names(matrix.shape[1], set(beside), kind)
-    notes = [f"arrays not used: {listed(unused)}"] if unused else []
+    names = titles or _main_names(matrix.shape[1], set(beside), kind)
+    notes += [f"arrays not used: {listed(unused)}"] if unused else []
     return MemoryTable(
         name=path,
         form=f"{form}, array {main!r} of shape {matrix.shape[0]:,} x {matrix.shape[1]}",
@@ -512,6 +583,7 @@ def open_arrays(
         labels=labels,
         n_objects=n_objects,
         notes=notes,
+        hint=hint,
         columns=[*matrix.T, *(beside.values() if names else ())],
     )
 
@@ -556,6 +628,29 @@ def _find_main(path: str, arrays: Mapping[str, np.ndarray], variable: str | None
 
 def _shapes(arrays: Mapping[str, np.ndarray]) -> str:
     return listed(f"{name!r} {array.shape}" for name, array in arrays.items()) or "none"
+
+
+_TITLES = ("columns", "columnnames", "colnames", "fields", "fieldnames", "header", "headers", "names")
+
+
+def _names_beside(path: str, arrays: Mapping[str, np.ndarray], main: str) -> str | None:
+    """Find the array that names the columns of the main one, as pandas writes beside its rows."""
+    width, found = arrays[main].shape[1], []
+    for name, array in arrays.items():
+        texts = array.reshape(-1).tolist()
+        if name == main or normalise(name) not in _TITLES or not array.ndim:
+            continue
+        if not all(isinstance(text, str) for text in texts):
+            continue
+        if normalise(name) == "names" and not complete_layout({role for text in texts if (role := role_of(text))}):
+            continue  # the names of the objects
+        if len(texts) == width:
+            found.append(name)
+        elif is_header(texts):
+            raise FileFormatError(f"{path}: {name!r} holds {len(texts)} names for {width} columns of {main!r}")
+    if len(found) > 1:
+        raise FileFormatError(f"{path}: {listed(map(repr, found))} all could name the columns of {main!r}; keep one")
+    return found[0] if found else None
 
 
 _BESIDE = ("answer", "weight", "participant", "odd", "central", "votes_a", "votes_b", *DETAILS)

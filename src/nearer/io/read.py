@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -15,10 +16,11 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
+from nearer.data.headers import with_header
 from nearer.data.roles import DETAILS, PLAIN_NAMES, SHOWN
 from nearer.data.tables import Options, Rows, as_table, read_table, warn_of
 from nearer.io.files import is_pattern, refuse_irregular
-from nearer.io.text import COMPRESSED
+from nearer.io.text import COMPRESSED, open_bytes
 
 FORMATS = {
     "table": (".csv", ".tsv", ".txt", ".tab", ".dat"),
@@ -34,6 +36,7 @@ _SYNONYMS = {
     "csv": "table", "tsv": "table", "npy": "numpy", "npz": "numpy", "mat": "matlab", "ndjson": "jsonl", "xlsx": "excel",
 }  # fmt: skip
 _MAGIC = ((b"PAR1", "parquet"), (b"\x93NUMPY", "numpy"), (b"PK\x03\x04", "numpy"), (b"MATLAB", "matlab"))
+_PACKED = ((b"\x1f\x8b", ".gz"), (b"\x28\xb5\x2f\xfd", ".zst"))
 _COUNTED_AS = {
     "answers": "answer",
     "votes": "voted question",
@@ -142,7 +145,7 @@ def read_comparisons(
     delimiter : str, optional
         One character, its name ("tab"), or "whitespace".
     header : bool, optional
-        Whether the first line holds column names.
+        Whether the first line or row holds column names.
     kind : {"triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings"}, optional
         What a row is; found from the columns if not given.
     participant, weight : str or int, optional
@@ -183,7 +186,7 @@ def read_comparisons(
         fold_names=fold_names,
     )  # fmt: skip
     if not isinstance(source, (str, os.PathLike)):
-        return _result(as_table(source), "memory", options)
+        return _result(with_header(as_table(source), header, only_known=True), "memory", options)
     name = os.fspath(source)
     how: dict[str, Any] = {
         "delimiter": delimiter,
@@ -219,9 +222,12 @@ def _result(table: Table, format: str, options: Options) -> ReadResult:
 
 def _read_standard_input(format: str | None, how: dict[str, Any], options: Options) -> ReadResult:
     """Read what comes on standard input, kept in a file meanwhile."""
-    with tempfile.NamedTemporaryFile(prefix="nearer-", suffix=".input") as file:
-        while block := sys.stdin.buffer.read(1 << 20):
+    block = sys.stdin.buffer.read(1 << 20)
+    packed = next((ending for magic, ending in _PACKED if block.startswith(magic)), "")
+    with tempfile.NamedTemporaryFile(prefix="nearer-", suffix=".input" + packed) as file:
+        while block:
             file.write(block)
+            block = sys.stdin.buffer.read(1 << 20)
         file.flush()
         try:
             found = _find_format(file.name, format)
@@ -254,18 +260,33 @@ def _find_format(name: str, format: str | None) -> str:
         raise FileFormatError(f"{name}: cannot be read: {error.strerror}") from error
     if not head:
         raise FileFormatError(f"{name}: is empty")
-    if format is not None:
-        return format
     endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in COMPRESSED:
+    packed = bool(endings) and endings[-1] in COMPRESSED
+    if packed:
         endings.pop()
+        with open_bytes(name) as unpacked:
+            head = unpacked.read(4096)
+    format = format or _format_of(endings, head)
+    if packed and format not in ("table", "json", "jsonl"):
+        raise FileFormatError(f"{name}: compressed files are read as text or JSON alone: unpack it first")
+    return format
+
+
+def _format_of(endings: list[str], head: bytes) -> str:
     if endings and endings[-1] in _FORMAT_OF:
         return _FORMAT_OF[endings[-1]]
     for magic, found in _MAGIC:
         if head.startswith(magic):
             return "excel" if b"[Content_Types].xml" in head else found
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    return "json" if start in (b"[", b"{") else "table"
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:1] not in (b"[", b"{"):
+        return "table"
+    line, _, rest = start.partition(b"\n")
+    try:
+        json.loads(line)
+    except ValueError:
+        return "json"
+    return "jsonl" if rest.strip() else "json"
 
 
 def open_table(
@@ -284,15 +305,15 @@ def open_table(
     if format == "table":
         return text.open_text(name, delimiter=delimiter, header=header, encoding=encoding)
     if format == "json":
-        return formats.open_json(name, kind=kind, variable=variable, encoding=encoding)
+        return formats.open_json(name, kind=kind, variable=variable, header=header, encoding=encoding)
     if format == "jsonl":
-        return formats.open_jsonl(name, encoding=encoding)
+        return formats.open_jsonl(name, header=header, encoding=encoding)
     if format == "parquet":
         return formats.open_parquet(name)
     if format == "excel":
         return formats.open_spreadsheet(name, variable=variable, header=header)
     if format == "numpy":
-        return formats.open_numpy(name, kind=kind, variable=variable)
+        return formats.open_numpy(name, kind=kind, variable=variable, header=header)
     return formats.open_matlab(name, kind=kind, variable=variable)
 
 

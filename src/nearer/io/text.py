@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import io
 import itertools
@@ -14,9 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from nearer.data.columns import Column, Table, are_numbered, column_from_arrow
+import numpy as np
+
+from nearer.data.columns import Column, Table, are_numbered, column_from_arrow, is_whole
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.roles import complete_layout, is_header, role_of
+from nearer.data.headers import find_header, is_number, refuse_lines_above
+from nearer.data.roles import complete_layout, role_of
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 200
@@ -37,7 +41,15 @@ _BINARY = (
     (b"\xff\xd8\xff", "an image"),
     (b"\x1f\x8b", "compressed by gzip: give it the ending .gz"),
 )
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # starts as that of UTF-16 does
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_LONGEST_CELL = 1 << 26  # Python's own limit is 131,072 characters
+_SEP_LINE = re.compile(r'"?sep=([^\r\n"]|\\t)"?[\t ,;]*\r?\n', re.IGNORECASE)
 
 # ---- text that a spreadsheet shows rather than runs ----------------------------------------------------------------
 
@@ -103,10 +115,14 @@ def split(text: Iterable[str], delimiter: str) -> Iterator[tuple[int, int, list[
         return
     reader = csv.reader(text, delimiter=delimiter)
     last = 0
-    for cells in reader:
-        first, last = last + 1, reader.line_num
-        if cells:
-            yield first, last, cells
+    limit = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        for cells in reader:
+            first, last = last + 1, reader.line_num
+            if cells:
+                yield first, last, cells
+    finally:
+        csv.field_size_limit(limit)
 
 
 def decode_head(path: str, head: bytes, whole: bool, encoding: str | None) -> tuple[str, str]:
@@ -116,7 +132,7 @@ def decode_head(path: str, head: bytes, whole: bool, encoding: str | None) -> tu
             raise FileFormatError(f"{path}: is not text but {reason}")
     if encoding is None:
         encoding = next((name for bom, name in _BOMS if head.startswith(bom)), "utf-8")
-        if encoding != "utf-16" and b"\0" in head:
+        if encoding not in ("utf-16", "utf-32") and b"\0" in head:
             raise FileFormatError(f"{path}: is not text (binary data at byte {head.index(0) + 1:,})")
     else:
         try:
@@ -153,10 +169,16 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
         text = text[1:].lstrip(" \t")
     if not text.strip():
         raise FileFormatError(f"{path}: is empty")
+    sep_line = _SEP_LINE.match(text)  # Excel's own way to say what separates
+    if sep_line and not delimiter:
+        delimiter = sep_line[1]
     delimiter = _CALLED.get(delimiter, delimiter) if delimiter else _find_delimiter(path, text)
     if delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
-    rows = _first_rows(path, text, delimiter, SAMPLE_ROWS + 1)
+    above = 1 if sep_line else 0
+    rows = _first_rows(path, text, delimiter, SAMPLE_ROWS + 1 + above)[above:]
+    if not rows:
+        raise FileFormatError(f"{path}: has no rows below {shown(text.strip())}")
     if len(rows[0][2]) > MOST_COLUMNS:
         raise FileFormatError(f"{path}, line 1: {len(rows[0][2]):,} columns, expected at most {MOST_COLUMNS:,}")
     only_cr = "\r" in text and "\n" not in text
@@ -166,7 +188,10 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     sample = [row[2] for row in rows[1:]]
     hint = ""
     if header is None:
-        header, hint = find_header(cells, lambda: [row[2] for row in _first_rows(path, text, delimiter, None)[1:]])
+        refuse_lines_above(path, cells, lambda: sample, lambda spot: f"line {rows[spot + 1][0]}")
+        header, hint = find_header(
+            cells, lambda: [row[2] for row in _first_rows(path, text, delimiter, None)[above + 1 :]]
+        )
     if not header:
         notes += [hint] if hint else []
         names, rows_shown = [""] * len(cells), [rows[0][2], *sample]
@@ -174,9 +199,35 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     if not sample:
         raise FileFormatError(f"{path}: has a header but no rows")
     if all(len(row) == len(cells) + 1 for row in sample) and len({row[0] for row in sample}) == len(sample):
+        lines = io.StringIO(text, newline="").readlines()
+        if not _are_row_names(sample, [lines[row[0] - 1] for row in rows[1:]], delimiter):
+            raise FileFormatError(
+                f"{path}, line {first}: {counted(len(cells), 'name')} for {len(cells) + 1} columns, and the first "
+                f"cells, {listed(shown(row[0]) for row in sample[:SHOWN])}, need not be the names of the rows, as R "
+                f"writes them; the last cells are {listed(shown(row[-1]) for row in sample[:SHOWN])}: write a name for "
+                "each column in the header"
+            )
         notes.append("the header is one name short: the first cell of each row is its name, as R writes it")
         cells = ["", *cells]
     return Look(encoding, delimiter, not are_numbered(cells), cells, last, sample, only_cr, tuple(notes), hint)
+
+
+def _are_row_names(rows: list[list[str]], lines: list[str], delimiter: str) -> bool:
+    """Tell whether the first cells, all distinct, are the names of rows, as R writes them, and no objects.
+
+    R quotes them, and counts up where there are no others. `lines` are the rows as written.
+    """
+    named = [row[0].strip() for row in rows]
+    others = {cell.strip() for row in rows for cell in row[1:]}
+    counted_up = all(map(is_whole, named)) and all(int(low) < int(high) for low, high in itertools.pairwise(named))
+    quoted = all(line.startswith('"') for line in lines)
+    if counted_up:
+        # Objects may be numbers too; then the quotation marks tell the two apart.
+        marked = re.compile(f'"[0-9]+"{re.escape(" " if delimiter == WHITESPACE else delimiter)}[^"]')
+        return all(map(marked.match, lines)) or (
+            others.isdisjoint(named) and not all(is_number(row[1]) for row in rows)
+        )
+    return quoted and others.isdisjoint(named) and not all(is_number(row[-1]) for row in rows)
 
 
 def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list[tuple[int, int, list[str]]]:
@@ -188,39 +239,6 @@ def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list
     return rows
 
 
-def find_header(cells: Sequence[str], other_rows: Any) -> tuple[bool, str]:
-    """Tell whether a first row of cells is a header.
-
-    It is if a name is known, or if none of its words occurs in any other row, or if it numbers columns of words.
-    `other_rows` gives the rows below, and is called only if the names do not tell. The second answer is what to say in
-    case the first is wrong, "" if it is sure.
-    """
-    if is_header(cells):
-        return True, ""
-    words = {cell for cell in cells if cell}
-    if are_numbered(cells):
-        others = other_rows()
-        if not others:
-            return False, ""
-        if not cells[0] or any(not any(map(_is_number, column)) for column in zip(*others)):
-            return True, ""
-        return False, f"the first row, {', '.join(cells)}, is taken as data; if it numbers the columns, say header=True"
-    if not words or any(_is_number(word) for word in words):
-        return False, ""
-    others = other_rows()
-    if not others or any(cell.strip() in words for row in others for cell in row):
-        return False, ""
-    return True, "the first row is taken as names, since its words occur nowhere else; if it is data, say header=False"
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
 def _find_delimiter(path: str, text: str) -> str:
     """Choose the delimiter by which most rows split alike, into as many cells as a comparison needs."""
     best, score = None, (0.0, 0)
@@ -229,7 +247,7 @@ def _find_delimiter(path: str, text: str) -> str:
             found_rows = itertools.islice(split(io.StringIO(text, newline=""), delimiter), SAMPLE_ROWS)
             rows = [cells for _, _, cells in found_rows]
         except csv.Error:
-            continue
+            continue  # a cell longer than any should be
         width = max(len(rows[0]), len(rows[-1]) if len(rows[-1]) == len(rows[0]) + 1 else 0)
         if width < 3 or (delimiter == " " and any("" in cells for cells in rows)):
             continue
@@ -246,6 +264,22 @@ def _find_delimiter(path: str, text: str) -> str:
             "say delimiter= if it is none of comma, tab, semicolon, bar, space"
         )
     return best
+
+
+@contextlib.contextmanager
+def open_bytes(path: str) -> Iterator[IO[bytes]]:
+    """Open a file to read its bytes, unpacked if its ending says that it is compressed."""
+    import pyarrow as pa
+
+    if Path(path).suffix.lower() not in COMPRESSED:
+        with open(path, "rb") as file:
+            yield file
+        return
+    try:
+        with pa.input_stream(path, compression="detect") as raw:
+            yield io.BufferedReader(raw)
+    except (OSError, pa.ArrowException) as error:
+        raise FileFormatError(f"{path}: cannot be unpacked: {str(error).splitlines()[0]}") from error
 
 
 # ---- the table -----------------------------------------------------------------------------------------------------
@@ -301,7 +335,18 @@ class TextTable(Table):
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
         self._n_rows = len(columns[0])
+        self._refuse_nul(positions, columns)
         return self._without_marks(columns)
+
+    def _refuse_nul(self, positions: Sequence[int], columns: list[Column]) -> None:
+        """Refuse binary data below the first look."""
+        import pyarrow.compute as pc
+
+        for position, column in zip(positions, columns):
+            found = pc.indices_nonzero(pc.match_substring(column.values, "\0")).to_numpy()
+            if len(found):
+                row = int(np.argmax(np.isin(column.cells, found)))
+                raise self.refusal(f"{shown(column.cell(row))}: is not text (holds a NUL)", position, row)
 
     def _without_marks(self, columns: list[Column]) -> list[Column]:
         """Take off what belongs to the file and not to the cells: guarding apostrophes, blanks after each delimiter."""

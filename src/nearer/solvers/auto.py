@@ -200,11 +200,11 @@ class Auto(Solver):
         seed = int(rng.integers(2**63))
         maps = []
         for kept, _ in parted:
-            before = work
+            before, begun = work, X
             for state in parts.follow(adaptive_start, kept, X, self.warm_up, self.step, seed):
-                work = before + state.n_gradients
+                begun, work = state.X, before + state.n_gradients
                 yield replace(state, n_gradients=work, note=done)
-            maps.append(state.X)
+            maps.append(begun)
 
         def tried(place: int, maps: list[np.ndarray]) -> Generator[SolverState, None, tuple[float, list[np.ndarray]]]:
             nonlocal work
