@@ -375,8 +375,8 @@ class Rows:
             if column.is_text:
                 sure |= np.array([*(role_of(text) == role for text in column.texts()), False])[column.cells]
         rows = named & sure
-        if not self.table.header and len(rows):
-            rows[0] = False  # told to be data
+        if (self.table.first_is_data or not self.table.header) and len(rows):
+            rows[0] = False
         if not rows.any() or 2 * np.count_nonzero(rows) >= len(rows):
             return None
         inside, outside = ({*_words(columns, mask)} for mask in (rows, ~rows))
