@@ -433,6 +433,7 @@ class Table(ABC):
     n_objects: int | None = None  # likewise, where objects are numbers
     notes: list[str] = field(default_factory=list)  # what the user should know
     hint: str = ""  # what else may be wrong if the columns are not understood
+    first_is_data: bool = False  # whether the user said that the first row holds no names
 
     @abstractmethod
     def read(self, positions: Sequence[int]) -> list[Column]:

@@ -189,11 +189,11 @@ def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     for level, title in enumerate(X.index.names):
         if title is None or (numbered and role_of(str(title)) is None):
             continue
-        cells = X.index.get_level_values(level)
-        if names.count(title) == 1 and cells.equals(type(cells)(columns[names.index(title)])):
+        cells = X.index.get_level_values(level).to_series().reset_index(drop=True)
+        if names.count(title) == 1 and cells.equals(columns[names.index(title)].reset_index(drop=True)):
             continue  # the same column twice, as set_index(..., drop=False) gives
         names.append(title)
-        columns.append(cells.to_series())
+        columns.append(cells)
     return names, columns
 
 
@@ -375,8 +375,8 @@ class Rows:
             if column.is_text:
                 sure |= np.array([*(role_of(text) == role for text in column.texts()), False])[column.cells]
         rows = named & sure
-        if not self.table.header and len(rows):
-            rows[0] = False  # told to be data
+        if (self.table.first_is_data or not self.table.header) and len(rows):
+            rows[0] = False
         if not rows.any() or 2 * np.count_nonzero(rows) >= len(rows):
             return None
         inside, outside = ({*_words(columns, mask)} for mask in (rows, ~rows))

@@ -580,6 +580,7 @@ def open_arrays(
         form=f"{form}, array {main!r} of shape {matrix.shape[0]:,} x {matrix.shape[1]}",
         names=[*names, *beside] if names else [""] * matrix.shape[1],
         header=bool(names),
+        first_is_data=header is False,
         labels=labels,
         n_objects=n_objects,
         notes=notes,
