@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nearer
-from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets
+from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets, load
 from nearer import model as model_file
 from nearer.io import FileFormatError
 from nearer.losses import TSTELoss
@@ -360,3 +360,15 @@ def test_large_arrays_are_written_in_pieces(tmp_path, monkeypatch):
     before.save(tmp_path / "pieces.nearer")
     assert (tmp_path / "pieces.nearer").read_bytes() == (tmp_path / "map.nearer").read_bytes()
     np.testing.assert_array_equal(nearer.load(tmp_path / "pieces.nearer").embedding_, before.embedding_)
+
+
+def test_a_saved_model_keeps_what_was_dropped_and_where_it_began(tmp_path):
+    rows = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 0, 1]])
+    model = OrdinalEmbedding(2, random_state=0).fit(Comparisons(rows, on_degenerate="drop"))
+    model.save(tmp_path / "first.nearer")
+    first = load(tmp_path / "first.nearer")
+    assert first.comparisons_.dropped == {"degenerate": 1}
+    model.partial_fit([[0, 2, 3], [1, 3, 0]])
+    model.save(tmp_path / "second.nearer")
+    second = load(tmp_path / "second.nearer")
+    assert second.n_comparisons_at_start_ == first.n_comparisons_at_start_ < len(second.comparisons_)

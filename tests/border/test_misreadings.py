@@ -17,6 +17,7 @@ from carriers import CARRIERS, Sheet
 
 from nearer import OrdinalEmbedding
 from nearer.data import Comparisons, as_comparisons
+from nearer.data.roles import role_of
 from nearer.io import FileFormatError, open_blocks, read_comparisons, write_comparisons
 
 # anchor, near, far
@@ -895,3 +896,34 @@ def test_the_command_line_says_how_answers_can_be_names(tmp_path):
     result = CliRunner().invoke(cli, ["check", str(path)])
     assert result.exit_code == 2
     assert "say so: --columns anchor=reference,near=similar,far=other" in result.output
+
+
+@pytest.mark.parametrize(
+    ("role", "names"),
+    [
+        ("near", "nearer nearest closer closest winner chosen selected positive similar more_similar most_similar"),
+        ("far", "farther further farthest loser other unchosen not_chosen rejected negative different"),
+        ("far", "less_similar least_similar"),
+        ("i", "near_1 near_a"),
+        ("j", "near_2 near_b"),
+        ("l", "far_1 far_a"),
+        ("k", "far_2 far_b"),
+    ],
+)
+def test_what_names_of_columns_mean(role, names):
+    assert {role_of(name) for name in names.split()} == {role}
+
+
+MISSING_WORDS = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None", "undefined", "NaT"]
+
+
+@pytest.mark.parametrize("word", MISSING_WORDS)
+def test_every_word_for_a_missing_value_is_known(word, tmp_path):
+    (tmp_path / "a.csv").write_text(f"anchor,near,far\na,b,c\nb,c,a\nc,a,{word}\n")
+    assert "means missing" in refusal(tmp_path / "a.csv")
+
+
+def test_names_are_folded_onto_labels(tmp_path):
+    (tmp_path / "a.csv").write_text("anchor,near,far\ncat,DOG,cow\nDog,cow,Cat\n")
+    found = read_comparisons(tmp_path / "a.csv", labels=["Cow", "Dog", "Cat"], fold_names=True).comparisons
+    assert found.index.tolist() == [[2, 1, 0], [1, 0, 2]]

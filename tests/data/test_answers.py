@@ -251,3 +251,9 @@ def test_odd_ones_picked_at_random_are_not_foretold():
     )
     assert parted > 0.56
     assert whole == pytest.approx(0.5, abs=0.05)
+
+
+def test_rows_of_two_people_are_two_answers():
+    rows = [[0, 1, 2], [1, 0, 2], [3, 4, 5], [4, 3, 5], [6, 7, 8], [7, 6, 8]]
+    assert answer_of_rows(Comparisons(rows)).tolist() == [0, 0, 1, 1, 2, 2]
+    assert answer_of_rows(Comparisons(rows, participants=[0, 1] * 3)).tolist() == [0, 1, 2, 3, 4, 5]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from nearer.data import Comparisons
+from nearer.data import Comparisons, as_comparisons
 
 DATA = os.environ.get("NEARER_DATA")
 
@@ -334,3 +334,8 @@ class TestRealData:
         assert report.n_repeated_questions == len(answered)
         assert len(report.contradictions) == sum(min(sides) > 0 for sides in merged.values())
         assert report.noise_ceiling == pytest.approx(sum(map(max, answered)) / sum(map(sum, answered)))
+
+
+def test_weights_of_a_table_are_multiplied_by_those_given():
+    table = {"anchor": list("abc"), "near": list("bca"), "far": list("cab"), "weight": [1.0, 2.0, 3.0]}
+    assert as_comparisons(table, sample_weight=[1, 10, 100]).weights.tolist() == [1, 20, 300]

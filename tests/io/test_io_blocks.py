@@ -12,6 +12,7 @@ import pytest
 
 from nearer.data import Comparisons
 from nearer.io import FileFormatError, open_blocks, read_comparisons, write_comparisons
+from nearer.io.blocks import Counts
 
 RNG = np.random.default_rng(0)
 T = np.array([RNG.permutation(40)[:3] for _ in range(1000)])
@@ -270,3 +271,8 @@ def test_parquet_is_not_read_ahead_as_a_whole(tmp_path):
     for _ in open_blocks(path).blocks(2_500):
         most = max(most, pa.total_allocated_bytes() - before)
     assert 0 < most < path.stat().st_size / 4
+
+
+def test_parts_of_two_kinds_are_not_counted_together():
+    with pytest.raises(ValueError, match="some parts hold triplets"):
+        Counts(1, 1.0, 3).join(Counts(1, 1.0, 4))

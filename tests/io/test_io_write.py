@@ -332,3 +332,13 @@ def test_atomic_write_refusals(tmp_path):
         (tmp_path / "f").write_text("theirs")
     assert (tmp_path / "f").read_text() == "theirs"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_files_are_on_the_disk_before_they_get_their_name(tmp_path, monkeypatch):
+    calls = []
+    for name in ("fsync", "replace"):
+        real = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *args, name=name, real=real: (calls.append(name), real(*args))[1])
+    with atomic_write(tmp_path / "x") as file:
+        file.write(b"1")
+    assert calls == ["fsync", "replace"]

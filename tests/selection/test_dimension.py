@@ -14,7 +14,7 @@ from nearer.dimensions import Evidence, choose_components, questions_of, weigh
 from nearer.metrics import AnswerLaw
 from nearer.plots import plot_dimensions
 from nearer.selection import cross_validate_dimensions
-from nearer.selection.common import fit_best, simulated, template
+from nearer.selection.common import at_random, fit_best, simulated, template
 from nearer.selection.dimension import _as_of_all, judge_dimension
 from nearer.solvers.guide import main_axes
 
@@ -293,3 +293,25 @@ def test_a_fold_chooses_a_penalty_where_all_answers_would():
         assert ("chosen by" in fold.set_params(random_state=0).fit(part).result_.message) == chosen
     assert "chosen by" not in OrdinalEmbedding(5, loss="ste", random_state=0).fit(data).result_.message
     assert _as_of_all(OrdinalEmbedding(solver="lbfgs"), 2, 0.8).get_params()["solver"] == "lbfgs"
+
+
+def test_a_gain_within_a_standard_error_is_none_and_weights_count_as_rows_would():
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random(400) < 0.7, 0.5, -0.5)
+    y = x.copy()
+    y[np.flatnonzero(x < 0)[:6]] = 0.5
+    y[np.flatnonzero(x > 0)[:4]] = -0.5
+    dims, units = np.array([1, 2]), np.arange(400)
+    found = weigh(dims, np.array([x, y]), units)
+    assert 0 < found.better[0, 1] < 1
+    assert found.chosen == 1
+    weights = rng.integers(1, 5, 400)
+    weighted = weigh(dims, np.array([x, y]), units, weights.astype(float))
+    repeated = weigh(dims, np.repeat([x, y], weights, axis=1), np.repeat(units, weights))
+    assert weighted.better[0, 1] == pytest.approx(repeated.better[0, 1], rel=1e-3)
+
+
+def test_only_answers_to_random_questions_judge():
+    rows = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1]])
+    data = Comparisons(rows, details={"chosen_by": ["random", "predictive", "random", "predictive"]})
+    assert at_random(data).index.tolist() == rows[[0, 2]].tolist()

@@ -12,6 +12,8 @@ from nearer.data import Comparisons
 from nearer.datasets import make_comparisons, make_points
 from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import LBFGS, Auto, Solver, SolverState, get_solver, solver_names
+from nearer.solvers.auto import _Held
+from nearer.solvers.lbfgs import descend
 from nearer.solvers.starts import best_of_starts
 from problems import MemorySource, noisy_problem
 
@@ -281,3 +283,41 @@ def test_the_kept_part_alone_is_fitted():
 def test_a_penalty_is_chosen_without_steps_before():
     objective, _ = few_answers("ste", n=40)
     assert "chosen by" in Auto(warm_up=0.0).solve(objective, np.random.default_rng(7).normal(size=(40, 5)), 0).message
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_the_gradient_of_a_penalty_by_finite_differences(place):
+    problem = noisy_problem("ste")
+    held = _Held(problem.objective, 0.3)
+    step = np.zeros_like(problem.X)
+    step[place, 0] = 1e-6
+    above, below = (held.value_and_gradient(problem.X + way * step)[0] for way in (1, -1))
+    assert held.value_and_gradient(problem.X)[1][place, 0] == pytest.approx((above - below) / 2e-6, rel=1e-5)
+
+
+def test_very_few_comparisons_are_not_held_out_for_ever(monkeypatch):
+    shares = []
+    split = LocalObjective.split
+
+    def splitting(self, fraction, rng):
+        shares.append(fraction)
+        return split(self, fraction, rng)
+
+    monkeypatch.setattr(LocalObjective, "split", splitting)
+    problem = noisy_problem("ste", d=5, size=100)
+    Auto().solve(problem.objective, problem.X, 0)
+    assert shares == [0.2] * 5
+
+
+def test_the_last_stage_goes_on_from_the_map_of_the_search(monkeypatch):
+    starts = []
+
+    def watched(batch, X, *args, **kwargs):
+        starts.append(X)
+        return descend(batch, X, *args, **kwargs)
+
+    monkeypatch.setattr("nearer.solvers.auto.descend", watched)
+    problem = noisy_problem("ste", d=5, size=500)
+    assert "chosen by" in Auto().solve(problem.objective, problem.X, 0).message
+    assert not np.array_equal(starts[-1], problem.X)
+    assert problem.objective.value(starts[-1]) < problem.objective.value_at_zero()
