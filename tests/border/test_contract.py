@@ -56,7 +56,7 @@ def agree(sheet, folder, meant=None):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_carrier_says_what_was_written(kind, tmp_path):
-    @examples(10)
+    @examples(8)
     @given(case=cases(kinds=(kind,)))
     def check(case):
         agree(case.sheet, tmp_path, case.meant)
@@ -75,7 +75,7 @@ def test_every_carrier_refuses_in_the_same_words(fault, tmp_path):
 
 
 def test_a_header_repeated_in_mid_table_is_left_out_by_every_carrier(tmp_path):
-    @examples(6)
+    @examples(4)
     @given(case=cases(told=False))
     def check(case):
         rows = [[None if cell is None else f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in row]
@@ -96,7 +96,7 @@ def test_a_header_repeated_in_mid_table_is_left_out_by_every_carrier(tmp_path):
 
 
 def test_a_dask_frame_and_parquet_on_a_cluster_say_what_was_written(client_here, tmp_path):
-    @examples(12)
+    @examples(8)
     @given(case=cases(told=False))
     def check(case):
         for frame in (True, False):
