@@ -166,42 +166,53 @@ def test_a_chosen_penalty_helps_with_comparisons_not_seen(loss):
     assert chosen.converged
 
 
-@pytest.mark.parametrize(
-    ("loss", "errors", "chosen"),
-    [
-        ("ste", [0.3, 0.28, 0.34], 0.03),  # stronger until that is clearly worse, and no look at weaker ones
-        ("ste", [0.3, 0.301, 0.302, 0.25, 0.26], 0.3),  # a little worse may be chance
-        ("ste", [0.3, 0.34, 0.3, 0.301], 0.003),  # else weaker while that is not worse
-        ("tste", [0.3, 0.29, 0.34, 0.3, 0.301, 0.302], 0),  # a heavy-tailed loss: the weakest that may as well be best
-        ("tste", [0.3, 0.25, 0.2, 0.24, 0.29], 0.1),
-    ],
-)
-def test_how_a_penalty_is_chosen(loss, errors, chosen, monkeypatch):
-    objective, _ = few_answers(loss)
-    told = iter(errors)
+@pytest.fixture
+def foretold(monkeypatch):
+    """Tell the errors about comparisons held out, one after the other; the shares held out so far."""
     split = LocalObjective.split
 
-    def split_and_foretell(self, fraction, rng):
-        kept, held_out = split(self, fraction, rng)
-        held_out.error = lambda X: next(told)
-        return kept, held_out
+    def tell(errors=None):
+        shares = []
 
-    monkeypatch.setattr(LocalObjective, "split", split_and_foretell)
-    result = Auto().solve(objective, np.random.default_rng(7).normal(size=(400, 5)), 0)
+        def splitting(self, fraction, rng):
+            shares.append(fraction)
+            kept, held_out = split(self, fraction, rng)
+            if errors is not None:
+                held_out.error = lambda X: next(errors)
+            return kept, held_out
+
+        monkeypatch.setattr(LocalObjective, "split", splitting)
+        return shares
+
+    return tell
+
+
+@pytest.mark.parametrize(
+    ("loss", "n", "errors", "chosen"),
+    [
+        ("ste", 400, [0.3, 0.28, 0.34], 0.03),  # stronger until that is clearly worse, and no look at weaker ones
+        ("ste", 400, [0.3, 0.301, 0.302, 0.25, 0.26], 0.3),  # a little worse may be chance
+        ("ste", 400, [0.3, 0.34, 0.3, 0.301], 0.003),  # else weaker while that is not worse
+        # of a heavy-tailed loss the weakest that may as well be best
+        ("tste", 400, [0.3, 0.29, 0.34, 0.3, 0.301, 0.302], 0),
+        ("tste", 400, [0.3, 0.25, 0.2, 0.24, 0.29], 0.1),
+        # of four splits each: 0.01, then 0.03, which is better in the mean, then 0.1, which is clearly worse
+        ("ste", 40, [0.3, 0.3, 0.3, 0.3, 0.4, 0.3, 0.2, 0.2, 0.2, 0.4, 0.4, 0.4], 0.03),
+    ],
+)
+def test_how_a_penalty_is_chosen(loss, n, errors, chosen, foretold):
+    objective, _ = few_answers(loss, n=n)
+    told = iter(errors)
+    shares = foretold(told)
+    result = Auto().solve(objective, np.random.default_rng(7).normal(size=(n, 5)), 0)
     assert f"penalty {chosen:g} chosen by" in result.message
+    assert result.held_out_error == pytest.approx(np.reshape(errors, (-1, len(shares))).mean(axis=1).min())
     assert list(told) == []
 
 
-def test_few_comparisons_are_held_out_several_times(monkeypatch):
+def test_few_comparisons_are_held_out_several_times(foretold):
     objective, test = few_answers("ste", n=40, noise=0.1)
-    shares = []
-    split = LocalObjective.split
-
-    def splitting(self, fraction, rng):
-        shares.append(fraction)
-        return split(self, fraction, rng)
-
-    monkeypatch.setattr(LocalObjective, "split", splitting)
+    shares = foretold()
     X = np.random.default_rng(7).normal(size=(40, 5))
     without, chosen = (Auto(penalty=penalty).solve(objective, X, 0) for penalty in (0.0, None))
     assert shares == [0.2] * 4  # a fifth of 800, until 500 were held out
@@ -209,24 +220,6 @@ def test_few_comparisons_are_held_out_several_times(monkeypatch):
     assert "chosen by 4 x 1" in chosen.message
     judge = LocalObjective(test, "ste", 5, 1)
     assert judge.error(chosen.embedding) < judge.error(without.embedding) - 0.02
-
-
-def test_the_mean_error_of_several_splits_decides(monkeypatch):
-    objective, _ = few_answers("ste", n=40)
-    # of four splits each: 0.01, then 0.03, which is better in the mean, then 0.1, which is clearly worse
-    told = iter([0.3, 0.3, 0.3, 0.3, 0.4, 0.3, 0.2, 0.2, 0.2, 0.4, 0.4, 0.4])
-    split = LocalObjective.split
-
-    def split_and_foretell(self, fraction, rng):
-        kept, held_out = split(self, fraction, rng)
-        held_out.error = lambda X: next(told)
-        return kept, held_out
-
-    monkeypatch.setattr(LocalObjective, "split", split_and_foretell)
-    result = Auto().solve(objective, np.random.default_rng(7).normal(size=(40, 5)), 0)
-    assert "penalty 0.03 chosen by 4 x" in result.message
-    assert result.held_out_error == pytest.approx(0.275)
-    assert list(told) == []
 
 
 @pytest.mark.parametrize(
@@ -295,15 +288,8 @@ def test_the_gradient_of_a_penalty_by_finite_differences(place):
     assert held.value_and_gradient(problem.X)[1][place, 0] == pytest.approx((above - below) / 2e-6, rel=1e-5)
 
 
-def test_very_few_comparisons_are_not_held_out_for_ever(monkeypatch):
-    shares = []
-    split = LocalObjective.split
-
-    def splitting(self, fraction, rng):
-        shares.append(fraction)
-        return split(self, fraction, rng)
-
-    monkeypatch.setattr(LocalObjective, "split", splitting)
+def test_very_few_comparisons_are_not_held_out_for_ever(foretold):
+    shares = foretold()
     problem = noisy_problem("ste", d=5, size=100)
     Auto().solve(problem.objective, problem.X, 0)
     assert shares == [0.2] * 5
