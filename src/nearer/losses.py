@@ -6,7 +6,6 @@ distances: no exponential of a large positive number is ever formed.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ import numpy as np
 from scipy.special import entr
 
 from nearer import kernels
+from nearer.data import check_number
 
 __all__ = [
     "CKLLoss", "CustomLoss", "HingeLoss", "Loss", "SOELoss", "STELoss", "SoftplusLoss", "TSTELoss", "get_loss",
@@ -222,7 +222,7 @@ class CKLLoss(Loss):
     has_model: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check_positive("ckl", "delta", self.delta)
+        check_number(self.delta, "ckl: delta")
 
 
 @dataclass(frozen=True)
@@ -268,8 +268,7 @@ class TSTELoss(Loss):
     heavy_tailed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.alpha is not None:
-            _check_positive("tste", "alpha", self.alpha)
+        check_number(self.alpha, "tste: alpha", allow_none=True)
 
     @property
     def param(self) -> float:
@@ -316,7 +315,7 @@ class SoftplusLoss(Loss):
     kind: ClassVar[int] = kernels.SOFTPLUS
 
     def __post_init__(self) -> None:
-        _check_positive("softplus", "margin", self.margin)
+        check_number(self.margin, "softplus: margin")
 
     @property
     def param(self) -> float:
@@ -359,13 +358,3 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
         names = ", ".join(known) or "none"
         raise ValueError(f"loss {loss!r} has no parameter {', '.join(unknown)}; its parameters: {names}")
     return cls(**params)
-
-
-def _check_positive(loss: str, name: str, value: float) -> None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float, np.number))
-        or not math.isfinite(value)
-        or value <= 0
-    ):
-        raise ValueError(f"{loss}: {name} must be a positive number, got {value!r}")

@@ -5,9 +5,17 @@ from __future__ import annotations
 from nearer.data.comparisons import Comparisons, as_comparisons, joined, renumbered
 from nearer.data.errors import FileFormatError
 from nearer.data.quality import CheckResult
-from nearer.data.values import Details, as_generator, check_fraction, check_integer, check_numbers
+from nearer.data.values import (
+    Details,
+    as_generator,
+    check_fraction,
+    check_integer,
+    check_number,
+    check_numbers,
+    is_number,
+)
 
 __all__ = [
     "CheckResult", "Comparisons", "Details", "FileFormatError", "as_comparisons", "as_generator", "check_fraction",
-    "check_integer", "check_numbers", "joined", "renumbered",
+    "check_integer", "check_number", "check_numbers", "is_number", "joined", "renumbered",
 ]  # fmt: skip

@@ -375,6 +375,15 @@ def whole_number(text: str) -> int | None:
     return int(number) if number.is_integer() and number < 2**53 else None
 
 
+def number_in(text: str) -> float | None:
+    """Read a text that is a finite number; None for any other."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
+
+
 def are_numbered(names: Sequence[Any]) -> bool:
     """Tell whether columns are called 0, 1, 2, ... or 1, 2, 3, ..., perhaps after an unnamed one."""
     texts = list(map(str, names))

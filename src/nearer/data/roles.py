@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.columns import Column, Table
+from nearer.data.columns import Column, Table, number_in
 from nearer.data.errors import FileFormatError, closest, listed, shown
 
 _ITEMS = (
@@ -478,7 +478,7 @@ def _by_number(table: Table, kind: str | None) -> dict[str, int]:
 
 def _measured(rows: Sequence[Sequence[str]]) -> int | None:
     """Find a column of measurements: numbers beside a column of names, or numbers throughout that are not whole."""
-    columns = [[_number(cell) for cell in column if cell.strip()] for column in zip(*rows)]
+    columns = [[number_in(cell) for cell in column if cell.strip()] for column in zip(*rows)]
     named = any(column and all(number is None for number in column) for column in columns)
     measured = [spot for spot, column in enumerate(columns) if column and None not in column]
     if not named and len(measured) == len(columns):
@@ -642,17 +642,22 @@ def _name_columns(names: Sequence[str], at: Mapping[str, int], layout: Layout) -
 # ---- what the details of an answer say -----------------------------------------------------------------------------
 
 SIDES = ("first", "second", "third")  # how a position is written; beyond them "option4", ...
-_TRUTHS = {
-    **dict.fromkeys(("true", "t", "yes", "y", "1", "pass", "passed", "correct", "right"), 1),
-    **dict.fromkeys(("false", "f", "no", "n", "0", "fail", "failed", "incorrect", "wrong"), 0),
-}
+_YES_OR_NO = {"yes": 1, "no": 0, "y": 1, "n": 0, "true": 1, "false": 0, "t": 1, "f": 0}
+_PASSED = {"pass": 1, "passed": 1, "correct": 1, "right": 1, "fail": 0, "failed": 0, "incorrect": 0, "wrong": 0}
 # Nobody answers within 50 ms most of the time, and hardly anybody thinks for 200 s over each question.
 _FASTEST_MS, _SLOWEST_S = 50.0, 200.0
 
 
 def truth_of(cell: str) -> int | None:
-    """Read a cell that says yes or no: 1, 0, or None if it says neither."""
-    return _TRUTHS.get(normalise(cell.removesuffix(".0")))
+    """Read a cell that says yes or no, or that a test was passed or not: 1, 0, or None if it says neither."""
+    word = normalise(cell.removesuffix(".0"))
+    return yes_or_no(word) if word not in _PASSED else _PASSED[word]
+
+
+def yes_or_no(cell: str) -> int | None:
+    """Read a cell that says yes or no, true or false, 1 or 0: 1, 0, or None if it says neither."""
+    number = number_in(cell)
+    return _YES_OR_NO.get(cell.casefold()) if number is None else int(number) if number in (0, 1) else None
 
 
 def sides_of(cells: Sequence[str]) -> dict[str, int | None]:
@@ -660,7 +665,7 @@ def sides_of(cells: Sequence[str]) -> dict[str, int | None]:
 
     Numbers are positions counted from 0 if one of them is 0, from 1 if not.
     """
-    numbers = [_number(cell) for cell in cells]
+    numbers = [number_in(cell) for cell in cells]
     base = 0 if 0 in numbers else 1
     known = {word: spot for spot, words in enumerate(_SIDES) for word in words}
     read: dict[str, int | None] = {}
@@ -695,7 +700,6 @@ def units_per_second(role: str, times: np.ndarray) -> tuple[float, str]:
 # ---- what is no object --------------------------------------------------------------------------------------------
 
 _SAMPLE = 1000  # cells; as good as always they hold a name
-_YES_OR_NO = ("yes", "no", "true", "false")
 TRUTHS = "every cell says yes or no, true or false, 0 or 1: an answer, not an object"
 _MEASURED = "holds numbers that are not whole beside columns of names: measurements, not objects"
 _PLACES = "every cell is a number or a side, beside columns of names: a rank or a position, not an object"
@@ -722,10 +726,10 @@ def _kinds(column: Column, sides: Sequence[str]) -> frozenset[str]:
     texts, numbered = column.spelled().occurring()
     kinds = {"bit" if number in ("0", "1") else "whole" for number in numbered}
     for text in map(str.strip, texts):
-        number = _number(text)
+        number = number_in(text)
         if number is not None:
             kinds.add("bit" if number in (0, 1) else "fraction" if number % 1 else "whole")
-        elif text.casefold() in _YES_OR_NO:
+        elif len(text) > 1 and yes_or_no(text) is not None:  # letters may be objects
             kinds.add("truth")
         else:
             kinds.add("side" if sides and normalise(text) in sides else "name")
@@ -760,7 +764,6 @@ def no_object(cells: Mapping[str, frozenset[str]], names: Mapping[str, str]) -> 
 
 # ---- what an answer says -------------------------------------------------------------------------------------------
 
-_TRUE, _FALSE = ("true", "t", "yes"), ("false", "f", "no")  # only where told that these are answers
 _SIDES = (
     ("a", "left", "first", "optiona", "option1", "leftarrow", "arrowleft", "keypressarrowleft"),
     ("b", "right", "second", "optionb", "option2", "rightarrow", "arrowright", "keypressarrowright"),
@@ -857,11 +860,11 @@ def _told_answers(
 def _by_coding(cells: Sequence[str], coding: str, size: int) -> dict[str, float]:
     codes: dict[str, float] = {}
     for cell in cells:
-        number = _number(cell)
-        truth = 1.0 if cell.casefold() in _TRUE else 0.0 if cell.casefold() in _FALSE else number
+        number = number_in(cell)
+        truth = yes_or_no(cell)
         if coding == "sign" and number is not None:
             codes[cell] = number
-        elif coding == "bool" and truth in (0.0, 1.0):
+        elif coding == "bool" and truth is not None:
             codes[cell] = 1.0 if truth else -1.0
         elif coding.startswith("index") and number is not None and number - int(coding[-1]) in range(size):
             codes[cell] = _signed(number - int(coding[-1]), size)
@@ -885,17 +888,9 @@ def _by_words(cells: Sequence[str], option_names: Sequence[str]) -> dict[str, fl
     return {cell: _signed(float(spot), size) for cell, spot in zip(cells, spots) if spot is not None}
 
 
-def _number(cell: str) -> float | None:
-    try:
-        number = float(cell)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
-
-
 def _by_numbers(cells: Sequence[str], size: int) -> Answers | None:
     """Read numbers where only one reading is possible; 0 and 1, or -1 and 1, may mean either option."""
-    numbers = {cell: number for cell in cells if (number := _number(cell)) is not None}
+    numbers = {cell: number for cell in cells if (number := number_in(cell)) is not None}
     if not cells or len(numbers) < len(cells):
         return None
     found = set(numbers.values())

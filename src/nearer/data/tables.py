@@ -35,7 +35,7 @@ from nearer.data.columns import (
 )
 from nearer.data.details import chosen_place, read_details
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import with_header
+from nearer.data.headers import leave_out_headers, refuse_second_table, with_header
 from nearer.data.roles import (
     DETAILS,
     FRACTION,
@@ -46,9 +46,9 @@ from nearer.data.roles import (
     find_roles,
     kinds_of_cells,
     no_object,
-    normalise,
     read_answers,
     role_of,
+    yes_or_no,
 )
 from nearer.data.rules import Parts
 from nearer.data.values import INDEX_LIMIT, UNKNOWN, People, check_objects, check_people, check_weights
@@ -200,12 +200,6 @@ def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
 # ---- one block -----------------------------------------------------------------------------------------------------
 
 
-# A second table is looked for below so many rows of the first, and known by names of columns that hold objects.
-_LEAST_ABOVE = 3
-_OBJECT_ROLES = ("anchor", "near", "far", "a", "b", "c", "odd", "central")
-_SURE = [spot for spot, role in enumerate(_OBJECT_ROLES) if role not in ("a", "b", "c")]
-
-
 @dataclass
 class Rows:
     """The rows of a block that are complete, by role."""
@@ -221,16 +215,17 @@ class Rows:
     notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
 
-    def _at(self, row: int) -> int:
+    def at(self, row: int) -> int:
+        """The row of the table that a row comes from."""
         return int(row if self.origin is None else self.origin[row])
 
     def place(self, row: int) -> str:
         """Say where a row is in the user's terms."""
-        return self.table.place(self._at(row))
+        return self.table.place(self.at(row))
 
     def refusal(self, why: str, role: str, row: int) -> FileFormatError:
         """Refuse the cell of a role in a row."""
-        return self.table.refusal(why, self.roles.at[role], self._at(row))
+        return self.table.refusal(why, self.roles.at[role], self.at(row))
 
     def title(self, role: str) -> str:
         """Name the column of a role."""
@@ -267,141 +262,11 @@ class Rows:
         columns = {role: read[spot] for role, spot in roles.at.items()}
         rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
         if table.header:
-            rows._leave_out_headers()
+            leave_out_headers(rows)
         if not known:  # in a smaller block, names of columns that are objects could seem to stand alone
-            rows._refuse_second_table()
+            refuse_second_table(rows)
         rows._leave_out_empty(options)
         return rows
-
-    def _leave_out_headers(self) -> None:
-        """Leave out a header repeated among the rows, as joining files end to end gives, and its further rows."""
-        import pyarrow.compute as pc
-
-        columns = [self.columns[role] for role in self.roles.layout.objects]
-        if not all(column.is_text for column in columns):
-            return
-        imported: Any = True
-        for column in columns:
-            marked = pc.indices_nonzero(pc.match_substring(column.values, '"ImportId"')).to_numpy()
-            imported = imported & np.isin(column.cells, marked) if len(marked) else False
-        if np.any(imported):  # Qualtrics: the texts of the questions, then identifiers
-            self.leave_out({"further header row": imported | np.append(imported[1:], False)})
-        repeated: Any = True
-        # Not the objects alone: a, b and c may be objects below a, b, c.
-        for role in (*self.roles.layout.roles, "participant", "weight"):
-            if role in self.columns:
-                repeated = repeated & self._holds_name(role)
-            if not np.any(repeated):
-                return
-        self.leave_out({"header repeated": repeated})
-
-    def _holds_name(self, role: str) -> np.ndarray:
-        """Mark the cells of a role that say the name of their column.
-
-        Blanks and a byte order mark do not matter, nor does case but for letters: I, J, K may be objects below i, j, k.
-        """
-        import pyarrow.compute as pc
-
-        column, name = self.columns[role], self.table.names[self.roles.at[role]].strip(" \ufeff")
-        if not column.is_text:
-            return np.zeros(len(column), bool)
-        blank = r"[\s\pZ\x{FEFF}]"
-        # After the mark of a file joined to another, quotes stay as they are.
-        pattern = rf'^{blank}*"?{f"{blank}+".join(map(re.escape, name.split()))}"?{blank}*$'
-        found = pc.match_substring_regex(column.values, pattern, ignore_case=len(normalise(name)) > 2)
-        codes = pc.indices_nonzero(found).to_numpy()
-        return np.isin(column.cells, codes) if len(codes) else np.zeros(len(column), bool)
-
-    def _refuse_second_table(self) -> None:
-        """Refuse what looks like the header of a second table below the first.
-
-        That is a row of nothing but names of columns, or the first whose words stand in no other row, after a gap.
-        """
-        columns = self.objects()
-        if not all(column.is_text for column in columns):
-            return
-        named = self._named_rows()
-        if named is not None:
-            raise self._second_table(named, "names of columns among the rows")
-        if len(columns[0]) <= _LEAST_ABOVE:
-            return
-        alone = self._lone_rows()
-        if len(alone) and alone[0] >= _LEAST_ABOVE and self._after_gap(int(alone[0])):
-            raise self._second_table(int(alone[0]), "after a gap, names that stand in no other row")
-        if self.table.header and len(alone) == 1 and alone[0] == 0:
-            self._tell_second_header()
-
-    def _tell_second_header(self) -> None:
-        """Tell that the first row may be units or descriptions, where the others say much about the same objects."""
-        cells = [str(column.cell(0)) for column in self.objects()]
-        n_names = len({text for column in self.objects() for text in column.texts()})
-        often = len(cells) * self.n_rows >= 2 * n_names
-        if often and all(any(letter.isalpha() for letter in cell) for cell in cells):
-            self.alarms.append(
-                f"{self.place(0)} ({listed(map(shown, cells))}): objects that stand in no other row; if that is a "
-                "second row of the header, take it out of the data"
-            )
-
-    def _second_table(self, row: int, why: str) -> FileFormatError:
-        cells = listed(shown(str(column.cell(row))) for column in self.objects())
-        doubt = "is it the header of a second table? Give one table in each file"
-        if self._at(row) == 0:
-            doubt = "is it a second row of the header? Take it out of the data"
-        return FileFormatError(f"{self.table.name}, {self.place(row)}: {cells}: {why}; {doubt}")
-
-    def _named_rows(self) -> int | None:
-        """Find the first row of nothing but names of columns, if they stand in such rows alone.
-
-        Names of columns may be objects: then they stand in other rows too, or in most of all.
-        """
-        columns = self.objects()
-        named = np.ones(len(columns[0]), bool)
-        roles: list[np.ndarray] = []  # of each cell, by its place among `_OBJECT_ROLES`
-        for column in columns:
-            found = _named_roles(column)
-            if found is None:
-                return None
-            roles.append(found[column.cells])
-            named &= roles[-1] >= 0
-        for spot, one in enumerate(roles):
-            for other in roles[:spot]:
-                named &= one != other
-        if not named.any():
-            return None
-        # Item 1, item 2 and item 3 are names of columns, but also of objects: alone they say nothing.
-        sure = np.logical_or.reduce([np.isin(one, _SURE) for one in roles])
-        for role in self.roles.layout.extra:
-            column = self.columns[role]
-            if column.is_text:
-                sure |= np.array([*(role_of(text) == role for text in column.texts()), False])[column.cells]
-        rows = named & sure
-        if (self.table.first_is_data or not self.table.header) and len(rows):
-            rows[0] = False
-        if not rows.any() or 2 * np.count_nonzero(rows) >= len(rows):
-            return None
-        inside, outside = ({*_words(columns, mask)} for mask in (rows, ~rows))
-        return None if inside & outside else int(np.argmax(rows))
-
-    def _lone_rows(self) -> np.ndarray:
-        """Find the rows whose words stand in no other row."""
-        import pyarrow.compute as pc
-
-        columns: list[Any] = self.objects()
-        alone: Any = True
-        for column in columns:
-            codes, values = column.cells, column.values
-            once = np.bincount(codes[codes >= 0], minlength=len(values)) == 1
-            if not once.any():
-                return np.empty(0, np.int64)  # as in all large tables
-            for other in columns:
-                if other is not column:
-                    once &= ~pc.is_in(values, value_set=other.values).to_numpy(zero_copy_only=False)
-            alone = alone & (codes >= 0) & once[codes]
-        return np.flatnonzero(alone)
-
-    def _after_gap(self, row: int) -> bool:
-        """Whether an empty line or row stands above a row."""
-        return self.table.follows_gap(self._at(row)) or all(column.empty()[row - 1] for column in self.objects())
 
     def _leave_out_empty(self, options: Options) -> None:
         """Leave out rows where every cell is empty; refuse, or on request leave out, those where some needed one is."""
@@ -433,27 +298,6 @@ class Rows:
         more = f"; {counted(count, 'row')} in all: {places}" if count > 1 else ""
         keep = ", or keep_na=True to take such words as names" if is_word else ""
         return self.refusal(f"{what}{more}; say on_missing='drop' to leave such rows out{keep}", first, spots[0])
-
-
-def _named_roles(column: Column) -> np.ndarray | None:
-    """Role of each text of a column: its place among `_OBJECT_ROLES`, -1 for none and at the end; or None."""
-    import pyarrow.compute as pc
-
-    # A first look without Python: such names are short, and have a digit at most at their end.
-    likely = pc.match_substring_regex(column.values, r"^[^0-9]{3,40}[0-9]?[^0-9]{0,2}$")
-    found = np.full(len(likely) + 1, -1, np.int8)
-    for code, text in zip(pc.indices_nonzero(likely).to_pylist(), pc.filter(column.values, likely).to_pylist()):
-        role = role_of(text) if len(normalise(text)) > 2 else None
-        if role in _OBJECT_ROLES:
-            found[code] = _OBJECT_ROLES.index(role)
-    return found if (found >= 0).any() else None
-
-
-def _words(columns: Sequence[Column], rows: np.ndarray) -> Iterable[str]:
-    """List the texts that occur in some rows."""
-    for column in columns:
-        texts = column.texts()
-        yield from (texts[code] for code in distinct(column.cells[rows]).tolist() if code >= 0)
 
 
 @dataclass
@@ -999,18 +843,16 @@ def _people(rows: Rows) -> People | None:
     return people
 
 
-_ORDERED = {"true": 1, "t": 1, "yes": 1, "1": 1, "false": 0, "f": 0, "no": 0, "0": 0}
-
-
 def _ranked(rows: Rows, parts: Parts) -> Parts:
     """Read rankings: all candidates in order, or the first `n_chosen` of them, in order or not."""
     n_candidates = parts.index.shape[1] - 1
     told = {"n_chosen": np.full(len(parts.index), n_candidates - 1), "ordered": np.ones(len(parts.index), np.int64)}
     for role in rows.roles.layout.extra:
         column = rows.columns[role].spelled().plain()
-        words = [word.casefold() for word in column.texts()]
-        known = _ORDERED if role == "ordered" else {str(count): count for count in range(1, n_candidates + 1)}
-        values = np.array([known.get(word, -1) for word in words])[column.cells]
+        low, high, read = (0, 1, yes_or_no) if role == "ordered" else (1, n_candidates, whole_number)
+        numbers = [read(word) for word in column.texts()]
+        known = [-1 if number is None or not low <= number <= high else number for number in numbers]
+        values = np.array(known)[column.cells]
         if (values < 0).any():
             row = int(np.argmax(values < 0))
             expected = "true or false" if role == "ordered" else f"a number from 1 to {n_candidates}"

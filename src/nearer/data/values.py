@@ -45,9 +45,23 @@ def check_integer(value: Any, name: str, low: int, high: int | None = None) -> i
     return number
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a plain or NumPy number (not a truth value, not a Decimal or Fraction)."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def check_number(value: Any, name: str, *, zero: bool = False, allow_none: bool = False) -> None:
+    """Refuse what is not a finite number above 0; zero and None may be fine as well."""
+    if value is None and allow_none:
+        return
+    if not is_number(value) or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+        kind = "a number >= 0" if zero else "a positive number"
+        raise ValueError(f"{name}: got {value!r}, expected {kind}{' or None' if allow_none else ''}")
+
+
 def check_fraction(value: Any, name: str) -> float:
     """A number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+    if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"{name}: got {value!r}, expected a number from 0 to 1")
     return float(value)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data import Comparisons, FileFormatError, as_comparisons, renumbered
+from nearer.data import Comparisons, FileFormatError, as_comparisons, check_integer, renumbered
 from nearer.data.columns import Column, Table, are_numbered, column_of
 from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, role_of
 from nearer.data.tables import Meaning, Options, as_table
@@ -115,9 +115,7 @@ def open_data(
     """
     engine = Engine(client, worker_timeout)
     threads = sum(engine.workers().values())
-    count = threads if n_shards is None else n_shards
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise ValueError(f"n_shards: got {n_shards!r}, expected a whole number of at least 1")
+    count = threads if n_shards is None else check_integer(n_shards, "n_shards", 1)
     if not is_remote(X):
         return _from_memory(as_comparisons(X, y, sample_weight, n_objects), engine, count, hold)
     options = Options(n_objects=n_objects)

@@ -17,9 +17,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from nearer.data.columns import Column, Table, are_numbered, column_from_arrow, is_whole
+from nearer.data.columns import Column, Table, are_numbered, column_from_arrow, is_whole, number_in
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import find_header, is_number, refuse_lines_above
+from nearer.data.headers import find_header, refuse_lines_above
 from nearer.data.roles import complete_layout, role_of
 
 HEAD_BYTES = 1 << 20
@@ -227,9 +227,9 @@ def _are_row_names(rows: list[list[str]], lines: list[str], delimiter: str) -> b
         # Objects may be numbers too; then the quotation marks tell the two apart.
         marked = re.compile(f'"[0-9]+"{re.escape(" " if delimiter == WHITESPACE else delimiter)}[^"]')
         return all(map(marked.match, lines)) or (
-            others.isdisjoint(named) and not all(is_number(row[1]) for row in rows)
+            others.isdisjoint(named) and any(number_in(row[1]) is None for row in rows)
         )
-    return quoted and others.isdisjoint(named) and not all(is_number(row[-1]) for row in rows)
+    return quoted and others.isdisjoint(named) and any(number_in(row[-1]) is None for row in rows)
 
 
 def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list[tuple[int, int, list[str]]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data import Comparisons, as_comparisons
+from nearer.data import Comparisons, as_comparisons, is_number
 from nearer.data.errors import closest, counted, listed
 from nearer.people.quality import ParticipantTable, participants
 
@@ -61,7 +61,7 @@ class ExclusionRules:
         value = getattr(self, name)
         if value is None:
             return
-        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        if not is_number(value) or not low <= value <= high:
             raise ValueError(f"{name}: got {value!r}, expected {expected}")
 
     @staticmethod

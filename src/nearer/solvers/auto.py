@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.data import check_integer
+from nearer.data import check_integer, check_number, is_number
 from nearer.objective import LocalObjective, SampledObjective, SmoothableObjective, SplittableObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.guide import guided_start, sample_for_guide
 from nearer.solvers.lbfgs import descend
-from nearer.solvers.params import check_number, is_number
-from nearer.solvers.parts import Parts, arrived
+from nearer.solvers.parts import RunParts, arrived
 
 __all__ = ["Auto"]
 
@@ -111,7 +110,7 @@ class Auto(Solver):
             value = getattr(self, name)
             if not (is_number(value) and value >= 0):
                 raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number of at least 0")
-        check_number(f"{self.name}: penalty", self.penalty, zero=True, allow_none=True)
+        check_number(self.penalty, f"{self.name}: penalty", zero=True, allow_none=True)
         for name, least in (("step", 0), ("first_batch", 0), ("growth", 1)):
             value = getattr(self, name)
             if not (is_number(value) and value > least):
@@ -123,7 +122,7 @@ class Auto(Solver):
     def epochs(
         self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
     ) -> Iterator[SolverState]:
-        parts = Parts(kept)
+        parts = RunParts(kept)
         X, work, done = X0, 0, ""
         sampled = isinstance(objective, SampledObjective)
         unit = objective.value_at_zero() if sampled else None
@@ -181,7 +180,7 @@ class Auto(Solver):
         return least <= objective.n_comparisons < self.few * objective.n_objects * objective.n_components
 
     def _chosen_penalty(
-        self, objective: Any, X: np.ndarray, rng: np.random.Generator, parts: Parts
+        self, objective: Any, X: np.ndarray, rng: np.random.Generator, parts: RunParts
     ) -> Generator[SolverState, None, tuple[float, np.ndarray, int, str]]:
         """Steps 1 and 2 without some comparisons, which choose the penalty: it, the point, the work, what was done.
 

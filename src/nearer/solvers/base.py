@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from nearer._tables import html_table
-from nearer.data import check_integer
+from nearer.data import check_integer, check_number
 from nearer.objective import Objective, SplittableObjective
-from nearer.solvers.params import Parameters, check_number
+from nearer.solvers.params import Parameters
 
 logger = logging.getLogger(__name__)
 
@@ -347,10 +347,10 @@ class Solver(Parameters):
             raise ValueError(f"{self.name}: output: got {self.output!r}, expected one of {', '.join(_OUTPUTS)}")
         check_integer(self.max_epochs, f"{self.name}: max_epochs", 0)
         check_integer(self.patience, f"{self.name}: patience", 1)
-        check_number(f"{self.name}: tol", self.tol, zero=True)
-        check_number(f"{self.name}: grad_tol", self.grad_tol, zero=True)
-        check_number(f"{self.name}: max_seconds", self.max_seconds, allow_none=True)
-        check_number(f"{self.name}: validation_fraction", self.validation_fraction, zero=True)
+        check_number(self.tol, f"{self.name}: tol", zero=True)
+        check_number(self.grad_tol, f"{self.name}: grad_tol", zero=True)
+        check_number(self.max_seconds, f"{self.name}: max_seconds", allow_none=True)
+        check_number(self.validation_fraction, f"{self.name}: validation_fraction", zero=True)
         if self.validation_fraction >= 1:
             got = f"{self.name}: validation_fraction: got {self.validation_fraction!r}"
             raise ValueError(f"{got}, expected a number from 0 to below 1; 0.1 is usual")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from nearer.data import check_number
 from nearer.objective import GramObjective
 from nearer.solvers.base import Solver, SolverState
-from nearer.solvers.params import check_number
 
 __all__ = ["Certificate", "Convex", "certificate"]
 
@@ -61,7 +61,7 @@ class Convex(Solver):
                 f"{self.name}: {objective.n_objects:,} objects need several {size:.0f} GB matrices and as many "
                 f"eigendecompositions as iterations; the limit is {_MAX_OBJECTS:,}. Use solver='svrg-sbb' or 'auto'"
             )
-        check_number(f"{self.name}: lam", self.lam, zero=True, allow_none=True)
+        check_number(self.lam, f"{self.name}: lam", zero=True, allow_none=True)
 
     def epochs(
         self, objective: GramObjective, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None

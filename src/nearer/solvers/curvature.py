@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from nearer.data import check_integer
+from nearer.data import check_integer, check_number
 from nearer.objective import Objective, Snapshot, StochasticObjective
-from nearer.solvers.params import check_number
 
 __all__ = ["curvature_along_gradient", "estimate_lipschitz", "theorem_inner_steps"]
 
@@ -68,8 +67,8 @@ def theorem_inner_steps(lipschitz: float, epsilon: float) -> int:
     epsilon : float
         That of `SBB`, positive.
     """
-    check_number("lipschitz", lipschitz)
-    check_number("epsilon", epsilon)
+    check_number(lipschitz, "lipschitz")
+    check_number(epsilon, "epsilon")
     ratio = lipschitz / epsilon
     bound = max(lipschitz * ratio * (1.0 + 2.0 * ratio), 1.0 + math.sqrt(1.0 + 8.0 * lipschitz**2 * ratio)) / epsilon
     return math.floor(bound) + 1

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from nearer.data import check_number
 from nearer.objective import Objective
 from nearer.solvers.base import Solver, SolverState
-from nearer.solvers.params import check_number
 from nearer.solvers.step_sizes import SBB, Change
 
 __all__ = ["GD"]
@@ -35,7 +35,7 @@ class GD(Solver):
     _MOST_HALVINGS = 40
 
     def check_objective(self, objective: object) -> None:
-        check_number(f"{self.name}: step", self.step, allow_none=True)
+        check_number(self.step, f"{self.name}: step", allow_none=True)
 
     def epochs(
         self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None

@@ -14,7 +14,7 @@ from nearer.objective import LocalObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import SolverState
 from nearer.solvers.lbfgs import descend
-from nearer.solvers.parts import Parts, arrived
+from nearer.solvers.parts import RunParts, arrived
 
 __all__ = ["guided_start", "main_axes", "sample_for_guide"]
 
@@ -59,7 +59,7 @@ def sample_for_guide(objective: Any, rng: np.random.Generator) -> LocalObjective
 
 
 def guided_start(
-    part: LocalObjective, X: np.ndarray, rng: np.random.Generator, parts: Parts | None = None
+    part: LocalObjective, X: np.ndarray, rng: np.random.Generator, parts: RunParts | None = None
 ) -> Iterator[SolverState]:
     """A map for the loss of `part`, found by way of the softplus loss with dimensions to spare.
 
@@ -75,7 +75,7 @@ def guided_start(
         Starting point.
     rng : numpy.random.Generator
         Draws further starting points and the comparisons of stochastic steps.
-    parts : Parts, optional
+    parts : RunParts, optional
         Those of the run that this is the beginning of.
 
     Yields
@@ -84,7 +84,7 @@ def guided_start(
         X (n, d) is always a view of the present map; its value is that of the loss at work.
     """
     d = part.n_components
-    stages = _Stages(parts or Parts(), d)
+    stages = _Stages(parts or RunParts(), d)
     smooth = part.smoothed(_SMOOTHING)
     if d == 1:
         _, Y = yield from _wide_map(stages, part, np.column_stack([X, rng.normal(size=len(X))]), rng, _TOL, _PATIENCE)
@@ -119,7 +119,7 @@ def guided_start(
 class _Stages:
     """The stages of a guide for a map of d dimensions, one after the other, and their work so far."""
 
-    def __init__(self, parts: Parts, d: int):
+    def __init__(self, parts: RunParts, d: int):
         self.parts, self.d, self.work = parts, d, 0
 
     def follow(self, part: Callable[..., Iterator[SolverState]], *args: Any) -> Generator[SolverState, None, _Found]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-import numpy as np
-
-__all__ = ["Parameters", "check_number"]
+__all__ = ["Parameters"]
 
 Self = TypeVar("Self", bound="Parameters")
 
@@ -73,17 +70,3 @@ class Parameters:
         for name, value in values.items():
             setattr(self, name, value)
         return self
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a plain or NumPy number (not a truth value, not a Decimal or Fraction)."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def check_number(name: str, value: Any, *, zero: bool = False, allow_none: bool = False) -> None:
-    """Refuse what is not a finite number above 0; zero and None may be fine as well. The name is for the message."""
-    if value is None and allow_none:
-        return
-    if not is_number(value) or not math.isfinite(value) or value < 0 or (value == 0 and not zero):
-        kind = "a number >= 0" if zero else "a positive number"
-        raise ValueError(f"{name}: got {value!r}, expected {kind}{' or None' if allow_none else ''}")

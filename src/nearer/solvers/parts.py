@@ -8,10 +8,10 @@ from typing import Any
 
 from nearer.solvers.base import SolverState
 
-__all__ = ["Parts", "arrived"]
+__all__ = ["RunParts", "arrived"]
 
 
-class Parts:
+class RunParts:
     """The parts of a run, one after the other; those that an earlier run had finished are not run again.
 
     What happens between the parts is done again, so it has to be cheap and to depend on the states alone. It may draw

@@ -8,7 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from nearer.solvers.params import Parameters, check_number
+from nearer.data import check_number
+from nearer.solvers.params import Parameters
 
 __all__ = ["BB", "SBB", "Constant", "Decaying", "StepSize"]
 
@@ -92,7 +93,7 @@ class Constant(_FirstStep):
     first_step: float | None = None
 
     def __post_init__(self) -> None:
-        check_number("Constant: first_step", self.first_step, allow_none=True)
+        check_number(self.first_step, "Constant: first_step", allow_none=True)
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         return previous
@@ -117,9 +118,9 @@ class Decaying(Parameters):
     power: float = 1.0
 
     def __post_init__(self) -> None:
-        check_number("Decaying: step", self.step)
-        check_number("Decaying: decay", self.decay, zero=True)
-        check_number("Decaying: power", self.power)
+        check_number(self.step, "Decaying: step")
+        check_number(self.decay, "Decaying: decay", zero=True)
+        check_number(self.power, "Decaying: power")
 
 
 @dataclass
@@ -138,7 +139,7 @@ class BB(_FirstStep):
     first_step: float | None = None
 
     def __post_init__(self) -> None:
-        check_number("BB: first_step", self.first_step, allow_none=True)
+        check_number(self.first_step, "BB: first_step", allow_none=True)
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         if change.squared_length == 0:
@@ -172,9 +173,9 @@ class SBB(_FirstStep):
     relative: float = 0.1
 
     def __post_init__(self) -> None:
-        check_number("SBB: epsilon", self.epsilon, allow_none=True, zero=True)
-        check_number("SBB: first_step", self.first_step, allow_none=True)
-        check_number("SBB: relative", self.relative, zero=True)
+        check_number(self.epsilon, "SBB: epsilon", allow_none=True, zero=True)
+        check_number(self.first_step, "SBB: first_step", allow_none=True)
+        check_number(self.relative, "SBB: relative", zero=True)
 
     @property
     def needs_curvature(self) -> bool:

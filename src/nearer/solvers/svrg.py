@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data import check_integer
+from nearer.data import check_integer, check_number, is_number
 from nearer.objective import GrowingObjective, Snapshot, StochasticObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.curvature import curvature_along_gradient
-from nearer.solvers.params import check_number
-from nearer.solvers.parts import Parts
+from nearer.solvers.parts import RunParts
 from nearer.solvers.step_sizes import Change, Constant, StepSize
 
 __all__ = ["SVRG"]
@@ -73,9 +72,9 @@ class SVRG(Solver):
         if self.inner_steps is not None:
             check_integer(self.inner_steps, f"{self.name}: inner_steps", 1)
         share = self.first_snapshot
-        if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 < share <= 1:
+        if not is_number(share) or not 0 < share <= 1:
             raise ValueError(f"{self.name}: first_snapshot: got {share!r}, expected a number in (0, 1]")
-        check_number(f"{self.name}: warm_up", self.warm_up, zero=True)
+        check_number(self.warm_up, f"{self.name}: warm_up", zero=True)
         if self.first_snapshot < 1:
             self.require(objective, GrowingObjective, "use first_snapshot=1")
 
@@ -86,7 +85,7 @@ class SVRG(Solver):
         rng: np.random.Generator,
         kept: dict[str, Any] | None = None,
     ) -> Iterator[SolverState]:
-        parts = Parts(kept)
+        parts = RunParts(kept)
         X, work = X0, 0
         if self.warm_up > 0:
             seed = int(rng.integers(2**63))
