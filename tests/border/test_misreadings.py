@@ -927,3 +927,83 @@ def test_names_are_folded_onto_labels(tmp_path):
     (tmp_path / "a.csv").write_text("anchor,near,far\ncat,DOG,cow\nDog,cow,Cat\n")
     found = read_comparisons(tmp_path / "a.csv", labels=["Cow", "Dog", "Cat"], fold_names=True).comparisons
     assert found.index.tolist() == [[2, 1, 0], [1, 0, 2]]
+
+
+def test_text_in_one_part_and_numbers_in_another_are_refused_in_blocks(parts):
+    with pytest.raises(FileFormatError, match="column 'anchor': some parts hold it as text and some as numbers"):
+        open_blocks(parts("anchor", pa.array([7]), pa.array(["007"])))
+    with pytest.warns(UserWarning, match="1 row dropped: missing cell"):
+        void = open_blocks(parts("anchor", pa.array(["7"]), pa.array([None], pa.float64())), on_missing="drop")
+    assert void.n_comparisons == 1
+
+
+def _scanned(frame, npartitions):
+    """What a cluster finds in a Dask frame, without a cluster."""
+    from functools import reduce
+
+    from nearer.data.tables import Options, resolve
+    from nearer.distributed.data import _partitions
+    from nearer.io.blocks import Scanned, scan_block
+
+    dask = pytest.importorskip("dask.dataframe")
+    pieces, roles = _partitions(dask.from_pandas(frame, npartitions=npartitions, sort=False), None, None, Options())
+    scanned = reduce(Scanned.join, [scan_block(piece, roles, Options()) for piece in pieces])
+    return resolve(scanned.facts, roles, pieces[0], Options())
+
+
+def test_names_in_the_first_row_of_a_dask_frame_are_refused():
+    with pytest.raises(FileFormatError, match="names of columns among the rows; is it a second row of the header"):
+        _scanned(pd.DataFrame([TURNED, *TURNED_ROWS]), 1)
+    assert _scanned(pd.DataFrame(SAID), 2).n_objects == 5
+
+
+@pytest.mark.parametrize("name", ["near", "far", "chosen"])
+def test_bits_beside_names_are_no_objects(both, name):
+    header = f"anchor,{'far' if name != 'far' else 'near'},{name}"
+    rows = [(anchor, near, number % 2) for number, (anchor, near, _) in enumerate(SAID)]
+    for source in both(text(header, rows)).values():
+        assert "an answer, not an object" in refusal(source)
+
+
+@pytest.mark.parametrize("word", ["#REF!", "#VALUE!", "#NAME?", "#BEZUG!"])
+def test_what_a_spreadsheet_could_not_work_out_is_told(both, word):
+    for source in both(text("anchor,near,far", [*SAID, ("oboe", word, "drum")])).values():
+        assert any(
+            word in alarm and "may stand for a missing cell" in alarm for alarm in read_comparisons(source).alarms
+        )
+
+
+def test_quotes_escaped_by_a_backslash_are_told(tmp_path):
+    (tmp_path / "a.csv").write_text('anchor,near,far\n"the \\"big\\" one",b,c\nb,c,"the \\"big\\" one"\n')
+    assert any("backslash" in alarm for alarm in read_comparisons(tmp_path / "a.csv").alarms)
+    (tmp_path / "b.csv").write_text('anchor,near,far\nC:\\img\\,"say ""b""",c\nC:\\img\\,c,"say ""b"""\n')
+    assert not read_comparisons(tmp_path / "b.csv").alarms
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl"])
+def test_a_key_twice_in_a_json_object_is_refused(tmp_path, ending):
+    row = '{"anchor": "a", "near": "b", "far": "c", "near": "d"}'
+    path = tmp_path / f"a{ending}"
+    path.write_text(row if ending == ".jsonl" else f"[{row}]")
+    assert "the key 'near' occurs 2 times in one object" in refusal(path)
+
+
+def test_stored_objects_of_several_files_are_put_together(tmp_path):
+    for number, rows in enumerate([[("x", "y", "z")], [("p", "q", "z")]]):
+        known = Comparisons.from_labels_table(rows, labels=[*sorted(set(rows[0])), f"unasked {number}"])
+        write_comparisons(tmp_path / f"{number}.parquet", known)
+    for found in (read_comparisons(tmp_path).comparisons, open_blocks(tmp_path)):
+        assert found.labels.tolist() == ["x", "y", "z", "unasked 0", "p", "q", "unasked 1"]
+    assert said(read_comparisons(tmp_path).comparisons) == [("x", "y", "z"), ("p", "q", "z")]
+    numbers = pa.table({"anchor": [0], "near": [1], "far": [2]})
+    for number, labels in enumerate([["x", "y", "z"], ["z", "y", "x"]]):
+        stored = {b"nearer": json.dumps({"labels": labels, "n_objects": 3}).encode()}
+        pq.write_table(numbers.replace_schema_metadata(stored), tmp_path / f"{number}.parquet")
+    assert "the files store different lists of objects, and their numbers count them" in refusal(tmp_path)
+
+
+def test_what_is_doubtful_in_blocks_is_told(tmp_path):
+    rows = [("unit a", "unit b", "unit c"), *SAID, *SAID]
+    pq.write_table(pa.table(dict(zip(["anchor", "near", "far"], map(list, zip(*rows))))), tmp_path / "a.parquet")
+    with pytest.warns(UserWarning, match="if that is a second row of the header"):
+        assert any("second row of the header" in alarm for alarm in open_blocks(tmp_path / "a.parquet").alarms)

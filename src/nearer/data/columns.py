@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -150,12 +150,12 @@ def column_from_arrow(data: Any) -> Column:
 
     chunked = data if isinstance(data, pa.ChunkedArray) else pa.chunked_array([data])
     kind = chunked.type
-    if types.is_dictionary(kind) and not _is_text(kind.value_type):
+    if types.is_dictionary(kind) and not is_text(kind):
         try:
             chunked, kind = chunked.cast(kind.value_type), kind.value_type
         except pa.ArrowNotImplementedError:  # categories that are intervals, say
             raise TypeError(f"a column of type {kind.value_type} holds neither text nor numbers") from None
-    if types.is_dictionary(kind) or _is_text(kind) or types.is_null(kind):
+    if is_text(kind) or types.is_null(kind):
         return _text_column(chunked)
     if types.is_boolean(kind):
         if chunked.null_count:
@@ -176,9 +176,11 @@ def column_from_arrow(data: Any) -> Column:
     raise TypeError(f"a column of type {kind} holds neither text nor numbers")
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Tell whether an Arrow type is text, coded or not."""
     import pyarrow.types as types
 
+    kind = kind.value_type if types.is_dictionary(kind) else kind
     return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
 
 
@@ -443,6 +445,8 @@ class Table(ABC):
     notes: list[str] = field(default_factory=list)  # what the user should know
     hint: str = ""  # what else may be wrong if the columns are not understood
     first_is_data: bool = False  # whether the user said that the first row holds no names
+
+    header_sought: ClassVar[bool] = True  # whether the first row was looked at for names when there were none
 
     @abstractmethod
     def read(self, positions: Sequence[int]) -> list[Column]:

@@ -243,7 +243,8 @@ def _named_rows(rows: Rows) -> int | None:
         if column.is_text:
             sure |= np.array([*(role_of(text) == role for text in column.texts()), False])[column.cells]
     found = named & sure
-    if (rows.table.first_is_data or not rows.table.header) and len(found):
+    looked_at = not rows.table.header and rows.table.header_sought
+    if (rows.table.first_is_data or looked_at) and len(found):
         found[0] = False
     if not found.any() or 2 * np.count_nonzero(found) >= len(found):
         return None

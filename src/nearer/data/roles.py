@@ -751,8 +751,8 @@ def no_object(cells: Mapping[str, frozenset[str]], names: Mapping[str, str]) -> 
             continue
         if "truth" in kinds and kinds <= {"truth", "bit"} and "truth" not in beside:
             return role, TRUTHS
-        # 0 and 1 may be objects: not in a column whose name says no more than what was chosen, beside names alone.
-        if kinds == {"bit"} and len(named) == len(others) and not numbers & beside and normalise(names[role]) != role:
+        # 0 and 1 may be objects, but not beside names alone.
+        if kinds == {"bit"} and len(named) == len(others) and not numbers & beside:
             return role, TRUTHS
         if "fraction" in kinds and kinds <= numbers and not numbers & beside:
             return role, _MEASURED if named else FRACTION

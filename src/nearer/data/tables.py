@@ -311,6 +311,8 @@ class Facts:
     n_rows: int = 0
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
     cells: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects -> kinds of cells it has
+    types: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects -> text, numbers or both
+    alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
 
     def join(self, other: Facts) -> Facts:
         """Put what two blocks say together."""
@@ -325,6 +327,8 @@ class Facts:
             Coding.union([self.objects, other.objects]), answers, elsewhere, names, self.n_rows + other.n_rows,
             joined_counts(self.dropped, other.dropped),
             {role: kinds | other.cells[role] for role, kinds in self.cells.items()},
+            {role: types | other.types[role] for role, types in self.types.items()},
+            [*self.alarms, *other.alarms],
         )  # fmt: skip
 
 
@@ -347,11 +351,16 @@ def scan(rows: Rows) -> Facts:
     """Collect what must be known of all rows."""
     columns = rows.objects()
     try:
-        facts = Facts(Coding.of(columns), n_rows=rows.n_rows, dropped=dict(rows.dropped))
+        facts = Facts(Coding.of(columns), n_rows=rows.n_rows, dropped=dict(rows.dropped), alarms=rows.alarms)
     except ValueError as error:
         raise _bad_number(rows, error) from error
     names = {role: rows.table.names[rows.roles.at[role]] for role in rows.roles.layout.objects}
-    facts.cells = kinds_of_cells(dict(zip(rows.roles.layout.objects, columns)), names)
+    by_role = dict(zip(rows.roles.layout.objects, columns))
+    facts.cells = kinds_of_cells(by_role, names)
+    facts.types = {
+        role: frozenset(["text" if column.is_text else "numbers"] if len(column) else [])
+        for role, column in by_role.items()
+    }
     if rows.roles.layout.answer is not None:
         facts.answers = Coding.of([rows.answers()])
         if rows.roles.layout.options:
@@ -388,6 +397,8 @@ def _names_beside(numbers: Column, names: Column) -> dict[str, str] | None:
             return None
     return found
 
+
+ONE_TYPE = "write it with one type, since 7 and '007' may or may not be the same"
 
 # ---- what names and answers mean -----------------------------------------------------------------------------------
 
@@ -433,9 +444,13 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     if not len(facts.objects):
         why = nothing_left(facts.dropped, False) if facts.dropped else "has column names but no rows"
         raise FileFormatError(f"{table.name}: {why}")
+    for role, types in facts.types.items():
+        if len(types) > 1:
+            raise table.refusal(f"some parts hold it as text and some as numbers; {ONE_TYPE}", roles.at[role])
     if options.labels is None and table.labels is None:
         _refuse_no_objects(facts, roles, table, options, blocks)
     meaning = _objects(facts.objects, table, options, blocks)
+    meaning.alarms += facts.alarms
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
     if facts.answers is not None:
@@ -534,6 +549,12 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
             alarms.append(
                 f"the name {listed(map(repr, doubtful))} may stand for a missing cell, but is taken as an object"
             )
+        escaped = next((name for name in names.tolist() if '"' in name and _ESCAPED.search(name)), None)
+        if escaped is not None:
+            alarms.append(
+                f"the name {shown(escaped)} holds a backslash before a quotation mark; in a text file a quotation mark "
+                "is written twice within quotes, a backslash before it stays"
+            )
         folded = _folded(names, options.fold_names, notes, alarms)
         if labels is None:
             labels, places = np.unique(folded, return_inverse=True)
@@ -551,8 +572,12 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
     return _numbered(raw, numbers, table, options, labels, n_objects, blocks, notes)
 
 
-# Names that may stand for a missing cell; only the user can tell.
-_DOUBTFUL = frozenset((".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "none", "missing", "unknown", "#NV"))
+# Names that may stand for a missing cell, or for what a spreadsheet could not work out; only the user can tell.
+_DOUBTFUL = frozenset((
+    ".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "none", "missing", "unknown", "#NV", "#REF!", "#VALUE!",
+    "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#BEZUG!", "#WERT!", "#ERROR!",
+))  # fmt: skip
+_ESCAPED = re.compile(r'\\.*"')
 
 
 def _as_numbers(raw: Coding, notes: list[str]) -> np.ndarray | None:
@@ -875,7 +900,7 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    alarms = [*meaning.alarms, *rows.alarms, *_people_alike(parts.people)]
+    alarms = [*meaning.alarms, *_people_alike(parts.people)]
     return replace(parts, dropped=dropped), rows, notes, alarms
 
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
-from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow
+from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow, is_text
 from nearer.data.errors import SHOWN, FileFormatError, listed, shown
 from nearer.data.headers import find_header, refuse_lines_above, with_header
 from nearer.data.roles import DETAILS, INDEX_COLUMNS, complete_layout, detail_of, is_header, normalise, role_of
-from nearer.data.tables import as_table
+from nearer.data.tables import ONE_TYPE, as_table
 from nearer.io.files import refuse_impossible_text
 from nearer.io.text import decode_head, encoding_problem, open_bytes
 
@@ -41,7 +41,9 @@ def open_json(
     if not text.strip():
         raise FileFormatError(f"{path}: is empty")
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=_once)
+    except _Twice as error:
+        raise FileFormatError(f"{path}: {error}") from None
     except json.JSONDecodeError as error:
         hint = "; if each line is a JSON value of its own, say format='jsonl'" if error.msg == "Extra data" else ""
         raise FileFormatError(
@@ -54,6 +56,20 @@ def open_json(
     if isinstance(data, list):
         return with_header(_open_rows(path, "JSON", data), header)
     raise FileFormatError(f"{path}: holds {shown(str(data))}, expected an array of rows or an object of columns")
+
+
+class _Twice(Exception):
+    """A key that occurs twice in an object."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its pairs, where each key must occur once; JSON itself would take the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise _Twice(f"the key {shown(twice)} occurs {keys.count(twice)} times in one object, expected each once")
+    return found
 
 
 def _open_rows(path: str, form: str, rows: list[Any], word: str = "row") -> MemoryTable:
@@ -152,7 +168,9 @@ def _loose_lines(path: str, encoding: str) -> Table:
             if not line.strip():
                 continue
             try:
-                value = json.loads(line.decode(encoding).removeprefix("\ufeff").rstrip())
+                value = json.loads(line.decode(encoding).removeprefix("\ufeff").rstrip(), object_pairs_hook=_once)
+            except _Twice as problem:
+                raise FileFormatError(f"{path}, line {number}: {problem}") from None
             except json.JSONDecodeError as problem:
                 raise FileFormatError(
                     f"{path}, line {number}, column {problem.colno}: not JSON: {problem.msg}"
@@ -233,6 +251,7 @@ class RowGroups(Table):
 
     row_groups: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()  # rows of all row groups of the file
+    has_text: bool = False  # whether a column holds text
 
     @property
     def n_rows(self) -> int:
@@ -291,7 +310,27 @@ def open_row_groups(path: str, found: Sequence[RowGroups]) -> list[RowGroups]:
             raise FileFormatError(f"{table.name}: {differ}")
     if not any(table.n_rows for table in found):
         raise FileFormatError(f"{path}: has no rows")
-    return [replace(table, names=first.names, labels=first.labels, n_objects=first.n_objects) for table in found]
+    return [replace(table, names=first.names, **_stored_together(path, found)) for table in found]
+
+
+def _stored_together(path: str, found: Sequence[RowGroups]) -> dict[str, Any]:
+    """The objects stored with Parquet files, put together where they differ."""
+    first = found[0]
+    stored = {None if table.labels is None else tuple(table.labels.tolist()) for table in found}
+    if len(stored) > 1:
+        if not all(table.has_text for table in found):
+            raise FileFormatError(
+                f"{path}: the files store different lists of objects, and their numbers count them; "
+                "write them with the names of the objects"
+            )
+        labels = list(dict.fromkeys(label for part in map(_labels, found) for label in part))
+        return {"labels": np.array(labels, dtype=str), "n_objects": len(labels)}
+    sizes = [table.n_objects for table in found if table.n_objects is not None]
+    return {"labels": first.labels, "n_objects": max(sizes) if len(sizes) == len(found) else first.n_objects}
+
+
+def _labels(table: RowGroups) -> list[str]:
+    return [] if table.labels is None else table.labels.tolist()
 
 
 def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
@@ -305,8 +344,9 @@ def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
         raise FileFormatError(f"{url}: {error}") from error
     groups = tuple(range(len(lengths)))
     return RowGroups(
-        url, "Parquet", schema.names, not are_numbered(schema.names), row_groups=groups, lengths=lengths, **stored
-    )
+        url, "Parquet", schema.names, not are_numbered(schema.names), row_groups=groups, lengths=lengths,
+        has_text=any(is_text(field.type) for field in schema), **stored,
+    )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -399,8 +439,7 @@ class ParquetTable(Table):
             return pa.dictionary(pa.int32(), pa.string())
         held = listed(f"{kind} in {file}" for kind, file in zip(texts, types.values()))
         raise FileFormatError(
-            f"{self.name}: {self.title(position)}: the files hold it as different types: {held}; "
-            "write it with one type, since 7 and '007' may or may not be the same"
+            f"{self.name}: {self.title(position)}: the files hold it as different types: {held}; {ONE_TYPE}"
         )
 
     def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
