@@ -235,8 +235,9 @@ def test_a_second_row_of_the_header_is_told(both):
         assert said(read.comparisons)[0] == second  # kept: only the user can tell
         assert len(read.alarms) == 1
         assert "'The sound played', 'Sounds alike', 'Does not'" in read.alarms[0]
-        assert "second row of the header" in read.understood
-    for rows in ([("a", "b", "c"), ("d", "e", "f"), *SAID], [("1", "2", "3"), *SAID, *SAID], SAID):
+        assert "a further row of the header" in read.understood
+    sparse = [(f"a{number}", f"b{number}", f"c{number}") for number in range(4)]
+    for rows in ([*sparse, *SAID], SAID, [sparse[0], ("oboe", "flute", "drum"), ("gong", "harp", "drum")]):
         for source in both(text("anchor,near,far", rows)).values():
             assert not read_comparisons(source).alarms
     known = [("Reference item", "Nearer item", "Farther item"), *SAID]
@@ -1005,5 +1006,134 @@ def test_stored_objects_of_several_files_are_put_together(tmp_path):
 def test_what_is_doubtful_in_blocks_is_told(tmp_path):
     rows = [("unit a", "unit b", "unit c"), *SAID, *SAID]
     pq.write_table(pa.table(dict(zip(["anchor", "near", "far"], map(list, zip(*rows))))), tmp_path / "a.parquet")
-    with pytest.warns(UserWarning, match="if that is a second row of the header"):
-        assert any("second row of the header" in alarm for alarm in open_blocks(tmp_path / "a.parquet").alarms)
+    with pytest.warns(UserWarning, match="if that is a further row of the header"):
+        assert any("further row of the header" in alarm for alarm in open_blocks(tmp_path / "a.parquet").alarms)
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        ("anchor,near,far\roboe,flute,drum\ngong,drum,harp\n", 2),
+        ("anchor,near,far\roboe,flute,drum\rgong,drum,harp\nharp,oboe,gong\nflute,oboe,drum\n", 4),
+        ("\r\r\ranchor,near,far\noboe,flute,drum\ngong,drum,harp\n", 2),
+        ('"anchor","near\r",far\noboe,flute,drum\ngong,drum,harp\n', 2),
+        ("oboe,flute,drum\rgong,drum,harp\nharp,oboe,gong\n", 3),
+    ],
+)
+def test_a_carriage_return_alone_loses_no_row(tmp_path, content, rows):
+    (tmp_path / "a.csv").write_bytes(content.encode())
+    assert said(read_comparisons(tmp_path / "a.csv").comparisons) == SAID[:rows]
+
+
+@pytest.mark.parametrize("names", ["right,left", "option2,option1", "B,A", "second,first"])
+@pytest.mark.parametrize("told", ["names", "mapped"])
+def test_an_answer_that_names_a_column_means_that_column(both, names, told):
+    first, second = names.split(",")
+    rows = [(anchor, near, far, first) for anchor, near, far in SAID] + [("oboe", "gong", "harp", second)]
+    for source in both(text(f"reference,{names},response", rows)).values():
+        columns = {"anchor": "reference", "a": first, "b": second, "answer": "response"}
+        if told == "names":
+            found = read_comparisons(source, columns=columns).comparisons
+            assert said(found) == [*SAID, ("oboe", "harp", "gong")]
+        else:
+            with pytest.raises(ValueError, match="which is the name of option a and a word for option b"):
+                read_comparisons(source, columns=columns, answers={first: first, second: second})
+
+
+def test_quotes_after_a_blank_are_no_part_of_the_name(tmp_path):
+    lines = ['"anchor", "near", "far"', *(", ".join(f'"{name}"' for name in row) for row in SAID)]
+    (tmp_path / "a.csv").write_text("\n".join([*lines, '"oboe", "say ""hi""", "drum"']))
+    assert said(read_comparisons(tmp_path / "a.csv").comparisons) == [*SAID, ("oboe", 'say "hi"', "drum")]
+
+
+def test_rows_that_two_delimiters_split_are_refused(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("Doe, J\tRoe, K\tBob\nRoe, K\tDoe, J\tBob\n")
+    assert "can be split by comma and by tab; say which with delimiter=" in refusal(path)
+    assert said(read_comparisons(path, delimiter="tab").comparisons)[0] == ("Doe, J", "Roe, K", "Bob")
+
+
+SHOWN_BESIDE = {"sides": "left right", "letters": "A B", "positions": "1 2", "bits": "0 1", "places": "first second"}
+
+
+@pytest.mark.parametrize("words", SHOWN_BESIDE)
+@pytest.mark.parametrize("names", ["chosen,unchosen", "winner,loser", "closer,farther"])
+def test_sides_beside_the_options_shown_are_no_objects(tmp_path, words, names):
+    one, other = SHOWN_BESIDE[words].split()
+    rows = [(*row, one, other) if number % 2 else (*row, other, one) for number, row in enumerate(SAID)]
+    sheet = Sheet(f"reference,left,right,{names}".split(","), [list(row) for row in rows])
+    for name, carry in CARRIERS.items():
+        assert "a rank or a position, not an object" in carry(sheet, tmp_path).refusal, name
+
+
+@pytest.mark.parametrize("verdict", ["Y N", "ja nein", "同じ 違う", "same different", "✓ ✗", "5 3", "60 40"])
+def test_a_column_apart_from_the_objects_is_told_in_every_carrier(tmp_path, verdict):
+    one, other = verdict.split()
+    rows = [(anchor, near, other if number % 2 else one) for number, (anchor, near, _) in enumerate(SAID)]
+    with pytest.warns(UserWarning, match="stands in another column of objects; if these are answers, counts or rat"):
+        as_comparisons(pd.DataFrame(rows, columns=["reference", "other", "similar"]))
+    pq.write_table(pa.table(dict(zip(["anchor", "far", "near"], map(list, zip(*rows))))), tmp_path / "a.parquet")
+    with pytest.warns(UserWarning, match="column 'near': none of its names"):
+        open_blocks(tmp_path / "a.parquet")
+    told = read_comparisons(tmp_path / "a.parquet", columns={"anchor": "anchor", "near": "near", "far": "far"})
+    assert not any("stands in another column" in alarm for alarm in told.alarms)
+
+
+def test_counts_beside_names_are_told(both):
+    rows = [("oboe", 60, 40), ("gong", 40, 60), ("harp", 50, 50), ("flute", 70, 30)]
+    for source in both(text("target,similar,different", rows)).values():
+        assert any("hold numbers, column 'target' names" in alarm for alarm in read_comparisons(source).alarms)
+
+
+@pytest.mark.parametrize("row", ["# break,5 min,resumed", "Total,4,trials", "---,----,-----", "101,102,103"])
+@pytest.mark.parametrize("at", [0, 2, 4])
+def test_a_row_apart_from_the_others_is_told(tmp_path, row, at):
+    lines = [",".join(one) for one in SAID]
+    (tmp_path / "a.csv").write_text("\n".join(["anchor,near,far", *lines[:at], row, *lines[at:]]))
+    alarms = read_comparisons(tmp_path / "a.csv").alarms
+    assert any(f"line {at + 2} " in alarm and "stand in no other row" in alarm for alarm in alarms)
+
+
+def test_two_further_rows_of_the_header_are_told(both):
+    rows = [("the sound", "the nearer", "the other"), ("Q1.1", "Q1.2", "Q1.3"), *SAID]
+    for source in both(text("anchor,near,far", rows)).values():
+        alarms = read_comparisons(source).alarms
+        assert any("a further row of the header" in alarm for alarm in alarms)
+
+
+@pytest.mark.parametrize("word", ["Null", "NONE", "na", "n.a.", "N.A.", "MISSING", "(null)", "(blank)", "k.A.", "nil"])
+def test_other_words_for_missing_are_told(both, word):
+    for source in both(text("anchor,near,far", [*SAID, ("oboe", word, "drum")])).values():
+        assert any("may stand for a missing cell" in alarm for alarm in read_comparisons(source).alarms)
+
+
+@pytest.mark.parametrize(
+    "other", ["'oboe'", "'oboe", '="oboe"', '"oboe"', "['oboe']", '["oboe"]', "('oboe',)", "{'oboe'}", "oboe\u200b"]
+)
+def test_names_in_the_dress_of_a_program_are_told_and_joined_on_request(other):
+    frame = pd.DataFrame([*SAID, (other, "flute", "drum")], columns=["anchor", "near", "far"])
+    assert any("written in more than one way" in alarm for alarm in read_comparisons(frame).alarms)
+    assert set(read_comparisons(frame, fold_names=True).comparisons.labels) >= {"flute", "drum", "gong", "harp"}
+    assert read_comparisons(frame, fold_names=True).comparisons.n_objects == 5
+
+
+@pytest.mark.parametrize("pair", [("007", "7"), ("0", "00"), ("1.0", "01")])
+def test_leading_zeros_are_told(pair):
+    rows = [*SAID, (pair[0], "flute", "drum"), (pair[1], "oboe", "gong")]
+    frame = pd.DataFrame(rows, columns=["anchor", "near", "far"])
+    assert any("written in more than one way" in alarm for alarm in read_comparisons(frame).alarms)
+    people = pd.DataFrame(SAID, columns=["anchor", "near", "far"]).assign(participant=[*pair, *pair])
+    assert any("2 participant" not in alarm and "participant" in alarm for alarm in read_comparisons(people).alarms)
+
+
+@pytest.mark.parametrize("pair", [("A", "A'"), ("f(x)", "f(x"), ("x[1]", "x[2]"), ("10", "100"), ("=a", "a")])
+def test_names_that_differ_in_more_than_dress_are_apart(pair):
+    rows = [*SAID, (pair[0], "flute", "drum"), (pair[1], "oboe", "gong")]
+    frame = pd.DataFrame(rows, columns=["anchor", "near", "far"])
+    assert not any("more than one way" in alarm for alarm in read_comparisons(frame).alarms)
+    assert read_comparisons(frame, fold_names=True).comparisons.n_objects == 7
+
+
+def test_a_quotation_mark_that_swallows_a_row_is_told(tmp_path):
+    (tmp_path / "a.csv").write_text(text("anchor,near,far") + 'oboe,flute,"drum\ngong,drum,harp"\n')
+    assert any("is a quotation mark not closed?" in alarm for alarm in read_comparisons(tmp_path / "a.csv").alarms)

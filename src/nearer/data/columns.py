@@ -63,8 +63,8 @@ class Column:
             return np.isnan(self.cells)
         return np.zeros(len(self), bool)
 
-    def take(self, rows: np.ndarray) -> Column:
-        """Select cells by a mask or by positions."""
+    def take(self, rows: np.ndarray | slice) -> Column:
+        """Select cells by a mask, by positions or by a slice."""
         if self.codes is not None:
             return Column(codes=self.codes[rows], values=self.values)
         return Column(numbers=self.cells[rows])
@@ -90,6 +90,18 @@ class Column:
         used = _used(self)
         whole = pc.match_substring_regex(used, "^[0-9]{1,18}$")
         return used.filter(pc.invert(whole)).to_pylist(), used.filter(whole)[:3].to_pylist()
+
+    def used_texts(self) -> frozenset[str]:
+        """The distinct texts that occur, numbers spelled out."""
+        import pyarrow as pa
+
+        column = self.spelled()
+        codes = distinct(column.cells)
+        return (
+            frozenset()
+            if column.values is None
+            else frozenset(column.values.take(pa.array(codes[codes >= 0])).to_pylist())
+        )
 
     def spelled(self) -> Column:
         """Turn numbers into text: whole numbers without a decimal point."""

@@ -132,6 +132,7 @@ def _first_cell(column: Any) -> Any:
 
 # A second table is looked for below so many rows of the first, and known by names of columns that hold objects.
 _LEAST_ABOVE = 3
+_MOST_ALONE = 3  # rows of words that stand in no other, as of headers, remarks and totals; more are data
 _OBJECT_ROLES = ("anchor", "near", "far", "a", "b", "c", "odd", "central")
 _SURE = [spot for spot, role in enumerate(_OBJECT_ROLES) if role not in ("a", "b", "c")]
 
@@ -193,20 +194,23 @@ def refuse_second_table(rows: Rows) -> None:
     alone = _lone_rows(rows)
     if len(alone) and alone[0] >= _LEAST_ABOVE and _after_gap(rows, int(alone[0])):
         raise _second_table(rows, int(alone[0]), "after a gap, names that stand in no other row")
-    if rows.table.header and len(alone) == 1 and alone[0] == 0:
-        _tell_second_header(rows)
+    _tell_lone_rows(rows, alone)
 
 
-def _tell_second_header(rows: Rows) -> None:
-    """Tell that the first row may be units or descriptions, where the others say much about the same objects."""
-    cells = [str(column.cell(0)) for column in rows.objects()]
-    n_names = len({text for column in rows.objects() for text in column.texts()})
-    often = len(cells) * rows.n_rows >= 2 * n_names
-    if often and all(any(letter.isalpha() for letter in cell) for cell in cells):
-        rows.alarms.append(
-            f"{rows.place(0)} ({listed(map(shown, cells))}): objects that stand in no other row; if that is a "
-            "second row of the header, take it out of the data"
-        )
+def _tell_lone_rows(rows: Rows, alone: np.ndarray) -> None:
+    """Tell of a few rows whose words stand in no other row, where the others say much about the same objects."""
+    columns = rows.objects()
+    n_names = len({text for column in columns for text in column.texts()})
+    often = (len(columns[0]) - len(alone)) * len(columns) >= 2 * (n_names - len(alone) * len(columns))
+    if not often or not 0 < len(alone) <= _MOST_ALONE:
+        return
+    first = int(alone[0])
+    cells = listed(shown(str(column.cell(first))) for column in columns)
+    where = listed(map(rows.place, alone.tolist()))
+    what = "a further row of the header" if rows.at(first) == 0 else "a remark or a total"
+    rows.alarms.append(
+        f"{where} ({cells}): objects that stand in no other row; if that is {what}, take it out of the data"
+    )
 
 
 def _second_table(rows: Rows, row: int, why: str) -> FileFormatError:

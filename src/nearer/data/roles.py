@@ -224,6 +224,7 @@ class Roles:
     names_at: list[int] = field(default_factory=list)  # columns that name numbered objects, one for each of theirs
     notes: list[str] = field(default_factory=list)
     told: frozenset[str] = frozenset()  # roles the user named: what cannot be read there is refused, not left out
+    options: tuple[str, ...] = ()  # names of the columns of options, where others say what is near and far
 
     def without_details(self) -> Roles:
         """The same for readers that keep no more than comparisons and weights; a note says what they leave out."""
@@ -377,6 +378,7 @@ def find_roles(
         _refuse_left_over(table, at, layout)
     if layout.objects == _TRIPLET and "side" not in at and {"a", "b"} <= at.keys():
         at |= dict(zip(SHOWN, (at["a"], at["b"])))
+    options = tuple(names[at[role]] for role in ("a", "b") if layout.objects == _TRIPLET and role in at)
     spare = [role for role, spot in at.items() if role in told and spot not in _used(at, layout)]
     if spare and kind is None:
         raise FileFormatError(
@@ -385,7 +387,7 @@ def find_roles(
         )
     at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS, *SHOWN)}
     _refuse_shared(table, at)
-    return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, told)
+    return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, told, options)
 
 
 def _columns_for(words: Sequence[str], role: str, known: Mapping[str, Sequence[str]], at: Mapping[str, int]) -> list:
@@ -706,23 +708,24 @@ _PLACES = "every cell is a number or a side, beside columns of names: a rank or 
 FRACTION = "is not a whole number"
 
 
-def kinds_of_cells(columns: Mapping[str, Column], names: Mapping[str, str]) -> dict[str, frozenset[str]]:
+def kinds_of_cells(columns: Mapping[str, Column], options: Sequence[str]) -> dict[str, frozenset[str]]:
     """Tell for each column of objects, by role, which kinds of cells it has: name, truth, bit, whole, fraction, side.
 
-    Only "name" is told if every column has one: then none of them is suspected. `names` are those of the columns.
+    Only "name" is told if every column has one: then none of them is suspected. `options` are the names of columns
+    that show the options of an answer.
     """
     if not any(column.is_text for column in columns.values()):
         whole = any(map(len, columns.values()))  # as has been made sure of
         return dict.fromkeys(columns, frozenset(["whole"] * whole))
-    sides = [word for words in _SIDES for word in words] if columns.keys() & {"odd", "central"} else []
-    sides += [normalise(names[role]) for role in ("a", "b") if sides and role in names]
+    # Letters may be objects, unless options are shown beside.
+    sides = {word for word in _side_words(3) if options or len(word) > 1} | set(map(normalise, options))
     first = [_kinds(column.take(np.arange(min(len(column), _SAMPLE))), sides) for column in columns.values()]
     if all("name" in kinds for kinds in first):
         return dict.fromkeys(columns, frozenset(["name"]))
     return {role: _kinds(column, sides) for role, column in columns.items()}
 
 
-def _kinds(column: Column, sides: Sequence[str]) -> frozenset[str]:
+def _kinds(column: Column, sides: Collection[str]) -> frozenset[str]:
     texts, numbered = column.spelled().occurring()
     kinds = {"bit" if number in ("0", "1") else "whole" for number in numbered}
     for text in map(str.strip, texts):
@@ -732,17 +735,19 @@ def _kinds(column: Column, sides: Sequence[str]) -> frozenset[str]:
         elif len(text) > 1 and yes_or_no(text) is not None:  # letters may be objects
             kinds.add("truth")
         else:
-            kinds.add("side" if sides and normalise(text) in sides else "name")
+            kinds.add("side" if normalise(text) in sides else "name")
     return frozenset(kinds)
 
 
-def no_object(cells: Mapping[str, frozenset[str]], names: Mapping[str, str]) -> tuple[str, str] | None:
+def no_object(cells: Mapping[str, frozenset[str]], options: Sequence[str]) -> tuple[str, str] | None:
     """Find a column of objects that holds none, given the kinds of its cells by role: the role, and why.
 
-    Where a kind of cell stands among names in another column, objects are called so.
+    Where a kind of cell stands among names in another column, objects are called so. `options` as in `kinds_of_cells`.
     """
     numbers = {"bit", "whole", "fraction"}
     places = [role for role in cells if role in ("odd", "central") or role.startswith("rank_")]
+    if options or "side" in cells.get("near", frozenset()) | cells.get("far", frozenset()):
+        places += ["near", "far"]
     for role, kinds in cells.items():
         others = [other for key, other in cells.items() if key != role]
         named = [other for other in others if "name" in other]
@@ -756,7 +761,7 @@ def no_object(cells: Mapping[str, frozenset[str]], names: Mapping[str, str]) -> 
             return role, TRUTHS
         if "fraction" in kinds and kinds <= numbers and not numbers & beside:
             return role, _MEASURED if named else FRACTION
-        given = set().union(*(cells[place] for place in places))
+        given = set().union(*(cells.get(place, frozenset()) for place in places))
         if role in places and given <= {"side", *numbers} and named and not (kinds | numbers) & beside:
             return role, _PLACES
     return None
@@ -815,7 +820,7 @@ def read_answers(
     if isinstance(told, str):
         told = parse_answers(told)
     if told is not None:
-        return _told_answers(cells, n_elsewhere, size, told)
+        return _told_answers(cells, n_elsewhere, option_names, told)
     readings: list[Answers] = []
     if n_elsewhere == 0:
         readings.append(Answers(None))
@@ -832,16 +837,22 @@ def read_answers(
 
 
 def _told_answers(
-    cells: Sequence[str], n_elsewhere: int | None, size: int, told: str | Mapping[Any, str]
+    cells: Sequence[str], n_elsewhere: int | None, option_names: Sequence[str], told: str | Mapping[Any, str]
 ) -> Answers | str:
+    size = len(option_names)
     if isinstance(told, Mapping):
-        words = {word: float(spot) for spot, group in enumerate(_SIDES[:size]) for word in group}
+        words, called = _side_words(size), {normalise(name): spot for spot, name in enumerate(option_names)}
         codes = {}
         for cell, option in told.items():
             option = normalise(str(option))
             if option != _SKIP and option not in words:
                 raise ValueError(f"answers: {cell!r} is mapped to {option!r}, expected {listed('abc'[:size])} or skip")
-            codes[str(cell).strip()] = np.nan if option == _SKIP else _signed(words[option], size)
+            if option in called and called[option] != words[option]:
+                raise ValueError(
+                    f"answers: {cell!r} is mapped to {option!r}, which is the name of option {'abc'[called[option]]} "
+                    f"and a word for option {'abc'[words[option]]}; rename the columns to tell them apart"
+                )
+            codes[str(cell).strip()] = np.nan if option == _SKIP else _signed(float(words[option]), size)
         read = Answers(codes, "answers read as told")
     else:
         if told not in CODINGS:
@@ -871,17 +882,22 @@ def _by_coding(cells: Sequence[str], coding: str, size: int) -> dict[str, float]
     return codes
 
 
+def _side_words(size: int) -> dict[str, int]:
+    """Words for the first, second and third option -> its position."""
+    return {word: spot for spot, words in enumerate(_SIDES[:size]) for word in words}
+
+
 def _signed(spot: float, size: int) -> float:
     return 1.0 - 2.0 * spot if size == 2 else spot
 
 
 def _by_words(cells: Sequence[str], option_names: Sequence[str]) -> dict[str, float] | None:
     """Read left and right and the like, or the names of the options' columns."""
-    size = len(option_names)
-    known: dict[str, int] = {}
-    for spot, (words, name) in enumerate(zip(_SIDES, option_names)):
-        known |= dict.fromkeys((*words, normalise(name)), spot)
-    known.pop("", None)
+    size, words = len(option_names), _side_words(len(option_names))
+    called = {normalise(name): spot for spot, name in enumerate(option_names) if normalise(name)}
+    # Where the option in column "right" is the first, "right" is that column, and no word for a side is sure.
+    turned = any(words.get(name, spot) != spot for name, spot in called.items())
+    known = called if turned else words | called
     spots = [known.get(normalise(cell)) for cell in cells]
     if not cells or any(spot is None for spot in spots):
         return None

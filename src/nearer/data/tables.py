@@ -313,6 +313,7 @@ class Facts:
     cells: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects -> kinds of cells it has
     types: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects -> text, numbers or both
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
+    own: dict[str, frozenset[str] | None] = field(default_factory=dict)  # see `_own_names`
 
     def join(self, other: Facts) -> Facts:
         """Put what two blocks say together."""
@@ -329,6 +330,10 @@ class Facts:
             {role: kinds | other.cells[role] for role, kinds in self.cells.items()},
             {role: types | other.types[role] for role, types in self.types.items()},
             [*self.alarms, *other.alarms],
+            {
+                role: None if names is None or (more := other.own[role]) is None else names | more
+                for role, names in self.own.items()
+            },
         )  # fmt: skip
 
 
@@ -354,13 +359,13 @@ def scan(rows: Rows) -> Facts:
         facts = Facts(Coding.of(columns), n_rows=rows.n_rows, dropped=dict(rows.dropped), alarms=rows.alarms)
     except ValueError as error:
         raise _bad_number(rows, error) from error
-    names = {role: rows.table.names[rows.roles.at[role]] for role in rows.roles.layout.objects}
     by_role = dict(zip(rows.roles.layout.objects, columns))
-    facts.cells = kinds_of_cells(by_role, names)
+    facts.cells = kinds_of_cells(by_role, _option_names(rows.roles, rows.table))
     facts.types = {
         role: frozenset(["text" if column.is_text else "numbers"] if len(column) else [])
         for role, column in by_role.items()
     }
+    facts.own = _own_names(by_role)
     if rows.roles.layout.answer is not None:
         facts.answers = Coding.of([rows.answers()])
         if rows.roles.layout.options:
@@ -369,6 +374,35 @@ def scan(rows: Rows) -> Facts:
         for column, name in zip(columns, rows.names):
             facts.names = _joined_names(facts.names, _names_beside(column.spelled(), name.spelled()))
     return facts
+
+
+_FIRST_ROWS = 1000
+_MOST_OWN = 1000
+_LEAST_ROWS = 4  # of fewer, columns share no name by chance
+
+
+def _own_names(columns: Mapping[str, Column]) -> dict[str, frozenset[str] | None]:
+    """Names of a column that says what was chosen, if none stands in another column of objects, else None."""
+    judged = [role for role in columns if role in ("near", "far", "odd", "central") or role.startswith("rank_")]
+    own: dict[str, frozenset[str] | None] = dict.fromkeys(columns)
+    for rows in (slice(_FIRST_ROWS), slice(None)):  # as good as always the first tell
+        if not judged:
+            break
+        names = {role: column.take(rows).used_texts() for role, column in columns.items()}
+        judged = [
+            role
+            for role in judged
+            if not names[role] & frozenset().union(*(names[key] for key in names if key != role))
+        ]
+        own = {role: names[role] if role in judged and len(names[role]) <= _MOST_OWN else None for role in columns}
+    return own
+
+
+def _option_names(roles: Roles, table: Table) -> tuple[str, ...]:
+    """Names of the columns that show the options beside the one that was chosen."""
+    if roles.layout.kind not in ("odd-one-out", "most-central"):
+        return roles.options
+    return tuple(table.names[roles.at[role]] for role in ("a", "b") if role in roles.at)
 
 
 def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
@@ -450,7 +484,7 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     if options.labels is None and table.labels is None:
         _refuse_no_objects(facts, roles, table, options, blocks)
     meaning = _objects(facts.objects, table, options, blocks)
-    meaning.alarms += facts.alarms
+    meaning.alarms += facts.alarms if roles.told else [*facts.alarms, *_apart(facts, roles, table)]
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
     if facts.answers is not None:
@@ -469,12 +503,27 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     return meaning
 
 
+def _apart(facts: Facts, roles: Roles, table: Table) -> list[str]:
+    """Tell of columns that may hold no objects: they share no name with the others, or are numbers beside names."""
+    told = []
+    for role, names in facts.own.items():
+        others = frozenset().union(*(other for key, other in facts.own.items() if key != role and other is not None))
+        if names and facts.n_rows >= _LEAST_ROWS and not names & others:
+            held = listed(map(shown, sorted(names)[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+            told.append(
+                f"{table.title(roles.at[role])}: none of its names ({held}) stands in another column of objects"
+            )
+    kinds = facts.cells.get("near", frozenset()) | facts.cells.get("far", frozenset())
+    if not told and kinds and kinds <= {"bit", "whole"} and facts.cells.get("anchor") == {"name"}:
+        titles = " and ".join(table.title(roles.at[role]) for role in ("near", "far"))
+        told.append(f"{titles} hold numbers, {table.title(roles.at['anchor'])} names")
+    return [f"{what}; if these are answers, counts or ratings, say in columns= which hold objects" for what in told]
+
+
 def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Options, blocks: Any) -> None:
     """Refuse a column of objects that holds answers or numbers instead, unless the user said that it holds objects."""
     told = roles.told if not options.columns_found else frozenset()
-    found = no_object(
-        facts.cells, {role: table.names[roles.at[role]] if table.header else role for role in facts.cells}
-    )
+    found = no_object(facts.cells, _option_names(roles, table))
     if found is None or found[0] in told:
         return
     role, why = found
@@ -544,17 +593,7 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
                 f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names"
                 f"{such}; pass labels="
             )
-        doubtful = sorted(set(names.tolist()) & _DOUBTFUL)
-        if doubtful and labels is None:
-            alarms.append(
-                f"the name {listed(map(repr, doubtful))} may stand for a missing cell, but is taken as an object"
-            )
-        escaped = next((name for name in names.tolist() if '"' in name and _ESCAPED.search(name)), None)
-        if escaped is not None:
-            alarms.append(
-                f"the name {shown(escaped)} holds a backslash before a quotation mark; in a text file a quotation mark "
-                "is written twice within quotes, a backslash before it stays"
-            )
+        alarms += _doubts(names.tolist()) if labels is None else []
         folded = _folded(names, options.fold_names, notes, alarms)
         if labels is None:
             labels, places = np.unique(folded, return_inverse=True)
@@ -572,12 +611,29 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
     return _numbered(raw, numbers, table, options, labels, n_objects, blocks, notes)
 
 
-# Names that may stand for a missing cell, or for what a spreadsheet could not work out; only the user can tell.
+# Names, whatever their case, that may stand for a missing cell, or for what a spreadsheet could not work out.
 _DOUBTFUL = frozenset((
-    ".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "none", "missing", "unknown", "#NV", "#REF!", "#VALUE!",
-    "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#BEZUG!", "#WERT!", "#ERROR!",
+    ".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "na", "n.a.", "n.a", "n/a", "n/d", "k.a.", "nan", "nil",
+    "null", "(null)", "none", "(none)", "(blank)", "blank", "missing", "unknown", "#nv", "#n/a", "#ref!", "#value!",
+    "#div/0!", "#name?", "#num!", "#null!", "#bezug!", "#wert!", "#error!",
 ))  # fmt: skip
-_ESCAPED = re.compile(r'\\.*"')
+# What a name may hold by mistake -> why it is doubtful.
+_MISTAKES = {
+    r'\\.*"': "holds a backslash before a quotation mark; within quotes such a mark is written twice, not escaped",
+    r"""^[\[({]\s*["'].*["'],?\s*[\])}]$""": "looks like a list written as text",
+    r"[\r\n](.|[\r\n])*[,;\t|]": "holds a line break and a delimiter; is a quotation mark not closed?",
+}
+
+
+def _doubts(names: Sequence[str]) -> list[str]:
+    """Tell of names that may be none."""
+    missing = sorted(name for name in names if name.strip().casefold() in _DOUBTFUL)
+    what = listed(map(repr, missing))
+    told = [f"the name {what} may stand for a missing cell, but is taken as an object"] if missing else []
+    for pattern, why in _MISTAKES.items():
+        found = next(filter(re.compile(pattern).search, names), None)
+        told += [f"the name {shown(found)} {why}"] if found is not None else []
+    return told
 
 
 def _as_numbers(raw: Coding, notes: list[str]) -> np.ndarray | None:
@@ -597,10 +653,11 @@ def _as_numbers(raw: Coding, notes: list[str]) -> np.ndarray | None:
 
 
 def _fold(name: str) -> str:
-    """Reduce a name to what is left when case, blanks, invisible characters, Unicode form and .0 do not matter."""
+    """Reduce a name to what is left when the way it is written does not matter; see `_written`."""
     plain = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
     plain = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold()).split())
-    return re.sub(r"^([0-9]+)\.0*$", r"\1", plain)
+    plain = re.sub(r"""^(?:[\[({]\s*|=)?(["'])(.+)\1(?:,?\s*[\])}])?$""", r"\2", plain)
+    return re.sub(r"^'?0*([0-9]+?)(?:\.0*)?$|^'(?=.)", r"\1", plain)
 
 
 def _fold_onto(labels: np.ndarray) -> dict[str, str]:
@@ -629,7 +686,8 @@ def _alike(names: np.ndarray) -> dict[str, list[str]]:
     quick = pc.replace_substring_regex(pa.array(names.tolist(), pa.string()), r"\p{Cf}+", "")
     quick = pc.utf8_lower(pc.utf8_normalize(quick, "NFKC"))
     quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))
-    quick = pc.replace_substring_regex(quick, r"^([0-9]+)\.0*$", r"\1")
+    quick = pc.replace_substring_regex(quick, r"""^[\[({=]?\s*["']+|["'],?\s*[\])}]?$""", "")
+    quick = pc.replace_substring_regex(quick, r"^0*([0-9]+?)(\.0*)?$", r"\1")
     if pc.count_distinct(quick).as_py() == len(names):
         return {}
     groups: dict[str, list[str]] = {}
@@ -640,7 +698,7 @@ def _alike(names: np.ndarray) -> dict[str, list[str]]:
 
 def _written(groups: Mapping[str, list[str]], what: str) -> str:
     examples = listed(("/".join(map(repr, group)) for group in groups.values()), SHOWN)
-    ways = "case, blanks, invisible characters, Unicode form or .0"
+    ways = "case, blanks, invisible characters, quotes, Unicode form, leading zeros or .0"
     return f"{counted(len(groups), what)} written in more than one way, by {ways}: {examples}"
 
 

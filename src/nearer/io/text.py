@@ -101,7 +101,7 @@ class Look:
     names: list[str]  # "" for none
     skip: int  # lines before the first row of data
     rows: list[list[str]]  # the first rows of data
-    only_cr: bool = False  # whether lines end with a carriage return alone
+    lone_cr: bool = False  # whether a line ends with a carriage return alone
     notes: tuple[str, ...] = ()
     hint: str = ""  # what else may be wrong if the columns are not understood
 
@@ -181,7 +181,7 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
         raise FileFormatError(f"{path}: has no rows below {shown(text.strip())}")
     if len(rows[0][2]) > MOST_COLUMNS:
         raise FileFormatError(f"{path}, line 1: {len(rows[0][2]):,} columns, expected at most {MOST_COLUMNS:,}")
-    only_cr = "\r" in text and "\n" not in text
+    lone_cr = re.search(r"\r(?!\n)", text) is not None
     first, last, cells = rows[0]
     cells = [cell.strip() for cell in cells]
     notes: list[str] = []
@@ -195,7 +195,7 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     if not header:
         notes += [hint] if hint else []
         names, rows_shown = [""] * len(cells), [rows[0][2], *sample]
-        return Look(encoding, delimiter, False, names, first - 1, rows_shown, only_cr, tuple(notes))
+        return Look(encoding, delimiter, False, names, first - 1, rows_shown, lone_cr, tuple(notes))
     if not sample and not whole:
         raise FileFormatError(f"{path}, line {last + 1}: is longer than {HEAD_BYTES:,} bytes, expected a row of cells")
     if not sample:
@@ -211,7 +211,7 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
             )
         notes.append("the header is one name short: the first cell of each row is its name, as R writes it")
         cells = ["", *cells]
-    return Look(encoding, delimiter, not are_numbered(cells), cells, last, sample, only_cr, tuple(notes), hint)
+    return Look(encoding, delimiter, not are_numbered(cells), cells, last, sample, lone_cr, tuple(notes), hint)
 
 
 def _are_row_names(rows: list[list[str]], lines: list[str], delimiter: str) -> bool:
@@ -244,6 +244,7 @@ def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list
 def _find_delimiter(path: str, text: str) -> str:
     """Choose the delimiter by which most rows split alike, into as many cells as a comparison needs."""
     best, score = None, (0.0, 0)
+    others: list[str] = []  # marks by which every row splits alike as well
     for delimiter in (*DELIMITERS, WHITESPACE):
         try:
             found_rows = itertools.islice(split(io.StringIO(text, newline=""), delimiter), SAMPLE_ROWS)
@@ -256,6 +257,7 @@ def _find_delimiter(path: str, text: str) -> str:
         if delimiter != WHITESPACE and complete_layout({role for cell in rows[0] if (role := role_of(cell))}):
             return delimiter
         alike = sum(len(cells) == width for cells in rows) / len(rows)
+        others += [delimiter] if alike == 1 and delimiter not in (" ", WHITESPACE) else []
         # Blanks also occur inside labels: they separate only if nothing else does.
         if (alike, width) > score and not (delimiter in (" ", WHITESPACE) and score[0] > 0.9 and best != " "):
             best, score = delimiter, (alike, width)
@@ -264,6 +266,10 @@ def _find_delimiter(path: str, text: str) -> str:
         raise FileFormatError(
             f"{path}, line 1: cannot split {line} into the 3 or more columns of a comparison; "
             "say delimiter= if it is none of comma, tab, semicolon, bar, space"
+        )
+    if len(others) > 1:
+        raise FileFormatError(
+            f"{path}: every row can be split by {' and by '.join(map(_called, others))}; say which with delimiter="
         )
     return best
 
@@ -376,7 +382,7 @@ class TextTable(Table):
         if any(blank):
             self.notes.append(f"blanks after the delimiter left out in {counted(sum(blank), 'column')}")
             columns = [
-                replace(column, values=pc.utf8_ltrim(column.values, characters=" ")) if cut else column
+                replace(column, values=_unquoted(pc.utf8_ltrim(column.values, characters=" "))) if cut else column
                 for column, cut in zip(columns, blank)
             ]
         return columns
@@ -386,7 +392,7 @@ class TextTable(Table):
 
     def _is_plain_utf8(self) -> bool:
         is_utf8 = self.seen.encoding.startswith("utf-8") and not self.compressed
-        return is_utf8 and self.seen.delimiter != WHITESPACE and not self.seen.only_cr
+        return is_utf8 and self.seen.delimiter != WHITESPACE and not self.seen.lone_cr
 
     def place(self, row: int) -> str:
         if self._is_plain():
@@ -482,6 +488,15 @@ class TextTable(Table):
                 except UnicodeDecodeError as error:
                     return FileFormatError(encoding_problem(self.name, encoding, line, error.start, number))
         return FileFormatError(f"{self.name}: is not {encoding} text; say encoding=")
+
+
+def _unquoted(values: Any) -> Any:
+    """Take the quotation marks off texts that had blanks before them."""
+    import pyarrow.compute as pc
+
+    quoted = pc.match_substring_regex(values, r'^"(?:[^"]|"")*" *$')
+    inner = pc.replace_substring(pc.replace_substring_regex(values, r'^"|" *$', ""), '""', '"')
+    return pc.if_else(quoted, inner, values)
 
 
 def _joined(cells: list[str], delimiter: str) -> str:
