@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+
+from selenium.common.exceptions import TimeoutException
 
 KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Enter": 13, " ": 32, "Tab": 9}
 
@@ -76,10 +79,16 @@ class Participant:
                 self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", event)
 
     def tap(self, selector, number=0):
-        x, y = self._middle(selector, number)
-        points = {"touchStart": [{"x": x, "y": y}], "touchEnd": []}
-        for kind, touched in points.items():
-            self.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touched})
+        """Touch until there is a click: on a busy machine a touch may last long enough to count as a long press."""
+        self.js("window.clicks = 0; addEventListener('click', () => { window.clicks += 1; }, {capture: true})")
+        for _ in range(5):
+            x, y = self._middle(selector, number)
+            points = {"touchStart": [{"x": x, "y": y}], "touchEnd": []}
+            for kind, touched in points.items():
+                self.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touched})
+            with contextlib.suppress(TimeoutException):
+                return self.wait("window.clicks > 0", seconds=1)
+        raise AssertionError(f"no click after five touches of {selector}")
 
     def offline(self, cut):
         conditions = {"offline": cut, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
