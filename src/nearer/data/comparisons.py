@@ -675,7 +675,7 @@ def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons
         number is a row of the map; where it may be a label too, that is refused.
     """
     if labels is None:
-        return comparisons if comparisons.labels is None else by_number(comparisons)
+        return comparisons if comparisons.labels is None else _by_number(comparisons)
     if comparisons.labels is None:
         rows = np.arange(len(labels)).astype(str)
         if not named and not np.array_equal(labels, rows):
@@ -690,7 +690,7 @@ def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons
     return comparisons.relabelled(labels)
 
 
-def by_number(comparisons: Comparisons) -> Comparisons:
+def _by_number(comparisons: Comparisons) -> Comparisons:
     """The same without labels, for a map without any: objects that are called by numbers are its rows."""
     labels = [] if comparisons.labels is None else comparisons.labels.tolist()
     if not labels or not all(map(is_whole, labels)):
