@@ -19,7 +19,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer._memory import check_memory
 from nearer._tables import data_frame
-from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, check_numbers, joined, renumbered
+from nearer.data import (
+    Comparisons,
+    as_comparisons,
+    as_generator,
+    check_integer,
+    check_numbers,
+    is_table,
+    joined,
+    on_labels,
+    renumbered,
+)
+from nearer.data.roles import refuse_answered
 from nearer.dimensions import choose_components
 from nearer.io import open_blocks, read_comparisons
 from nearer.io.blocks import in_blocks
@@ -216,7 +227,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             memory. On a cluster also a Dask array or dataframe; without `client` those are fitted on the current Dask
             client, or on workers on this machine.
         y : array-like, shape (N,), optional
-            Answers to X taken as questions: +1 or True means X is right as it stands, -1 or False the opposite.
+            Answers to X taken as questions: +1 or True means X is right as it stands, -1 or False the opposite. In a
+            table these may be anchor, a, b: +1 means a. Refused if X holds answers already.
         sample_weight : array-like of float, shape (N,), optional
         client : distributed.Client or str, optional
             Fit on this Dask cluster; an address is such as "tcp://host:8786" or "local:4". Needs the extra
@@ -256,7 +268,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Parameters
         ----------
         X, y, sample_weight : Any
-            As in `fit`, in memory. With labels, if the map has labels; numbers from `n_objects_` on are new objects.
+            As in `fit`, in memory. With labels, if the map has labels: numbers in a table are labels too, those in an
+            array rows of the map. Without, numbers from `n_objects_` on are new objects.
 
         Returns
         -------
@@ -444,7 +457,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Parameters
         ----------
         X, y, sample_weight : Any
-            As in `fit`. Comparisons with an object that has no place on the map count as not satisfied, with a warning.
+            As in `fit`; numbers in an array are rows of the map, those in a table its labels, if it has some.
+            Comparisons with an object that has no place on the map count as not satisfied, with a warning.
         """
         embedding, comparisons = self._on_map(X, y, sample_weight)
         lost = np.isnan(embedding).any(axis=1)
@@ -686,12 +700,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _on_map(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[np.ndarray, Comparisons]:
         """The map, with rows of NaN for objects it has never heard of, and X as comparisons of its rows."""
         check_is_fitted(self, "embedding_")
-        comparisons = _as_comparisons(X, y, sample_weight)
-        if self.labels_ is None:
-            if comparisons.labels is not None:
-                comparisons = _by_number(comparisons)
-        elif comparisons.labels is not None or _are_numbers(self.labels_):
-            comparisons = comparisons.relabelled(self.labels_)
+        named = isinstance(X, (str, os.PathLike)) or is_table(X)
+        comparisons = on_labels(_as_comparisons(X, y, sample_weight), self.labels_, named)
         return filled(self.embedding_, comparisons.n_objects), comparisons
 
     def _refuse_nameless(self, comparisons: Comparisons, what: str) -> None:
@@ -812,20 +822,7 @@ def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = 
     if isinstance(X, (str, os.PathLike)):
         read = read_comparisons(X, n_objects=n_objects)
         read.warn()
+        if y is not None:
+            refuse_answered(read.kind)
         X = read.comparisons
     return as_comparisons(X, y, sample_weight, n_objects)
-
-
-def _are_numbers(labels: np.ndarray) -> bool:
-    return all(label.isdigit() for label in labels.tolist())
-
-
-def _by_number(comparisons: Comparisons) -> Comparisons:
-    """Number objects that are called by numbers as a map without labels does."""
-    labels = comparisons.labels
-    if labels is None or not _are_numbers(labels):
-        raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
-    n_objects = max(map(int, labels.tolist())) + 1
-    what = f"comparisons: object number {n_objects - 1:,}"
-    check_memory(100.0 * n_objects, what, "are the numbers those of the map?")
-    return comparisons.relabelled(np.arange(n_objects).astype(str)).without_labels()

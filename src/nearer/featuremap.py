@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from nearer.data import as_generator
+from nearer.data import as_generator, in_order_of, row_names
 
 if TYPE_CHECKING:
     from sklearn.kernel_ridge import KernelRidge
@@ -52,7 +52,7 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
     offset_ : ndarray of float64, shape (n_components,)
         Mean place of the training objects, towards which the map falls off far from all of them.
     objects_ : ndarray of int, shape (n_train,)
-        Rows of the training features that had a place.
+        Objects of the map, by row, that had a place.
     cv_results_ : dict or None
         Table of the cross-validation, as in scikit-learn.
     n_features_in_ : int
@@ -80,7 +80,8 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame, shape (n_objects, n_features)
-            Features, row by row those of the objects on the map.
+            Features, row by row those of the objects on the map. A pandas table with an index of names is matched by
+            them with the labels of the map, or with the index of y.
         y : array-like of float, shape (n_objects, n_components), or fitted OrdinalEmbedding
             Places. Objects without a place (NaN) are left out, with a warning.
 
@@ -90,6 +91,10 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         """
         _check_parameter("gamma", self.gamma, ("cv", None))
         _check_parameter("alpha", self.alpha, ("cv",))
+        if hasattr(y, "embedding_"):
+            X = in_order_of(X, getattr(y, "labels_", None), "X")
+        elif row_names(y) is not None:
+            X = in_order_of(X, row_names(y), "X")
         features = validate_data(self, X, dtype=np.float64)
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None: give the places of the objects")

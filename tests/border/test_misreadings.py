@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
+import sqlite3
 import unicodedata
+from collections import UserDict, deque
+from dataclasses import make_dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,10 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 from carriers import CARRIERS, Sheet
 
-from nearer import OrdinalEmbedding
+from nearer import FeatureMap, OrdinalEmbedding
 from nearer.data import Comparisons, as_comparisons
 from nearer.data.roles import role_of
 from nearer.io import FileFormatError, open_blocks, read_comparisons, write_comparisons
+from nearer.metrics import comparison_accuracy, procrustes_distance, worst_comparisons
 
 # anchor, near, far
 SAID = [("oboe", "flute", "drum"), ("gong", "drum", "harp"), ("harp", "oboe", "gong"), ("flute", "oboe", "drum")]
@@ -1137,3 +1142,237 @@ def test_names_that_differ_in_more_than_dress_are_apart(pair):
 def test_a_quotation_mark_that_swallows_a_row_is_told(tmp_path):
     (tmp_path / "a.csv").write_text(text("anchor,near,far") + 'oboe,flute,"drum\ngong,drum,harp"\n')
     assert any("is a quotation mark not closed?" in alarm for alarm in read_comparisons(tmp_path / "a.csv").alarms)
+
+
+NUMBERS = [(1, 0, 2), (3, 2, 0), (0, 1, 3)]  # anchor, near, far
+
+
+def turned_frames(names=("far", "near", "anchor")):
+    """The same numbers under names in another order, in every carrier that has a place for names."""
+    columns = {name: [row[spot] for row in NUMBERS] for name, spot in zip(names, (2, 1, 0))}
+    frame = pd.DataFrame(columns)
+    return [frame, pl.DataFrame(columns), pa.table(columns), columns, frame.to_dict("records"), frame.to_records(False)]
+
+
+@pytest.mark.parametrize("make", [Comparisons, Comparisons.from_triplets, Comparisons.from_quadruplets])
+def test_named_columns_are_refused_where_columns_go_by_position(make):
+    for source in turned_frames():
+        with pytest.raises(ValueError, match=r"^comparisons: got a .* with columns 'far', 'near', 'anchor', "):
+            make(source)
+        assert as_comparisons(source).index.tolist() == list(map(list, NUMBERS))
+    weighted = pd.DataFrame(NUMBERS, columns=["anchor", "near", "far"]).assign(weight=1)
+    with pytest.raises(ValueError, match=r"from_labels_table, nearer\.io\.read_comparisons"):
+        make(weighted)
+    assert Comparisons(pd.DataFrame(NUMBERS)) == Comparisons(NUMBERS)  # called 0, 1, 2: no names
+
+
+def test_named_columns_of_sets_rankings_and_votes_are_refused():
+    ranks = pd.DataFrame({"rank_2": [1], "rank_1": [2]})
+    votes = pd.DataFrame({"votes_b": [1], "votes_a": [2]})
+    sets = pd.DataFrame({"c": [0], "a": [1], "b": [2]})
+    for make, what in (
+        (lambda: Comparisons.from_rankings([0], ranks), "ranked"),
+        (lambda: Comparisons.from_answers([[0, 1, 2]], votes), "answers"),
+        (lambda: Comparisons.from_odd_one_out(sets, [0]), "sets"),
+    ):
+        with pytest.raises(ValueError, match=f"^{what}: got a DataFrame with columns"):
+            make()
+
+
+def test_metrics_read_tables_by_name():
+    points = np.array([[0.0], [0.1], [1.0], [9.0]])
+    accuracy = comparison_accuracy(points, np.array(NUMBERS))
+    for source in turned_frames():
+        assert comparison_accuracy(points, source) == accuracy
+        assert worst_comparisons(points, source).n_violated == worst_comparisons(points, NUMBERS).n_violated
+    gaps = pd.DataFrame({"anchor": [1], "near": [2], "far": [3]})  # rows of the map, not its first three objects
+    assert comparison_accuracy(np.array([[5.0], [0.0], [1.0], [3.0]]), gaps) == 1
+    assert len(worst_comparisons(np.array([[0.5], [0.0], [1.0], [3.0]]), gaps)) == 0
+    with pytest.raises(ValueError, match="got labels, but the map has none"):
+        comparison_accuracy(points, SAID)
+
+
+class Answer(NamedTuple):
+    far: object
+    near: object
+    anchor: object
+
+
+def rows_with_names(rows):
+    """Rows that name their cells, the columns the other way round."""
+    frame = pd.DataFrame([row[::-1] for row in rows], columns=["far", "near", "anchor"])
+    held = sqlite3.connect(":memory:")
+    held.row_factory = sqlite3.Row
+    frame.to_sql("answers", held, index=False)
+    made = make_dataclass("Made", ["far", "near", "anchor"])
+    return {
+        "named tuples": [Answer(*row[::-1]) for row in rows],
+        "itertuples": list(frame.itertuples()),
+        "deque": deque(frame.itertuples()),
+        "itertuples without index": tuple(frame.itertuples(index=False)),
+        "sqlite3": held.execute("SELECT * FROM answers").fetchall(),
+        "Series": [row for _, row in frame.iterrows()],
+        "dataclasses": [made(*row[::-1]) for row in rows],
+        "dicts": [UserDict(row) for row in frame.to_dict("records")],
+        "columns in a named tuple": Answer(*(frame[name].tolist() for name in frame)),
+        "columns in a mapping": UserDict(frame.to_dict("list")),
+    }
+
+
+@pytest.mark.parametrize("rows", [SAID, NUMBERS])
+def test_rows_that_name_their_cells_are_read_by_name(rows):
+    for name, source in rows_with_names(rows).items():
+        assert said(as_comparisons(source)) == [tuple(map(str, row)) for row in rows], name
+        assert said(read_comparisons(source).comparisons) == [tuple(map(str, row)) for row in rows], name
+
+
+def test_rows_of_which_some_name_their_cells_are_refused():
+    for rows in ([(1, 0, 2), Answer(2, 0, 1)], [Answer(2, 0, 1), (1, 0, 2)], [{"anchor": 1}, [1, 0, 2]]):
+        with pytest.raises(FileFormatError, match=r"row [12] is .*, expected names of its cells, as others have"):
+            as_comparisons(rows)
+    held = sqlite3.connect(":memory:")
+    held.row_factory = sqlite3.Row
+    twice = held.execute("SELECT 1 AS anchor, 0 AS near, 2 AS far, 3 AS near").fetchall()
+    with pytest.raises(FileFormatError, match="table, row 1: the name 'near' occurs 2 times"):
+        as_comparisons(twice)
+    with pytest.raises(FileFormatError, match="none of these names is known"):
+        as_comparisons(list(pd.DataFrame(NUMBERS).itertuples()))
+
+
+def test_columns_with_different_indexes_are_refused():
+    columns = {name: pd.Series(cells) for name, cells in zip(("anchor", "near", "far"), zip(*SAID))}
+    assert said(as_comparisons(columns)) == SAID
+    assert said(as_comparisons(columns | {"far": columns["far"].to_numpy()})) == SAID
+    with pytest.raises(FileFormatError, match="the index of column 'far' differs from that of 'anchor'"):
+        as_comparisons(columns | {"far": columns["far"][::-1]})
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"participant": np.ones((4, 2))}, r"column 'participant': got shape \(4, 2\), expected one cell for each row"),
+        ({"near": np.ones((4, 2), int)}, r"column 'near': got shape \(4, 2\)"),
+        ({"near": np.array("abcd")}, r"column 'near': got shape \(\)"),
+        ({"near": pd.DataFrame(SAID)}, r"column 'near': got shape \(4, 3\)"),
+        ({"near": pl.DataFrame({"a": list("abcd")})}, r"column 'near': got shape \(4, 1\)"),
+        ({"near": 5}, r"column 'near': got 5 \(int\), expected a list or an array of cells"),
+        ({"near": ["b", "\ud800", "c", 1]}, r"column 'near': row 2 is '\\ud800', which holds half a character"),
+    ],
+)
+def test_what_is_no_column_is_refused_by_name(change, why):
+    columns = {name: list(cells) for name, cells in zip(("anchor", "near", "far"), zip(*SAID))}
+    with pytest.raises(FileFormatError, match=why):
+        as_comparisons(columns | change)
+
+
+def test_what_is_no_table_is_refused_in_words():
+    known = Comparisons(NUMBERS)
+    for source in (known, np.array((1, 0, 2), dtype=[("anchor", int), ("near", int), ("far", int)])):
+        with pytest.raises(FileFormatError, match=r"got Comparisons, expected a table|got shape \(\)"):
+            Comparisons.from_labels_table(source)
+    with pytest.raises(ValueError, match=r"^comparisons: got Comparisons, expected an array of shape \(N, 3 or 4\)$"):
+        Comparisons(known)
+    with pytest.raises(FileFormatError, match=r"the name of column 'far\\ud800' holds half a character"):
+        as_comparisons({"anchor": ["a"], "near": ["b"], "far\ud800": ["c"]})
+    with pytest.raises(ValueError, match=r"^labels: label 1 is '\\ud800', which holds half a character$"):
+        Comparisons([[0, 1, 2]], labels=["a", "\ud800", "c"])
+
+
+def test_empty_cells_and_decimals_among_cells_of_several_kinds():
+    table = {"anchor": ["a", 1, "c"], "near": [pd.NA, "b", 2], "far": ["d", Decimal("1E+1"), Decimal("3.5")]}
+    assert "row 1, column 'near': empty cell" in refusal(table)
+    read = read_comparisons(table, on_missing="drop")
+    assert said(read.comparisons) == [("1", "b", "10"), ("c", "2", "3.5")]
+
+
+def test_numbers_in_an_array_of_objects_are_numbers():
+    assert as_comparisons(np.array(NUMBERS, dtype=object)) == Comparisons(NUMBERS)
+    assert as_comparisons(pd.DataFrame(NUMBERS, dtype="Int64")) == Comparisons(NUMBERS)
+    answered = np.array([(number, number + 1, number + 2, number % 2) for number in range(2, 14)], dtype=object)
+    with pytest.raises(ValueError, match="are those answers"):
+        as_comparisons(answered)
+
+
+def test_answers_beside_a_table_that_holds_answers_are_refused(tmp_path):
+    questions = pd.DataFrame(SAID, columns=["anchor", "a", "b"])
+    answered = questions.assign(response=questions["b"])
+    answered.to_csv(tmp_path / "answered.csv", index=False)
+    model = OrdinalEmbedding(1, random_state=0).fit(answered)
+    for source in (answered, pl.DataFrame(answered.to_dict("list")), tmp_path / "answered.csv"):
+        for use in (model.fit, model.score):
+            with pytest.raises(ValueError, match=r"^y: given, but the table holds answers already$"):
+                use(source, [1, -1, 1, 1])
+    both_ways = pd.DataFrame(SAID, columns=["anchor", "near", "far"]).assign(response="near")
+    with pytest.raises(FileFormatError, match="and so may 'response'"):
+        as_comparisons(both_ways, [1, -1, 1, 1])
+    told = as_comparisons(questions, [1, -1, 1, 1])
+    assert said(told) == [SAID[0], ("gong", "harp", "drum"), *SAID[2:]]
+    assert told.details.side.tolist() == [0, 1, 0, 0]
+    with pytest.raises(FileFormatError, match="columns 'anchor', 'a', 'b', 'c'"):
+        as_comparisons(questions.assign(c="bell"), [1, -1, 1, 1])
+    letters = questions.set_axis(["i", "j", "k"], axis=1)
+    assert said(as_comparisons(letters, [1, -1, 1, 1])) == said(told)
+
+
+def line(labels):
+    """A map on a line, its objects in order."""
+    model = OrdinalEmbedding(1, loss="ste", random_state=0)
+    return model.fit(Comparisons.from_points(np.arange(len(labels))[:, None], 60, random_state=0, labels=labels))
+
+
+@pytest.mark.parametrize("labels", [["1", "2", "3", "x"], ["1", "2", "3", "4"], ["a", "b", "c", "d"]])
+def test_numbers_in_a_table_are_names_on_a_map_with_labels(labels, tmp_path):
+    rows = [(0, 1, 2), (2, 1, 0)]
+    pd.DataFrame(rows, columns=["anchor", "near", "far"]).to_csv(tmp_path / "rows.csv", index=False)
+    for source in (pd.DataFrame(rows, columns=["anchor", "near", "far"]), pd.DataFrame(rows), tmp_path / "rows.csv"):
+        model = line(labels)
+        with pytest.warns(UserWarning, match="2 of 2 comparisons name an object without a place"):
+            assert model.score(source) == 0
+        model.partial_fit(source)
+        assert {("0", "1", "2"), ("2", "1", "0")} <= set(said(model.comparisons_))
+        assert set(model.labels_) == {*labels, "0", "1", "2"}
+
+
+def test_numbers_in_an_array_are_rows_of_the_map_or_refused():
+    rows = np.array([[0, 1, 2], [3, 2, 0]])
+    assert line(list("abcd")).score(rows) == line(list("0123")).score(rows) == 1
+    for labels in (list("123x"), list("1234"), list("3210"), ["0", "1", "2", "x"]):
+        model = line(labels)
+        for source in (rows, Comparisons(rows)):
+            for use in (model.score, model.predict, model.partial_fit, model.place):
+                with pytest.raises(ValueError, match=r"are they rows of the map or its labels, such as '[013]'\?"):
+                    use(source)
+        assert model.score(Comparisons(rows, labels=labels)) == 1
+        named = pd.DataFrame(np.array(labels)[rows], columns=["anchor", "near", "far"])
+        assert model.score(named) == 1
+
+
+def test_maps_as_frames_are_matched_by_their_index():
+    model = line(["d", "c", "b", "a"])
+    known, frame = model.comparisons_, model.to_frame()
+    for turned in (frame, frame.sort_index(), frame[::-1]):
+        assert comparison_accuracy(turned, known) == comparison_accuracy(frame.to_numpy(), known) == 1
+        assert procrustes_distance(turned, frame) == pytest.approx(0, abs=1e-12)
+        assert comparison_accuracy(turned, pd.DataFrame(known.labels[known.index])) == 1
+    plain = frame.reset_index(drop=True)
+    assert comparison_accuracy(plain, known) == 1
+    assert procrustes_distance(plain[::-1], plain) == pytest.approx(0, abs=1e-12)
+    with pytest.raises(ValueError, match=r"has 3 rows, but the comparisons are over 4 objects \('d' has no row\)"):
+        comparison_accuracy(frame.drop("d"), known)
+    with pytest.raises(ValueError, match="are they rows of the map or its labels"):
+        comparison_accuracy(plain[::-1], known.without_labels())
+    with pytest.raises(ValueError, match=r"names other rows than there are objects, such as 'd'.* \.to_numpy\(\)"):
+        procrustes_distance(frame.drop("d"), frame)
+
+
+def test_features_as_frames_are_matched_by_their_index():
+    labels = [f"o{number}" for number in range(9, 0, -1)]
+    model = line(labels)
+    features = pd.DataFrame({"x": np.arange(9.0), "y": np.arange(9.0) ** 2}, index=labels)
+    expected = FeatureMap().fit(features.to_numpy(), model).predict(features.to_numpy())
+    for turned in (features.sort_index(), features[::-1]):
+        for places in (model, model.to_frame()):
+            found = FeatureMap().fit(turned, places).predict(features)
+            np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="X: the index names other rows than there are objects, such as 'o9'"):
+        FeatureMap().fit(features.rename(index={"o9": "p"}), model)

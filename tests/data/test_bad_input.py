@@ -124,7 +124,11 @@ BAD = {
         "comparisons: the rows differ in length, expected an array of shape (N, 3)",
     ),
     "bool": (lambda: triplets(np.ones((2, 3), bool)), "comparisons: got dtype bool, expected integers"),
-    "object": (lambda: triplets(np.array(GOOD, object)), "comparisons: got dtype object, expected integers"),
+    "object": (lambda: triplets(np.array([[0, None, 2]])), "comparisons: got dtype object, expected integers"),
+    "comparisons": (
+        lambda: triplets(triplets(GOOD)),
+        "comparisons: got Comparisons, expected an array of shape (N, 3)",
+    ),
     "complex": (lambda: triplets(np.array(GOOD, complex)), "comparisons: got dtype complex128, expected integers"),
     "none": (lambda: triplets(None), "comparisons: got dtype object, expected integers"),
     "text": (
@@ -283,7 +287,7 @@ BAD = {
     ),
     "record among others": (
         lambda: table([{"anchor": "a", "near": "b", "far": "c"}, 5]),
-        "table, row 2 is 5, expected a dict like the others",
+        "table, row 2 is 5, expected names of its cells, as others have",
     ),
     "ragged table": (
         lambda: table([["a", "b", "c"], ["a", "b"]]),

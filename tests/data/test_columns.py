@@ -231,7 +231,7 @@ class TestPeople:
             check_people(["p", None, ""], 3)
         with pytest.raises(ValueError, match=r"^participants: row 2 is 1\.5, expected a name or a whole number$"):
             check_people([1.0, 1.5], 2)
-        with pytest.raises(ValueError, match=r"^groups: got shape \(2, 2\), expected \(2,\), one for each row$"):
+        with pytest.raises(ValueError, match=r"^groups: got shape \(2, 2\), expected one cell for each row$"):
             check_people(np.zeros((2, 2), int), 2, "groups")
 
 

@@ -73,7 +73,7 @@ def read_for_map(say: Say, path: str, reading: dict[str, Any], model: OrdinalEmb
         raise ValueError(f"{path}: names its objects, such as {str(found.labels[0])!r}, but the map has numbers only")
     if on_map is not None and found.labels is None and not _are_numbers(on_map):
         raise ValueError(f"{path}: calls its objects by numbers, but the map by names, such as {str(on_map[0])!r}")
-    return found
+    return found if on_map is None or found.labels is not None else found.relabelled(on_map)
 
 
 def _are_numbers(labels: Any) -> bool:

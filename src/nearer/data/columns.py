@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -151,7 +153,8 @@ def _mask(array: Any) -> np.ndarray:
 
 
 def _spell(number: Any) -> str:
-    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(number)
+    measured = isinstance(number, (float, np.floating, Decimal))
+    return str(int(number)) if measured and math.isfinite(number) and number == int(number) else str(number)
 
 
 def column_from_arrow(data: Any) -> Column:
@@ -234,8 +237,11 @@ def column_of(cells: Any) -> Column:
     """
     import pyarrow as pa
 
-    if isinstance(cells, (str, bytes, set, frozenset, dict)):  # letters, or cells in no order
+    no_cells = isinstance(cells, (str, bytes, set, frozenset, Mapping))  # letters, or cells in no order
+    if no_cells or not hasattr(cells, "__iter__"):
         raise TypeError(f"got {shown(cells)} ({type(cells).__name__}), expected a list or an array of cells")
+    if len(shape := getattr(cells, "shape", (0,))) != 1:
+        raise TypeError(f"got shape {shape}, expected one cell for each row")
     if isinstance(cells, (pa.Array, pa.ChunkedArray)):
         return column_from_arrow(cells)
     if isinstance(cells, np.ma.MaskedArray):
@@ -257,16 +263,31 @@ def column_of(cells: Any) -> Column:
     try:
         array = pa.array(cells, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        cells = list(cells)
-        for row, cell in enumerate(cells):
-            if not (cell is None or isinstance(cell, (str, int, float, np.integer, np.floating, np.bool_))):
-                kind = type(cell).__name__
-                raise TypeError(f"row {row + 1} is {cell!r} ({kind}), expected text or a number") from None
-        texts = [
-            None if cell is None or cell != cell else cell if isinstance(cell, str) else _spell(cell) for cell in cells
-        ]
-        array = pa.array(texts, pa.string())
+        array = pa.array([_as_text(cell, row) for row, cell in enumerate(cells)], pa.string())
     return column_from_arrow(array)
+
+
+def _as_text(cell: Any, row: int) -> str | None:
+    """Read one of cells of several kinds as text, None if it is empty."""
+    kind = type(cell).__name__
+    if cell is None or kind == "NAType":  # of pandas
+        return None
+    if isinstance(cell, str):
+        if not is_unicode(cell):
+            raise TypeError(f"row {row + 1} is {cell!r}, which holds half a character, expected whole ones")
+        return cell
+    if not isinstance(cell, (int, float, np.integer, np.floating, np.bool_, Decimal)):
+        raise TypeError(f"row {row + 1} is {cell!r} ({kind}), expected text or a number")
+    return _spell(cell) if cell == cell else None
+
+
+def is_unicode(text: str) -> bool:
+    """Tell whether a text can be written: half a character (a lone surrogate) cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class Coding:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer._memory import check_memory
 from nearer.data import making, rules, values
 from nearer.data.answers import kept_together
+from nearer.data.carriers import is_table
 from nearer.data.columns import is_whole
 from nearer.data.rules import Parts, check_rows
-from nearer.data.tables import Options, is_table, parts_of_table
+from nearer.data.tables import Options, parts_of_table
 from nearer.data.values import Details, People, frozen
 
 if TYPE_CHECKING:
@@ -169,7 +171,8 @@ class Comparisons:
 
         Parameters
         ----------
-        table : pandas or polars DataFrame, pyarrow Table, dict of columns, list of dicts, or array of text
+        table : pandas or polars DataFrame, pyarrow Table, dict of columns, array of text, or list of rows
+            Rows may be dicts, named tuples, dataclasses, ``sqlite3.Row`` or Series, which are read by their names.
         columns : mapping, sequence or str, optional
             Which column is what: ``{"anchor": "head", "near": "winner", "far": "loser"}``, or roles in the order of
             the columns, such as ``["anchor", "near", "far"]``. Default: found by name.
@@ -214,7 +217,7 @@ class Comparisons:
                 raise ValueError("questions: Comparisons bring their own n_objects, weights, labels and participants")
             return questions._answered(answers)
         if is_table(questions):
-            told = Options(labels=labels, n_objects=n_objects, on_degenerate=on_degenerate)
+            told = Options(labels=labels, n_objects=n_objects, on_degenerate=on_degenerate, asked=True)
             if details is not None:
                 raise ValueError("details: a table brings its own, as columns")
             parts = parts_of_table(questions, told, weights, participants)
@@ -646,8 +649,8 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
 def _refuse_answers_among(X: Any) -> None:
     """Refuse an array (N, 4) whose last column holds answers rather than objects."""
     try:
-        rows: Any = np.asarray(X)
-    except ValueError:  # ragged; whoever takes it as an index says so
+        rows: Any = rules.as_array(X)
+    except (TypeError, ValueError):  # ragged; whoever takes it as an index says so
         return
     if rows.ndim != 2 or rows.shape[1] != 4 or len(rows) < 10 or rows.dtype.kind not in "iuf":
         return
@@ -657,6 +660,45 @@ def _refuse_answers_among(X: Any) -> None:
             "fit(X[:, :3], y) with y True where the first option is nearer; if they are objects, give "
             "Comparisons.from_quadruplets(X)"
         )
+
+
+def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:
+    """The same comparisons with the objects numbered as on a map; those that it has not follow.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    labels : sequence of str, shape (n,), or None
+        Of the map.
+    named : bool
+        Whether comparisons without labels call their objects by numbers, as a table does. Otherwise, as in an array, a
+        number is a row of the map; where it may be a label too, that is refused.
+    """
+    if labels is None:
+        return comparisons if comparisons.labels is None else _by_number(comparisons)
+    if comparisons.labels is None:
+        rows = np.arange(len(labels)).astype(str)
+        if not named and not np.array_equal(labels, rows):
+            number = next(filter(is_whole, map(str, labels)), None)
+            if number is None:
+                return comparisons
+            raise ValueError(
+                f"comparisons: got numbers without names: are they rows of the map or its labels, such as {number!r}? "
+                "For labels give a table of them, for rows Comparisons(index, labels=labels of the map)"
+            )
+        comparisons = comparisons._with(labels=np.arange(comparisons.n_objects).astype(str))
+    return comparisons.relabelled(labels)
+
+
+def _by_number(comparisons: Comparisons) -> Comparisons:
+    """The same without labels, for a map without any: objects that are called by numbers are its rows."""
+    labels = [] if comparisons.labels is None else comparisons.labels.tolist()
+    if not labels or not all(map(is_whole, labels)):
+        raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
+    n_objects = max(map(int, labels)) + 1
+    what = f"comparisons: object number {n_objects - 1:,}"
+    check_memory(100.0 * n_objects, what, "are the numbers those of the map?")
+    return comparisons.relabelled(np.arange(n_objects).astype(str)).without_labels()
 
 
 def joined(earlier: Comparisons, further: Comparisons) -> Comparisons:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +118,7 @@ def _are_known(cells: Sequence[str], other_rows: Callable[[], Cells]) -> bool:
 
 
 def _first_cell(column: Any) -> Any:
-    if isinstance(column, (str, dict)):
+    if isinstance(column, (str, Mapping)):
         return 0
     try:
         cell = column.iloc[0] if hasattr(column, "iloc") else column[0]

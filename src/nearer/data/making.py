@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearer._memory import check_memory
+from nearer.data.carriers import refuse_named
 from nearer.data.rules import Parts, exchanged
 from nearer.data.values import (
     Details,
@@ -34,6 +35,7 @@ def answered(questions: Parts, answers: Any) -> Parts:
     if values.shape not in ((n_rows,), (n_rows, 2)):
         raise ValueError(f"answers: got shape {values.shape}, expected ({n_rows},) or ({n_rows}, 2)")
     if values.ndim == 2:
+        refuse_named(answers, "answers")
         return voted(questions, values)
     if values.dtype.kind != "b":
         _refuse(~((values == 1) | (values == -1)), values, "answers", f"expected {_ANSWERS}")
@@ -125,6 +127,7 @@ def _repeated(rows: Parts, index: np.ndarray, times: int) -> Parts:
 
 def stack_rankings(queries: Any, ranked: Any) -> np.ndarray:
     """Queries (N,) and their candidates (N, m) as one array (N, 1 + m), still unchecked."""
+    refuse_named(ranked, "ranked")
     queries = _as_array(queries, "queries", "one object for each ranking")
     ranked = _as_array(ranked, "ranked", "shape (N, m), m candidates for each query")
     for name, values in (("queries", queries), ("ranked", ranked)):

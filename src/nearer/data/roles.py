@@ -337,8 +337,12 @@ def find_roles(
     kind: str | None = None,
     participant: str | int | None = None,
     weight: str | int | None = None,
+    asked: bool = False,
 ) -> Roles:
-    """Decide which column is what; parameters as in `nearer.io.read_comparisons`."""
+    """Decide which column is what; parameters as in `nearer.io.read_comparisons`.
+
+    `asked` if the answers come beside the table: its rows are questions, with the first option in the place of near.
+    """
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind: got {kind!r}, expected one of {listed(KINDS)}")
     names, header = table.names, table.header
@@ -371,12 +375,17 @@ def find_roles(
     if header:
         _add_details(names, words, at, notes)
     layout = complete_layout(set(at), kind)
+    if asked and layout is not None:
+        refuse_answered(layout.kind)
+    if asked and layout is None and {"a", "b"} <= at.keys() and not {"near", "far", "c"} & at.keys():
+        at |= {"near": at.pop("a"), "far": at.pop("b")}
+        layout = complete_layout(set(at), kind)
     if layout is None:
         raise _refusal(table, _lacking(table, at, kind), at, kind)
     if columns is None and kind is None and header:
         _refuse_two_meanings(table, at, layout)
         _refuse_left_over(table, at, layout)
-    if layout.objects == _TRIPLET and "side" not in at and {"a", "b"} <= at.keys():
+    if not asked and layout.objects == _TRIPLET and "side" not in at and {"a", "b"} <= at.keys():
         at |= dict(zip(SHOWN, (at["a"], at["b"])))
     options = tuple(names[at[role]] for role in ("a", "b") if layout.objects == _TRIPLET and role in at)
     spare = [role for role, spot in at.items() if role in told and spot not in _used(at, layout)]
@@ -388,6 +397,12 @@ def find_roles(
     at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS, *SHOWN)}
     _refuse_shared(table, at)
     return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, told, options)
+
+
+def refuse_answered(kind: str) -> None:
+    """Refuse answers given beside a table of a kind that holds them already."""
+    if kind not in ("triplets", "quadruplets"):
+        raise ValueError(f"y: given, but the table holds {kind} already")
 
 
 def _columns_for(words: Sequence[str], role: str, known: Mapping[str, Sequence[str]], at: Mapping[str, int]) -> list:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nearer.data.carriers import refuse_named
 from nearer.data.errors import counted
 from nearer.data.values import (
     INDEX_LIMIT,
@@ -129,14 +130,22 @@ def check_rows(
     return Parts(index[keep], n_objects, weights, labels, people, dropped, keep, details)
 
 
+def as_array(values: Any) -> np.ndarray:
+    """An array; numbers in an array of objects are numbers."""
+    array = np.asarray(values)
+    return np.asarray(array.tolist()) if array.dtype.kind == "O" else array
+
+
 def _as_matrix(values: Any, shape: Shape) -> np.ndarray:
     """A two-dimensional array of int or float of the right width, or a ValueError that says what came instead."""
+    refuse_named(values, shape.name)
+    expected = f"expected an array of shape (N, {_width(shape)})"
     try:
-        rows = np.asarray(values)
+        rows = as_array(values)
     except ValueError as error:
-        raise ValueError(
-            f"{shape.name}: the rows differ in length, expected an array of shape (N, {_width(shape)})"
-        ) from error
+        raise ValueError(f"{shape.name}: the rows differ in length, {expected}") from error
+    except TypeError:
+        raise ValueError(f"{shape.name}: got {type(values).__name__}, {expected}") from None
     refuse_masked(values, shape.name, "a number in each")
     if rows.size == 0 and rows.ndim in (1, 2):
         raise ValueError(f"{shape.name}: no rows, expected at least one")

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from nearer.data import making, rules
+from nearer.data.carriers import as_table
 from nearer.data.columns import (
     MISSING,
     Coding,
     Column,
     MemoryTable,
     Table,
-    are_numbered,
     distinct,
     is_whole,
     whole_number,
@@ -47,7 +47,6 @@ from nearer.data.roles import (
     kinds_of_cells,
     no_object,
     read_answers,
-    role_of,
     yes_or_no,
 )
 from nearer.data.rules import Parts
@@ -73,128 +72,21 @@ class Options:
     keep_na: bool = False
     fold_names: bool = False
     columns_found: bool = False  # `columns` was not said, but found by name
+    asked: bool = False  # the rows are questions, and the answers to them come beside the table
 
     def __post_init__(self) -> None:
         check_objects(self.n_objects, None)
         if self.index_base is not None and not (isinstance(self.index_base, int) and self.index_base in (0, 1)):
             raise ValueError(f"index_base: got {self.index_base!r}, expected 0 or 1")
         for option in ("on_degenerate", "on_missing"):
-            if not _is_text(getattr(self, option)) or getattr(self, option) not in ("drop", "raise"):
+            if not isinstance(getattr(self, option), str) or getattr(self, option) not in ("drop", "raise"):
                 raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
         object.__setattr__(self, "labels", check_objects(self.n_objects, self.labels)[1])
 
     def roles(self, table: Table) -> Roles:
         """Decide which column of a table is what."""
-        told = {name: getattr(self, name) for name in ("columns", "kind", "participant", "weight")}
+        told = {name: getattr(self, name) for name in ("columns", "kind", "participant", "weight", "asked")}
         return find_roles(table, **told)
-
-
-# ---- tables in memory ----------------------------------------------------------------------------------------------
-
-
-def is_table(X: Any) -> bool:
-    """Tell whether X has named columns or holds names: a frame, an Arrow table, a dict, records, an array of text."""
-    if isinstance(X, dict) or hasattr(X, "__arrow_c_stream__") or hasattr(X, "column_names"):
-        return True
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return True
-    if isinstance(X, np.ndarray):
-        return X.dtype.names is not None or X.dtype.kind in "UT" or (X.dtype.kind == "O" and _first_is_text(X))
-    first = X[0] if isinstance(X, (list, tuple)) and len(X) else None
-    if isinstance(first, dict):
-        return True
-    return isinstance(first, (list, tuple, np.ndarray)) and np.ndim(first) > 0 and any(map(_is_text, first))
-
-
-def _is_text(cell: Any) -> bool:
-    return isinstance(cell, str)
-
-
-def _first_is_text(X: np.ndarray) -> bool:
-    return X.size > 0 and isinstance(np.asarray(X).flat[0], str)
-
-
-def as_table(X: Any, name: str = "table") -> Table:
-    """Wrap whatever carries named columns.
-
-    Parameters
-    ----------
-    X : pandas or polars DataFrame, pyarrow Table, dict of columns, list of dicts, structured array, array of text
-        Also anything with ``__arrow_c_stream__``. Columns called 0, 1, 2, ... count as columns without names.
-    name : str
-        For messages.
-    """
-    if isinstance(X, Table):
-        return X
-    names, columns = _named_columns(X, name)
-    if not names:
-        raise FileFormatError(f"{name}: got no columns, expected at least 3")
-    return MemoryTable(
-        name, f"{type(X).__name__}", list(map(str, names)), not are_numbered(names), columns=columns,
-    )  # fmt: skip
-
-
-def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
-    kind = type(X).__name__
-    if isinstance(X, dict):
-        return list(X), list(X.values())
-    if hasattr(X, "collect_schema") and hasattr(X, "collect"):  # polars
-        raise FileFormatError(f"{name}: got a {kind}, whose rows are not there yet; say .collect() first")
-    if kind == "Series":
-        raise FileFormatError(f"{name}: got a {kind}, which is one column, expected a table of at least 3")
-    if hasattr(X, "iloc"):
-        return _pandas_columns(X)
-    if not hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):
-        import pyarrow as pa
-
-        try:
-            X = pa.RecordBatchReader.from_stream(X).read_all()
-        except pa.ArrowException as error:
-            if not hasattr(X, "get_columns"):
-                raise FileFormatError(f"{name}: a {kind} that cannot be read: {error}") from error
-            return list(X.columns), X.get_columns()  # polars: one by one, what is not needed may stay unread
-    if hasattr(X, "column_names"):
-        return list(X.column_names), [X.column(spot) for spot in range(len(X.column_names))]
-    if isinstance(X, np.ndarray) and X.dtype.names:
-        return list(X.dtype.names), [X[name] for name in X.dtype.names]
-    if isinstance(X, (list, tuple)) and X and isinstance(X[0], dict):
-        strange = next((spot for spot, row in enumerate(X) if not isinstance(row, dict)), None)
-        if strange is not None:
-            raise FileFormatError(f"{name}, row {strange + 1} is {shown(X[strange])}, expected a dict like the others")
-        names = list(dict.fromkeys(key for row in X for key in row))
-        return names, [[row.get(name) for row in X] for name in names]
-    if isinstance(X, np.ma.MaskedArray):  # NumPy would drop the mask
-        cells = X.data.astype(object)
-        cells[np.ma.getmaskarray(X)] = None
-        X = cells
-    ragged = FileFormatError(f"{name}: the rows differ in length, expected the same number of cells in each")
-    try:
-        array = np.asarray(X, dtype=object)
-    except ValueError:
-        raise ragged from None
-    if array.ndim == 1 and len(array) and isinstance(array[0], (list, tuple, np.ndarray)):
-        raise ragged
-    if array.ndim != 2:
-        raise FileFormatError(f"{name}: got shape {array.shape}, expected a table or rows of at least 3 cells")
-    return list(range(array.shape[1])), list(array.T)
-
-
-def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Give the columns of a pandas frame and, after them as in Parquet, the parts of an index that have names."""
-    names = list(X.columns)
-    columns = [X.iloc[:, spot] for spot in range(X.shape[1])]  # by position, since names may occur twice
-    if type(X.index).__name__ == "RangeIndex":
-        return names, columns
-    numbered = are_numbered(names)
-    for level, title in enumerate(X.index.names):
-        if title is None or (numbered and role_of(str(title)) is None):
-            continue
-        cells = X.index.get_level_values(level).to_series().reset_index(drop=True)
-        if names.count(title) == 1 and cells.equals(columns[names.index(title)].reset_index(drop=True)):
-            continue  # the same column twice, as set_index(..., drop=False) gives
-        names.append(title)
-        columns.append(cells)
-    return names, columns
 
 
 # ---- one block -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.columns import Coding, column_of
+from nearer.data.columns import Coding, column_of, is_unicode
 from nearer.data.errors import shown
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
@@ -101,6 +101,9 @@ def _as_labels(labels: Any) -> np.ndarray:
     blank = np.char.strip(array) == ""
     if blank.any():
         raise ValueError(f"labels: label {int(np.argmax(blank))} is empty")
+    broken = next((place for place, label in enumerate(array.tolist()) if not is_unicode(label)), None)
+    if broken is not None:
+        raise ValueError(f"labels: label {broken} is {str(array[broken])!r}, which holds half a character")
     values, counts = np.unique(array, return_counts=True)
     if len(values) < len(array):
         twice = values[np.argmax(counts > 1)]

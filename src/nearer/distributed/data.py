@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons, FileFormatError, as_comparisons, check_integer, renumbered
+from nearer.data.carriers import as_table
 from nearer.data.columns import Column, Table, are_numbered, column_of
 from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, role_of
-from nearer.data.tables import Meaning, Options, as_table
+from nearer.data.tables import Meaning, Options
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
 from nearer.io.blocks import Counts, Recipe, Scanned, settle
@@ -372,7 +373,7 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
     parts = list(zip(values, _delayed(sample_weight, _WEIGHT, len(values)), _delayed(y, _ANSWER, len(values))))
     header = not are_numbered(names)
     look = Partition("the Dask collection", "Dask", names, header, parts=parts[0])
-    roles = options.roles(look).without_details()
+    roles = replace(options, asked=y is not None).roles(look).without_details()
     if sample_weight is not None:
         if "weight" in roles.at:
             raise ValueError(
@@ -381,8 +382,6 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
         roles.at["weight"] = len(names)
         names = [*names, _WEIGHT]
     if y is not None:
-        if roles.layout.kind not in ("triplets", "quadruplets"):
-            raise ValueError(f"y: given, but the dataframe holds {roles.layout.kind} already")
         roles.layout = Layout("answers", roles.layout.objects, ("answer",))
         roles.at["answer"] = len(names)
         names = [*names, _ANSWER]

@@ -13,11 +13,12 @@ import numpy as np
 
 from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
+from nearer.data.carriers import as_table
 from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow, is_text
 from nearer.data.errors import SHOWN, FileFormatError, listed, shown
 from nearer.data.headers import find_header, refuse_lines_above, with_header
 from nearer.data.roles import DETAILS, INDEX_COLUMNS, complete_layout, detail_of, is_header, normalise, role_of
-from nearer.data.tables import ONE_TYPE, as_table
+from nearer.data.tables import ONE_TYPE
 from nearer.io.files import refuse_impossible_text
 from nearer.io.text import decode_head, encoding_problem, open_bytes
 

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons
+from nearer.data.carriers import as_table
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
 from nearer.data.headers import with_header
 from nearer.data.roles import DETAILS, PLAIN_NAMES, SHOWN
-from nearer.data.tables import Options, Rows, as_table, read_table, warn_of
+from nearer.data.tables import Options, Rows, read_table, warn_of
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.text import COMPRESSED, open_bytes
 

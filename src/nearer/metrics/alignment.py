@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearer.data import in_order_of, row_names
 from nearer.metrics.comparison import check_points
 from nearer.metrics.neighbours import nearest_neighbours
 
@@ -65,7 +66,8 @@ def procrustes_align(X: ArrayLike, reference: ArrayLike, scaling: bool = True) -
     ----------
     X : array (n, d1)
     reference : array (n, d2)
-        Row i of both is the same object; rows with NaN in either are left out of the fit.
+        Row i of both is the same object, or, in two pandas tables, rows of the same name; rows with NaN in either are
+        left out of the fit.
     scaling : bool
         Also choose the scale.
 
@@ -138,7 +140,8 @@ def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
     ----------
     X : array (n, d1)
     Y : array (n, d2)
-        Row i of both is the same object; rows with NaN in either are left out.
+        Row i of both is the same object, or, in two pandas tables, rows of the same name; rows with NaN in either are
+        left out.
 
     Returns
     -------
@@ -189,6 +192,8 @@ def _checked(X: ArrayLike, name: str) -> np.ndarray:
 
 def _paired(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The rows without NaN in either, padded to the same number of columns."""
+    X = in_order_of(X, row_names(Y), "X")
+    Y = in_order_of(Y, row_names(X), "reference")
     a, b = _checked(X, "X"), _checked(Y, "reference")
     if len(a) != len(b):
         raise ValueError(f"the two maps have {len(a)} and {len(b)} rows, expected the same objects in both")

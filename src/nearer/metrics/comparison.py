@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from nearer import kernels
-from nearer.data import Comparisons, as_comparisons, check_numbers
+from nearer.data import Comparisons, as_comparisons, check_numbers, is_table, on_labels, row_names
 from nearer.losses import Loss, get_loss
 
 CHUNK_ROWS = 1 << 17  # rows handled at once: a few MB of work space, whatever the number of comparisons
@@ -23,17 +23,17 @@ def comparison_distances(embedding: ArrayLike, comparisons: Comparisons | ArrayL
     Parameters
     ----------
     embedding : array (n_objects, n_components)
-        Positions; NaN for an object without one.
-    comparisons : Comparisons or int array (N, 3) or (N, 4)
-        Rows (anchor, near, far) or (i, j, l, k) meaning d(i, j) < d(l, k).
+        Positions; NaN for an object without one. A pandas table with an index of names is matched by them.
+    comparisons : Comparisons, int array (N, 3) or (N, 4), or table
+        Rows (anchor, near, far) or (i, j, l, k) meaning d(i, j) < d(l, k). Numbers are rows of the embedding; so are
+        the objects of Comparisons, unless the rows have names.
 
     Returns
     -------
     near, far : float64 arrays (N,)
         |x_i - x_j|^2 and |x_l - x_k|^2; NaN where an object has no position.
     """
-    points = check_points(embedding)
-    data = _checked_comparisons(comparisons, len(points))
+    points, data = on_points(embedding, comparisons)
     near, far = np.empty(len(data)), np.empty(len(data))
     for rows, chunk_near, chunk_far in _distance_chunks(points, data.index):
         near[rows], far[rows] = chunk_near, chunk_far
@@ -50,7 +50,7 @@ def comparison_accuracy(
     Parameters
     ----------
     embedding : array (n_objects, n_components)
-    comparisons : Comparisons or int array (N, 3) or (N, 4)
+    comparisons : Comparisons, int array (N, 3) or (N, 4), or table
         Their weights, if any, are used.
     sample_weight : array (N,), optional
         Multiplies the weights of the comparisons.
@@ -59,8 +59,7 @@ def comparison_accuracy(
     -------
     float in [0, 1]
     """
-    points = check_points(embedding)
-    data = _checked_comparisons(comparisons, len(points))
+    points, data = on_points(embedding, comparisons)
     weights, total = _weights(data, sample_weight)
     satisfied = [
         float(np.count_nonzero(near < far) if weights is None else weights[rows][near < far].sum())
@@ -108,9 +107,8 @@ def log_loss(
     float
         In nats; log(2) = 0.693... is what guessing gives.
     """
-    points = check_points(embedding)
+    points, data = on_points(embedding, comparisons)
     model = _model(loss, points.shape[1])
-    data = _checked_comparisons(comparisons, len(points))
     weights, total = _weights(data, sample_weight)
     sums = []
     for rows, near, far in _distance_chunks(points, data.index):
@@ -165,7 +163,7 @@ def calibration(
     Parameters
     ----------
     embedding : array (n_objects, n_components)
-    comparisons : Comparisons or int array (N, 3) or (N, 4)
+    comparisons : Comparisons, int array (N, 3) or (N, 4), or table
         Preferably held out from the fit.
     loss : {"ckl", "ste", "tste"} or Loss
     n_bins : int
@@ -177,9 +175,8 @@ def calibration(
     """
     if n_bins < 1:
         raise ValueError(f"n_bins: got {n_bins}, expected at least 1")
-    points = check_points(embedding)
+    points, data = on_points(embedding, comparisons)
     model = _model(loss, points.shape[1])
-    data = _checked_comparisons(comparisons, len(points))
     weights, total = _weights(data, sample_weight)
     count = np.zeros(n_bins, dtype=np.int64)
     mass, confidence_sum, right_sum = np.zeros(n_bins), np.zeros(n_bins), np.zeros(n_bins)
@@ -243,20 +240,21 @@ def check_points(embedding: ArrayLike, name: str = "embedding") -> np.ndarray:
     return points
 
 
-def _checked_comparisons(comparisons: Comparisons | ArrayLike, n_objects: int) -> Comparisons:
-    """The comparisons, with every object inside an embedding of n_objects rows, and at least one row."""
-    if not isinstance(comparisons, Comparisons):
-        array = np.asarray(comparisons)
-        if array.dtype.kind in "OUST":  # labels carry no order that would match the rows of the embedding
-            raise ValueError("comparisons: got labels, expected Comparisons or integers that are rows of the embedding")
-        comparisons = as_comparisons(array, n_objects=n_objects)
-    if len(comparisons) == 0:
-        raise ValueError("comparisons: got none, expected at least one")
-    if comparisons.n_objects > n_objects:
+def on_points(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> tuple[np.ndarray, Comparisons]:
+    """The positions, and comparisons of their rows; rows that have names, as the index of a frame, go by them."""
+    points, names = check_points(embedding), row_names(embedding)
+    if isinstance(comparisons, Comparisons):
+        data = comparisons if names is None else on_labels(comparisons, names, False)
+    elif is_table(comparisons):
+        data = on_labels(as_comparisons(comparisons), names, True)
+    else:
+        data = on_labels(as_comparisons(comparisons, n_objects=len(points)), names, False)
+    if data.n_objects > len(points):
+        first = "" if names is None or data.labels is None else f" ({str(data.labels[len(points)])!r} has no row)"
         raise ValueError(
-            f"embedding: has {n_objects} rows, but the comparisons are over {comparisons.n_objects} objects"
+            f"embedding: has {len(points)} rows, but the comparisons are over {data.n_objects} objects{first}"
         )
-    return comparisons
+    return points, data
 
 
 def _weights(comparisons: Comparisons, sample_weight: ArrayLike | None) -> tuple[np.ndarray | None, float]:

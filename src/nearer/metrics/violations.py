@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._tables import data_frame, html_table
-from nearer.data import Comparisons, as_comparisons, check_integer
-from nearer.metrics.comparison import comparison_distances
+from nearer.data import Comparisons, check_integer
+from nearer.metrics.comparison import comparison_distances, on_points
 
 __all__ = ["WorstComparisons", "worst_comparisons"]
 
@@ -97,8 +97,8 @@ def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 2
         Ties count as violated; equal differences come in the order of the comparisons.
     """
     n = check_integer(n, "n", 1)
-    comparisons = as_comparisons(comparisons)
-    near, far = (np.sqrt(squared) for squared in comparison_distances(embedding, comparisons))
+    points, comparisons = on_points(embedding, comparisons)
+    near, far = (np.sqrt(squared) for squared in comparison_distances(points, comparisons))
     placed = np.isfinite(near) & np.isfinite(far)
     violated = np.flatnonzero(placed & ~(near < far))
     rows = violated[np.argsort(far[violated] - near[violated], kind="stable")[:n]]

@@ -86,7 +86,7 @@ def differ(
         estimator = estimator.fit(data)
     if not estimator.loss_.has_model:
         raise ValueError(f"differ: loss {estimator.loss_.name!r} is not a probability model, expected ckl, ste or tste")
-    X, data = estimator._on_map(data)
+    X, data = estimator._on_map(comparisons)
     no_guess = _no_guess(data, X, estimator.loss_) if estimator.reliability else np.ones((2, len(data)))
     if X.shape[1] < 2:
         raise ValueError("differ: got a map of 1 dimension, expected at least 2: one axis can only count more or less")

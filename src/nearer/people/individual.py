@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from nearer import kernels
 from nearer._tables import data_frame
-from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
+from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, is_table, on_labels
 from nearer.data.answers import kept_together
 from nearer.data.values import People, check_people, frozen
 from nearer.estimator import OrdinalEmbedding
@@ -485,15 +485,16 @@ class IndividualEmbedding(BaseEstimator):
         -------
         float
         """
-        data = as_comparisons(X, y)
+        data = self._on_map(X, y)
         right = self.predict(data, groups)
         return float(np.average(right, weights=data.weights))
 
-    def _distances(self, X: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _on_map(self, X: Any, y: Any = None) -> Comparisons:
         check_is_fitted(self, "embedding_")
-        data = as_comparisons(X)
-        if self.labels_ is not None and data.labels is not None:
-            data = data.relabelled(self.labels_)
+        return on_labels(as_comparisons(X, y), self.labels_, is_table(X))
+
+    def _distances(self, X: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:
+        data = self._on_map(X)
         if data.n_objects > self.n_objects_:
             raise ValueError(
                 f"comparisons: got {data.n_objects:,} objects, expected the {self.n_objects_:,} of the map"

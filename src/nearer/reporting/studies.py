@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import t
 
 from nearer import selection
-from nearer.data import Comparisons, as_comparisons
+from nearer.data import Comparisons
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.people import participants
 from nearer.reporting.words import count
@@ -365,7 +365,7 @@ def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
     -------
     Judgement
     """
-    data = as_comparisons(comparisons)
+    embedding, data = model._on_map(comparisons)
     satisfied = model.predict(data)
     known: dict[str, Any] = {}
     if data.weights is not None:
@@ -373,9 +373,8 @@ def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
         known["weights_are_votes"] = bool((data.weights == np.floor(data.weights)).all())
     loss = getattr(model, "loss_", None)
     if loss is not None and loss.has_model:
-        embedding, placed = model._on_map(data)
-        known |= {"loss": loss.name, "log_loss": log_loss(embedding, placed, loss)}
-        known["calibration_error"] = calibration(embedding, placed, loss).ece
+        known |= {"loss": loss.name, "log_loss": log_loss(embedding, data, loss)}
+        known["calibration_error"] = calibration(embedding, data, loss).ece
     return Judgement(model.score(data), len(data), int(satisfied.sum()), **known)
 
 
@@ -392,9 +391,7 @@ def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | No
     """
     if comparisons is None:
         return getattr(model, "comparisons_", None)
-    answers = as_comparisons(comparisons)
-    if model.labels_ is not None and answers.labels is not None:
-        answers = answers.relabelled(model.labels_)
+    answers = model._on_map(comparisons)[1]
     strangers = answers.n_objects - model.n_objects_
     if strangers > 0:
         are = count(strangers, "object that is", "objects that are")

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import chi2, norm
 from sklearn.base import clone
 
-from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
+from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer, is_table, on_labels
 from nearer.data.answers import asked_together, kept_together
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_ratio, procrustes_align
@@ -172,11 +172,8 @@ class Bootstrap:
         """
         check_level(level)
         single = not isinstance(questions, Comparisons) and np.ndim(questions) == 1
-        asked = as_comparisons(np.atleast_2d(questions) if single else questions)
-        if asked.labels is not None:
-            if self.labels is None:
-                raise ValueError("questions: got labels, but the map has none")
-            asked = asked.relabelled(self.labels)
+        rows = np.atleast_2d(questions) if single else questions
+        asked = on_labels(as_comparisons(rows), self.labels, is_table(rows))
         if asked.n_objects > len(self.embedding):
             raise ValueError(f"questions: name an object beyond the {len(self.embedding):,} of the map")
         estimate = log_ratio(self.embedding, asked)
@@ -242,8 +239,7 @@ def bootstrap(
     draw = _by_participant(data) if by == "participant" else _by_comparison(data)
     rng = as_generator(random_state)
     full = _full_fit(estimator, data, rng)
-    if full.labels_ is not None and data.labels is not None:
-        data = data.relabelled(full.labels_)
+    data = on_labels(data, full.labels_, is_table(comparisons))
     if data.n_objects != full.n_objects_:
         raise ValueError(
             f"estimator: its map has {full.n_objects_:,} objects, the comparisons are over {data.n_objects:,}"
