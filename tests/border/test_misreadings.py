@@ -1007,3 +1007,55 @@ def test_what_is_doubtful_in_blocks_is_told(tmp_path):
     pq.write_table(pa.table(dict(zip(["anchor", "near", "far"], map(list, zip(*rows))))), tmp_path / "a.parquet")
     with pytest.warns(UserWarning, match="if that is a second row of the header"):
         assert any("second row of the header" in alarm for alarm in open_blocks(tmp_path / "a.parquet").alarms)
+
+
+# ---- named arrays, JSON and spreadsheets --------------------------------------------------------------------------
+
+LONG = 12345678901234567
+
+
+@pytest.fixture
+def book(tmp_path):
+    """Write rows as a spreadsheet."""
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+
+    def make(*rows):
+        made = openpyxl.Workbook()
+        for row in rows:
+            made.active.append(list(row))
+        made.save(tmp_path / "a.xlsx")
+        return tmp_path / "a.xlsx"
+
+    return make
+
+
+@pytest.mark.parametrize("more", [(), ("anna",)])
+def test_people_of_a_spreadsheet_whose_numbers_lost_digits_are_refused(book, more):
+    rows = [(*row, who) for row, who in zip(SAID, [LONG, LONG + 1, *more])]
+    message = refusal(book(("anchor", "near", "far", "participant"), *rows))
+    assert "column 'participant'" in message
+    assert "lose their last digits" in message
+    short = [(*row, who) for row, who in zip(SAID, [2**53 - 1, 2**53 - 2])]
+    read = read_comparisons(book(("anchor", "near", "far", "participant"), *short))
+    assert read.comparisons.participants.tolist() == [2**53 - 1, 2**53 - 2]
+
+
+@pytest.mark.parametrize("beside", [("a", "b"), (1, 2)])
+@pytest.mark.parametrize("more", [(), ("oboe",)])
+def test_objects_whose_numbers_lost_digits_are_refused_whatever_stands_beside(book, tmp_path, beside, more):
+    anchors = [LONG, LONG + 1, *more]
+    rows = [(anchor, *beside) for anchor in anchors]
+    floats = [[float(anchor), *beside] if anchor != "oboe" else [anchor, *beside] for anchor in anchors]
+    names = ("anchor", "near", "far")
+    (tmp_path / "a.json").write_text(json.dumps([dict(zip(names, row)) for row in floats]))
+    for source in (book(names, *rows), tmp_path / "a.json", pd.DataFrame(floats, columns=names)):
+        message = refusal(source)
+        assert "column 'anchor'" in message
+        assert "numbers of this size and kind lose their last digits; give them as text" in message
+
+
+def test_rows_of_a_sheet_are_counted_from_its_first_one(book):
+    rows = [("anchor", "near", "far"), SAID[0], ("oboe", None, "drum")]
+    assert "row 5, column 'near': empty cell" in refusal(book((), (), *rows))
+    assert "row 4: 'anchor', 'near', 'far' are names of columns" in refusal(book((), (), ("Made", "in", "May"), *rows))

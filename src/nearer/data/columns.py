@@ -23,6 +23,7 @@ __all__ = ["Coding", "Column", "MemoryTable", "Table", "column_from_arrow", "col
 MISSING = (
     "", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None", "undefined", "NaT",
 )  # fmt: skip
+INEXACT = "numbers of this size and kind lose their last digits; give them as text"
 
 
 @dataclass(frozen=True)
@@ -247,6 +248,8 @@ def column_of(cells: Any) -> Column:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         cells = list(cells)
         for row, cell in enumerate(cells):
+            if isinstance(cell, float) and np.isfinite(cell) and abs(cell) >= 2**53:
+                raise TypeError(f"row {row + 1} is {cell:.17g}: {INEXACT}") from None
             if not (cell is None or isinstance(cell, (str, int, float, np.integer, np.floating, np.bool_))):
                 kind = type(cell).__name__
                 raise TypeError(f"row {row + 1} is {cell!r} ({kind}), expected text or a number") from None
@@ -281,6 +284,8 @@ class Coding:
         if any(column.is_text for column in columns):
             import pyarrow as pa
 
+            if any(cells.dtype.kind == "f" and (np.abs(cells) >= 2**53).any() for cells in (c.cells for c in columns)):
+                raise ValueError(INEXACT)
             return cls(_sorted_texts([_used(column.spelled()) for column in columns], pa))
         numbers = [whole_numbers(column) for column in columns]
         if not sum(map(len, numbers)):

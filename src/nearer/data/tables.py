@@ -22,6 +22,7 @@ import numpy as np
 
 from nearer.data import making, rules
 from nearer.data.columns import (
+    INEXACT,
     MISSING,
     Coding,
     Column,
@@ -379,7 +380,8 @@ def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
             text = str(problem)
             if text.startswith("row "):
                 number = int(text.split()[1]) - 1
-                return rows.refusal(f"{rows.columns[role].cells[number]} {FRACTION}", role, number)
+                cell = rows.columns[role].cells[number]
+                return rows.refusal(f"{cell} {FRACTION}" if cell % 1 else f"{cell:.17g}: {INEXACT}", role, number)
             return rows.table.refusal(TRUTHS, rows.roles.at[role])
     return FileFormatError(f"{rows.table.name}: {error}")
 

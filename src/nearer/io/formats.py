@@ -190,8 +190,7 @@ def _loose_lines(path: str, encoding: str) -> Table:
 
 def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | None = None) -> MemoryTable:
     """Open a sheet of a spreadsheet (.xlsx, .xls, .ods); needs the extra ``nearer[excel]``."""
-    sheets = read_sheets(path)
-    filled = {name: rows for name, rows in sheets.items() if rows}
+    filled = {name: sheet for name, sheet in read_sheets(path).items() if sheet[1]}
     if variable is not None and variable not in filled:
         raise FileFormatError(
             f"{path}: no sheet {variable!r} with cells; there are {listed(map(repr, filled)) or 'none'}"
@@ -199,7 +198,8 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
     if variable is None and len(filled) != 1:
         what = f"sheets {listed(map(repr, filled))}; say variable= for one of them" if filled else "no cells"
         raise FileFormatError(f"{path}: has {what}")
-    name, rows = (variable, filled[variable]) if variable is not None else next(iter(filled.items()))
+    name = next(iter(filled)) if variable is None else variable
+    above, rows = filled[name]
     first = [_cell_text(cell).strip() for cell in rows[0]]
     hint = ""
     if header is None:
@@ -207,7 +207,7 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
         def others() -> list[list[str]]:
             return [list(map(_cell_text, row)) for row in rows[1:]]
 
-        refuse_lines_above(f"{path}, sheet {name!r}", first, others, lambda spot: f"row {spot + 2}")
+        refuse_lines_above(f"{path}, sheet {name!r}", first, others, lambda spot: f"row {above + spot + 2}")
         header, hint = find_header(first, others)
     notes = [hint] if hint and not header else []
     below = rows[1:] if header else rows
@@ -217,7 +217,7 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
     names = first if header else [""] * len(first)
     return MemoryTable(
         path, f"spreadsheet, sheet {name!r}", names, header and not are_numbered(names), notes=notes, hint=hint,
-        columns=columns, first_row=int(header),
+        columns=columns, first_row=above + int(header),
     )  # fmt: skip
 
 
