@@ -448,6 +448,7 @@ class Table(ABC):
     labels: np.ndarray | None = None  # all objects (n_objects,), as stored by a file that this package wrote
     n_objects: int | None = None  # likewise, where objects are numbers
     notes: list[str] = field(default_factory=list)  # what the user should know
+    counts_from: int = 0  # what the numbers of objects count from, where there is a list of them and 0 does not occur
     hint: str = ""  # what else may be wrong if the columns are not understood
     first_is_data: bool = False  # whether the user said that the first row holds no names
 

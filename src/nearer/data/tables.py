@@ -676,6 +676,9 @@ def _numbered(
     lowest, highest = int(numbers.min()), int(numbers.max())
     if labels is not None or n_objects is not None or options.index_base is not None:
         base = options.index_base or 0
+        if table.counts_from and options.index_base is None and options.n_objects is None:
+            base = min(lowest, table.counts_from)
+            notes.append(f"the numbers count the objects from {base} (see index_base)")
         limit = len(labels) if labels is not None else n_objects
         top = (INDEX_LIMIT if limit is None else limit) + base - 1
         if lowest < base or highest > top:
