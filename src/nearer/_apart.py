@@ -49,10 +49,10 @@ def read_matlab(path: str) -> tuple[str, dict[str, np.ndarray], list[str]]:
         return form, {name[1:]: loaded[name] for name in loaded.files if name}, structs
 
 
-def read_sheets(path: str) -> dict[str, list[list[Any]]]:
-    """Read the rows of each sheet of a spreadsheet (.xlsx, .xls, .ods); needs the extra ``nearer[excel]``.
+def read_sheets(path: str) -> dict[str, tuple[int, list[list[Any]]]]:
+    """Read each sheet of a spreadsheet (.xlsx, .xls, .ods): the number of empty rows above the first, and the rows.
 
-    Cells are texts, numbers, truth values, or None where they are empty.
+    It needs the extra ``nearer[excel]``. Cells are texts, numbers, truth values, or None where they are empty.
     """
     with _read_by_child("spreadsheet", path) as out:
         return json.loads(out.read_text(encoding="ascii"))
@@ -125,13 +125,17 @@ def _write_sheets(path: str, out: str) -> None:
             "is a spreadsheet, which needs python-calamine: pip install 'nearer[excel]', or save it as CSV"
         ) from error
     book = calamine.CalamineWorkbook.from_path(path)
-    sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=True) for name in book.sheet_names}
+    sheets = {}
+    for name in book.sheet_names:
+        sheet = book.get_sheet_by_name(name)
+        rows = [list(map(_cell, row)) for row in sheet.to_python(skip_empty_area=True)]
+        sheets[name] = sheet.start[0] if sheet.start else 0, rows
     with open(out, "w", encoding="ascii") as file:
-        json.dump({name: [list(map(_cell, row)) for row in rows] for name, rows in sheets.items()}, file)
+        json.dump(sheets, file)
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:  # beyond, digits are lost
         return int(value)
     return None if value == "" else value if isinstance(value, (str, int, float)) else str(value)
 
@@ -167,6 +171,8 @@ def _plain(value: Any) -> np.ndarray | None:
     value = np.asarray(value)
     if value.dtype.names or value.dtype.kind not in "biufUO":
         return None
+    if value.dtype.kind == "U":
+        value = np.char.rstrip(value, " ")  # the rows of a matrix of letters are filled up
     if value.dtype.kind == "O":
         cells = [np.asarray(cell) for cell in value.reshape(-1)]
         if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells):
@@ -198,20 +204,23 @@ def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:
 
     kind = node.attrs.get("MATLAB_class", b"double")
     if kind == b"cell":
-        cells = [file[reference] for reference in np.asarray(node).T.reshape(-1)]
+        references = np.asarray(node).T
+        cells = [file[reference] for reference in references.reshape(-1)]
         if not all(cell.attrs.get("MATLAB_class") == b"char" for cell in cells):
             return None
-        return np.array([_text(cell) for cell in cells])
+        return _plain(np.array(["".join(_texts(cell)) for cell in cells]).reshape(references.shape))
     if kind == b"char":
-        return np.array([_text(node)])
+        return _plain(np.array(_texts(node)))
     if node.dtype.kind not in "biuf":
         return None
     return _plain(np.asarray(node).T)
 
 
-def _text(node: Any) -> str:
+def _texts(node: Any) -> list[str]:
+    """Read letters, one text for each row."""
     import numpy as np
 
     if node.attrs.get("MATLAB_empty", 0):
-        return ""
-    return np.asarray(node).T.reshape(-1).astype("<u2").tobytes().decode("utf-16-le")
+        return [""]
+    rows = np.atleast_2d(np.asarray(node).T.astype("<u2"))
+    return [np.ascontiguousarray(row).tobytes().decode("utf-16-le") for row in rows]

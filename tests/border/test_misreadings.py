@@ -1376,3 +1376,291 @@ def test_features_as_frames_are_matched_by_their_index():
             np.testing.assert_array_equal(found, expected)
     with pytest.raises(ValueError, match="X: the index names other rows than there are objects, such as 'o9'"):
         FeatureMap().fit(features.rename(index={"o9": "p"}), model)
+
+
+# ---- named arrays, JSON and spreadsheets --------------------------------------------------------------------------
+
+LONG = 12345678901234567
+
+
+@pytest.fixture
+def book(tmp_path):
+    """Write rows as a spreadsheet."""
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+
+    def make(*rows):
+        made = openpyxl.Workbook()
+        for row in rows:
+            made.active.append(list(row))
+        made.save(tmp_path / "a.xlsx")
+        return tmp_path / "a.xlsx"
+
+    return make
+
+
+@pytest.mark.parametrize("more", [(), ("anna",)])
+def test_people_of_a_spreadsheet_whose_numbers_lost_digits_are_refused(book, more):
+    rows = [(*row, who) for row, who in zip(SAID, [LONG, LONG + 1, *more])]
+    message = refusal(book(("anchor", "near", "far", "participant"), *rows))
+    assert "column 'participant'" in message
+    assert "lose their last digits" in message
+    short = [(*row, who) for row, who in zip(SAID, [2**53 - 1, 2**53 - 2])]
+    read = read_comparisons(book(("anchor", "near", "far", "participant"), *short))
+    assert read.comparisons.participants.tolist() == [2**53 - 1, 2**53 - 2]
+
+
+@pytest.mark.parametrize("beside", [("a", "b"), (1, 2)])
+@pytest.mark.parametrize("more", [(), ("oboe",)])
+def test_objects_whose_numbers_lost_digits_are_refused_whatever_stands_beside(book, tmp_path, beside, more):
+    anchors = [LONG, LONG + 1, *more]
+    rows = [(anchor, *beside) for anchor in anchors]
+    floats = [[float(anchor), *beside] if anchor != "oboe" else [anchor, *beside] for anchor in anchors]
+    names = ("anchor", "near", "far")
+    (tmp_path / "a.json").write_text(json.dumps([dict(zip(names, row)) for row in floats]))
+    for source in (book(names, *rows), tmp_path / "a.json", pd.DataFrame(floats, columns=names)):
+        message = refusal(source)
+        assert "column 'anchor'" in message
+        assert "numbers of this size and kind lose their last digits; give them as text" in message
+
+
+def test_rows_of_a_sheet_are_counted_from_its_first_one(book):
+    rows = [("anchor", "near", "far"), SAID[0], ("oboe", None, "drum")]
+    assert "row 5, column 'near': empty cell" in refusal(book((), (), *rows))
+    assert "row 4: 'anchor', 'near', 'far' are names of columns" in refusal(book((), (), ("Made", "in", "May"), *rows))
+
+
+@pytest.fixture
+def archives(tmp_path):
+    """Write named arrays as JSON, .npz and .mat; gives the paths."""
+    from scipy.io import savemat
+
+    def make(arrays, *, json_only=False):
+        paths = [tmp_path / name for name in ("a.json", "a.npz", "a.mat")]
+        paths[0].write_text(json.dumps(arrays))
+        if json_only:
+            return paths[:1]
+        np.savez(paths[1], **{name: np.array(cells) for name, cells in arrays.items()})
+        texts = {name: np.array(cells) for name, cells in arrays.items()}
+        savemat(paths[2], {n: a.astype(object) if a.dtype.kind == "U" and a.ndim else a for n, a in texts.items()})
+        return paths
+
+    return make
+
+
+@pytest.mark.parametrize("fourth", [(0, 1, 1, 0), ("p1", "p1", "p2", "p2"), (11, 12, 13, 14), (0.5, 0.7, 0.6, 0.9)])
+@pytest.mark.parametrize("in_front", [True, False])
+def test_four_columns_of_text_under_a_name_are_refused(archives, fourth, in_front):
+    rows = [[more, *row] if in_front else [*row, more] for row, more in zip(SAID, fourth)]
+    told = "participant,anchor,near,far" if in_front else "anchor,near,far,-"
+    for path in archives({"data": rows}):
+        assert "4 columns without names: which is what cannot be told" in refusal(path)
+        assert said(read_comparisons(path, columns=told).comparisons) == SAID
+    for path in archives({"data": rows, "weights": [1, 2, 3, 4]}):
+        message = refusal(path)
+        assert "'column 4', 'weights': none of these names is known" in message
+        spots = (2, 3, 4) if in_front else (1, 2, 3)
+        told = {role: f"column {spot}" for role, spot in zip(("anchor", "near", "far"), spots)}
+        read = read_comparisons(path, columns=told).comparisons
+        assert said(read) == SAID
+        assert read.weights.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("beside", [{}, {"weights": [1, 2, 3, 4]}, {"response": ["oboe"] * 4}])
+def test_ratings_under_a_name_are_no_objects(archives, beside):
+    for path in archives({"data": [[*row[:2], str(rate)] for row, rate in zip(SAID, [5, 4, 5, 1])], **beside}):
+        message = refusal(path)
+        assert "no objects' names" in message or "none of these names is known" in message or "no column for" in message
+
+
+def test_integers_in_four_columns_are_quadruplets_where_an_array_says_so(archives):
+    rows = [[0, 1, 2, 3], [2, 3, 0, 1]]
+    written, archive, matlab = archives({"data": rows})
+    assert "4 columns without names" in refusal(written)  # as the same rows in a list
+    for path in (archive, matlab):
+        assert read_comparisons(path).comparisons.index.tolist() == rows
+    for path in archives({"quadruplets": rows, "weights": [1, 2]}):
+        read = read_comparisons(path).comparisons
+        assert read.index.tolist() == rows
+        assert read.weights.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"), [("rankings", [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]]), ("odd-one-out", [[0, 1, 2, 2], [4, 3, 2, 2]])]
+)
+def test_what_stands_beside_wide_rows_is_kept(archives, kind, rows):
+    for path in archives({"data": rows, "participants": ["p1", "p2"]}):
+        read = read_comparisons(path, kind=kind).comparisons
+        assert set(read.participants.tolist()) == {"p1", "p2"}
+
+
+@pytest.mark.parametrize("called", [{}, {"labels": ["a", "b"]}])
+def test_numbers_of_matlab_count_the_labels_from_1(tmp_path, called):
+    from scipy.io import savemat
+
+    names = ["oboe", "flute", "drum", "gong", "harp"]
+    path, rows = tmp_path / "a.mat", np.array([[1, 2, 3], [3, 4, 1]])
+    given = {"labels": names} if called else {}
+    savemat(path, {"triplets": rows} | ({} if called else {"labels": np.array(names, object)}))
+    read = read_comparisons(path, **given)
+    assert said(read.comparisons) == [("oboe", "flute", "drum"), ("drum", "gong", "oboe")]
+    assert read.comparisons.n_objects == 5
+    assert "the numbers count the objects from 1 (see index_base)" in read.understood
+    assert said(read_comparisons(path, index_base=0, **given).comparisons)[0] == ("flute", "drum", "gong")
+    savemat(path, {"triplets": rows - 1} | ({} if called else {"labels": np.array(names, object)}))
+    read = read_comparisons(path, **given)
+    assert said(read.comparisons) == [("oboe", "flute", "drum"), ("drum", "gong", "oboe")]
+    assert "the numbers count the objects from 0 (see index_base)" in read.understood
+    savemat(path, {"triplets": rows + 2} | ({} if called else {"labels": np.array(names, object)}))
+    assert "object number 6 is outside 1..5" in refusal(path, **given)
+
+
+def test_numbers_of_other_arrays_count_the_labels_from_0(archives):
+    for path in archives({"triplets": [[1, 2, 3], [3, 4, 1]], "labels": ["oboe", "flute", "drum", "gong", "harp"]})[:2]:
+        assert said(read_comparisons(path).comparisons) == [("flute", "drum", "gong"), ("gong", "harp", "flute")]
+
+
+def test_the_number_of_objects_of_matlab_counts_from_1(tmp_path):
+    from scipy.io import savemat
+
+    savemat(tmp_path / "a.mat", {"triplets": np.array([[1, 2, 3], [3, 4, 1]]), "n_objects": 5.0})
+    read = read_comparisons(tmp_path / "a.mat").comparisons
+    assert read.labels.tolist() == ["1", "2", "3", "4", "5"]
+    assert said(read) == [("1", "2", "3"), ("3", "4", "1")]
+
+
+@pytest.mark.parametrize("width", [2, 3])
+def test_the_index_of_pandas_is_no_comparison(tmp_path, width):
+    path = tmp_path / "split.json"
+    frame = pd.DataFrame(TURNED_ROWS, columns=TURNED)
+    levels = [["p1"] * 4, [1, 2, 3, 4], [3, 4, 5, 6]][:width]
+    path.write_text(frame.set_index(levels).to_json(orient="split"))
+    read = read_comparisons(path)
+    assert said(read.comparisons) == SAID
+    assert "arrays not used: index" in read.understood
+    narrow = pd.DataFrame({"v": [1, 2, 3, 4]}, index=[[1, 1, 2, 2], [1, 2, 3, 4], [3, 4, 5, 6]])
+    path.write_text(narrow.to_json(orient="split"))
+    assert "the columns differ in length: 'columns' (1,), 'data' (4,)" in refusal(path)
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "table", "records", "split"])
+@pytest.mark.parametrize("index", [None, ["r4", "r1", "r3", "r2"]])
+def test_every_form_of_pandas_with_names_is_read(tmp_path, orient, index):
+    frame = pd.DataFrame(TURNED_ROWS, columns=TURNED, index=index).assign(participant=["p1", "p2", "p1", "p2"])
+    (tmp_path / "a.json").write_text(frame.to_json(orient=orient))
+    read = read_comparisons(tmp_path / "a.json").comparisons
+    assert said(read) == SAID
+    assert read.participants.tolist() == ["p1", "p2", "p1", "p2"]
+
+
+COLUMNS = {"anchor": [0, 2], "near": [1, 3], "far": [2, 0]}
+FOUR = ["oboe", "flute", "drum", "gong"]
+
+
+@pytest.mark.parametrize("rows", [COLUMNS, {"triplets": [[0, 1, 2], [2, 3, 0]]}])
+def test_what_stands_beside_the_rows_is_used(archives, rows):
+    for path in archives({**rows, "labels": FOUR, "participant": "p7", "weight": 3, "study": "x"}):
+        read = read_comparisons(path)
+        assert said(read.comparisons) == [("oboe", "flute", "drum"), ("drum", "gong", "oboe")]
+        assert read.comparisons.participants.tolist() == ["p7", "p7"]
+        assert read.comparisons.weights.tolist() == [3, 3]
+        assert "arrays not used: study" in read.understood
+    for path in archives({**rows, "n_objects": 6}):
+        assert read_comparisons(path).comparisons.n_objects == 6
+
+
+@pytest.mark.parametrize("rows", [COLUMNS, {"triplets": [[0, 1, 2], [2, 3, 0]]}])
+@pytest.mark.parametrize(
+    ("beside", "why"),
+    [
+        ({"rt": [400, 500, 600]}, "array 'rt' has 3 entries for 2 rows"),
+        ({"response_position": ["left"] * 5}, "array 'response_position' has 5 entries for 2 rows"),
+        ({"participants": ["p1", "p2", "p3"]}, "'participants' "),
+        ({"labels": ["a", "a", "b", "c"]}, "labels: 'a' occurs twice, at 0 and 1"),
+        ({"labels": FOUR, "n_objects": 6}, "labels: got 4 labels for 6 objects"),
+    ],
+)
+def test_what_cannot_be_used_beside_the_rows_is_refused(archives, rows, beside, why):
+    for path in archives({**rows, **beside}):
+        assert why in refusal(path)
+
+
+def test_missing_labels_and_two_answers_are_refused(archives):
+    rows = {"triplets": [[0, 1, 2], [2, 3, 0]]}
+    for path in archives({**rows, "labels": ["a", None, "b", "c"]}, json_only=True):
+        assert "label 1 is None" in refusal(path)
+    for path in archives({**rows, "y": [1, -1], "response": [-1, 1]}):
+        assert "is not the only one that holds answers" in refusal(path)
+    for path in archives({**COLUMNS, "labels": FOUR[:2]}):
+        assert "'labels' holds as many names as there are rows" in refusal(path)
+    for path in archives(
+        {"reference": ["oboe", "gong"], "choices": [FOUR[:3], FOUR[1:]], "response": ["drum", "drum"]}
+    ):
+        assert "array 'reference' holds objects and would be left out beside the rows of 'choices'" in refusal(path)
+
+
+def test_numbers_that_recur_are_classes_not_labels(archives):
+    rows = {"triplets": [[0, 1, 2], [2, 3, 0]]}
+    for path in archives({**rows, "labels": [1, 1, 0, 0]}):
+        read = read_comparisons(path)
+        assert read.comparisons.labels is None
+        assert "arrays not used: labels" in read.understood
+    for path in archives({**rows, "labels": [10, 20, 30, 40]}):
+        assert said(read_comparisons(path).comparisons)[0] == ("10", "20", "30")
+
+
+def test_columns_that_say_the_comparison_come_before_a_wide_array(archives):
+    for path in archives({**dict(zip(("anchor", "near", "far"), map(list, zip(*SAID)))), "shown": TURNED_ROWS}):
+        read = read_comparisons(path)
+        assert said(read.comparisons) == SAID
+        assert "arrays not used: shown" in read.understood
+
+
+def test_rows_under_a_name_are_read_with_what_stands_beside(tmp_path):
+    path = tmp_path / "a.json"
+    rows = [dict(zip(TURNED, row), options=row) for row in TURNED_ROWS]
+    for table in (rows, dict(zip(TURNED, map(list, zip(*TURNED_ROWS))))):
+        path.write_text(json.dumps({"participant": "p7", "trials": table, "study": "x"}))
+        read = read_comparisons(path)
+        assert said(read.comparisons) == SAID
+        assert read.comparisons.participants.tolist() == ["p7"] * 4
+        assert "rows of 'trials'" in read.understood
+        assert "arrays not used: study" in read.understood
+    path.write_text(json.dumps({"practice": rows[:2], "trials": rows}))
+    assert "several values hold rows: 'practice', 'trials'; say variable=" in refusal(path)
+    assert said(read_comparisons(path, variable="trials").comparisons) == SAID
+    path.write_text(json.dumps({"participant": "p7", "trials": [{**row, "participant": "p1"} for row in rows]}))
+    assert "'participant': among the columns of 'trials' and beside them" in refusal(path)
+
+
+def test_structured_and_byte_arrays_are_read(tmp_path):
+    fields = np.array([tuple(row) for row in TURNED_ROWS], dtype=[(name, "U9") for name in TURNED])
+    np.savez(tmp_path / "a.npz", trials=fields, participant="p7")
+    assert said(read_comparisons(tmp_path / "a.npz").comparisons) == SAID
+    np.save(tmp_path / "a.npy", fields.reshape(2, 2))
+    assert said(read_comparisons(tmp_path / "a.npy").comparisons) == SAID
+    np.savez(tmp_path / "b.npz", triplets=np.array([[0, 1, 2]]), labels=np.array(FOUR).astype("S"))
+    assert said(read_comparisons(tmp_path / "b.npz").comparisons) == [("oboe", "flute", "drum")]
+
+
+def test_letters_and_cells_of_matlab_keep_their_shape(tmp_path):
+    from scipy.io import savemat
+
+    path = tmp_path / "a.mat"
+    savemat(path, {"triplets": np.array([[1, 2, 3], [2, 1, 3]]), "labels": np.array(FOUR)})  # filled up with blanks
+    assert read_comparisons(path).comparisons.labels.tolist() == FOUR
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "w", userblock_size=512) as file:
+        references = np.empty((4, 3), h5py.ref_dtype)
+        for spot, text in np.ndenumerate(np.array(SAID)):
+            cell = file.create_dataset(f"#refs#/{spot}", data=np.array([list(map(ord, text))], "u2").T)
+            cell.attrs["MATLAB_class"] = np.bytes_("char")
+            references[spot] = cell.ref
+        file.create_dataset("triplets", data=references.T).attrs["MATLAB_class"] = np.bytes_("cell")
+        people = np.array([list(map(ord, name)) for name in ("p1 ", "p10", "p2 ", "p1 ")], "u2")
+        file.create_dataset("participants", data=people.T).attrs["MATLAB_class"] = np.bytes_("char")
+    with path.open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM")
+    read = read_comparisons(path).comparisons
+    assert said(read) == SAID
+    assert read.participants.tolist() == ["p1", "p10", "p2", "p1"]

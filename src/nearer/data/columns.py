@@ -25,6 +25,7 @@ __all__ = ["Coding", "Column", "MemoryTable", "Table", "column_from_arrow", "col
 MISSING = (
     "", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None", "undefined", "NaT",
 )  # fmt: skip
+INEXACT = "numbers of this size and kind lose their last digits; give them as text"
 
 
 @dataclass(frozen=True)
@@ -278,6 +279,8 @@ def _as_text(cell: Any, row: int) -> str | None:
         return cell
     if not isinstance(cell, (int, float, np.integer, np.floating, np.bool_, Decimal)):
         raise TypeError(f"row {row + 1} is {cell!r} ({kind}), expected text or a number")
+    if isinstance(cell, float) and np.isfinite(cell) and abs(cell) >= 2**53:
+        raise TypeError(f"row {row + 1} is {cell:.17g}: {INEXACT}")
     return _spell(cell) if cell == cell else None
 
 
@@ -314,6 +317,8 @@ class Coding:
         if any(column.is_text for column in columns):
             import pyarrow as pa
 
+            if any(cells.dtype.kind == "f" and (np.abs(cells) >= 2**53).any() for cells in (c.cells for c in columns)):
+                raise ValueError(INEXACT)
             return cls(_sorted_texts([_used(column.spelled()) for column in columns], pa))
         numbers = [whole_numbers(column) for column in columns]
         if not sum(map(len, numbers)):
@@ -476,6 +481,7 @@ class Table(ABC):
     labels: np.ndarray | None = None  # all objects (n_objects,), as stored by a file that this package wrote
     n_objects: int | None = None  # likewise, where objects are numbers
     notes: list[str] = field(default_factory=list)  # what the user should know
+    counts_from: int = 0  # what the numbers of objects count from, where there is a list of them and 0 does not occur
     hint: str = ""  # what else may be wrong if the columns are not understood
     first_is_data: bool = False  # whether the user said that the first row holds no names
 

@@ -23,6 +23,7 @@ import numpy as np
 from nearer.data import making, rules
 from nearer.data.carriers import as_table
 from nearer.data.columns import (
+    INEXACT,
     MISSING,
     Coding,
     Column,
@@ -305,7 +306,8 @@ def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
             text = str(problem)
             if text.startswith("row "):
                 number = int(text.split()[1]) - 1
-                return rows.refusal(f"{rows.columns[role].cells[number]} {FRACTION}", role, number)
+                cell = rows.columns[role].cells[number]
+                return rows.refusal(f"{cell} {FRACTION}" if cell % 1 else f"{cell:.17g}: {INEXACT}", role, number)
             return rows.table.refusal(TRUTHS, rows.roles.at[role])
     return FileFormatError(f"{rows.table.name}: {error}")
 
@@ -624,6 +626,9 @@ def _numbered(
     lowest, highest = int(numbers.min()), int(numbers.max())
     if labels is not None or n_objects is not None or options.index_base is not None:
         base = options.index_base or 0
+        if table.counts_from and options.index_base is None and options.n_objects is None:
+            base = min(lowest, table.counts_from)
+            notes.append(f"the numbers count the objects from {base} (see index_base)")
         limit = len(labels) if labels is not None else n_objects
         top = (INDEX_LIMIT if limit is None else limit) + base - 1
         if lowest < base or highest > top:

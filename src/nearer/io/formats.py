@@ -14,11 +14,30 @@ import numpy as np
 from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
 from nearer.data.carriers import as_table
-from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow, is_text
+from nearer.data.columns import (
+    Column,
+    MemoryTable,
+    Table,
+    are_numbered,
+    column_from_arrow,
+    column_of,
+    is_text,
+    whole_number,
+)
 from nearer.data.errors import SHOWN, FileFormatError, listed, shown
 from nearer.data.headers import find_header, refuse_lines_above, with_header
-from nearer.data.roles import DETAILS, INDEX_COLUMNS, complete_layout, detail_of, is_header, normalise, role_of
+from nearer.data.roles import (
+    DETAILS,
+    INDEX_COLUMNS,
+    complete_layout,
+    detail_of,
+    find_roles,
+    is_header,
+    normalise,
+    role_of,
+)
 from nearer.data.tables import ONE_TYPE
+from nearer.data.values import check_objects
 from nearer.io.files import refuse_impossible_text
 from nearer.io.text import decode_head, encoding_problem, open_bytes
 
@@ -35,7 +54,7 @@ def open_json(
     header: bool | None = None,
     encoding: str | None = None,
 ) -> Table:
-    """Open a JSON file: ``[{"anchor": ..}, ..]``, ``[[0, 1, 2], ..]`` or ``{"anchor": [..], ..}``."""
+    """Open a JSON file: ``[{"anchor": ..}, ..]``, ``[[0, 1, 2], ..]``, ``{"anchor": [..], ..}``, ``{"rows": [..]}``."""
     with open_bytes(path) as file:
         content = file.read()
     text, _ = decode_head(path, content, True, encoding)
@@ -53,10 +72,55 @@ def open_json(
     except RecursionError as error:
         raise FileFormatError(f"{path}: is not a table: brackets nested too deeply") from error
     if isinstance(data, dict):
-        return open_arrays(path, "JSON", data, kind=kind, variable=variable, header=header)
+        form, data, variable = _unfolded(path, "JSON", data, variable)
+    if isinstance(data, dict):
+        return open_arrays(path, form, data, kind=kind, variable=variable, header=header)
     if isinstance(data, list):
         return with_header(_open_rows(path, "JSON", data), header)
     raise FileFormatError(f"{path}: holds {shown(str(data))}, expected an array of rows or an object of columns")
+
+
+def _unfolded(path: str, form: str, data: dict[str, Any], variable: str | None) -> tuple[str, Any, str | None]:
+    """Make columns, or rows, of a table that stands under a name, or cell by cell.
+
+    Gives its form in words, the data, and the name that has yet to be looked for.
+    """
+    tables = {name: columns for name, value in data.items() if (columns := _columns_in(value))}
+    if variable in tables:
+        tables = {variable: tables[variable]}
+    elif variable is not None or any(map(_is_matrix, data.values())):
+        return form, data, variable
+    if len(tables) > 1:
+        raise FileFormatError(f"{path}: several values hold rows: {listed(map(repr, tables))}; say variable=")
+    for name, columns in tables.items():
+        both = [key for key in columns if key in data and key != name]
+        if both:
+            where = f"among the columns of {name!r} and beside them"
+            raise FileFormatError(f"{path}: {listed(map(repr, both))}: {where}, expected in one place")
+        return f"{form}, rows of {name!r}", {key: data[key] for key in data if key != name} | columns, None
+    inner = [list(cells) for cells in data.values() if isinstance(cells, dict)]
+    if inner and len(inner) == len(data):  # cell by cell, as pandas writes them
+        if is_header(inner[0]) and not is_header(list(data)):  # orient="index"
+            return form, list(data.values()), None
+        if all(names == inner[0] for names in inner):  # orient="columns"
+            return form, {name: list(cells.values()) for name, cells in data.items()}, None
+    return form, data, None
+
+
+def _is_matrix(value: Any) -> bool:
+    return list in map(type, value) if isinstance(value, list) else getattr(value, "ndim", 0) == 2
+
+
+def _columns_in(value: Any) -> dict[str, np.ndarray]:
+    """Make columns of rows with named cells, or of an object of columns; none if `value` is neither."""
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return {name: value.reshape(-1)[name] for name in value.dtype.names}
+    if isinstance(value, list) and set(map(type, value)) == {dict}:
+        names = dict.fromkeys(name for row in value for name in row)
+        return {name: _cells([row.get(name) for row in value]) for name in names}
+    if isinstance(value, dict) and is_header(list(value)) and set(map(type, value.values())) == {list}:
+        return {name: _cells(cells) for name, cells in value.items()}
+    return {}
 
 
 class _Twice(Exception):
@@ -191,8 +255,7 @@ def _loose_lines(path: str, encoding: str) -> Table:
 
 def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | None = None) -> MemoryTable:
     """Open a sheet of a spreadsheet (.xlsx, .xls, .ods); needs the extra ``nearer[excel]``."""
-    sheets = read_sheets(path)
-    filled = {name: rows for name, rows in sheets.items() if rows}
+    filled = {name: sheet for name, sheet in read_sheets(path).items() if sheet[1]}
     if variable is not None and variable not in filled:
         raise FileFormatError(
             f"{path}: no sheet {variable!r} with cells; there are {listed(map(repr, filled)) or 'none'}"
@@ -200,7 +263,8 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
     if variable is None and len(filled) != 1:
         what = f"sheets {listed(map(repr, filled))}; say variable= for one of them" if filled else "no cells"
         raise FileFormatError(f"{path}: has {what}")
-    name, rows = (variable, filled[variable]) if variable is not None else next(iter(filled.items()))
+    name = next(iter(filled)) if variable is None else variable
+    above, rows = filled[name]
     first = [_cell_text(cell).strip() for cell in rows[0]]
     hint = ""
     if header is None:
@@ -208,7 +272,7 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
         def others() -> list[list[str]]:
             return [list(map(_cell_text, row)) for row in rows[1:]]
 
-        refuse_lines_above(f"{path}, sheet {name!r}", first, others, lambda spot: f"row {spot + 2}")
+        refuse_lines_above(f"{path}, sheet {name!r}", first, others, lambda spot: f"row {above + spot + 2}")
         header, hint = find_header(first, others)
     notes = [hint] if hint and not header else []
     below = rows[1:] if header else rows
@@ -218,7 +282,7 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
     names = first if header else [""] * len(first)
     return MemoryTable(
         path, f"spreadsheet, sheet {name!r}", names, header and not are_numbered(names), notes=notes, hint=hint,
-        columns=columns, first_row=int(header),
+        columns=columns, first_row=above + int(header),
     )  # fmt: skip
 
 
@@ -512,9 +576,11 @@ _MAIN = (
     "index", "triplets", "triplet", "quadruplets", "comparisons", "queries", "query", "questions", "data", "x", "t",
     "answers", "arr0",
 )  # fmt: skip
+_SPLIT = {"columns", "index", "data"}  # pandas, orient="split"; its index names the rows
 _ANSWERS = ("y", "arr1")
 _LABELS = ("labels", "names", "objects", "labelnames", "objectnames")
 _VOTES = ("votes", "agreement", "counts")
+_OBJECTS = ("anchor", "near", "far", "a", "b", "c", "odd", "central", "i", "j", "k", "l")
 
 
 def open_numpy(path: str, *, kind: str | None = None, variable: str | None = None, header: bool | None = None) -> Table:
@@ -522,16 +588,14 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
     try:
         loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):
-            refuse_impossible_text(loaded)
+            loaded = _decoded(loaded)
             return with_header(_open_matrix(path, "NumPy array", loaded), header)
         with loaded:
             held = loaded.zip.namelist()
             if not all(name.endswith(".npy") for name in held):
                 raise FileFormatError(f"is a zip archive of {listed(map(shown, held[:SHOWN]))}: unpack it first")
             _refuse_bomb(loaded.zip)
-            arrays = {key: loaded[key] for key in loaded.files}
-            for array in arrays.values():
-                refuse_impossible_text(array)
+            arrays = {key: _decoded(loaded[key]) for key in loaded.files}
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
     except Exception as error:  # NumPy and zip raise many kinds for a damaged file
@@ -541,7 +605,15 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
     if {"coords", "data", "shape"} <= set(arrays) and arrays["coords"].ndim == 2:
         # A sparse tensor: entry (i, j, k) counts the answers that j is nearer to i than k, negative for the contrary.
         arrays = {"triplets": arrays["coords"].T, "response": arrays["data"]}
-    return open_arrays(path, "NumPy archive", arrays, kind=kind, variable=variable, header=header)
+    form, arrays, variable = _unfolded(path, "NumPy archive", arrays, variable)
+    return open_arrays(path, form, arrays, kind=kind, variable=variable, header=header)
+
+
+def _decoded(array: np.ndarray) -> np.ndarray:
+    """Read bytes as text."""
+    array = np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+    refuse_impossible_text(array)
+    return array
 
 
 def _refuse_bomb(archive: Any) -> None:
@@ -558,10 +630,8 @@ def _refuse_bomb(archive: Any) -> None:
 
 def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
     """Make columns without names of one array (n_rows, n_columns), or named ones of a structured array (n_rows,)."""
-    if matrix.dtype.names:
-        return MemoryTable(
-            path, form, list(matrix.dtype.names), True, columns=[matrix[name] for name in matrix.dtype.names]
-        )
+    if fields := _columns_in(matrix):
+        return MemoryTable(path, form, list(fields), True, columns=list(fields.values()))
     if matrix.ndim != 2 or matrix.shape[1] < 3:
         raise FileFormatError(f"{path}: the array has shape {matrix.shape}, expected (n, 3) or (n, 4)")
     if not len(matrix):
@@ -581,10 +651,10 @@ def open_arrays(
 ) -> MemoryTable:
     """Find the comparisons among named arrays.
 
-    One array of shape (n, 3), (n, 4) or wider holds the comparisons; arrays of length n beside it may hold answers,
-    weights, participants, details; an array of text called ``labels`` or ``names`` names the objects. Without an array
-    of comparisons, 1-D arrays of one length are columns. The names of its columns may stand beside it, as ``columns``
-    or ``fields``, or in its first row.
+    One array of shape (n, 3), (n, 4) or wider holds the comparisons, unless 1-D arrays do by their names: then they are
+    columns. Arrays of length n beside either may hold answers, weights, participants, details; one participant or
+    weight holds for all rows; an array called ``labels`` or ``names`` names the objects. The names of the columns of
+    one array may stand beside it, as ``columns`` or ``fields``, or in its first row.
 
     Parameters
     ----------
@@ -599,33 +669,35 @@ def open_arrays(
     """
     shaped = {name: _as_array(path, name, array) for name, array in arrays.items()}
     main = _find_main(path, shaped, variable)
+    shaped = {name: array if name == main else _as_vector(name, array) for name, array in shaped.items()}
     if main is None:
         return _flat_columns(path, form, shaped)
     named = _names_beside(path, shaped, main)
-    titles = shaped.pop(named).reshape(-1).tolist() if named else []
-    matrix = shaped[main]
-    notes, hint = [f"the columns of {main!r} are named by {named!r}"] if named else [], ""
-    if not named and matrix.dtype.kind in "UTO":
-        plain = MemoryTable(f"{path}, array {main!r}", form, [""] * matrix.shape[1], False, columns=list(matrix.T))
-        titled = with_header(plain, header)
-        if titled is not plain:
-            titles, notes, hint, matrix = titled.names, titled.notes, titled.hint, matrix[1:]
-    beside, unused, labels, n_objects = _beside(path, shaped, main, len(matrix))
+    titles = list(map(str, shaped.pop(named).reshape(-1).tolist())) if named else []
+    matrix = shaped.pop(main)
+    plain = MemoryTable(f"{path}, array {main!r}", form, [""] * matrix.shape[1], False, columns=list(matrix.T))
+    if named:
+        plain.notes = [f"the columns of {main!r} are named by {named!r}"]
+    elif matrix.dtype.kind in "UTO":
+        plain = with_header(plain, header)  # type: ignore[assignment]
+        titles = plain.names if any(plain.names) else []
+    titles = [] if are_numbered(titles) else titles
+    beside, known = _beside(path, shaped, len(plain.columns[0]), f"rows of {main!r}")
     if kind in ("odd-one-out", "most-central") and "answer" in beside:
         beside["odd" if kind == "odd-one-out" else "central"] = beside.pop("answer")
-    names = titles or _main_names(matrix.shape[1], set(beside), kind)
-    notes += [f"arrays not used: {listed(unused)}"] if unused else []
+    names = titles or _main_names(plain, main, {role_of(name) or "" for name in beside}, kind)
+    if beside and not names:
+        names = [f"column {spot + 1}" for spot in range(matrix.shape[1])]
     return MemoryTable(
         name=path,
-        form=f"{form}, array {main!r} of shape {matrix.shape[0]:,} x {matrix.shape[1]}",
-        names=[*names, *beside] if names else [""] * matrix.shape[1],
+        form=f"{form}, array {main!r} of shape {len(plain.columns[0]):,} x {matrix.shape[1]}",
+        names=[*names, *beside] or plain.names,
         header=bool(names),
         first_is_data=header is False,
-        labels=labels,
-        n_objects=n_objects,
-        notes=notes,
-        hint=hint,
-        columns=[*matrix.T, *(beside.values() if names else ())],
+        hint=plain.hint,
+        columns=[*plain.columns, *beside.values()],
+        first_row=plain.first_row,
+        **known | {"notes": plain.notes + known["notes"]},
     )
 
 
@@ -641,9 +713,20 @@ def _as_array(path: str, name: str, array: Any) -> np.ndarray:
         for spot, column in enumerate(zip(*array)):
             matrix[:, spot] = column
         return matrix
-    cells = np.empty(len(array) if isinstance(array, list) else (), object)
-    cells[...] = array
-    return cells
+    return _cells(array)
+
+
+def _as_vector(name: str, array: np.ndarray) -> np.ndarray:
+    """Make one row or one column, as MATLAB keeps vectors, 1-D; two votes stay a row."""
+    return array.reshape(-1) if array.ndim == 2 and 1 in array.shape and normalise(name) not in _VOTES else array
+
+
+def _cells(cells: Any) -> np.ndarray:
+    """Make a 1-D array of a list, whatever it holds, and one without dimensions of anything else."""
+    array = np.empty(len(cells) if isinstance(cells, list) else (), object)
+    for spot, cell in enumerate(cells) if isinstance(cells, list) else (((), cells),):
+        array[spot] = cell
+    return array
 
 
 def _find_main(path: str, arrays: Mapping[str, np.ndarray], variable: str | None) -> str | None:
@@ -654,6 +737,11 @@ def _find_main(path: str, arrays: Mapping[str, np.ndarray], variable: str | None
                 f"{path}: no array {variable!r} of shape (n, 3) or wider; there are {_shapes(arrays)}"
             )
         return variable
+    if arrays.keys() >= _SPLIT:
+        wide = [name for name in wide if name != "index"]
+    vectors = [name for name, array in arrays.items() if _as_vector(name, array).ndim < 2]
+    if complete_layout({role for name in vectors if (role := role_of(name))}):
+        return None
     # MATLAB writes a vector as one row: it is no comparison if another array has many.
     wide = [name for name in wide if len(arrays[name]) > 1] or wide
     if len(wide) == 1:
@@ -681,8 +769,9 @@ def _names_beside(path: str, arrays: Mapping[str, np.ndarray], main: str) -> str
         texts = array.reshape(-1).tolist()
         if name == main or normalise(name) not in _TITLES or not array.ndim:
             continue
-        if not all(isinstance(text, str) for text in texts):
+        if not any(isinstance(text, str) for text in texts):
             continue
+        texts = list(map(str, texts))
         if normalise(name) == "names" and not complete_layout({role for text in texts if (role := role_of(text))}):
             continue  # the names of the objects
         if len(texts) == width:
@@ -695,36 +784,57 @@ def _names_beside(path: str, arrays: Mapping[str, np.ndarray], main: str) -> str
 
 
 _BESIDE = ("answer", "weight", "participant", "odd", "central", "votes_a", "votes_b", *DETAILS)
+_FOR_ALL = ("participant", "weight")  # where one value holds for all rows
 
 
-def _beside(
-    path: str, arrays: Mapping[str, np.ndarray], main: str, length: int
-) -> tuple[dict[str, Any], list[str], np.ndarray | None, int | None]:
-    """Sort the other arrays into columns by role, names left over, labels and number of objects."""
+def _beside(path: str, arrays: Mapping[str, np.ndarray], length: int, of: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Sort arrays that stand beside rows: into columns by name, and what is known of the objects, with notes."""
     beside: dict[str, Any] = {}
-    unused, labels, n_objects = [], None, None
+    unused: list[str] = []
+    labels: Any = None
+    n_objects: int | None = None
     for name, array in arrays.items():
         word = normalise(name)
         role = "answer" if word in _ANSWERS else role_of(name) or detail_of(name)
-        if name == main:
-            continue
-        if array.shape == (1, length):
-            array = array[0]
-        if word == "nobjects" and array.size == 1 and str(array.reshape(-1)[0]).isdigit():
-            n_objects = int(array.reshape(-1)[0])
-        elif word in _LABELS and array.ndim == 1 and array.dtype.kind in "UO":
-            labels = np.array([str(label) for label in array.tolist()])
-        elif array.ndim == 1 and role in _BESIDE and (len(array) == length or role not in DETAILS):
-            if len(array) != length:
-                raise FileFormatError(
-                    f"{path}: array {name!r} has {len(array):,} entries for {length:,} rows of {main!r}"
-                )
-            beside |= _signs(array) if role == "answer" else {role: array}
+        if not array.ndim and (role in _FOR_ALL or length == 1):
+            array = np.full(length, array[()], array.dtype)
+        if word == "nobjects" and array.size == 1:
+            n_objects = whole_number(str(array.reshape(-1)[0]))
+            unused += [name] if n_objects is None else []
+        elif word in _LABELS and (found := _object_names(path, name, array)) is not None:
+            labels = found
+        elif role in _BESIDE and (array.ndim == 1 or (array.ndim == 0 and role not in DETAILS)):
+            if array.shape != (length,):
+                count = f"{len(array):,} entries" if array.ndim else "one value"
+                raise FileFormatError(f"{path}: array {name!r} has {count} for {length:,} {of}")
+            if role == "answer" and "answer" in beside:
+                raise FileFormatError(f"{path}: array {name!r} is not the only one that holds answers, expected one")
+            beside |= _signs(array) if role == "answer" else {name: array}
+        elif role in _OBJECTS and array.shape == (length,) and len(word) > 1:
+            raise FileFormatError(f"{path}: array {name!r} holds objects and would be left out beside the {of}")
         elif array.shape == (length, 2) and word in _VOTES:
             beside["votes_a"], beside["votes_b"] = array[:, 0], array[:, 1]
         else:
             unused.append(name)
-    return beside, unused, labels, n_objects
+    try:
+        n_objects, labels = check_objects(n_objects, labels)
+    except ValueError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    notes = [f"arrays not used: {listed(unused)}"] if unused else []
+    return beside, {"labels": labels, "n_objects": n_objects, "notes": notes}
+
+
+def _object_names(path: str, name: str, array: np.ndarray) -> list[Any] | None:
+    """Give the names of objects that an array holds, None if it holds none: numbers that recur are classes."""
+    if array.ndim != 1:
+        return None
+    try:
+        column = column_of(array)
+    except (TypeError, ValueError) as error:
+        raise FileFormatError(f"{path}: array {name!r}: {error}") from error
+    spelled = column.spelled()
+    names = [spelled.cell(row) for row in range(len(spelled))]
+    return names if column.is_text or len(set(names)) == len(names) else None
 
 
 def _signs(answers: np.ndarray) -> dict[str, Any]:
@@ -738,17 +848,34 @@ def _signs(answers: np.ndarray) -> dict[str, Any]:
     return {"answer": answers}
 
 
-def _main_names(width: int, beside: set[str], kind: str | None) -> list[str]:
-    """Name the columns of the main array; [] if its width alone does not say."""
-    asked = beside & {"answer", "votes_a"}
-    if width == 3:
-        if kind in ("odd-one-out", "most-central") or beside & {"odd", "central"}:
-            return ["a", "b", "c"]
-        return ["anchor", "a", "b"] if asked else list(INDEX_COLUMNS[3])
-    return list(INDEX_COLUMNS[4]) if width == 4 and kind in (None, "quadruplets", "answers", "votes") else []
+def _main_names(plain: MemoryTable, main: str, beside: set[str], kind: str | None) -> list[str]:
+    """Name the columns of the main array, given the roles of what stands beside it; [] if they must be told.
+
+    An array of numbers holds object numbers, by its width. What else it may hold is judged as columns without names.
+    """
+    width, asked = len(plain.names), bool(beside & {"answer", "votes_a"})
+    names: tuple[str, ...] | None = None
+    by_width = plain.columns[0].dtype.kind in "iuf" or normalise(main) == "quadruplets"
+    if width == 3 and beside & {"odd", "central"}:
+        names = ("a", "b", "c")
+    elif width == 3 and asked:
+        names = ("anchor", "a", "b")
+    elif (by_width and kind is None) or (width == 4 and asked and kind in ("answers", "votes")):
+        names = INDEX_COLUMNS.get(width)
+    if not beside and names is None:
+        return []
+    if names is None or (width == 3 and not by_width):
+        try:
+            found = find_roles(plain, kind=kind if names is None or kind is None else "triplets")
+        except FileFormatError:
+            return []
+        names = names or tuple(found.at)
+    return list(names)
 
 
 def _flat_columns(path: str, form: str, arrays: Mapping[str, np.ndarray]) -> MemoryTable:
+    if not any(array.ndim for array in arrays.values()):  # one row, cell by cell
+        arrays = {name: array.reshape(1) if role_of(name) else array for name, array in arrays.items()}
     flat = {name: array for name, array in arrays.items() if array.ndim == 1 and len(array)}
     lengths = {len(array) for name, array in flat.items() if role_of(name)} or {len(array) for array in flat.values()}
     if not lengths:
@@ -758,18 +885,36 @@ def _flat_columns(path: str, form: str, arrays: Mapping[str, np.ndarray]) -> Mem
     if len(lengths) > 1:
         raise FileFormatError(f"{path}: the columns differ in length: {_shapes(flat)}")
     length = lengths.pop()
-    flat = {name: array for name, array in flat.items() if len(array) == length}
-    return MemoryTable(path, form, list(flat), True, columns=list(flat.values()))
+    columns = {name: array for name, array in flat.items() if len(array) == length}
+    _refuse_doubtful_labels(path, columns)
+    beside, known = _beside(path, {name: arrays[name] for name in arrays if name not in columns}, length, "rows")
+    columns |= beside
+    return MemoryTable(path, form, list(columns), True, columns=list(columns.values()), **known)
+
+
+def _refuse_doubtful_labels(path: str, columns: Mapping[str, np.ndarray]) -> None:
+    """Refuse names that may be those of numbered objects, or one for each row, since there are as many of both."""
+    cells = {name: array.tolist() for name, array in columns.items() if normalise(name) in _LABELS}
+    objects = [array.tolist() for name, array in columns.items() if cells and role_of(name) in _OBJECTS]
+    numbered = bool(objects) and not any(isinstance(cell, str) for column in objects for cell in column)
+    for name, texts in cells.items():
+        if numbered and all(isinstance(text, str) for text in texts) and len(set(texts)) == len(texts):
+            raise FileFormatError(
+                f"{path}: {name!r} holds as many names as there are rows: those of the numbered objects, or one for "
+                f"each row? Put the comparisons into one array, or give {name!r} another name"
+            )
 
 
 def open_matlab(path: str, *, kind: str | None = None, variable: str | None = None) -> MemoryTable:
     """Open the variables of a .mat file.
 
     MATLAB counts from 1. Nothing is subtracted: numbers 1..n are the names of the objects, so that every output shows
-    the numbers that MATLAB knows.
+    the numbers that MATLAB knows; where there are labels, the numbers count them from 1. A scalar is an array of one.
     """
     form, arrays, structs = read_matlab(path)
+    arrays = {name: array.reshape(()) if array.shape == (1,) else array for name, array in arrays.items()}
     table = open_arrays(path, form, arrays, kind=kind, variable=variable)
+    table.counts_from = 1
     if structs:
         table.notes.append(f"variables of other kinds not used: {listed(structs)}")
     return table

@@ -153,7 +153,7 @@ def read_comparisons(
         Column of who answered and of the weight; found by name if not given, ``""`` for none.
     labels : sequence of str, optional
         All objects, in order. Another name in the file is an error. With whole numbers in the file, the names of
-        objects 0, 1, ...
+        objects 0, 1, ...; in a MATLAB file where 0 does not occur, of objects 1, 2, ...
     n_objects : int, optional
         Says that whole numbers are object numbers 0..n_objects-1.
     index_base : {0, 1}, optional
@@ -174,7 +174,7 @@ def read_comparisons(
     encoding : str, optional
         Of text; UTF-8 if not given.
     variable : str, optional
-        The array of a .npz, .mat or .json file, or the sheet of a spreadsheet, that holds the comparisons.
+        The array or the rows of a .npz, .mat or .json file, or the sheet of a spreadsheet, that holds the comparisons.
 
     Raises
     ------
