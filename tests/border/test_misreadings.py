@@ -1007,3 +1007,24 @@ def test_what_is_doubtful_in_blocks_is_told(tmp_path):
     pq.write_table(pa.table(dict(zip(["anchor", "near", "far"], map(list, zip(*rows))))), tmp_path / "a.parquet")
     with pytest.warns(UserWarning, match="if that is a second row of the header"):
         assert any("second row of the header" in alarm for alarm in open_blocks(tmp_path / "a.parquet").alarms)
+
+
+@pytest.mark.parametrize("labels", [["2.0", "0.0", "1.0"], ["1.0", "2.0", "3.0"], ["2.", "1", "0.00"]])
+def test_labels_written_with_a_decimal_point_are_names_and_no_positions(tmp_path, labels):
+    known = Comparisons([[0, 1, 2], [2, 0, 1]], labels=labels)
+    rows = [(labels[0], labels[1], labels[2]), (labels[2], labels[0], labels[1])]
+    for name in ("a.parquet", "a.npz"):
+        write_comparisons(tmp_path / name, known)
+        found = read_comparisons(tmp_path / name).comparisons
+        assert (found.labels.tolist(), said(found)) == (labels, rows)
+    reader = open_blocks(tmp_path / "a.parquet")
+    assert (reader.labels.tolist(), said(next(reader.blocks()))) == (labels, rows)
+    frame = pd.DataFrame(rows, columns=["anchor", "near", "far"])
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    frame.to_parquet(tmp_path / "b.parquet")
+    for source in (frame, tmp_path / "b.csv", tmp_path / "b.parquet"):
+        assert said(read_comparisons(source, labels=labels).comparisons) == rows
+    # Numbers that may count the labels or be meant by them are neither until told.
+    numbers = pd.DataFrame([(0, 1, 2)], columns=["anchor", "near", "far"])
+    assert "say index_base=0 if the numbers count the labels" in refusal(numbers, labels=labels)
+    assert said(read_comparisons(numbers, labels=labels, index_base=0).comparisons) == [tuple(labels)]

@@ -523,12 +523,13 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
     alarms: list[str] = []
     labels = options.labels if options.labels is not None else table.labels
     n_objects = options.n_objects if options.n_objects is not None or options.labels is not None else table.n_objects
-    numbers = _as_numbers(raw, notes)
+    numbers = _as_numbers(raw)
+    hint = ""
     if numbers is not None and labels is not None:
-        # Labels may be numbers themselves. Numbers beside stored labels count them; texts are the labels.
+        # Labels may be numbers themselves, in any spelling. Numbers beside stored labels count them; texts are the labels.
         may_be_names = raw.is_text if options.labels is None else options.index_base is None
-        if may_be_names and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
-            numbers = None
+        if may_be_names and not set(map(whole_number, labels.tolist())).isdisjoint(numbers.tolist()):
+            numbers, hint = None, "; say index_base=0 if the numbers count the labels"
     if numbers is None:
         names = raw.names()
         such = next((f" such as {shown(name)}" for name in names.tolist() if not is_whole(name)), "")
@@ -566,7 +567,7 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
             if (places < 0).any():
                 unknown = set(names[places < 0].tolist())
                 more = f" (and {counted(len(unknown) - 1, 'more name')})" if len(unknown) > 1 else ""
-                text = f"is not one of the {len(labels):,} known labels{more}"
+                text = f"is not one of the {len(labels):,} known labels{more}{hint}"
                 raise _refused_cell(table, unknown, lambda cell: f"{shown(cell)} {text}", blocks)
         return Meaning(raw, places.astype(np.int32), np.asarray(labels), len(labels), None, notes, alarms)
     return _numbered(raw, numbers, table, options, labels, n_objects, blocks, notes)
@@ -580,19 +581,16 @@ _DOUBTFUL = frozenset((
 _ESCAPED = re.compile(r'\\.*"')
 
 
-def _as_numbers(raw: Coding, notes: list[str]) -> np.ndarray | None:
+def _as_numbers(raw: Coding) -> np.ndarray | None:
     """Read names as whole numbers, None if one of them is something else."""
     if not raw.is_text:
         return raw.values if raw.values[0] >= 0 else None
-    texts = raw.names().tolist()
     numbers = []
-    for text in texts:
+    for text in raw.names().tolist():
         number = whole_number(text)
         if number is None:
             return None
         numbers.append(number)
-    if not all(map(is_whole, texts)):
-        notes.append("whole numbers written with a decimal point are read as whole numbers")
     return np.array(numbers)
 
 
@@ -671,6 +669,8 @@ def _numbered(
     notes: list[str],
 ) -> Meaning:
     """Number objects that are called by whole numbers; they keep their numbers as names."""
+    if raw.is_text and not all(map(is_whole, raw.names().tolist())):
+        notes.append("whole numbers written with a decimal point are read as whole numbers")
     lowest, highest = int(numbers.min()), int(numbers.max())
     if labels is not None or n_objects is not None or options.index_base is not None:
         base = options.index_base or 0
