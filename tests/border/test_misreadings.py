@@ -1028,3 +1028,151 @@ def test_labels_written_with_a_decimal_point_are_names_and_no_positions(tmp_path
     numbers = pd.DataFrame([(0, 1, 2)], columns=["anchor", "near", "far"])
     assert "say index_base=0 if the numbers count the labels" in refusal(numbers, labels=labels)
     assert said(read_comparisons(numbers, labels=labels, index_base=0).comparisons) == [tuple(labels)]
+
+
+def by_cluster(source, client):
+    """What a cluster reads: rows by label, and weights."""
+    from nearer.distributed.data import open_data
+
+    data = open_data(source, client, n_shards=1)
+    labels = list(map(str, range(data.n_all))) if data.labels is None else data.labels.tolist()
+    parts = [data.recipe.comparisons(piece) for shard in data.shards for piece in shard]
+    rows = [tuple(labels[data.seen[number]] for number in row) for part in parts for row in part.index.tolist()]
+    return rows, [weight for part in parts if part.weights is not None for weight in part.weights.tolist()]
+
+
+def by_stream(source):
+    """What a stream reads, in blocks of two rows."""
+    blocks = list(open_blocks(source).blocks(2))
+    weights = [weight for block in blocks if block.weights is not None for weight in block.weights.tolist()]
+    return [row for block in blocks for row in said(block)], weights
+
+
+@pytest.mark.parametrize("cells", [[1, 2, 3, 4], [8, 6, 4, 2]])
+def test_an_index_that_is_a_range_is_a_column_in_every_carrier(tmp_path, client_here, cells):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    path = tmp_path / "a.parquet"
+    for name in ("weight", "participant"):
+        indexed = frame.set_index(pd.RangeIndex(cells[0], 2 * cells[-1] - cells[-2], cells[1] - cells[0], name=name))
+        indexed.to_parquet(path, row_group_size=3)
+        for source in (indexed, pa.Table.from_pandas(indexed), pa.RecordBatch.from_pandas(indexed), path):
+            read = read_comparisons(source).comparisons
+            assert said(read) == SAID
+            assert (read.weights if name == "weight" else read.participants).tolist() == cells
+        weights = cells if name == "weight" else []
+        assert by_stream(path) == by_cluster(str(path), client_here) == (SAID, weights)
+    numbers = pd.DataFrame([(1, 2, 3), (2, 3, 4), (3, 4, 1)], columns=["i", "j", "k"])
+    pairs = numbers.set_index(pd.RangeIndex(5, 8, name="l"))
+    pairs.to_parquet(path)
+    rows = [("1", "2", "5", "3"), ("2", "3", "6", "4"), ("3", "4", "7", "1")]
+    for source in (pairs, pa.Table.from_pandas(pairs), path):
+        assert said(read_comparisons(source).comparisons) == rows
+    assert by_stream(path)[0] == by_cluster(str(path), client_here)[0] == rows
+
+
+def test_an_index_that_is_a_range_of_other_rows_is_refused(tmp_path, client_here):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"], index=pd.RangeIndex(1, 5, name="weight"))
+    some = pa.Table.from_pandas(frame).slice(0, 2)
+    path = tmp_path / "a.parquet"
+    pq.write_table(some, path)
+    for read in (lambda: read_comparisons(some), lambda: read_comparisons(path), lambda: open_blocks(path),
+                 lambda: by_cluster(str(path), client_here)):  # fmt: skip
+        with pytest.raises(FileFormatError, match=r"index 'weight' was kept as a range of 4 numbers, and there are 2"):
+            read()
+    for name in (None, "row"):  # it means nothing
+        assert said(read_comparisons(pa.Table.from_pandas(frame.rename_axis(name)).slice(0, 2)).comparisons) == SAID[:2]
+    frame.assign(weight=frame.index).to_parquet(path)  # a column too
+    assert read_comparisons(path).comparisons.weights.tolist() == [1, 2, 3, 4]
+
+
+HIVE = {
+    "weights": (["weight"], {"weight": [1, 1, 2, 2]}),
+    "people": (["participant"], {"participant": ["anna b", "c/d", "e=f", None]}),
+    "two keys": (["weight", "user"], {"weight": [1, 1, 2, 2], "user": [7, 8, 7, 8]}),
+    "objects": (["anchor"], {}),
+    "nothing": (["run"], {"run": [1, 1, 2, 2]}),
+}
+
+
+@pytest.mark.parametrize("case", HIVE)
+def test_what_folders_say_is_read_in_every_way(tmp_path, client_here, case):
+    keys, more = HIVE[case]
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"]).assign(**more)
+    frame.to_parquet(tmp_path / "d", partition_cols=keys)
+    expected = {row: number for number, row in enumerate(SAID)}
+    for source in (tmp_path / "d", str(tmp_path / "d" / "**" / "*.parquet")):
+        read = read_comparisons(source).comparisons
+        order = [expected[row] for row in said(read)]
+        assert sorted(order) == [0, 1, 2, 3]
+        people = next((more[name] for name in ("participant", "user") if name in more), None)
+        if people:
+            assert read.participants.tolist() == [people[spot] or "unknown" for spot in order]
+        weights = [more["weight"][spot] for spot in order] if "weight" in more else []
+        assert (read.weights.tolist() if weights else []) == weights
+        assert by_stream(source) == by_cluster(str(source), client_here) == (said(read), weights)
+    assert by_cluster(f"file://{tmp_path}/d", client_here) == (said(read), weights)
+
+
+def test_a_folder_that_names_an_object_makes_no_triplets_of_pairs(tmp_path, client_here):
+    rows = [(1, 2, 4, 3), (2, 3, 1, 4), (3, 4, 2, 1)]
+    pd.DataFrame(rows, columns=["i", "j", "l", "k"]).to_parquet(tmp_path / "d", partition_cols=["l"])
+    expected = [tuple(map(str, rows[spot])) for spot in (1, 2, 0)]
+    assert said(read_comparisons(tmp_path / "d").comparisons) == expected
+    assert by_stream(tmp_path / "d")[0] == by_cluster(str(tmp_path / "d"), client_here)[0] == expected
+    # A key that means something beside columns without names, or in some files alone, cannot be placed.
+    frame = pd.DataFrame(SAID, columns=["0", "1", "2"]).assign(weight=[1, 1, 2, 2])
+    frame.to_parquet(tmp_path / "e", partition_cols=["weight"])
+    assert "columns '0', '1', '2', 'weight'" in refusal(tmp_path / "e")
+    pd.DataFrame(rows, columns=["i", "j", "l", "k"]).drop(columns="l").to_parquet(tmp_path / "d" / "z.parquet")
+    assert "z.parquet: columns i, j, k differ from i, j, k, l" in refusal(tmp_path / "d")
+
+
+def test_files_of_a_folder_are_read_whatever_their_case_or_told(tmp_path, client_here):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    for name in ("a.parquet", "b.PARQUET", "c.Pq", "_d.parquet"):
+        frame.to_parquet(tmp_path / name)
+    for name in ("e.parquet.gz", "README.md", "_SUCCESS", ".a.parquet.crc"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "f.parquet").mkdir()
+    frame.to_parquet(tmp_path / "f.parquet" / "part.parquet")
+    told = "3 files left out, not read as Parquet: README.md, _d.parquet, e.parquet.gz"
+    read = read_comparisons(tmp_path)
+    assert said(read.comparisons) == SAID * 4
+    assert read.alarms == (told,)
+    with pytest.warns(UserWarning, match=told):
+        assert open_blocks(tmp_path).n_comparisons == 16
+    for path in (str(tmp_path), f"file://{tmp_path}"):
+        with pytest.warns(UserWarning, match=told):
+            assert len(by_cluster(path, client_here)[0]) == 16
+
+
+def test_two_columns_of_one_name_in_parquet_are_refused_in_every_way(tmp_path, client_here):
+    path = tmp_path / "a.parquet"
+    for names, match in (
+        (["anchor", "near", "near", "far"], "columns 'near', 'near' could each be the near"),
+        (["anchor", "near", "far", "participant", "participant"], "two columns are called 'participant'"),
+    ):
+        pq.write_table(pa.table([[f"c{spot}"] for spot in range(len(names))], names=names), path)
+        for read in (read_comparisons, open_blocks, lambda path: by_cluster(str(path), client_here)):
+            with pytest.raises(FileFormatError, match=match):
+                read(path)
+    pq.write_table(pa.table([["a"], ["b"], ["x"], ["c"]], names=["anchor", "near", "near", "far"]), path)
+    for read in (read_comparisons, open_blocks):
+        with pytest.raises(FileFormatError, match="two columns are called 'near', expected a name for each"):
+            read(path, columns={"anchor": 1, "near": 2, "far": 4})
+
+
+def test_texts_of_every_arrow_type_are_one_column(parts):
+    types = [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
+    if int(pa.__version__.split(".")[0]) >= 21:  # older ones cannot write it
+        types.append(pa.string_view())
+    folder = parts("participant", *(pa.array([f"p{number}"]).cast(kind) for number, kind in enumerate(types)))
+    assert read_comparisons(folder).comparisons.participants.tolist() == [f"p{number}" for number in range(len(types))]
+
+
+@pytest.mark.parametrize("cells", [[2**63 + 1], [2**63 + 1, None]])
+def test_numbers_beyond_64_bits_are_refused_with_and_without_empty_cells(parts, cells):
+    folder = parts("anchor", pa.array(cells, pa.uint64()))
+    assert "the integer 9223372036854775809 is beyond" in refusal(folder, on_missing="drop")
+    with pytest.raises(FileFormatError, match="the integer 9223372036854775809 is beyond"):
+        open_blocks(folder, on_missing="drop")

@@ -165,6 +165,8 @@ def column_from_arrow(data: Any) -> Column:
         with contextlib.suppress(pa.ArrowInvalid):  # not whole, or too large
             chunked, kind = chunked.cast(pa.int64()), pa.int64()
     if types.is_integer(kind):
+        if chunked.null_count and types.is_uint64(kind):
+            _whole_column(chunked.drop_null().to_numpy())  # refuses what does not fit
         if chunked.null_count:
             try:
                 return Column(numbers=chunked.cast(pa.float64()).to_numpy())
@@ -444,6 +446,7 @@ class Table(ABC):
     n_objects: int | None = None  # likewise, where objects are numbers
     notes: list[str] = field(default_factory=list)  # what the user should know
     hint: str = ""  # what else may be wrong if the columns are not understood
+    alarms: list[str] = field(default_factory=list)  # what is doubtful about the whole of it
     first_is_data: bool = False  # whether the user said that the first row holds no names
 
     header_sought: ClassVar[bool] = True  # whether the first row was looked at for names when there were none

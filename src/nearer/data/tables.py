@@ -43,6 +43,7 @@ from nearer.data.roles import (
     TRUTHS,
     Answers,
     Roles,
+    detail_of,
     find_roles,
     kinds_of_cells,
     no_object,
@@ -154,7 +155,9 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
                 raise FileFormatError(f"{name}: a {kind} that cannot be read: {error}") from error
             return list(X.columns), X.get_columns()  # polars: one by one, what is not needed may stay unread
     if hasattr(X, "column_names"):
-        return list(X.column_names), [X.column(spot) for spot in range(len(X.column_names))]
+        index = index_of_pandas(name, X.schema, X.num_rows)
+        columns = [X.column(spot) for spot in range(len(X.column_names))]
+        return [*X.column_names, *index], [*columns, *map(numbers_of, index.values())]
     if isinstance(X, np.ndarray) and X.dtype.names:
         return list(X.dtype.names), [X[name] for name in X.dtype.names]
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], dict):
@@ -183,11 +186,8 @@ def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     """Give the columns of a pandas frame and, after them as in Parquet, the parts of an index that have names."""
     names = list(X.columns)
     columns = [X.iloc[:, spot] for spot in range(X.shape[1])]  # by position, since names may occur twice
-    if type(X.index).__name__ == "RangeIndex":
-        return names, columns
-    numbered = are_numbered(names)
     for level, title in enumerate(X.index.names):
-        if title is None or (numbered and role_of(str(title)) is None):
+        if title is None or not counts_beside(title, X.columns):
             continue
         cells = X.index.get_level_values(level).to_series().reset_index(drop=True)
         if names.count(title) == 1 and cells.equals(columns[names.index(title)].reset_index(drop=True)):
@@ -195,6 +195,38 @@ def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
         names.append(title)
         columns.append(cells)
     return names, columns
+
+
+def index_of_pandas(name: str, schema: Any, n_rows: int) -> dict[str, range]:
+    """Find an index that pandas kept beside an Arrow table, since it is a range: its name and cells, if it has a name.
+
+    Of rows chosen since, or of one file of several, the range is that of other rows: if it matters, it is refused.
+    """
+    try:
+        (level,) = schema.pandas_metadata["index_columns"]
+        title, cells = level["name"], range(level["start"], level["stop"], level["step"])
+    except (ValueError, LookupError, TypeError):  # none, one that is a column, or damaged
+        return {}
+    if title is None or title in schema.names or not counts_beside(title, schema.names):
+        return {}
+    if len(cells) == n_rows:
+        return {str(title): cells}
+    if role_of(str(title)) or detail_of(str(title)):
+        raise FileFormatError(
+            f"{name}: its index {title!r} was kept as a range of {len(cells):,} numbers, and there are {n_rows:,} "
+            "rows; in pandas, say .reset_index() before the table is made"
+        )
+    return {}
+
+
+def numbers_of(cells: range) -> np.ndarray:
+    """A range as an array."""
+    return np.arange(cells.start, cells.stop, cells.step)
+
+
+def counts_beside(title: Any, names: Sequence[Any]) -> bool:
+    """Tell whether a column with a name counts beside others; beside unnamed ones, only a name that means something."""
+    return role_of(str(title)) is not None or not are_numbered(names)
 
 
 # ---- one block -----------------------------------------------------------------------------------------------------
@@ -450,7 +482,7 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     if options.labels is None and table.labels is None:
         _refuse_no_objects(facts, roles, table, options, blocks)
     meaning = _objects(facts.objects, table, options, blocks)
-    meaning.alarms += facts.alarms
+    meaning.alarms += [*table.alarms, *facts.alarms]
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
     if facts.answers is not None:
@@ -526,7 +558,7 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
     numbers = _as_numbers(raw)
     hint = ""
     if numbers is not None and labels is not None:
-        # Labels may be numbers themselves, in any spelling. Numbers beside stored labels count them; texts are the labels.
+        # Labels may be numbers themselves, however written. Numbers beside stored labels count them; texts are labels.
         may_be_names = raw.is_text if options.labels is None else options.index_base is None
         if may_be_names and not set(map(whole_number, labels.tolist())).isdisjoint(numbers.tolist()):
             numbers, hint = None, "; say index_base=0 if the numbers count the labels"

@@ -18,7 +18,7 @@ from nearer.data.tables import Meaning, Options, as_table
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
 from nearer.io.blocks import Counts, Recipe, Scanned, settle
-from nearer.io.formats import RowGroups, look_into, open_row_groups, parquet_files
+from nearer.io.formats import RowGroups, look_into, open_row_groups, parquet_among, parquet_files
 
 __all__ = ["ClusterData", "is_remote", "open_data"]
 
@@ -246,9 +246,9 @@ def _row_groups(path: str, engine: Engine, n_shards: int, most_rows: int) -> lis
     """
 
     # The workers look, not the client: it is they who must be able to read the files.
-    files = _list_files(path)
+    files, left_out = _list_files(path)
     found = engine.run(lambda _: [engine.submit("look-into-file", look_into, file) for file in files])
-    tables = open_row_groups(path, found)
+    tables = open_row_groups(path, found, left_out)
     fair = -(-sum(table.n_rows for table in tables) // (_PIECES_PER_SHARD * n_shards))
     pieces = []
     for table in tables:
@@ -276,22 +276,26 @@ def _runs(lengths: Sequence[int], most_rows: int) -> list[tuple[int, ...]]:
     return [tuple(run) for run in runs]
 
 
-def _list_files(path: str) -> list[str]:
-    """List the files that a path, folder, pattern or fsspec URL stands for, in order."""
+def _list_files(path: str) -> tuple[list[str], list[str]]:
+    """List the files that a path, folder, pattern or fsspec URL stands for, in order, and those left out."""
+    left_out: list[str] = []
     if "://" not in path:
-        return [os.path.abspath(file) for file in parquet_files(path)]
+        found, left_out = parquet_files(path)
+        return list(map(os.path.abspath, found)), left_out
     import fsspec  # type: ignore[import-untyped]
 
     try:
         filesystem, inside = fsspec.core.url_to_fs(path)
         found = sorted(filesystem.glob(inside) if "*" in inside else [inside])
         if len(found) == 1 and filesystem.isdir(found[0]):
-            found = sorted(filesystem.glob(found[0].rstrip("/") + "/*.parquet"))
+            found, left_out = parquet_among(found[0], filesystem.find(found[0]))
+    except FileFormatError:
+        raise
     except (OSError, ValueError, ImportError) as error:
         raise FileFormatError(f"{path}: cannot be listed: {error}") from error
     if not found:
         raise FileFormatError(f"{path}: no such file")
-    return [filesystem.unstrip_protocol(file) for file in found]
+    return list(map(filesystem.unstrip_protocol, found)), left_out
 
 
 # ---- Dask collections ----------------------------------------------------------------------------------------------

@@ -407,7 +407,8 @@ class _ParquetFiles(_Files):
     """Parquet files with the same columns."""
 
     def __init__(self, path: str) -> None:
-        self._tables = open_row_groups(path, list(map(look_into, parquet_files(path))))
+        files, left_out = parquet_files(path)
+        self._tables = open_row_groups(path, list(map(look_into, files)), left_out)
         super().__init__([table.name for table in self._tables])
         self.path, self.first = path, self._tables[0]
 
