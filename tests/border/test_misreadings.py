@@ -952,9 +952,35 @@ def _scanned(frame, npartitions):
 
 
 def test_names_in_the_first_row_of_a_dask_frame_are_refused():
-    with pytest.raises(FileFormatError, match="names of columns among the rows; is it a second row of the header"):
+    with pytest.raises(FileFormatError, match="row 1: 'far', 'near', 'anchor' are names of columns, but the columns"):
         _scanned(pd.DataFrame([TURNED, *TURNED_ROWS]), 1)
     assert _scanned(pd.DataFrame(SAID), 2).n_objects == 5
+
+
+@pytest.mark.parametrize("names", [TURNED, ["k", "j", "i"]])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_names_in_the_first_row_below_numbers_are_used_or_refused_by_every_carrier(tmp_path, client_here, names, count):
+    frame = pd.DataFrame([names, *TURNED_ROWS[:count]], columns=["0", "1", "2"])
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=1)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_json(tmp_path / "a.json", orient="records")
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    held = [frame, pl.DataFrame(frame.to_dict("list")), pa.Table.from_pandas(frame), frame.to_dict("list")]
+    for source in (*held, tmp_path / "a.json", tmp_path / "a.jsonl"):
+        assert said(read_comparisons(source).comparisons) == SAID[:count]
+    told = f"row 1: {str(names)[1:-1]} are names of columns, but the columns are called 0, 1, 2"
+    assert "are names of columns, but above them stands '0', '1', '2'" in refusal(tmp_path / "a.csv")
+    assert told in refusal(tmp_path / "a.parquet")
+    dask = pytest.importorskip("dask.dataframe")
+    for read in (
+        lambda: open_blocks(tmp_path / "a.parquet"),
+        lambda: by_cluster(str(tmp_path / "a.parquet"), client_here),
+        lambda: by_cluster(dask.from_pandas(frame, npartitions=1), client_here),
+    ):
+        with pytest.raises(FileFormatError, match=told):
+            read()
+    for source in (held[0], tmp_path / "a.parquet", tmp_path / "a.jsonl"):
+        assert len(read_comparisons(source, header=False).comparisons) == count + 1
 
 
 @pytest.mark.parametrize("name", ["near", "far", "chosen"])

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -448,8 +448,6 @@ class Table(ABC):
     hint: str = ""  # what else may be wrong if the columns are not understood
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the whole of it
     first_is_data: bool = False  # whether the user said that the first row holds no names
-
-    header_sought: ClassVar[bool] = True  # whether the first row was looked at for names when there were none
 
     @abstractmethod
     def read(self, positions: Sequence[int]) -> list[Column]:

@@ -35,7 +35,7 @@ from nearer.data.columns import (
 )
 from nearer.data.details import chosen_place, read_details
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import leave_out_headers, refuse_second_table, with_header
+from nearer.data.headers import leave_out_headers, refuse_header, refuse_second_table, with_header
 from nearer.data.roles import (
     DETAILS,
     FRACTION,
@@ -86,6 +86,7 @@ class Options:
 
     def roles(self, table: Table) -> Roles:
         """Decide which column of a table is what."""
+        refuse_header(table)
         told = {name: getattr(self, name) for name in ("columns", "kind", "participant", "weight")}
         return find_roles(table, **told)
 

@@ -311,7 +311,6 @@ class Partition(Table):
     partition is read, or the data themselves.
     """
 
-    header_sought = False
     parts: tuple[Any, Any, Any] = (None, None, None)
     is_array: bool = False
     n_rows: int | None = None  # if known

@@ -131,7 +131,8 @@ def open_jsonl(path: str, *, header: bool | None = None, encoding: str | None = 
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
             return with_header(_loose_lines(path, encoding), header)
         names = table.column_names
-        return _JsonLinesTable(path, "JSON lines", names, not are_numbered(names), columns=table.columns)
+        lines = _JsonLinesTable(path, "JSON lines", names, not are_numbered(names), columns=table.columns)
+        return with_header(lines, header)
     return with_header(_loose_lines(path, encoding), header)
 
 
@@ -675,7 +676,6 @@ def open_arrays(
         form=f"{form}, array {main!r} of shape {matrix.shape[0]:,} x {matrix.shape[1]}",
         names=[*names, *beside] if names else [""] * matrix.shape[1],
         header=bool(names),
-        first_is_data=header is False,
         labels=labels,
         n_objects=n_objects,
         notes=notes,

@@ -186,7 +186,7 @@ def read_comparisons(
         fold_names=fold_names,
     )  # fmt: skip
     if not isinstance(source, (str, os.PathLike)):
-        return _result(with_header(as_table(source), header, only_known=True), "memory", options)
+        return _result(with_header(as_table(source), header, only_known=True), "memory", options, header)
     name = os.fspath(source)
     how: dict[str, Any] = {
         "delimiter": delimiter,
@@ -198,10 +198,11 @@ def read_comparisons(
     if name == "-":
         return _read_standard_input(format, how, options)
     format = _find_format(name, format)
-    return _result(open_table(name, format, **how), format, options)
+    return _result(open_table(name, format, **how), format, options, header)
 
 
-def _result(table: Table, format: str, options: Options) -> ReadResult:
+def _result(table: Table, format: str, options: Options, header: bool | None) -> ReadResult:
+    table.first_is_data = header is False
     parts, rows, notes, alarms = read_table(table, options)
     comparisons, notes = Comparisons._make(parts), [*notes, *alarms]
     return ReadResult(
@@ -231,7 +232,7 @@ def _read_standard_input(format: str | None, how: dict[str, Any], options: Optio
         file.flush()
         try:
             found = _find_format(file.name, format)
-            result = _result(open_table(file.name, found, **how), found, options)
+            result = _result(open_table(file.name, found, **how), found, options, how["header"])
         except ValueError as error:
             raise type(error)(str(error).replace(file.name, "standard input")) from error
     told = result.understood.replace(Path(file.name).name, "standard input")
