@@ -1202,3 +1202,145 @@ def test_numbers_beyond_64_bits_are_refused_with_and_without_empty_cells(parts, 
     assert "the integer 9223372036854775809 is beyond" in refusal(folder, on_missing="drop")
     with pytest.raises(FileFormatError, match="the integer 9223372036854775809 is beyond"):
         open_blocks(folder, on_missing="drop")
+
+
+@pytest.fixture
+def partitioned():
+    """Make a Dask frame of two partitions; the second is what is given."""
+    dask, delayed = pytest.importorskip("dask.dataframe"), pytest.importorskip("dask").delayed
+    first = pd.DataFrame(SAID[:2], columns=["anchor", "near", "far"])
+
+    def make(second):
+        return dask.from_delayed([delayed(first), delayed(second)], meta=first, verify_meta=False)
+
+    return make
+
+
+def test_partitions_are_read_by_the_names_of_their_columns(partitioned, client_here):
+    rest = pd.DataFrame(SAID[2:], columns=["anchor", "near", "far"])
+    assert by_cluster(partitioned(rest[["far", "near", "anchor"]]), client_here)[0] == SAID
+    turned = rest.rename(columns={"near": "far", "far": "near"})
+    assert by_cluster(partitioned(turned), client_here)[0][2:] == [(a, far, near) for a, near, far in SAID[2:]]
+
+
+@pytest.mark.parametrize(
+    ("change", "came"),
+    [
+        (lambda rest: rest.assign(x="q")[["x", "anchor", "near", "far"]], "columns x, anchor, near, far"),
+        (lambda rest: rest.rename(columns={"near": "winner"}), "columns anchor, winner, far"),
+        (lambda rest: rest[["anchor", "near"]], "columns anchor, near"),
+        (lambda rest: rest.to_numpy(), "columns none"),
+    ],
+)
+def test_partitions_with_other_columns_are_refused(partitioned, client_here, change, came):
+    rest = pd.DataFrame(SAID[2:], columns=["anchor", "near", "far"])
+    with pytest.raises(FileFormatError, match=f"partition 1 .*: {came} differ from anchor, near, far of the dataframe"):
+        by_cluster(partitioned(change(rest)), client_here)
+    with pytest.raises(ValueError, match=r"partition 1 .*: its index 'weight' would not be read"):
+        by_cluster(partitioned(rest.rename_axis("weight")), client_here)
+
+
+def test_masks_of_dask_arrays_are_refused_as_those_of_numpy(client_here):
+    da = pytest.importorskip("dask.array")
+    from nearer.distributed.data import open_data
+
+    rows, mask = np.array([[0, 1, 2], [1, 2, 0]]), [[0, 0, 0], [0, 0, 1]]
+    plain, ones = da.from_array(rows), np.ma.array([1, 1], mask=[0, 1])
+    for masked in (da.from_array(np.ma.array(rows, mask=mask)), da.ma.masked_equal(plain, 2)):
+        for read in (lambda X: open_data(X, client_here), as_comparisons, Comparisons):
+            with pytest.raises(ValueError, match="got a masked array with masked entries"):
+                read(masked)
+    for name in ("y", "sample_weight"):
+        for read in (lambda **told: open_data(plain, client_here, **told), lambda **told: as_comparisons(rows, **told)):
+            with pytest.raises(ValueError, match="got a masked array with masked entries"):
+                read(**{name: da.from_array(ones)})
+    assert open_data(da.from_array(np.ma.array(rows)), client_here).n_comparisons == 2
+
+
+def test_a_last_column_of_0_and_1_is_refused_in_every_array(tmp_path, client_here):
+    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    rows = np.array([[2 + n % 7, 2 + (n + 1) % 7, 2 + (n + 2) % 7, n % 2] for n in range(40)])
+    path = tmp_path / "a.npy"
+    np.save(path, rows)
+    np.savez(tmp_path / "a.npz", X=rows)
+    dask = da.from_array(rows, chunks=(5, 4))
+    for read in (
+        lambda: as_comparisons(rows), lambda: read_comparisons(path), lambda: read_comparisons(tmp_path / "a.npz"),
+        lambda: open_blocks(path), lambda: OrdinalEmbedding(n_components=1).fit(path),
+        lambda: by_cluster(dask, client_here),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="with a last column of 0 and 1 only: are those answers"):
+            read()
+    # Told that they are objects, they are.
+    assert open_blocks(path, kind="quadruplets").n_columns == 4
+    expected = [tuple(map(str, row)) for row in rows.tolist()]
+    assert said(read_comparisons(path, kind="quadruplets").comparisons) == expected
+    named = dd.from_dask_array(dask, columns=["i", "j", "l", "k"])
+    assert by_cluster(named, client_here)[0] == expected
+    write_comparisons(tmp_path / "own.npz", Comparisons(rows))
+    assert said(read_comparisons(tmp_path / "own.npz").comparisons) == expected
+
+
+def test_a_degenerate_row_of_a_dask_array_is_refused_as_in_numpy(client_here):
+    da = pytest.importorskip("dask.array")
+    rows = np.array([[0, 1, 2], [1, 1, 2]])
+    for read in (as_comparisons, lambda rows: by_cluster(da.from_array(rows), client_here)):
+        with pytest.raises(ValueError, match=r"row \d is \(1, 1, 2\): an object cannot be compared with itself$"):
+            read(rows)
+
+
+def test_names_that_hold_a_nul_are_refused_by_every_carrier(tmp_path, client_here):
+    objects = Sheet(["anchor", "near", "far"], [["a", "b", "c"], ["a\0", "b", "c"]])
+    people = Sheet(["anchor", "near", "far", "participant"], [["a", "b", "c", "p"], ["b", "a", "c", "p\0"]])
+    for sheet, column in ((objects, "anchor"), (people, "participant")):
+        for name in ("dict", "list of dicts", "pandas", "polars", "Arrow", "JSON", "JSON lines", "Parquet"):
+            told = CARRIERS[name](sheet, tmp_path).refusal
+            assert f"T, row 2, column '{column}': " in told, name
+            assert told.endswith("is not text (holds a NUL)"), name
+    assert "holds a NUL" in CARRIERS["stream"](objects, tmp_path).refusal
+    with pytest.raises(FileFormatError, match=r"row 2, column .anchor.: .*holds a NUL"):
+        by_cluster(str(tmp_path / "table.parquet"), client_here)
+    for told in ({"labels": ["a", "a\0", "b"]}, {"participants": ["p", "p\0"]}):
+        with pytest.raises(ValueError, match=r"1 is '.\\x00': is not text \(holds a NUL\)"):
+            Comparisons([[0, 1, 2], [1, 0, 2]], **told)
+    (tmp_path / "a.json").write_text(json.dumps({"index": [[0, 1, 2]], "labels": ["a", "a\0", "b"]}))
+    assert "label 1 is 'a\\x00': is not text" in refusal(tmp_path / "a.json")
+
+
+def test_labels_that_a_file_lists_twice_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", index=np.array([[0, 1, 2]]), labels=np.array(["a", "a", "b"]))
+    assert "a.npz: labels: 'a' occurs twice" in refusal(tmp_path / "a.npz")
+    table = pa.table({"anchor": [0], "near": [1], "far": [2]})
+    stored = {b"nearer": json.dumps({"labels": ["a", "a", "b"]}).encode()}
+    pq.write_table(table.replace_schema_metadata(stored), tmp_path / "a.parquet")
+    assert "labels: 'a' occurs twice" in refusal(tmp_path / "a.parquet")
+
+
+def test_dask_collections_are_refused_where_they_cannot_be_read(client_here):
+    dd, dask = pytest.importorskip("dask.dataframe"), pytest.importorskip("dask")
+    from nearer.distributed.data import open_data
+
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    lazy = dd.from_pandas(frame, npartitions=1)
+    for read in (read_comparisons, as_comparisons, Comparisons.from_labels_table):
+        with pytest.raises(FileFormatError, match=r"got a Dask DataFrame, .*say .compute\(\) first"):
+            read(lazy)
+    for X in (dask.delayed(frame), lazy["near"]):
+        with pytest.raises(ValueError, match=r"comparisons: got a Dask .*, expected a Dask dataframe"):
+            open_data(X, client_here)
+    for name, more in (("sample_weight", lazy), ("y", dask.delayed(frame))):
+        with pytest.raises(ValueError, match=f"{name}: got a Dask .*, expected one column"):
+            open_data(lazy, client_here, **{name: more})
+
+
+def test_people_called_like_missing_values_come_back_from_own_files(tmp_path, caplog):
+    people = ["NA", "None", "nan"]
+    known = Comparisons([[0, 1, 2], [1, 2, 0], [2, 0, 1]], participants=people)
+    for ending, told in ((".npz", {}), (".parquet", {}), (".csv", {"keep_na": True}), (".jsonl", {"keep_na": True})):
+        caplog.clear()
+        write_comparisons(tmp_path / f"a{ending}", known)
+        assert ("the participant 'NA' looks like a missing value" in caplog.text) == bool(told)
+        read = read_comparisons(tmp_path / f"a{ending}", **told)
+        assert read.comparisons.participants.tolist() == people
+        assert "without a participant" not in read.understood
+    assert read_comparisons(tmp_path / "a.csv").comparisons.participants.tolist() == ["unknown"] * 3

@@ -63,6 +63,14 @@ class Column:
             return np.isnan(self.cells)
         return np.zeros(len(self), bool)
 
+    def first_nul(self) -> int | None:
+        """Find the first text that holds a NUL, which NumPy would cut off at the end of a name."""
+        import pyarrow.compute as pc
+
+        found = pc.indices_nonzero(pc.match_substring(self.values, "\0")).to_numpy() if self.is_text else ()
+        held = np.isin(self.cells, found) if len(found) else np.zeros(1, bool)
+        return int(np.argmax(held)) if held.any() else None
+
     def take(self, rows: np.ndarray) -> Column:
         """Select cells by a mask or by positions."""
         if self.codes is not None:
@@ -259,6 +267,9 @@ def column_of(cells: Any) -> Column:
     return column_from_arrow(array)
 
 
+HOLDS_NUL = "is not text (holds a NUL)"
+
+
 class Coding:
     """The distinct names that occur, sorted: whole numbers (int64) by size, texts (a pyarrow array) by code point."""
 
@@ -448,6 +459,7 @@ class Table(ABC):
     hint: str = ""  # what else may be wrong if the columns are not understood
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the whole of it
     first_is_data: bool = False  # whether the user said that the first row holds no names
+    is_index: bool = False  # whether it is an array of object numbers, whose columns are known by their places alone
 
     @abstractmethod
     def read(self, positions: Sequence[int]) -> list[Column]:

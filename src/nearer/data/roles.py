@@ -712,14 +712,20 @@ def kinds_of_cells(columns: Mapping[str, Column], names: Mapping[str, str]) -> d
     Only "name" is told if every column has one: then none of them is suspected. `names` are those of the columns.
     """
     if not any(column.is_text for column in columns.values()):
-        whole = any(map(len, columns.values()))  # as has been made sure of
-        return dict.fromkeys(columns, frozenset(["whole"] * whole))
+        return {role: frozenset(_number_kinds(column.cells)) for role, column in columns.items()}
     sides = [word for words in _SIDES for word in words] if columns.keys() & {"odd", "central"} else []
     sides += [normalise(names[role]) for role in ("a", "b") if sides and role in names]
     first = [_kinds(column.take(np.arange(min(len(column), _SAMPLE))), sides) for column in columns.values()]
     if all("name" in kinds for kinds in first):
         return dict.fromkeys(columns, frozenset(["name"]))
     return {role: _kinds(column, sides) for role, column in columns.items()}
+
+
+def _number_kinds(cells: np.ndarray) -> list[str]:
+    """The kind of whole numbers, as has been made sure of: nothing but 0 and 1, or more."""
+    if not len(cells):
+        return []
+    return ["bit" if cells.min() >= 0 and cells.max() <= 1 else "whole"]
 
 
 def _kinds(column: Column, sides: Sequence[str]) -> frozenset[str]:

@@ -22,6 +22,7 @@ import numpy as np
 
 from nearer.data import making, rules
 from nearer.data.columns import (
+    HOLDS_NUL,
     MISSING,
     Coding,
     Column,
@@ -51,7 +52,7 @@ from nearer.data.roles import (
     role_of,
     yes_or_no,
 )
-from nearer.data.rules import Parts
+from nearer.data.rules import ANSWERS_AMONG, Parts, may_be_answers
 from nearer.data.values import INDEX_LIMIT, UNKNOWN, People, check_objects, check_people, check_weights
 
 logger = logging.getLogger(__name__)
@@ -140,6 +141,11 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
     kind = type(X).__name__
     if isinstance(X, dict):
         return list(X), list(X.values())
+    if hasattr(X, "__dask_graph__"):
+        raise FileFormatError(
+            f"{name}: got a Dask {kind}, whose rows are not there yet; say .compute() first, or give it to fit, where "
+            "a client reads it"
+        )
     if hasattr(X, "collect_schema") and hasattr(X, "collect"):  # polars
         raise FileFormatError(f"{name}: got a {kind}, whose rows are not there yet; say .collect() first")
     if kind == "Series":
@@ -247,6 +253,7 @@ class Rows:
     n_degenerate: int = 0  # rows left out that say nothing about distances
     notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
+    nobody: tuple[str, ...] = MISSING  # texts that stand for a participant who is not known
 
     def at(self, row: int) -> int:
         """The row of the table that a row comes from."""
@@ -292,8 +299,13 @@ class Rows:
     def of(cls, table: Table, roles: Roles, options: Options, known: bool = False) -> Rows:
         """Read the rows of a block that hold all that is needed; `known` if they were looked at before."""
         read = dict(zip(roles.positions, table.read(roles.positions)))
+        for spot, column in read.items() if not known else ():
+            if (row := column.first_nul()) is not None:
+                raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", spot, row)
         columns = {role: read[spot] for role, spot in roles.at.items()}
         rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
+        if options.keep_na or table.n_objects is not None:  # in what this package wrote, nobody is "unknown"
+            rows.nobody = ("",)
         if table.header:
             leave_out_headers(rows)
         if not known:  # in a smaller block, names of columns that are objects could seem to stand alone
@@ -504,6 +516,7 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
 
 def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Options, blocks: Any) -> None:
     """Refuse a column of objects that holds answers or numbers instead, unless the user said that it holds objects."""
+    _refuse_answers_among(facts, roles, table, options)
     told = roles.told if not options.columns_found else frozenset()
     found = no_object(
         facts.cells, {role: table.names[roles.at[role]] if table.header else role for role in facts.cells}
@@ -519,6 +532,18 @@ def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Option
     why = "holds numbers that are not whole" if why == FRACTION else why
     pairs = {role: table.names[roles.at[role]] if table.header else roles.at[role] + 1 for role in roles.layout.roles}
     raise table.refusal(f"{why}; if these are names of objects, say so: columns={pairs}", roles.at[role])
+
+
+def _refuse_answers_among(facts: Facts, roles: Roles, table: Table, options: Options) -> None:
+    """Refuse an array of four columns whose last may hold answers, unless something says that it holds objects."""
+    said = options.kind is not None or roles.told or table.n_objects is not None
+    if said or not table.is_index or roles.layout.kind != "quadruplets" or facts.objects.is_text:
+        return
+    if facts.cells["k"] == {"bit"} and may_be_answers(facts.n_rows, int(facts.objects.values[-1])):
+        raise FileFormatError(
+            f"{table.name}: {ANSWERS_AMONG} Then say columns='anchor,a,b,answer', and what they mean with answers=; "
+            "if they are objects, say kind='quadruplets', or give the columns the names i, j, l, k"
+        )
 
 
 def _unread_as_told(table: Table, roles: Roles, why: str, meant: Any, blocks: Any) -> FileFormatError:
@@ -845,10 +870,8 @@ def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.
         first, count, reason = min((int(np.argmax(bad)), int(np.count_nonzero(bad)), why) for why, bad in found.items())
         cells = ", ".join(str(column.cell(first)) for column in rows.objects())
         more = f" ({counted(count, 'such row')})" if count > 1 else ""
-        raise FileFormatError(
-            f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}; "
-            "say on_degenerate='drop' to leave such rows out"
-        )
+        hint = "" if rows.table.is_index else "; say on_degenerate='drop' to leave such rows out"
+        raise FileFormatError(f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}{hint}")
     rows.leave_out(found)
     rows.n_degenerate = int(np.count_nonzero(total))
     return index[~total]
@@ -887,7 +910,7 @@ def _people(rows: Rows) -> People | None:
         why = f"{column.cells[row]:.0f}: numbers of this size and kind lose their last digits, and people with them"
         raise rows.refusal(f"{why}; give them as text", "participant", row)
     column = column.spelled()
-    empty = column.empty(MISSING)
+    empty = column.empty(rows.nobody)
     if empty.any():
         import pyarrow as pa
 
@@ -963,7 +986,7 @@ def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
         undecided = int(np.count_nonzero(_choices(rows, meaning.answers) == 0)) if len(layout.options) != 3 else 0
         notes += [f"{counted(undecided, 'undecided answer')} (0) give no comparison"] if undecided else []
     if "participant" in rows.columns:
-        nameless = int(np.count_nonzero(rows.columns["participant"].empty(MISSING)))
+        nameless = int(np.count_nonzero(rows.columns["participant"].empty(rows.nobody)))
         if nameless:
             notes.append(f"{counted(nameless, 'answer')} without a participant put under {UNKNOWN!r}")
     return notes

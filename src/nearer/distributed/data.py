@@ -13,8 +13,10 @@ import numpy as np
 
 from nearer.data import Comparisons, FileFormatError, as_comparisons, check_integer, renumbered
 from nearer.data.columns import Column, Table, are_numbered, column_of
+from nearer.data.errors import listed
 from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, role_of
 from nearer.data.tables import Meaning, Options, as_table
+from nearer.data.values import refuse_masked
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
 from nearer.io.blocks import Counts, Recipe, Scanned, settle
@@ -122,7 +124,8 @@ def open_data(
     if hasattr(X, "__dask_graph__"):
         pieces, roles = _partitions(X, y, sample_weight, options)
         if not hasattr(X, "columns"):
-            options = replace(options, index_base=0)  # an array holds object numbers
+            # An array holds object numbers, and comparisons alone.
+            options = replace(options, index_base=0, on_degenerate="raise")
     else:
         if y is not None or sample_weight is not None:
             raise ValueError("fit from files takes no y or sample_weight: use the files' columns (weight for weights)")
@@ -301,6 +304,7 @@ def _list_files(path: str) -> tuple[list[str], list[str]]:
 # ---- Dask collections ----------------------------------------------------------------------------------------------
 
 _WEIGHT, _ANSWER = "sample_weight", "y"
+_DASK = "the Dask collection"
 
 
 @dataclass
@@ -312,7 +316,6 @@ class Partition(Table):
     """
 
     parts: tuple[Any, Any, Any] = (None, None, None)
-    is_array: bool = False
     n_rows: int | None = None  # if known
 
     def holding(self, values: Any, weights: Any, answers: Any) -> Partition:
@@ -327,11 +330,9 @@ class Partition(Table):
         import dask
 
         values, weights, answers = dask.compute(*self.parts, scheduler="synchronous")
-        if self.is_array:
-            columns: Sequence[Any] = list(np.ascontiguousarray(np.asarray(values).T))
-        else:
-            # without a named index, which comes after the columns
-            columns = as_table(values, self.name).columns[: len(values.columns)]  # type: ignore[attr-defined]
+        for name, part in (("X", values), (_WEIGHT, weights), (_ANSWER, answers)):
+            refuse_masked(part, f"{self.name}, {name}", "a value for each row")
+        columns = list(np.ascontiguousarray(np.asarray(values).T)) if self.is_index else self._by_name(values)
         beside = [(_WEIGHT, weights), (_ANSWER, None if answers is None else _words(self.name, answers))]
         for name, extra in beside:
             if extra is not None and len(extra) != len(values):
@@ -343,6 +344,25 @@ class Partition(Table):
             return [column_of(columns[position]) for position in positions]
         except TypeError as error:
             raise FileFormatError(f"{self.name}: {error}") from error
+
+    def _by_name(self, frame: Any) -> list[Any]:
+        """The columns of a partition in the order of the dataframe's, which Dask does not see to."""
+        expected = self.names[: len(self.names) - sum(part is not None for part in self.parts[1:])]
+        found = list(map(str, getattr(frame, "columns", ())))
+        if sorted(found) != sorted(expected):
+            raise FileFormatError(
+                f"{self.name}: columns {listed(found) or 'none'} differ from {listed(expected)} of the dataframe"
+            )
+        _refuse_index(self.name, frame)
+        columns = as_table(frame, self.name).columns  # type: ignore[attr-defined]
+        return [columns[found.index(name)] for name in expected]
+
+
+def _refuse_index(name: str, frame: Any) -> None:
+    """Refuse a dataframe whose index would be lost; people are not kept here."""
+    index = getattr(getattr(frame, "index", None), "name", None)
+    if role_of(str(index)) not in (None, "participant"):
+        raise ValueError(f"{name}: its index {index!r} would not be read; say .reset_index() first")
 
 
 def _words(name: str, answers: Any) -> np.ndarray:
@@ -358,23 +378,25 @@ def _words(name: str, answers: Any) -> np.ndarray:
 
 def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[list[Any], Roles]:
     """One piece for each partition of a Dask array (N, 3 or 4) or dataframe, and what its columns are."""
+    _check_dimensions(X, "comparisons", 2, "a Dask dataframe, or a Dask array of shape (N, 3 or 4)")
     is_array = not hasattr(X, "columns")
     lengths: Any = None
     if is_array:
-        if getattr(X, "ndim", 0) != 2 or X.shape[1] not in (3, 4):
-            raise ValueError(f"comparisons: got a Dask array of shape {getattr(X, 'shape', '?')}, expected (N, 3 or 4)")
+        if X.shape[1] not in (3, 4):
+            raise ValueError(f"comparisons: got a Dask array of shape {X.shape}, expected (N, 3 or 4)")
         X = X.rechunk({1: -1})
         lengths = None if np.isnan(X.chunks[0]).any() else [int(rows) for rows in X.chunks[0]]
         names = list(INDEX_COLUMNS[X.shape[1]])
     else:
         names = list(map(str, X.columns))
-        index = getattr(getattr(X, "index", None), "name", None)
-        if role_of(str(index)) not in (None, "participant"):  # people are not kept here
-            raise ValueError(f"the Dask collection: its index {index!r} would not be read; say .reset_index() first")
+        _refuse_index(_DASK, X)
+    for name, beside in ((_WEIGHT, sample_weight), (_ANSWER, y)):
+        if hasattr(beside, "__dask_graph__"):
+            _check_dimensions(beside, name, 1, "one column, a Dask array of shape (N,) or a series")
     values = _delayed(X, "X", 0)
     parts = list(zip(values, _delayed(sample_weight, _WEIGHT, len(values)), _delayed(y, _ANSWER, len(values))))
     header = not are_numbered(names)
-    look = Partition("the Dask collection", "Dask", names, header, parts=parts[0])
+    look = Partition(_DASK, "Dask", names, header, is_index=is_array, parts=(values[0], None, None))
     roles = options.roles(look).without_details()
     if sample_weight is not None:
         if "weight" in roles.at:
@@ -391,12 +413,19 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
         names = [*names, _ANSWER]
     pieces = [
         Partition(
-            f"partition {number} of the Dask collection", "Dask", names, header, parts=part, is_array=is_array,
+            f"partition {number} of {_DASK}", "Dask", names, header, is_index=is_array, parts=part,
             n_rows=None if lengths is None else lengths[number],
         )
         for number, part in enumerate(parts)
     ]  # fmt: skip
     return pieces, roles
+
+
+def _check_dimensions(collection: Any, name: str, expected: int, what: str) -> None:
+    """Refuse a Dask collection that is no table, or no column; of a Delayed nothing is known."""
+    found = getattr(collection, "ndim", None)
+    if not isinstance(found, int) or found != expected:
+        raise ValueError(f"{name}: got a Dask {type(collection).__name__}, expected {what}")
 
 
 def _delayed(collection: Any, name: str, expected: int) -> Sequence[Any]:

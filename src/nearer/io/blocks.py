@@ -388,7 +388,7 @@ class _NumpyFile(_Files):
                 rows = self._read(file, start * width, (stop - start) * width).reshape(-1, width)
         columns = list(np.ascontiguousarray(rows.T))
         names = list(INDEX_COLUMNS[width])
-        return MemoryTable(self.path, "NumPy array", names, True, columns=columns, first_row=start)
+        return MemoryTable(self.path, "NumPy array", names, True, is_index=True, columns=columns, first_row=start)
 
     def _read(self, file: IO[bytes], first: int, count: int) -> np.ndarray:
         file.seek(self._offset + first * self._dtype.itemsize)

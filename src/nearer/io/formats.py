@@ -20,6 +20,7 @@ from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.headers import find_header, refuse_lines_above, with_header
 from nearer.data.roles import DETAILS, INDEX_COLUMNS, complete_layout, detail_of, is_header, normalise, role_of
 from nearer.data.tables import ONE_TYPE, as_table, counts_beside, index_of_pandas, numbers_of
+from nearer.data.values import check_objects
 from nearer.io.files import refuse_impossible_text
 from nearer.io.text import decode_head, encoding_problem, open_bytes
 
@@ -542,11 +543,12 @@ def stored_objects(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
         labels, n_objects = known.get("labels"), known.get("n_objects")
         if labels is not None and not (isinstance(labels, list) and all(isinstance(label, str) for label in labels)):
             raise ValueError("labels")
+        labels = check_objects(None, labels)[1]
         if n_objects is not None and not (isinstance(n_objects, int) and n_objects > 0):
             raise ValueError("n_objects")
     except (ValueError, AttributeError, UnicodeDecodeError, RecursionError) as error:
         raise FileFormatError(f"the stored list of objects is damaged ({error})") from error
-    return {"labels": None if labels is None else np.array(labels, dtype=str), "n_objects": n_objects}
+    return {"labels": labels, "n_objects": n_objects}
 
 
 def open_parquet(path: str) -> ParquetTable:
@@ -623,7 +625,9 @@ def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
     if not len(matrix):
         raise FileFormatError(f"{path}: the array has no rows")
     names = list(INDEX_COLUMNS.get(matrix.shape[1], ())) if matrix.dtype.kind in "iuf" else []
-    return MemoryTable(path, form, names or [""] * matrix.shape[1], bool(names), columns=list(matrix.T))
+    return MemoryTable(
+        path, form, names or [""] * matrix.shape[1], bool(names), is_index=bool(names), columns=list(matrix.T)
+    )
 
 
 def open_arrays(
@@ -676,6 +680,7 @@ def open_arrays(
         form=f"{form}, array {main!r} of shape {matrix.shape[0]:,} x {matrix.shape[1]}",
         names=[*names, *beside] if names else [""] * matrix.shape[1],
         header=bool(names),
+        is_index=not titles,
         labels=labels,
         n_objects=n_objects,
         notes=notes,
@@ -768,7 +773,10 @@ def _beside(
         if word == "nobjects" and array.size == 1 and str(array.reshape(-1)[0]).isdigit():
             n_objects = int(array.reshape(-1)[0])
         elif word in _LABELS and array.ndim == 1 and array.dtype.kind in "UO":
-            labels = np.array([str(label) for label in array.tolist()])
+            try:
+                labels = check_objects(None, list(map(str, array.tolist())))[1]
+            except ValueError as error:
+                raise FileFormatError(f"{path}: {error}") from None
         elif array.ndim == 1 and role in _BESIDE and (len(array) == length or role not in DETAILS):
             if len(array) != length:
                 raise FileFormatError(
