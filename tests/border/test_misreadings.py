@@ -981,6 +981,10 @@ def test_names_in_the_first_row_below_numbers_are_used_or_refused_by_every_carri
             read()
     for source in (held[0], tmp_path / "a.parquet", tmp_path / "a.jsonl"):
         assert len(read_comparisons(source, header=False).comparisons) == count + 1
+    frame.iloc[:0].to_parquet(tmp_path / "0.parquet")  # says nothing
+    for read in (read_comparisons, open_blocks, lambda path: by_cluster(str(path), client_here)):
+        with pytest.raises(FileFormatError, match=told.removeprefix("row 1: ")):
+            read(tmp_path / "?.parquet")
 
 
 @pytest.mark.parametrize("name", ["near", "far", "chosen"])

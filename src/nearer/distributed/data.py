@@ -103,7 +103,7 @@ def open_data(
     X : path or pattern of Parquet files (anything fsspec opens), Dask array (N, 3 or 4), Dask dataframe, or whatever
         `as_comparisons` takes
         Files are read by the workers, so the workers must be able to reach them. Columns are found by name, as in
-        `nearer.io.read_comparisons`.
+        `nearer.io.read_comparisons`. An array holds object numbers, and no row that compares an object with itself.
     client : distributed.Client
     y, sample_weight : as in `OrdinalEmbedding.fit`; for a Dask collection, Dask collections with the same partitions
     n_objects : int, optional

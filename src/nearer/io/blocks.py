@@ -410,7 +410,7 @@ class _ParquetFiles(_Files):
         files, left_out = parquet_files(path)
         self._tables = open_row_groups(path, list(map(look_into, files)), left_out)
         super().__init__([table.name for table in self._tables])
-        self.path, self.first = path, self._tables[0]
+        self.path, self.first = path, next(table for table in self._tables if table.n_rows)
 
     def tables(self, size: int, positions: Sequence[int], rng: np.random.Generator | None = None) -> Iterator[Table]:
         parts = self._tables

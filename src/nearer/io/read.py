@@ -132,7 +132,8 @@ def read_comparisons(
     ----------
     source : path-like, or a table in memory
         CSV, TSV or otherwise delimited text, JSON, JSON lines, Parquet (also a folder or a pattern such as
-        ``parts/*.parquet``), NumPy .npy/.npz, MATLAB .mat, spreadsheets .xlsx/.xls/.ods; "-" for standard input.
+        ``parts/*.parquet``; folders below it such as ``weight=2`` are columns), NumPy .npy/.npz, MATLAB .mat,
+        spreadsheets .xlsx/.xls/.ods; "-" for standard input.
         Or a pandas or polars DataFrame, a pyarrow Table, a dict of columns, a list of dicts.
     format : {"table", "json", "jsonl", "parquet", "numpy", "matlab", "excel"}, optional
         Found from the name, then from the content, if not given.
@@ -152,7 +153,8 @@ def read_comparisons(
         Column of who answered and of the weight; found by name if not given, ``""`` for none.
     labels : sequence of str, optional
         All objects, in order. Another name in the file is an error. With whole numbers in the file, the names of
-        objects 0, 1, ...
+        objects 0, 1, ..., unless labels are such numbers themselves: then those in the file are names too, and
+        `index_base` says otherwise.
     n_objects : int, optional
         Says that whole numbers are object numbers 0..n_objects-1.
     index_base : {0, 1}, optional
@@ -167,7 +169,7 @@ def read_comparisons(
         Refuse a file with empty cells in the columns needed, or leave those rows out and count them. Rows without any
         object, and questions without an answer, are left out and counted in any case.
     keep_na : bool
-        Take NA, NaN, None, null and the like as names; otherwise they are empty cells.
+        Take NA, NaN, None, null and the like as names of objects and people; otherwise they are empty cells.
     fold_names : bool
         Join names that differ only by case, blanks or form; otherwise they are told.
     encoding : str, optional
