@@ -958,9 +958,39 @@ def _scanned(frame, npartitions):
 
 
 def test_names_in_the_first_row_of_a_dask_frame_are_refused():
-    with pytest.raises(FileFormatError, match="names of columns among the rows; is it a second row of the header"):
+    with pytest.raises(FileFormatError, match="row 1: 'far', 'near', 'anchor' are names of columns, but the columns"):
         _scanned(pd.DataFrame([TURNED, *TURNED_ROWS]), 1)
     assert _scanned(pd.DataFrame(SAID), 2).n_objects == 5
+
+
+@pytest.mark.parametrize("names", [TURNED, ["k", "j", "i"]])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_names_in_the_first_row_below_numbers_are_used_or_refused_by_every_carrier(tmp_path, client_here, names, count):
+    frame = pd.DataFrame([names, *TURNED_ROWS[:count]], columns=["0", "1", "2"])
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=1)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_json(tmp_path / "a.json", orient="records")
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    held = [frame, pl.DataFrame(frame.to_dict("list")), pa.Table.from_pandas(frame), frame.to_dict("list")]
+    for source in (*held, tmp_path / "a.json", tmp_path / "a.jsonl"):
+        assert said(read_comparisons(source).comparisons) == SAID[:count]
+    told = f"row 1: {str(names)[1:-1]} are names of columns, but the columns are called 0, 1, 2"
+    assert "are names of columns, but above them stands '0', '1', '2'" in refusal(tmp_path / "a.csv")
+    assert told in refusal(tmp_path / "a.parquet")
+    dask = pytest.importorskip("dask.dataframe")
+    for read in (
+        lambda: open_blocks(tmp_path / "a.parquet"),
+        lambda: by_cluster(str(tmp_path / "a.parquet"), client_here),
+        lambda: by_cluster(dask.from_pandas(frame, npartitions=1), client_here),
+    ):
+        with pytest.raises(FileFormatError, match=told):
+            read()
+    for source in (held[0], tmp_path / "a.parquet", tmp_path / "a.jsonl"):
+        assert len(read_comparisons(source, header=False).comparisons) == count + 1
+    frame.iloc[:0].to_parquet(tmp_path / "0.parquet")  # says nothing
+    for read in (read_comparisons, open_blocks, lambda path: by_cluster(str(path), client_here)):
+        with pytest.raises(FileFormatError, match=told.removeprefix("row 1: ")):
+            read(tmp_path / "?.parquet")
 
 
 @pytest.mark.parametrize("name", ["near", "far", "chosen"])
@@ -1664,3 +1694,314 @@ def test_letters_and_cells_of_matlab_keep_their_shape(tmp_path):
     read = read_comparisons(path).comparisons
     assert said(read) == SAID
     assert read.participants.tolist() == ["p1", "p10", "p2", "p1"]
+
+
+@pytest.mark.parametrize("labels", [["2.0", "0.0", "1.0"], ["1.0", "2.0", "3.0"], ["2.", "1", "0.00"]])
+def test_labels_written_with_a_decimal_point_are_names_and_no_positions(tmp_path, labels):
+    known = Comparisons([[0, 1, 2], [2, 0, 1]], labels=labels)
+    rows = [(labels[0], labels[1], labels[2]), (labels[2], labels[0], labels[1])]
+    for name in ("a.parquet", "a.npz"):
+        write_comparisons(tmp_path / name, known)
+        found = read_comparisons(tmp_path / name).comparisons
+        assert (found.labels.tolist(), said(found)) == (labels, rows)
+    reader = open_blocks(tmp_path / "a.parquet")
+    assert (reader.labels.tolist(), said(next(reader.blocks()))) == (labels, rows)
+    frame = pd.DataFrame(rows, columns=["anchor", "near", "far"])
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    frame.to_parquet(tmp_path / "b.parquet")
+    for source in (frame, tmp_path / "b.csv", tmp_path / "b.parquet"):
+        assert said(read_comparisons(source, labels=labels).comparisons) == rows
+    # Numbers that may count the labels or be meant by them are neither until told.
+    numbers = pd.DataFrame([(0, 1, 2)], columns=["anchor", "near", "far"])
+    assert "say index_base=0 if the numbers count the labels" in refusal(numbers, labels=labels)
+    assert said(read_comparisons(numbers, labels=labels, index_base=0).comparisons) == [tuple(labels)]
+
+
+def by_cluster(source, client):
+    """What a cluster reads: rows by label, and weights."""
+    from nearer.distributed.data import open_data
+
+    data = open_data(source, client, n_shards=1)
+    labels = list(map(str, range(data.n_all))) if data.labels is None else data.labels.tolist()
+    parts = [data.recipe.comparisons(piece) for shard in data.shards for piece in shard]
+    rows = [tuple(labels[data.seen[number]] for number in row) for part in parts for row in part.index.tolist()]
+    return rows, [weight for part in parts if part.weights is not None for weight in part.weights.tolist()]
+
+
+def by_stream(source):
+    """What a stream reads, in blocks of two rows."""
+    blocks = list(open_blocks(source).blocks(2))
+    weights = [weight for block in blocks if block.weights is not None for weight in block.weights.tolist()]
+    return [row for block in blocks for row in said(block)], weights
+
+
+@pytest.mark.parametrize("cells", [[1, 2, 3, 4], [8, 6, 4, 2]])
+def test_an_index_that_is_a_range_is_a_column_in_every_carrier(tmp_path, client_here, cells):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    path = tmp_path / "a.parquet"
+    for name in ("weight", "participant"):
+        indexed = frame.set_index(pd.RangeIndex(cells[0], 2 * cells[-1] - cells[-2], cells[1] - cells[0], name=name))
+        indexed.to_parquet(path, row_group_size=3)
+        for source in (indexed, pa.Table.from_pandas(indexed), pa.RecordBatch.from_pandas(indexed), path):
+            read = read_comparisons(source).comparisons
+            assert said(read) == SAID
+            assert (read.weights if name == "weight" else read.participants).tolist() == cells
+        weights = cells if name == "weight" else []
+        assert by_stream(path) == by_cluster(str(path), client_here) == (SAID, weights)
+    numbers = pd.DataFrame([(1, 2, 3), (2, 3, 4), (3, 4, 1)], columns=["i", "j", "k"])
+    pairs = numbers.set_index(pd.RangeIndex(5, 8, name="l"))
+    pairs.to_parquet(path)
+    rows = [("1", "2", "5", "3"), ("2", "3", "6", "4"), ("3", "4", "7", "1")]
+    for source in (pairs, pa.Table.from_pandas(pairs), path):
+        assert said(read_comparisons(source).comparisons) == rows
+    assert by_stream(path)[0] == by_cluster(str(path), client_here)[0] == rows
+
+
+def test_an_index_that_is_a_range_of_other_rows_is_refused(tmp_path, client_here):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"], index=pd.RangeIndex(1, 5, name="weight"))
+    some = pa.Table.from_pandas(frame).slice(0, 2)
+    path = tmp_path / "a.parquet"
+    pq.write_table(some, path)
+    for read in (lambda: read_comparisons(some), lambda: read_comparisons(path), lambda: open_blocks(path),
+                 lambda: by_cluster(str(path), client_here)):  # fmt: skip
+        with pytest.raises(FileFormatError, match=r"index 'weight' was kept as a range of 4 numbers, and there are 2"):
+            read()
+    for name in (None, "row"):  # it means nothing
+        assert said(read_comparisons(pa.Table.from_pandas(frame.rename_axis(name)).slice(0, 2)).comparisons) == SAID[:2]
+    frame.assign(weight=frame.index).to_parquet(path)  # a column too
+    assert read_comparisons(path).comparisons.weights.tolist() == [1, 2, 3, 4]
+
+
+HIVE = {
+    "weights": (["weight"], {"weight": [1, 1, 2, 2]}),
+    "people": (["participant"], {"participant": ["anna b", "c/d", "e=f", None]}),
+    "two keys": (["weight", "user"], {"weight": [1, 1, 2, 2], "user": [7, 8, 7, 8]}),
+    "objects": (["anchor"], {}),
+    "nothing": (["run"], {"run": [1, 1, 2, 2]}),
+}
+
+
+@pytest.mark.parametrize("case", HIVE)
+def test_what_folders_say_is_read_in_every_way(tmp_path, client_here, case):
+    keys, more = HIVE[case]
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"]).assign(**more)
+    frame.to_parquet(tmp_path / "d", partition_cols=keys)
+    expected = {row: number for number, row in enumerate(SAID)}
+    for source in (tmp_path / "d", str(tmp_path / "d" / "**" / "*.parquet")):
+        read = read_comparisons(source).comparisons
+        order = [expected[row] for row in said(read)]
+        assert sorted(order) == [0, 1, 2, 3]
+        people = next((more[name] for name in ("participant", "user") if name in more), None)
+        if people:
+            assert read.participants.tolist() == [people[spot] or "unknown" for spot in order]
+        weights = [more["weight"][spot] for spot in order] if "weight" in more else []
+        assert (read.weights.tolist() if weights else []) == weights
+        assert by_stream(source) == by_cluster(str(source), client_here) == (said(read), weights)
+    assert by_cluster(f"file://{tmp_path}/d", client_here) == (said(read), weights)
+
+
+def test_a_folder_that_names_an_object_makes_no_triplets_of_pairs(tmp_path, client_here):
+    rows = [(1, 2, 4, 3), (2, 3, 1, 4), (3, 4, 2, 1)]
+    pd.DataFrame(rows, columns=["i", "j", "l", "k"]).to_parquet(tmp_path / "d", partition_cols=["l"])
+    expected = [tuple(map(str, rows[spot])) for spot in (1, 2, 0)]
+    assert said(read_comparisons(tmp_path / "d").comparisons) == expected
+    assert by_stream(tmp_path / "d")[0] == by_cluster(str(tmp_path / "d"), client_here)[0] == expected
+    # A key that means something beside columns without names, or in some files alone, cannot be placed.
+    frame = pd.DataFrame(SAID, columns=["0", "1", "2"]).assign(weight=[1, 1, 2, 2])
+    frame.to_parquet(tmp_path / "e", partition_cols=["weight"])
+    assert "columns '0', '1', '2', 'weight'" in refusal(tmp_path / "e")
+    pd.DataFrame(rows, columns=["i", "j", "l", "k"]).drop(columns="l").to_parquet(tmp_path / "d" / "z.parquet")
+    assert "z.parquet: columns i, j, k differ from i, j, k, l" in refusal(tmp_path / "d")
+
+
+def test_files_of_a_folder_are_read_whatever_their_case_or_told(tmp_path, client_here):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    for name in ("a.parquet", "b.PARQUET", "c.Pq", "_d.parquet"):
+        frame.to_parquet(tmp_path / name)
+    for name in ("e.parquet.gz", "README.md", "_SUCCESS", ".a.parquet.crc"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "f.parquet").mkdir()
+    frame.to_parquet(tmp_path / "f.parquet" / "part.parquet")
+    told = "3 files left out, not read as Parquet: README.md, _d.parquet, e.parquet.gz"
+    read = read_comparisons(tmp_path)
+    assert said(read.comparisons) == SAID * 4
+    assert read.alarms == (told,)
+    with pytest.warns(UserWarning, match=told):
+        assert open_blocks(tmp_path).n_comparisons == 16
+    for path in (str(tmp_path), f"file://{tmp_path}"):
+        with pytest.warns(UserWarning, match=told):
+            assert len(by_cluster(path, client_here)[0]) == 16
+
+
+def test_two_columns_of_one_name_in_parquet_are_refused_in_every_way(tmp_path, client_here):
+    path = tmp_path / "a.parquet"
+    for names, match in (
+        (["anchor", "near", "near", "far"], "columns 'near', 'near' could each be the near"),
+        (["anchor", "near", "far", "participant", "participant"], "two columns are called 'participant'"),
+    ):
+        pq.write_table(pa.table([[f"c{spot}"] for spot in range(len(names))], names=names), path)
+        for read in (read_comparisons, open_blocks, lambda path: by_cluster(str(path), client_here)):
+            with pytest.raises(FileFormatError, match=match):
+                read(path)
+    pq.write_table(pa.table([["a"], ["b"], ["x"], ["c"]], names=["anchor", "near", "near", "far"]), path)
+    for read in (read_comparisons, open_blocks):
+        with pytest.raises(FileFormatError, match="two columns are called 'near', expected a name for each"):
+            read(path, columns={"anchor": 1, "near": 2, "far": 4})
+
+
+def test_texts_of_every_arrow_type_are_one_column(parts):
+    types = [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
+    if int(pa.__version__.split(".")[0]) >= 21:  # older ones cannot write it
+        types.append(pa.string_view())
+    folder = parts("participant", *(pa.array([f"p{number}"]).cast(kind) for number, kind in enumerate(types)))
+    assert read_comparisons(folder).comparisons.participants.tolist() == [f"p{number}" for number in range(len(types))]
+
+
+@pytest.mark.parametrize("cells", [[2**63 + 1], [2**63 + 1, None]])
+def test_numbers_beyond_64_bits_are_refused_with_and_without_empty_cells(parts, cells):
+    folder = parts("anchor", pa.array(cells, pa.uint64()))
+    assert "the integer 9223372036854775809 is beyond" in refusal(folder, on_missing="drop")
+    with pytest.raises(FileFormatError, match="the integer 9223372036854775809 is beyond"):
+        open_blocks(folder, on_missing="drop")
+
+
+@pytest.fixture
+def partitioned():
+    """Make a Dask frame of two partitions; the second is what is given."""
+    dask, delayed = pytest.importorskip("dask.dataframe"), pytest.importorskip("dask").delayed
+    first = pd.DataFrame(SAID[:2], columns=["anchor", "near", "far"])
+
+    def make(second):
+        return dask.from_delayed([delayed(first), delayed(second)], meta=first, verify_meta=False)
+
+    return make
+
+
+def test_partitions_are_read_by_the_names_of_their_columns(partitioned, client_here):
+    rest = pd.DataFrame(SAID[2:], columns=["anchor", "near", "far"])
+    assert by_cluster(partitioned(rest[["far", "near", "anchor"]]), client_here)[0] == SAID
+    turned = rest.rename(columns={"near": "far", "far": "near"})
+    assert by_cluster(partitioned(turned), client_here)[0][2:] == [(a, far, near) for a, near, far in SAID[2:]]
+
+
+@pytest.mark.parametrize(
+    ("change", "came"),
+    [
+        (lambda rest: rest.assign(x="q")[["x", "anchor", "near", "far"]], "columns x, anchor, near, far"),
+        (lambda rest: rest.rename(columns={"near": "winner"}), "columns anchor, winner, far"),
+        (lambda rest: rest[["anchor", "near"]], "columns anchor, near"),
+        (lambda rest: rest.to_numpy(), "columns none"),
+    ],
+)
+def test_partitions_with_other_columns_are_refused(partitioned, client_here, change, came):
+    rest = pd.DataFrame(SAID[2:], columns=["anchor", "near", "far"])
+    with pytest.raises(FileFormatError, match=f"partition 1 .*: {came} differ from anchor, near, far of the dataframe"):
+        by_cluster(partitioned(change(rest)), client_here)
+    with pytest.raises(ValueError, match=r"partition 1 .*: its index 'weight' would not be read"):
+        by_cluster(partitioned(rest.rename_axis("weight")), client_here)
+
+
+def test_masks_of_dask_arrays_are_refused_as_those_of_numpy(client_here):
+    da = pytest.importorskip("dask.array")
+    from nearer.distributed.data import open_data
+
+    rows, mask = np.array([[0, 1, 2], [1, 2, 0]]), [[0, 0, 0], [0, 0, 1]]
+    plain, ones = da.from_array(rows), np.ma.array([1, 1], mask=[0, 1])
+    for masked in (da.from_array(np.ma.array(rows, mask=mask)), da.ma.masked_equal(plain, 2)):
+        for read in (lambda X: open_data(X, client_here), as_comparisons, Comparisons):
+            with pytest.raises(ValueError, match="got a masked array with masked entries"):
+                read(masked)
+    for name in ("y", "sample_weight"):
+        for read in (lambda **told: open_data(plain, client_here, **told), lambda **told: as_comparisons(rows, **told)):
+            with pytest.raises(ValueError, match="got a masked array with masked entries"):
+                read(**{name: da.from_array(ones)})
+    assert open_data(da.from_array(np.ma.array(rows)), client_here).n_comparisons == 2
+
+
+def test_a_last_column_of_0_and_1_is_refused_in_every_array(tmp_path, client_here):
+    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    rows = np.array([[2 + n % 7, 2 + (n + 1) % 7, 2 + (n + 2) % 7, n % 2] for n in range(40)])
+    path = tmp_path / "a.npy"
+    np.save(path, rows)
+    np.savez(tmp_path / "a.npz", X=rows)
+    dask = da.from_array(rows, chunks=(5, 4))
+    for read in (
+        lambda: as_comparisons(rows), lambda: read_comparisons(path), lambda: read_comparisons(tmp_path / "a.npz"),
+        lambda: open_blocks(path), lambda: OrdinalEmbedding(n_components=1).fit(path),
+        lambda: by_cluster(dask, client_here),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="with a last column of 0 and 1 only: are those answers"):
+            read()
+    # Told that they are objects, they are.
+    assert open_blocks(path, kind="quadruplets").n_columns == 4
+    expected = [tuple(map(str, row)) for row in rows.tolist()]
+    assert said(read_comparisons(path, kind="quadruplets").comparisons) == expected
+    named = dd.from_dask_array(dask, columns=["i", "j", "l", "k"])
+    assert by_cluster(named, client_here)[0] == expected
+    write_comparisons(tmp_path / "own.npz", Comparisons(rows))
+    assert said(read_comparisons(tmp_path / "own.npz").comparisons) == expected
+
+
+def test_a_degenerate_row_of_a_dask_array_is_refused_as_in_numpy(client_here):
+    da = pytest.importorskip("dask.array")
+    rows = np.array([[0, 1, 2], [1, 1, 2]])
+    for read in (as_comparisons, lambda rows: by_cluster(da.from_array(rows), client_here)):
+        with pytest.raises(ValueError, match=r"row \d is \(1, 1, 2\): an object cannot be compared with itself$"):
+            read(rows)
+
+
+def test_names_that_hold_a_nul_are_refused_by_every_carrier(tmp_path, client_here):
+    objects = Sheet(["anchor", "near", "far"], [["a", "b", "c"], ["a\0", "b", "c"]])
+    people = Sheet(["anchor", "near", "far", "participant"], [["a", "b", "c", "p"], ["b", "a", "c", "p\0"]])
+    for sheet, column in ((objects, "anchor"), (people, "participant")):
+        for name in ("dict", "list of dicts", "pandas", "polars", "Arrow", "JSON", "JSON lines", "Parquet"):
+            told = CARRIERS[name](sheet, tmp_path).refusal
+            assert f"T, row 2, column '{column}': " in told, name
+            assert told.endswith("is not text (holds a NUL)"), name
+    assert "holds a NUL" in CARRIERS["stream"](objects, tmp_path).refusal
+    with pytest.raises(FileFormatError, match=r"row 2, column .anchor.: .*holds a NUL"):
+        by_cluster(str(tmp_path / "table.parquet"), client_here)
+    for told in ({"labels": ["a", "a\0", "b"]}, {"participants": ["p", "p\0"]}):
+        with pytest.raises(ValueError, match=r"1 is '.\\x00': is not text \(holds a NUL\)"):
+            Comparisons([[0, 1, 2], [1, 0, 2]], **told)
+    (tmp_path / "a.json").write_text(json.dumps({"index": [[0, 1, 2]], "labels": ["a", "a\0", "b"]}))
+    assert "label 1 is 'a\\x00': is not text" in refusal(tmp_path / "a.json")
+
+
+def test_labels_that_a_file_lists_twice_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", index=np.array([[0, 1, 2]]), labels=np.array(["a", "a", "b"]))
+    assert "a.npz: labels: 'a' occurs twice" in refusal(tmp_path / "a.npz")
+    table = pa.table({"anchor": [0], "near": [1], "far": [2]})
+    stored = {b"nearer": json.dumps({"labels": ["a", "a", "b"]}).encode()}
+    pq.write_table(table.replace_schema_metadata(stored), tmp_path / "a.parquet")
+    assert "labels: 'a' occurs twice" in refusal(tmp_path / "a.parquet")
+
+
+def test_dask_collections_are_refused_where_they_cannot_be_read(client_here):
+    dd, dask = pytest.importorskip("dask.dataframe"), pytest.importorskip("dask")
+    from nearer.distributed.data import open_data
+
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    lazy = dd.from_pandas(frame, npartitions=1)
+    for read in (read_comparisons, as_comparisons, Comparisons.from_labels_table):
+        with pytest.raises(FileFormatError, match=r"got a Dask DataFrame, .*say .compute\(\) first"):
+            read(lazy)
+    for X in (dask.delayed(frame), lazy["near"]):
+        with pytest.raises(ValueError, match=r"comparisons: got a Dask .*, expected a Dask dataframe"):
+            open_data(X, client_here)
+    for name, more in (("sample_weight", lazy), ("y", dask.delayed(frame))):
+        with pytest.raises(ValueError, match=f"{name}: got a Dask .*, expected one column"):
+            open_data(lazy, client_here, **{name: more})
+
+
+def test_people_called_like_missing_values_come_back_from_own_files(tmp_path, caplog):
+    people = ["NA", "None", "nan"]
+    known = Comparisons([[0, 1, 2], [1, 2, 0], [2, 0, 1]], participants=people)
+    for ending, told in ((".npz", {}), (".parquet", {}), (".csv", {"keep_na": True}), (".jsonl", {"keep_na": True})):
+        caplog.clear()
+        write_comparisons(tmp_path / f"a{ending}", known)
+        assert ("the participant 'NA' looks like a missing value" in caplog.text) == bool(told)
+        read = read_comparisons(tmp_path / f"a{ending}", **told)
+        assert read.comparisons.participants.tolist() == people
+        assert "without a participant" not in read.understood
+    assert read_comparisons(tmp_path / "a.csv").comparisons.participants.tolist() == ["unknown"] * 3

@@ -10,7 +10,7 @@ import numpy as np
 
 from nearer.data.columns import MemoryTable, Table, are_numbered, is_unicode
 from nearer.data.errors import FileFormatError, listed, shown
-from nearer.data.roles import role_of
+from nearer.data.roles import detail_of, role_of
 
 
 def is_table(X: Any) -> bool:
@@ -95,6 +95,11 @@ def refuse_named(values: Any, what: str) -> None:
 
 def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
     kind = type(X).__name__
+    if hasattr(X, "__dask_graph__"):
+        raise FileFormatError(
+            f"{name}: got a Dask {kind}, whose rows are not there yet; say .compute() first, or give it to fit, where "
+            "a client reads it"
+        )
     if hasattr(X, "collect_schema") and hasattr(X, "collect"):  # polars
         raise FileFormatError(f"{name}: got a {kind}, whose rows are not there yet; say .collect() first")
     if kind == "Series":
@@ -111,7 +116,9 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
                 raise FileFormatError(f"{name}: a {kind} that cannot be read: {error}") from error
             return list(X.columns), X.get_columns()  # polars: one by one, what is not needed may stay unread
     if hasattr(X, "column_names"):
-        return list(X.column_names), [X.column(spot) for spot in range(len(X.column_names))]
+        index = index_of_pandas(name, X.schema, X.num_rows)
+        columns = [X.column(spot) for spot in range(len(X.column_names))]
+        return [*X.column_names, *index], [*columns, *map(numbers_of, index.values())]
     if _names_cells(type(X)):
         by_name = _cells(X, name)
         _refuse_other_rows(by_name, name)
@@ -161,11 +168,8 @@ def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     """Give the columns of a pandas frame and, after them as in Parquet, the parts of an index that have names."""
     names = list(X.columns)
     columns = [X.iloc[:, spot] for spot in range(X.shape[1])]  # by position, since names may occur twice
-    if type(X.index).__name__ == "RangeIndex":
-        return names, columns
-    numbered = are_numbered(names)
     for level, title in enumerate(X.index.names):
-        if title is None or (numbered and role_of(str(title)) is None):
+        if title is None or not counts_beside(title, X.columns):
             continue
         cells = X.index.get_level_values(level).to_series().reset_index(drop=True)
         if names.count(title) == 1 and cells.equals(columns[names.index(title)].reset_index(drop=True)):
@@ -173,6 +177,38 @@ def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
         names.append(title)
         columns.append(cells)
     return names, columns
+
+
+def index_of_pandas(name: str, schema: Any, n_rows: int) -> dict[str, range]:
+    """Find an index that pandas kept beside an Arrow table, since it is a range: its name and cells, if it has a name.
+
+    Of rows chosen since, or of one file of several, the range is that of other rows: if it matters, it is refused.
+    """
+    try:
+        (level,) = schema.pandas_metadata["index_columns"]
+        title, cells = level["name"], range(level["start"], level["stop"], level["step"])
+    except (ValueError, LookupError, TypeError):  # none, one that is a column, or damaged
+        return {}
+    if title is None or title in schema.names or not counts_beside(title, schema.names):
+        return {}
+    if len(cells) == n_rows:
+        return {str(title): cells}
+    if role_of(str(title)) or detail_of(str(title)):
+        raise FileFormatError(
+            f"{name}: its index {title!r} was kept as a range of {len(cells):,} numbers, and there are {n_rows:,} "
+            "rows; in pandas, say .reset_index() before the table is made"
+        )
+    return {}
+
+
+def numbers_of(cells: range) -> np.ndarray:
+    """A range as an array."""
+    return np.arange(cells.start, cells.stop, cells.step)
+
+
+def counts_beside(title: Any, names: Sequence[Any]) -> bool:
+    """Tell whether a column with a name counts beside others; beside unnamed ones, only a name that means something."""
+    return role_of(str(title)) is not None or not are_numbered(names)
 
 
 # ---- rows that have names ------------------------------------------------------------------------------------------

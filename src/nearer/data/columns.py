@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,6 +65,14 @@ class Column:
         if self.cells.dtype.kind == "f":
             return np.isnan(self.cells)
         return np.zeros(len(self), bool)
+
+    def first_nul(self) -> int | None:
+        """Find the first text that holds a NUL, which NumPy would cut off at the end of a name."""
+        import pyarrow.compute as pc
+
+        found = pc.indices_nonzero(pc.match_substring(self.values, "\0")).to_numpy() if self.is_text else ()
+        held = np.isin(self.cells, found) if len(found) else np.zeros(1, bool)
+        return int(np.argmax(held)) if held.any() else None
 
     def take(self, rows: np.ndarray | slice) -> Column:
         """Select cells by a mask, by positions or by a slice."""
@@ -181,6 +189,8 @@ def column_from_arrow(data: Any) -> Column:
         with contextlib.suppress(pa.ArrowInvalid):  # not whole, or too large
             chunked, kind = chunked.cast(pa.int64()), pa.int64()
     if types.is_integer(kind):
+        if chunked.null_count and types.is_uint64(kind):
+            _whole_column(chunked.drop_null().to_numpy())  # refuses what does not fit
         if chunked.null_count:
             try:
                 return Column(numbers=chunked.cast(pa.float64()).to_numpy())
@@ -266,6 +276,9 @@ def column_of(cells: Any) -> Column:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         array = pa.array([_as_text(cell, row) for row, cell in enumerate(cells)], pa.string())
     return column_from_arrow(array)
+
+
+HOLDS_NUL = "is not text (holds a NUL)"
 
 
 def _as_text(cell: Any, row: int) -> str | None:
@@ -483,9 +496,9 @@ class Table(ABC):
     notes: list[str] = field(default_factory=list)  # what the user should know
     counts_from: int = 0  # what the numbers of objects count from, where there is a list of them and 0 does not occur
     hint: str = ""  # what else may be wrong if the columns are not understood
+    alarms: list[str] = field(default_factory=list)  # what is doubtful about the whole of it
     first_is_data: bool = False  # whether the user said that the first row holds no names
-
-    header_sought: ClassVar[bool] = True  # whether the first row was looked at for names when there were none
+    is_index: bool = False  # whether it is an array of object numbers, whose columns are known by their places alone
 
     @abstractmethod
     def read(self, positions: Sequence[int]) -> list[Column]:

@@ -652,13 +652,12 @@ def _refuse_answers_among(X: Any) -> None:
         rows: Any = rules.as_array(X)
     except (TypeError, ValueError):  # ragged; whoever takes it as an index says so
         return
-    if rows.ndim != 2 or rows.shape[1] != 4 or len(rows) < 10 or rows.dtype.kind not in "iuf":
+    if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows) or rows.dtype.kind not in "iuf":
         return
-    if set(np.unique(rows[:, 3]).tolist()) <= {0, 1} and rows[:, :3].max() > 3:
+    if set(np.unique(rows[:, 3]).tolist()) <= {0, 1} and rules.may_be_answers(len(rows), rows[:, :3].max()):
         raise ValueError(
-            "comparisons: got shape (N, 4) with a last column of 0 and 1 only: are those answers? Then give "
-            "fit(X[:, :3], y) with y True where the first option is nearer; if they are objects, give "
-            "Comparisons.from_quadruplets(X)"
+            f"comparisons: {rules.ANSWERS_AMONG} Then give fit(X[:, :3], y) with y True where the first option is "
+            "nearer; if they are objects, give Comparisons.from_quadruplets(X)"
         )
 
 

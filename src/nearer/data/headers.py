@@ -107,6 +107,20 @@ def with_header(table: Table, header: bool | None = None, *, only_known: bool = 
     )  # fmt: skip
 
 
+def refuse_header(table: Table) -> None:
+    """Refuse known names in the first row of a table without names that is read in parts: none could leave it out."""
+    if table.header or table.first_is_data or isinstance(table, MemoryTable):
+        return  # in memory, `with_header` uses them
+    rows = table.head(_ROWS_LOOKED_AT)
+    first = [cell.strip() for cell in rows[0]] if rows else []
+    refuse_lines_above(table.name, first, lambda: rows[1 : _ROWS_BELOW + 1], lambda spot: table.place(spot + 1))
+    if _are_known(first, lambda: rows[1:]):
+        raise FileFormatError(
+            f"{table.name}, {table.place(0)}: {listed(map(shown, first))} are names of columns, but the columns are "
+            f"called {listed(table.names)}; write the table with these names and without this row"
+        )
+
+
 def _are_known(cells: Sequence[str], other_rows: Callable[[], Cells]) -> bool:
     """Tell whether cells are known names of columns and no objects."""
     if not is_header(cells):
@@ -247,8 +261,7 @@ def _named_rows(rows: Rows) -> int | None:
         if column.is_text:
             sure |= np.array([*(role_of(text) == role for text in column.texts()), False])[column.cells]
     found = named & sure
-    looked_at = not rows.table.header and rows.table.header_sought
-    if (rows.table.first_is_data or looked_at) and len(found):
+    if rows.table.first_is_data and len(found):
         found[0] = False
     if not found.any() or 2 * np.count_nonzero(found) >= len(found):
         return None

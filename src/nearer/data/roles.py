@@ -730,14 +730,20 @@ def kinds_of_cells(columns: Mapping[str, Column], options: Sequence[str]) -> dic
     that show the options of an answer.
     """
     if not any(column.is_text for column in columns.values()):
-        whole = any(map(len, columns.values()))  # as has been made sure of
-        return dict.fromkeys(columns, frozenset(["whole"] * whole))
+        return {role: frozenset(_number_kinds(column.cells)) for role, column in columns.items()}
     # Letters may be objects, unless options are shown beside.
     sides = {word for word in _side_words(3) if options or len(word) > 1} | set(map(normalise, options))
     first = [_kinds(column.take(np.arange(min(len(column), _SAMPLE))), sides) for column in columns.values()]
     if all("name" in kinds for kinds in first):
         return dict.fromkeys(columns, frozenset(["name"]))
     return {role: _kinds(column, sides) for role, column in columns.items()}
+
+
+def _number_kinds(cells: np.ndarray) -> list[str]:
+    """The kind of whole numbers, as has been made sure of: nothing but 0 and 1, or more."""
+    if not len(cells):
+        return []
+    return ["bit" if cells.min() >= 0 and cells.max() <= 1 else "whole"]
 
 
 def _kinds(column: Column, sides: Collection[str]) -> frozenset[str]:

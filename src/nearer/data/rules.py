@@ -254,6 +254,14 @@ def _show(value: int | float) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
 
 
+ANSWERS_AMONG = "got shape (N, 4) with a last column of 0 and 1 only: are those answers?"
+
+
+def may_be_answers(n_rows: int, highest: int) -> bool:
+    """Tell whether 0 and 1 alone, in the last column of an array (N, 4), may be answers: there are more objects."""
+    return n_rows >= 10 and highest > 3
+
+
 def same_statement(index: np.ndarray) -> list[np.ndarray]:
     """Columns that are equal for two rows of an index (N, 3) or (N, 4) exactly if the rows say the same.
 

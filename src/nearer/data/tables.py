@@ -23,6 +23,7 @@ import numpy as np
 from nearer.data import making, rules
 from nearer.data.carriers import as_table
 from nearer.data.columns import (
+    HOLDS_NUL,
     INEXACT,
     MISSING,
     Coding,
@@ -36,7 +37,7 @@ from nearer.data.columns import (
 )
 from nearer.data.details import chosen_place, read_details
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import leave_out_headers, refuse_second_table, with_header
+from nearer.data.headers import leave_out_headers, refuse_header, refuse_second_table, with_header
 from nearer.data.roles import (
     DETAILS,
     FRACTION,
@@ -50,7 +51,7 @@ from nearer.data.roles import (
     read_answers,
     yes_or_no,
 )
-from nearer.data.rules import Parts
+from nearer.data.rules import ANSWERS_AMONG, Parts, may_be_answers
 from nearer.data.values import INDEX_LIMIT, UNKNOWN, People, check_objects, check_people, check_weights
 
 logger = logging.getLogger(__name__)
@@ -86,6 +87,7 @@ class Options:
 
     def roles(self, table: Table) -> Roles:
         """Decide which column of a table is what."""
+        refuse_header(table)
         told = {name: getattr(self, name) for name in ("columns", "kind", "participant", "weight", "asked")}
         return find_roles(table, **told)
 
@@ -107,6 +109,7 @@ class Rows:
     n_degenerate: int = 0  # rows left out that say nothing about distances
     notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
+    nobody: tuple[str, ...] = MISSING  # texts that stand for a participant who is not known
 
     def at(self, row: int) -> int:
         """The row of the table that a row comes from."""
@@ -152,8 +155,13 @@ class Rows:
     def of(cls, table: Table, roles: Roles, options: Options, known: bool = False) -> Rows:
         """Read the rows of a block that hold all that is needed; `known` if they were looked at before."""
         read = dict(zip(roles.positions, table.read(roles.positions)))
+        for spot, column in read.items() if not known else ():
+            if (row := column.first_nul()) is not None:
+                raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", spot, row)
         columns = {role: read[spot] for role, spot in roles.at.items()}
         rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
+        if options.keep_na or table.n_objects is not None:  # in what this package wrote, nobody is "unknown"
+            rows.nobody = ("",)
         if table.header:
             leave_out_headers(rows)
         if not known:  # in a smaller block, names of columns that are objects could seem to stand alone
@@ -378,7 +386,8 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     if options.labels is None and table.labels is None:
         _refuse_no_objects(facts, roles, table, options, blocks)
     meaning = _objects(facts.objects, table, options, blocks)
-    meaning.alarms += facts.alarms if roles.told else [*facts.alarms, *_apart(facts, roles, table)]
+    sure = roles.told or table.labels is not None or table.n_objects is not None  # or written by this package
+    meaning.alarms += [*table.alarms, *facts.alarms, *([] if sure else _apart(facts, roles, table))]
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
     if facts.answers is not None:
@@ -416,6 +425,7 @@ def _apart(facts: Facts, roles: Roles, table: Table) -> list[str]:
 
 def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Options, blocks: Any) -> None:
     """Refuse a column of objects that holds answers or numbers instead, unless the user said that it holds objects."""
+    _refuse_answers_among(facts, roles, table, options)
     told = roles.told if not options.columns_found else frozenset()
     found = no_object(facts.cells, _option_names(roles, table))
     if found is None or found[0] in told:
@@ -429,6 +439,18 @@ def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Option
     why = "holds numbers that are not whole" if why == FRACTION else why
     pairs = {role: table.names[roles.at[role]] if table.header else roles.at[role] + 1 for role in roles.layout.roles}
     raise table.refusal(f"{why}; if these are names of objects, say so: columns={pairs}", roles.at[role])
+
+
+def _refuse_answers_among(facts: Facts, roles: Roles, table: Table, options: Options) -> None:
+    """Refuse an array of four columns whose last may hold answers, unless something says that it holds objects."""
+    said = options.kind is not None or roles.told or table.n_objects is not None
+    if said or not table.is_index or roles.layout.kind != "quadruplets" or facts.objects.is_text:
+        return
+    if facts.cells["k"] == {"bit"} and may_be_answers(facts.n_rows, int(facts.objects.values[-1])):
+        raise FileFormatError(
+            f"{table.name}: {ANSWERS_AMONG} Then say columns='anchor,a,b,answer', and what they mean with answers=; "
+            "if they are objects, say kind='quadruplets', or give the columns the names i, j, l, k"
+        )
 
 
 def _unread_as_told(table: Table, roles: Roles, why: str, meant: Any, blocks: Any) -> FileFormatError:
@@ -466,12 +488,13 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
     alarms: list[str] = []
     labels = options.labels if options.labels is not None else table.labels
     n_objects = options.n_objects if options.n_objects is not None or options.labels is not None else table.n_objects
-    numbers = _as_numbers(raw, notes)
+    numbers = _as_numbers(raw)
+    hint = ""
     if numbers is not None and labels is not None:
-        # Labels may be numbers themselves. Numbers beside stored labels count them; texts are the labels.
+        # Labels may be numbers themselves, however written. Numbers beside stored labels count them; texts are labels.
         may_be_names = raw.is_text if options.labels is None else options.index_base is None
-        if may_be_names and set(map(str, numbers[:50].tolist())) & set(labels.tolist()):
-            numbers = None
+        if may_be_names and not set(map(whole_number, labels.tolist())).isdisjoint(numbers.tolist()):
+            numbers, hint = None, "; say index_base=0 if the numbers count the labels"
     if numbers is None:
         names = raw.names()
         such = next((f" such as {shown(name)}" for name in names.tolist() if not is_whole(name)), "")
@@ -499,7 +522,7 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
             if (places < 0).any():
                 unknown = set(names[places < 0].tolist())
                 more = f" (and {counted(len(unknown) - 1, 'more name')})" if len(unknown) > 1 else ""
-                text = f"is not one of the {len(labels):,} known labels{more}"
+                text = f"is not one of the {len(labels):,} known labels{more}{hint}"
                 raise _refused_cell(table, unknown, lambda cell: f"{shown(cell)} {text}", blocks)
         return Meaning(raw, places.astype(np.int32), np.asarray(labels), len(labels), None, notes, alarms)
     return _numbered(raw, numbers, table, options, labels, n_objects, blocks, notes)
@@ -530,19 +553,16 @@ def _doubts(names: Sequence[str]) -> list[str]:
     return told
 
 
-def _as_numbers(raw: Coding, notes: list[str]) -> np.ndarray | None:
+def _as_numbers(raw: Coding) -> np.ndarray | None:
     """Read names as whole numbers, None if one of them is something else."""
     if not raw.is_text:
         return raw.values if raw.values[0] >= 0 else None
-    texts = raw.names().tolist()
     numbers = []
-    for text in texts:
+    for text in raw.names().tolist():
         number = whole_number(text)
         if number is None:
             return None
         numbers.append(number)
-    if not all(map(is_whole, texts)):
-        notes.append("whole numbers written with a decimal point are read as whole numbers")
     return np.array(numbers)
 
 
@@ -623,6 +643,8 @@ def _numbered(
     notes: list[str],
 ) -> Meaning:
     """Number objects that are called by whole numbers; they keep their numbers as names."""
+    if raw.is_text and not all(map(is_whole, raw.names().tolist())):
+        notes.append("whole numbers written with a decimal point are read as whole numbers")
     lowest, highest = int(numbers.min()), int(numbers.max())
     if labels is not None or n_objects is not None or options.index_base is not None:
         base = options.index_base or 0
@@ -767,10 +789,8 @@ def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.
         first, count, reason = min((int(np.argmax(bad)), int(np.count_nonzero(bad)), why) for why, bad in found.items())
         cells = ", ".join(str(column.cell(first)) for column in rows.objects())
         more = f" ({counted(count, 'such row')})" if count > 1 else ""
-        raise FileFormatError(
-            f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}; "
-            "say on_degenerate='drop' to leave such rows out"
-        )
+        hint = "" if rows.table.is_index else "; say on_degenerate='drop' to leave such rows out"
+        raise FileFormatError(f"{rows.table.name}, {rows.place(first)} is ({cells}): {reason}{more}{hint}")
     rows.leave_out(found)
     rows.n_degenerate = int(np.count_nonzero(total))
     return index[~total]
@@ -809,7 +829,7 @@ def _people(rows: Rows) -> People | None:
         why = f"{column.cells[row]:.0f}: numbers of this size and kind lose their last digits, and people with them"
         raise rows.refusal(f"{why}; give them as text", "participant", row)
     column = column.spelled()
-    empty = column.empty(MISSING)
+    empty = column.empty(rows.nobody)
     if empty.any():
         import pyarrow as pa
 
@@ -885,7 +905,7 @@ def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
         undecided = int(np.count_nonzero(_choices(rows, meaning.answers) == 0)) if len(layout.options) != 3 else 0
         notes += [f"{counted(undecided, 'undecided answer')} (0) give no comparison"] if undecided else []
     if "participant" in rows.columns:
-        nameless = int(np.count_nonzero(rows.columns["participant"].empty(MISSING)))
+        nameless = int(np.count_nonzero(rows.columns["participant"].empty(rows.nobody)))
         if nameless:
             notes.append(f"{counted(nameless, 'answer')} without a participant put under {UNKNOWN!r}")
     return notes

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.columns import Coding, column_of, is_unicode
+from nearer.data.columns import HOLDS_NUL, Coding, column_of, is_unicode
 from nearer.data.errors import shown
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
@@ -27,6 +27,8 @@ def take(values: Any, rows: Any) -> Any:
 
 def refuse_masked(values: Any, name: str, expected: str) -> None:
     """Refuse a masked array with masked entries, which NumPy would otherwise take as if they were not masked."""
+    if isinstance(getattr(values, "_meta", None), np.ma.MaskedArray):  # of Dask; its mask is not there yet
+        values = values.compute()
     if np.ma.is_masked(values):
         raise ValueError(f"{name}: got a masked array with masked entries, expected {expected}")
 
@@ -97,6 +99,9 @@ def _as_labels(labels: Any) -> np.ndarray:
         for place, label in enumerate(array):
             if isinstance(label, bool) or not isinstance(label, str | int | np.integer):
                 raise ValueError(f"labels: label {place} is {label!r}, expected text or an integer")
+    nul = next((place for place, label in enumerate(array.tolist()) if "\0" in str(label)), None)
+    if nul is not None:
+        raise ValueError(f"labels: label {nul} is {array[nul]!r}: {HOLDS_NUL}")
     array = array.astype(str)
     blank = np.char.strip(array) == ""
     if blank.any():
@@ -215,6 +220,8 @@ def check_people(participants: Any, n_rows: int | None, name: str = "participant
         raise ValueError(f"{name}: got shape {np.shape(participants)}, expected {expected}, one for each row")
     if not len(column):
         raise ValueError(f"{name}: got no rows, expected at least one")
+    if (row := column.first_nul()) is not None:
+        raise ValueError(f"{name}: row {row} is {column.cell(row)!r}: {HOLDS_NUL}")
     empty = column.empty()
     if empty.any():
         raise ValueError(f"{name}: row {int(np.argmax(empty))} has no {what}{first_of(int(empty.sum()), 'missing')}")

@@ -14,12 +14,14 @@ import numpy as np
 from nearer.data import Comparisons, FileFormatError, as_comparisons, check_integer, renumbered
 from nearer.data.carriers import as_table
 from nearer.data.columns import Column, Table, are_numbered, column_of
+from nearer.data.errors import listed
 from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, role_of
 from nearer.data.tables import Meaning, Options
+from nearer.data.values import refuse_masked
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
 from nearer.io.blocks import Counts, Recipe, Scanned, settle
-from nearer.io.formats import RowGroups, look_into, open_row_groups, parquet_files
+from nearer.io.formats import RowGroups, look_into, open_row_groups, parquet_among, parquet_files
 
 __all__ = ["ClusterData", "is_remote", "open_data"]
 
@@ -102,7 +104,7 @@ def open_data(
     X : path or pattern of Parquet files (anything fsspec opens), Dask array (N, 3 or 4), Dask dataframe, or whatever
         `as_comparisons` takes
         Files are read by the workers, so the workers must be able to reach them. Columns are found by name, as in
-        `nearer.io.read_comparisons`.
+        `nearer.io.read_comparisons`. An array holds object numbers, and no row that compares an object with itself.
     client : distributed.Client
     y, sample_weight : as in `OrdinalEmbedding.fit`; for a Dask collection, Dask collections with the same partitions
     n_objects : int, optional
@@ -123,7 +125,8 @@ def open_data(
     if hasattr(X, "__dask_graph__"):
         pieces, roles = _partitions(X, y, sample_weight, options)
         if not hasattr(X, "columns"):
-            options = replace(options, index_base=0)  # an array holds object numbers
+            # An array holds object numbers, and comparisons alone.
+            options = replace(options, index_base=0, on_degenerate="raise")
     else:
         if y is not None or sample_weight is not None:
             raise ValueError("fit from files takes no y or sample_weight: use the files' columns (weight for weights)")
@@ -247,9 +250,9 @@ def _row_groups(path: str, engine: Engine, n_shards: int, most_rows: int) -> lis
     """
 
     # The workers look, not the client: it is they who must be able to read the files.
-    files = _list_files(path)
+    files, left_out = _list_files(path)
     found = engine.run(lambda _: [engine.submit("look-into-file", look_into, file) for file in files])
-    tables = open_row_groups(path, found)
+    tables = open_row_groups(path, found, left_out)
     fair = -(-sum(table.n_rows for table in tables) // (_PIECES_PER_SHARD * n_shards))
     pieces = []
     for table in tables:
@@ -277,27 +280,32 @@ def _runs(lengths: Sequence[int], most_rows: int) -> list[tuple[int, ...]]:
     return [tuple(run) for run in runs]
 
 
-def _list_files(path: str) -> list[str]:
-    """List the files that a path, folder, pattern or fsspec URL stands for, in order."""
+def _list_files(path: str) -> tuple[list[str], list[str]]:
+    """List the files that a path, folder, pattern or fsspec URL stands for, in order, and those left out."""
+    left_out: list[str] = []
     if "://" not in path:
-        return [os.path.abspath(file) for file in parquet_files(path)]
+        found, left_out = parquet_files(path)
+        return list(map(os.path.abspath, found)), left_out
     import fsspec  # type: ignore[import-untyped]
 
     try:
         filesystem, inside = fsspec.core.url_to_fs(path)
         found = sorted(filesystem.glob(inside) if "*" in inside else [inside])
         if len(found) == 1 and filesystem.isdir(found[0]):
-            found = sorted(filesystem.glob(found[0].rstrip("/") + "/*.parquet"))
+            found, left_out = parquet_among(found[0], filesystem.find(found[0]))
+    except FileFormatError:
+        raise
     except (OSError, ValueError, ImportError) as error:
         raise FileFormatError(f"{path}: cannot be listed: {error}") from error
     if not found:
         raise FileFormatError(f"{path}: no such file")
-    return [filesystem.unstrip_protocol(file) for file in found]
+    return list(map(filesystem.unstrip_protocol, found)), left_out
 
 
 # ---- Dask collections ----------------------------------------------------------------------------------------------
 
 _WEIGHT, _ANSWER = "sample_weight", "y"
+_DASK = "the Dask collection"
 
 
 @dataclass
@@ -308,9 +316,7 @@ class Partition(Table):
     partition is read, or the data themselves.
     """
 
-    header_sought = False
     parts: tuple[Any, Any, Any] = (None, None, None)
-    is_array: bool = False
     n_rows: int | None = None  # if known
 
     def holding(self, values: Any, weights: Any, answers: Any) -> Partition:
@@ -325,11 +331,9 @@ class Partition(Table):
         import dask
 
         values, weights, answers = dask.compute(*self.parts, scheduler="synchronous")
-        if self.is_array:
-            columns: Sequence[Any] = list(np.ascontiguousarray(np.asarray(values).T))
-        else:
-            # without a named index, which comes after the columns
-            columns = as_table(values, self.name).columns[: len(values.columns)]  # type: ignore[attr-defined]
+        for name, part in (("X", values), (_WEIGHT, weights), (_ANSWER, answers)):
+            refuse_masked(part, f"{self.name}, {name}", "a value for each row")
+        columns = list(np.ascontiguousarray(np.asarray(values).T)) if self.is_index else self._by_name(values)
         beside = [(_WEIGHT, weights), (_ANSWER, None if answers is None else _words(self.name, answers))]
         for name, extra in beside:
             if extra is not None and len(extra) != len(values):
@@ -341,6 +345,25 @@ class Partition(Table):
             return [column_of(columns[position]) for position in positions]
         except TypeError as error:
             raise FileFormatError(f"{self.name}: {error}") from error
+
+    def _by_name(self, frame: Any) -> list[Any]:
+        """The columns of a partition in the order of the dataframe's, which Dask does not see to."""
+        expected = self.names[: len(self.names) - sum(part is not None for part in self.parts[1:])]
+        found = list(map(str, getattr(frame, "columns", ())))
+        if sorted(found) != sorted(expected):
+            raise FileFormatError(
+                f"{self.name}: columns {listed(found) or 'none'} differ from {listed(expected)} of the dataframe"
+            )
+        _refuse_index(self.name, frame)
+        columns = as_table(frame, self.name).columns  # type: ignore[attr-defined]
+        return [columns[found.index(name)] for name in expected]
+
+
+def _refuse_index(name: str, frame: Any) -> None:
+    """Refuse a dataframe whose index would be lost; people are not kept here."""
+    index = getattr(getattr(frame, "index", None), "name", None)
+    if role_of(str(index)) not in (None, "participant"):
+        raise ValueError(f"{name}: its index {index!r} would not be read; say .reset_index() first")
 
 
 def _words(name: str, answers: Any) -> np.ndarray:
@@ -356,23 +379,25 @@ def _words(name: str, answers: Any) -> np.ndarray:
 
 def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[list[Any], Roles]:
     """One piece for each partition of a Dask array (N, 3 or 4) or dataframe, and what its columns are."""
+    _check_dimensions(X, "comparisons", 2, "a Dask dataframe, or a Dask array of shape (N, 3 or 4)")
     is_array = not hasattr(X, "columns")
     lengths: Any = None
     if is_array:
-        if getattr(X, "ndim", 0) != 2 or X.shape[1] not in (3, 4):
-            raise ValueError(f"comparisons: got a Dask array of shape {getattr(X, 'shape', '?')}, expected (N, 3 or 4)")
+        if X.shape[1] not in (3, 4):
+            raise ValueError(f"comparisons: got a Dask array of shape {X.shape}, expected (N, 3 or 4)")
         X = X.rechunk({1: -1})
         lengths = None if np.isnan(X.chunks[0]).any() else [int(rows) for rows in X.chunks[0]]
         names = list(INDEX_COLUMNS[X.shape[1]])
     else:
         names = list(map(str, X.columns))
-        index = getattr(getattr(X, "index", None), "name", None)
-        if role_of(str(index)) not in (None, "participant"):  # people are not kept here
-            raise ValueError(f"the Dask collection: its index {index!r} would not be read; say .reset_index() first")
+        _refuse_index(_DASK, X)
+    for name, beside in ((_WEIGHT, sample_weight), (_ANSWER, y)):
+        if hasattr(beside, "__dask_graph__"):
+            _check_dimensions(beside, name, 1, "one column, a Dask array of shape (N,) or a series")
     values = _delayed(X, "X", 0)
     parts = list(zip(values, _delayed(sample_weight, _WEIGHT, len(values)), _delayed(y, _ANSWER, len(values))))
     header = not are_numbered(names)
-    look = Partition("the Dask collection", "Dask", names, header, parts=parts[0])
+    look = Partition(_DASK, "Dask", names, header, is_index=is_array, parts=(values[0], None, None))
     roles = replace(options, asked=y is not None).roles(look).without_details()
     if sample_weight is not None:
         if "weight" in roles.at:
@@ -387,12 +412,19 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
         names = [*names, _ANSWER]
     pieces = [
         Partition(
-            f"partition {number} of the Dask collection", "Dask", names, header, parts=part, is_array=is_array,
+            f"partition {number} of {_DASK}", "Dask", names, header, is_index=is_array, parts=part,
             n_rows=None if lengths is None else lengths[number],
         )
         for number, part in enumerate(parts)
     ]  # fmt: skip
     return pieces, roles
+
+
+def _check_dimensions(collection: Any, name: str, expected: int, what: str) -> None:
+    """Refuse a Dask collection that is no table, or no column; of a Delayed nothing is known."""
+    found = getattr(collection, "ndim", None)
+    if not isinstance(found, int) or found != expected:
+        raise ValueError(f"{name}: got a Dask {type(collection).__name__}, expected {what}")
 
 
 def _delayed(collection: Any, name: str, expected: int) -> Sequence[Any]:

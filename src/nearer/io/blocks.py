@@ -388,7 +388,7 @@ class _NumpyFile(_Files):
                 rows = self._read(file, start * width, (stop - start) * width).reshape(-1, width)
         columns = list(np.ascontiguousarray(rows.T))
         names = list(INDEX_COLUMNS[width])
-        return MemoryTable(self.path, "NumPy array", names, True, columns=columns, first_row=start)
+        return MemoryTable(self.path, "NumPy array", names, True, is_index=True, columns=columns, first_row=start)
 
     def _read(self, file: IO[bytes], first: int, count: int) -> np.ndarray:
         file.seek(self._offset + first * self._dtype.itemsize)
@@ -407,9 +407,10 @@ class _ParquetFiles(_Files):
     """Parquet files with the same columns."""
 
     def __init__(self, path: str) -> None:
-        self._tables = open_row_groups(path, list(map(look_into, parquet_files(path))))
+        files, left_out = parquet_files(path)
+        self._tables = open_row_groups(path, list(map(look_into, files)), left_out)
         super().__init__([table.name for table in self._tables])
-        self.path, self.first = path, self._tables[0]
+        self.path, self.first = path, next(table for table in self._tables if table.n_rows)
 
     def tables(self, size: int, positions: Sequence[int], rng: np.random.Generator | None = None) -> Iterator[Table]:
         parts = self._tables

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
 from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
-from nearer.data.carriers import as_table
+from nearer.data.carriers import as_table, counts_beside, index_of_pandas, numbers_of
 from nearer.data.columns import (
     Column,
     MemoryTable,
@@ -24,7 +26,7 @@ from nearer.data.columns import (
     is_text,
     whole_number,
 )
-from nearer.data.errors import SHOWN, FileFormatError, listed, shown
+from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.headers import find_header, refuse_lines_above, with_header
 from nearer.data.roles import (
     DETAILS,
@@ -194,7 +196,8 @@ def open_jsonl(path: str, *, header: bool | None = None, encoding: str | None = 
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
             return with_header(_loose_lines(path, encoding), header)
         names = table.column_names
-        return _JsonLinesTable(path, "JSON lines", names, not are_numbered(names), columns=table.columns)
+        lines = _JsonLinesTable(path, "JSON lines", names, not are_numbered(names), columns=table.columns)
+        return with_header(lines, header)
     return with_header(_loose_lines(path, encoding), header)
 
 
@@ -317,6 +320,8 @@ class RowGroups(Table):
     row_groups: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()  # rows of all row groups of the file
     has_text: bool = False  # whether a column holds text
+    # Columns that the file itself lacks: an index of pandas (a range), or what a folder is called (a text or None).
+    beside: dict[str, range | str | None] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -336,15 +341,20 @@ class RowGroups(Table):
         return f"row {self.first_row + row + 1}"
 
     def read(self, positions: Sequence[int]) -> list[Column]:
-        names = [self.names[position] for position in positions]
+        return self._table(self.arrays(positions)).read(positions)
+
+    def arrays(self, positions: Sequence[int], use_threads: bool = False) -> dict[str, Any]:
+        """Read the columns at some positions, as Arrow arrays by name."""
+        names = self._own(positions)
         with _open_file(self.name, names) as file, _told_by(self.name):
-            data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=False)
+            data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=use_threads)
             data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
-        return self._table({name: data.column(name) for name in names}, 0).read(positions)
+        return self._with_beside(data, self.first_row)
 
     def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
         rows: list[list[str]] = []
-        for table in self.batches(n_rows, range(len(self.names))[:n_columns]):
+        once = [spot for spot, name in enumerate(self.names[:n_columns]) if self.names.count(name) == 1]
+        for table in self.batches(n_rows, once):
             rows += table.head(n_rows - len(rows), n_columns)
             if len(rows) == n_rows:
                 break
@@ -352,30 +362,74 @@ class RowGroups(Table):
 
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
         """Yield tables of at most `size` rows that hold the columns at some positions."""
-        names, start = [self.names[position] for position in positions], self.first_row
+        names, start = self._own(positions), self.first_row
         with _open_file(self.name, names) as file, _told_by(self.name):
             for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
                 batch.validate(full=True)
-                yield self._table({name: batch.column(name) for name in names}, start)
+                yield replace(self._table(self._with_beside(batch, start)), first_row=start)
                 start += batch.num_rows
 
-    def _table(self, columns: dict[str, Any], start: int) -> MemoryTable:
+    def _own(self, positions: Sequence[int]) -> list[str]:
+        """Names of the columns at some positions that the file itself has; they must tell the columns apart."""
+        names = [self.names[position] for position in positions]
+        twice = next((name for name in names if self.names.count(name) > 1), None)
+        if twice is not None:
+            raise FileFormatError(f"{self.name}: two columns are called {twice!r}, expected a name for each")
+        return [name for name in names if name not in self.beside]
+
+    def _with_beside(self, data: Any, start: int) -> dict[str, Any]:
+        """The columns of a part of the file that begins at row `start`, by name, and those beside it."""
+        import pyarrow as pa
+
+        found = dict(zip(data.schema.names, data.columns))
+        for name, cells in self.beside.items():
+            if isinstance(cells, range):
+                array = pa.array(numbers_of(cells[start : start + data.num_rows]))
+            else:
+                array = pa.repeat(pa.scalar(cells, pa.string()), data.num_rows)
+            found[name] = pa.chunked_array([array])
+        return found
+
+    def _table(self, columns: dict[str, Any]) -> MemoryTable:
+        import pyarrow as pa
+
+        unread = pa.nulls(len(next(iter(columns.values()), ())))
         return MemoryTable(
             self.name, self.form, self.names, self.header, labels=self.labels, n_objects=self.n_objects,
-            columns=[columns.get(name, ()) for name in self.names], first_row=start,
+            columns=[columns.get(name, unread) for name in self.names],
         )  # fmt: skip
 
 
-def open_row_groups(path: str, found: Sequence[RowGroups]) -> list[RowGroups]:
+def open_row_groups(path: str, found: Sequence[RowGroups], left_out: Sequence[str] = ()) -> list[RowGroups]:
     """Parquet files that were looked into, called `path` together; all must have the same columns."""
+    found = [_with_folders(path, table) for table in found]
     first = found[0]
     for table in found:
-        if set(table.names) != set(first.names):
+        if sorted(table.names) != sorted(first.names):
             differ = f"columns {listed(table.names)} differ from {listed(first.names)} of {first.name}"
             raise FileFormatError(f"{table.name}: {differ}")
     if not any(table.n_rows for table in found):
         raise FileFormatError(f"{path}: has no rows")
-    return [replace(table, names=first.names, **_stored_together(path, found)) for table in found]
+    alarms = [f"{counted(len(left_out), 'file')} left out, not read as Parquet: {listed(left_out)}"] if left_out else []
+    together = _stored_together(path, found)
+    return [replace(table, names=first.names, header=first.header, alarms=alarms, **together) for table in found]
+
+
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+def _with_folders(path: str, table: RowGroups) -> RowGroups:
+    """Add the columns that folders below `path` stand for, as in weight=2/a.parquet, unless the file has them."""
+    given, parts = (
+        Path(one if "://" in one else os.path.abspath(one)).parts for one in (path, os.path.dirname(table.name))
+    )
+    pairs = (part.partition("=") for part in parts if part not in given)
+    keys = {
+        unquote(key): None if value == _NO_VALUE else unquote(value) for key, equals, value in pairs if key and equals
+    }
+    keys = {key: text for key, text in keys.items() if key not in table.names and counts_beside(key, table.names)}
+    names = [*table.names, *keys]
+    return replace(table, names=names, header=not are_numbered(names), beside={**table.beside, **keys})
 
 
 def _stored_together(path: str, found: Sequence[RowGroups]) -> dict[str, Any]:
@@ -407,10 +461,11 @@ def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
         stored = stored_objects(schema.metadata)
     except FileFormatError as error:
         raise FileFormatError(f"{url}: {error}") from error
-    groups = tuple(range(len(lengths)))
+    ranges, groups = index_of_pandas(url, schema, sum(lengths)), tuple(range(len(lengths)))
+    names = [*schema.names, *ranges]
     return RowGroups(
-        url, "Parquet", schema.names, not are_numbered(schema.names), row_groups=groups, lengths=lengths,
-        has_text=any(is_text(field.type) for field in schema), **stored,
+        url, "Parquet", names, not are_numbered(names), row_groups=groups, lengths=lengths,
+        has_text=any(is_text(field.type) for field in schema), beside=dict(ranges), **stored,
     )  # fmt: skip
 
 
@@ -431,7 +486,7 @@ def _open_file(url: str, names: Sequence[str] = (), otherwise: str = _UNREADABLE
             missing = [name for name in names if name not in schema.names]
             if missing:
                 raise FileFormatError(f"{url}: no column {missing[0]!r}, the columns are {schema.names}")
-            text = [name for name in names if pa.types.is_string(schema.field(name).type)]
+            text = [field.name for field in schema if field.name in names and pa.types.is_string(field.type)]
             if stream is not url:
                 stream.seek(0)
             # pyarrow would otherwise fetch all row groups at once
@@ -451,20 +506,8 @@ class ParquetTable(Table):
     files: list[RowGroups] = field(default_factory=list)
 
     def read(self, positions: Sequence[int]) -> list[Column]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        names = [self.names[position] for position in positions]
-        parts = []
-        for file in [part.name for part in self.files]:
-            with _told_by(file):
-                schema = pq.read_schema(file)
-                text = [name for name in names if pa.types.is_string(schema.field(name).type)]
-                parts.append(pq.read_table(file, columns=names, read_dictionary=text, partitioning=None))
-                parts[-1].validate(full=True)  # text that is not UTF-8 would fail later, anywhere
-        return [
-            self._column(position, [part.column(name) for part in parts]) for position, name in zip(positions, names)
-        ]
+        parts = [file.arrays(positions, use_threads=True) for file in self.files]
+        return [self._column(position, [part[self.names[position]] for part in parts]) for position in positions]
 
     def _column(self, position: int, parts: list[Any]) -> Column:
         import pyarrow as pa
@@ -499,21 +542,16 @@ class ParquetTable(Table):
             return pa.int64()
         if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) for kind in kinds):
             return pa.float64()
+        if all(map(is_text, kinds)):
+            return pa.string()
         texts = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
-        if all(pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in texts):
-            return pa.dictionary(pa.int32(), pa.string())
         held = listed(f"{kind} in {file}" for kind, file in zip(texts, types.values()))
         raise FileFormatError(
             f"{self.name}: {self.title(position)}: the files hold it as different types: {held}; {ONE_TYPE}"
         )
 
     def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
-        import pyarrow.parquet as pq
-
-        name = self.files[0].name
-        with _told_by(name), pq.ParquetFile(name, pre_buffer=False) as part:
-            batch = next(part.iter_batches(batch_size=n_rows, columns=self.names[:n_columns]), None)
-        return [] if batch is None else MemoryTable("", "", self.names, True, columns=batch.columns).head(n_rows)
+        return next(file for file in self.files if file.n_rows).head(n_rows, n_columns)
 
     def place(self, row: int) -> str:
         if len(self.files) == 1:
@@ -525,24 +563,41 @@ class ParquetTable(Table):
         return super().place(row)
 
 
-def parquet_files(path: str | Path) -> list[str]:
-    """List the Parquet files that `path` (a file, a folder or a pattern such as ``data/*.parquet``) stands for."""
+def parquet_files(path: str | Path) -> tuple[list[str], list[str]]:
+    """List the Parquet files that `path` (a file, a folder or a pattern such as ``data/*.parquet``) stands for.
+
+    The second list holds the files of a folder that are left out and should be told.
+    """
     import glob
 
     path = Path(path)
     if path.is_dir():
-        found = [file for ending in ("*.parquet", "*.pq") for file in path.rglob(ending)]
-        hidden = [file for file in found if any(part[0] in "._" for part in file.relative_to(path).parts)]
-        files = sorted(str(file) for file in set(found) - set(hidden))
-        if not files:
-            raise FileFormatError(f"{path}: is a directory without Parquet files; expected a file")
-        return files
+        return parquet_among(str(path), (str(file) for file in path.rglob("*") if file.is_file()))
     if path.exists():
-        return [str(path)]
+        return [str(path)], []
     files = sorted(glob.glob(str(path), recursive=True))
     if not files:
         raise FileFormatError(f"{path}: no such file")
-    return files
+    return files, []
+
+
+def parquet_among(folder: str, files: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Sort the files below a folder into those to read, known by their endings, and those left out.
+
+    Hidden files are left out, and told only if they may be data; other programs keep their notes in them.
+    """
+    read, left_out = [], []
+    for file in sorted(files):
+        inside = os.path.relpath(file, folder)
+        is_parquet = Path(file).suffix.lower() in (".parquet", ".pq")
+        hidden = any(part[0] in "._" for part in Path(inside).parts)
+        if is_parquet and not hidden:
+            read.append(file)
+        elif is_parquet or not hidden:
+            left_out.append(inside)
+    if not read:
+        raise FileFormatError(f"{folder}: is a directory without Parquet files; expected a file")
+    return read, left_out
 
 
 def stored_objects(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
@@ -552,21 +607,24 @@ def stored_objects(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
         labels, n_objects = known.get("labels"), known.get("n_objects")
         if labels is not None and not (isinstance(labels, list) and all(isinstance(label, str) for label in labels)):
             raise ValueError("labels")
+        labels = check_objects(None, labels)[1]
         if n_objects is not None and not (isinstance(n_objects, int) and n_objects > 0):
             raise ValueError("n_objects")
     except (ValueError, AttributeError, UnicodeDecodeError, RecursionError) as error:
         raise FileFormatError(f"the stored list of objects is damaged ({error})") from error
-    return {"labels": None if labels is None else np.array(labels, dtype=str), "n_objects": n_objects}
+    return {"labels": labels, "n_objects": n_objects}
 
 
 def open_parquet(path: str) -> ParquetTable:
     """Open Parquet files far enough to know their columns."""
-    files = open_row_groups(path, [look_into(file, "is not a Parquet file") for file in parquet_files(path)])
+    names, left_out = parquet_files(path)
+    files = open_row_groups(path, [look_into(file, "is not a Parquet file") for file in names], left_out)
     first = files[0]
     form = "Parquet" if len(files) == 1 else f"{len(files):,} Parquet files"
     return ParquetTable(
-        str(path), form, first.names, first.header, labels=first.labels, n_objects=first.n_objects, files=files
-    )
+        str(path), form, first.names, first.header, labels=first.labels, n_objects=first.n_objects,
+        alarms=first.alarms, files=files,
+    )  # fmt: skip
 
 
 # ---- named arrays: NumPy, MATLAB, JSON -----------------------------------------------------------------------------
@@ -637,7 +695,9 @@ def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
     if not len(matrix):
         raise FileFormatError(f"{path}: the array has no rows")
     names = list(INDEX_COLUMNS.get(matrix.shape[1], ())) if matrix.dtype.kind in "iuf" else []
-    return MemoryTable(path, form, names or [""] * matrix.shape[1], bool(names), columns=list(matrix.T))
+    return MemoryTable(
+        path, form, names or [""] * matrix.shape[1], bool(names), is_index=bool(names), columns=list(matrix.T)
+    )
 
 
 def open_arrays(
@@ -694,6 +754,7 @@ def open_arrays(
         names=[*names, *beside] or plain.names,
         header=bool(names),
         first_is_data=header is False,
+        is_index=not titles,
         hint=plain.hint,
         columns=[*plain.columns, *beside.values()],
         first_row=plain.first_row,

@@ -133,7 +133,8 @@ def read_comparisons(
     ----------
     source : path-like, or a table in memory
         CSV, TSV or otherwise delimited text, JSON, JSON lines, Parquet (also a folder or a pattern such as
-        ``parts/*.parquet``), NumPy .npy/.npz, MATLAB .mat, spreadsheets .xlsx/.xls/.ods; "-" for standard input.
+        ``parts/*.parquet``; folders below it such as ``weight=2`` are columns), NumPy .npy/.npz, MATLAB .mat,
+        spreadsheets .xlsx/.xls/.ods; "-" for standard input.
         Or a pandas or polars DataFrame, a pyarrow Table, a dict of columns, a list of dicts.
     format : {"table", "json", "jsonl", "parquet", "numpy", "matlab", "excel"}, optional
         Found from the name, then from the content, if not given.
@@ -153,7 +154,8 @@ def read_comparisons(
         Column of who answered and of the weight; found by name if not given, ``""`` for none.
     labels : sequence of str, optional
         All objects, in order. Another name in the file is an error. With whole numbers in the file, the names of
-        objects 0, 1, ...; in a MATLAB file where 0 does not occur, of objects 1, 2, ...
+        objects 0, 1, ... (in a MATLAB file where 0 does not occur, of objects 1, 2, ...), unless labels are such
+        numbers themselves: then those in the file are names too, and `index_base` says otherwise.
     n_objects : int, optional
         Says that whole numbers are object numbers 0..n_objects-1.
     index_base : {0, 1}, optional
@@ -168,7 +170,7 @@ def read_comparisons(
         Refuse a file with empty cells in the columns needed, or leave those rows out and count them. Rows without any
         object, and questions without an answer, are left out and counted in any case.
     keep_na : bool
-        Take NA, NaN, None, null and the like as names; otherwise they are empty cells.
+        Take NA, NaN, None, null and the like as names of objects and people; otherwise they are empty cells.
     fold_names : bool
         Join names that differ only by case, blanks or form; otherwise they are told.
     encoding : str, optional
@@ -187,7 +189,7 @@ def read_comparisons(
         fold_names=fold_names,
     )  # fmt: skip
     if not isinstance(source, (str, os.PathLike)):
-        return _result(with_header(as_table(source), header, only_known=True), "memory", options)
+        return _result(with_header(as_table(source), header, only_known=True), "memory", options, header)
     name = os.fspath(source)
     how: dict[str, Any] = {
         "delimiter": delimiter,
@@ -199,10 +201,11 @@ def read_comparisons(
     if name == "-":
         return _read_standard_input(format, how, options)
     format = _find_format(name, format)
-    return _result(open_table(name, format, **how), format, options)
+    return _result(open_table(name, format, **how), format, options, header)
 
 
-def _result(table: Table, format: str, options: Options) -> ReadResult:
+def _result(table: Table, format: str, options: Options, header: bool | None) -> ReadResult:
+    table.first_is_data = header is False
     parts, rows, notes, alarms = read_table(table, options)
     comparisons, notes = Comparisons._make(parts), [*notes, *alarms]
     return ReadResult(
@@ -232,7 +235,7 @@ def _read_standard_input(format: str | None, how: dict[str, Any], options: Optio
         file.flush()
         try:
             found = _find_format(file.name, format)
-            result = _result(open_table(file.name, found, **how), found, options)
+            result = _result(open_table(file.name, found, **how), found, options, how["header"])
         except ValueError as error:
             raise type(error)(str(error).replace(file.name, "standard input")) from error
     told = result.understood.replace(Path(file.name).name, "standard input")

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
 from nearer.data.columns import Column, Table, are_numbered, column_from_arrow, is_whole, number_in
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.headers import find_header, refuse_lines_above
@@ -343,18 +341,7 @@ class TextTable(Table):
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
         self._n_rows = len(columns[0])
-        self._refuse_nul(positions, columns)
         return self._without_marks(columns)
-
-    def _refuse_nul(self, positions: Sequence[int], columns: list[Column]) -> None:
-        """Refuse binary data below the first look."""
-        import pyarrow.compute as pc
-
-        for position, column in zip(positions, columns):
-            found = pc.indices_nonzero(pc.match_substring(column.values, "\0")).to_numpy()
-            if len(found):
-                row = int(np.argmax(np.isin(column.cells, found)))
-                raise self.refusal(f"{shown(column.cell(row))}: is not text (holds a NUL)", position, row)
 
     def _without_marks(self, columns: list[Column]) -> list[Column]:
         """Take off what belongs to the file and not to the cells: guarding apostrophes, blanks after each delimiter."""

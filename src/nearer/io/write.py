@@ -73,12 +73,14 @@ def _tell_unseen(path: Any, comparisons: Comparisons) -> None:
 
 
 def _tell_missing(path: Any, comparisons: Comparisons) -> None:
-    words = sorted(set(MISSING) & set(() if comparisons.labels is None else comparisons.labels.tolist()))
-    if words:
-        logger.warning(
-            "%s: the label %r looks like a missing value in this format; read it with keep_na=True",
-            os.fspath(path), words[0],
-        )  # fmt: skip
+    people = None if comparisons.people is None else comparisons.people.names
+    for what, names in (("label", comparisons.labels), ("participant", people)):
+        words = sorted(set(MISSING) & set(() if names is None else names.tolist()))
+        if words:
+            logger.warning(
+                "%s: the %s %r looks like a missing value in this format; read it with keep_na=True",
+                os.fspath(path), what, words[0],
+            )  # fmt: skip
 
 
 def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
