@@ -20,7 +20,7 @@ __all__ = ["guided_start", "main_axes", "sample_for_guide"]
 
 # Comparisons per object in the guide's sample, more for a line, whose best order is hardest to tell; and per coordinate
 # if so many do not come into memory.
-_PER_OBJECT, _FOR_A_LINE, _PER_COORDINATE = 100, 150, 20
+_PER_OBJECT, _FOR_A_LINE, _PER_COORDINATE = 100, 400, 20
 _PASSES = 2.0
 # A stage ends when so many iterations gain less than this fraction of the objective with all points in one place.
 _TOL, _LOOSE = 1e-3, 1e-2
