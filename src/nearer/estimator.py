@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer._memory import check_memory
 from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, check_numbers, joined, renumbered
+from nearer.data.tables import told_otherwise
 from nearer.dimensions import choose_components
 from nearer.io import open_blocks, read_comparisons
 from nearer.io.blocks import in_blocks
@@ -691,6 +692,12 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             if comparisons.labels is not None:
                 comparisons = _by_number(comparisons)
         elif comparisons.labels is not None or _are_numbers(self.labels_):
+            told = "" if comparisons.labels is None else told_otherwise(comparisons.labels, self.labels_)
+            if told:
+                warnings.warn(
+                    f"{told}; they are taken as other objects, fold_names=True joins them when answers are read",
+                    stacklevel=3,
+                )
             comparisons = comparisons.relabelled(self.labels_)
         return filled(self.embedding_, comparisons.n_objects), comparisons
 
