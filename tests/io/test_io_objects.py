@@ -93,6 +93,8 @@ def test_coordinates_without_names_of_objects(tmp_path):
         ("1,2\n3,4\n", "t.csv, line 1: got '1', '2', expected names of columns"),
         ("label\na\n", "t.csv, line 1: got 'label' alone, expected a column of numbers too"),
         ("fruit,kind,x\na,b,1\n", "t.csv, line 1: got 'fruit', 'kind', and cannot tell which holds the names"),
+        ("x,y,row\n.5,1,1\n1.5,3,2\n", "t.csv, line 1, column 'row': each row has a whole number of its own"),
+        ("V1,V2\n31,1.5\n45,1.8\n", "t.csv, line 1, column 'V1': each row has a whole number of its own"),
         ("age,height\n31,1.5\n45,1.8\n", "t.csv, line 1, column 'age': each row has a whole number of its own"),
     ],
 )

@@ -197,7 +197,7 @@ def read_classes(say: Say, path: str, column: str | None = None) -> tuple[list[s
     from nearer.io.objects import WORDS, read_objects
 
     table = read_objects(path, WORDS, column=column)
-    words, column = table.words(column, " or --class-column")
+    words, column = table.words(column, ", or --class-column")
     say.note(table.understood([column]))
     return words, table.labels
 

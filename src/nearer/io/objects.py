@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.columns import MISSING, column_of, number_in, whole_number
+from nearer.data.columns import MISSING, are_numbered, column_of, number_in, whole_number
 from nearer.data.errors import FileFormatError, counted, listed, shown
 from nearer.data.roles import normalise
 from nearer.data.tables import told_otherwise
@@ -33,7 +33,7 @@ _NAMES = frozenset(("label", "labels", "name", "names", "id", "ids", "index")).u
     *({thing, f"{thing}s", f"{thing}id", f"{thing}name", f"{thing}label"} for thing in _THINGS)
 )
 _GROUPS = frozenset(("group", "groups", "class", "classes", "category", "categories"))
-_COORDINATE = re.compile(r"[u-z]|[a-z]+[0-9]+")
+_COORDINATE = re.compile(r"[u-z]|(?!v[0-9])[a-z]+[0-9]+")  # V1, V2 are what R calls columns of any kind
 
 HEADER = "header"  # the place of names of columns that a file keeps apart from its rows
 NUMBERS, WORDS, LIST = "numbers", "words", "names alone"
@@ -89,7 +89,11 @@ class ObjectTable:
             found = [name for name in named if normalise(name) in _GROUPS]
         if len(found) != 1:
             beside = listed(map(repr, named)) or "no column"
-            wanted = f"{column!r} among them" if column is not None else f"one, or one called 'group'{hint}"
+            wanted = (
+                f"{column!r} among them"
+                if column is not None
+                else f"one, or one alone called group, class or category{hint}"
+            )
             raise self.cells.refusal(f"got {beside} beside the names of the objects, expected {wanted}")
         at = self.columns.index(found[0])
         words = ["" if (word := row[at].strip()) in MISSING else word for row in self.rows]
@@ -224,7 +228,7 @@ def read_objects(
     if names_at is not None:
         labels = make_labels(cells, columns[names_at], range(first, len(cells.rows)))
     else:
-        _refuse_numbers_that_may_be_names(cells, titles[0], columns)
+        _refuse_numbers_that_may_be_names(cells, titles, columns)
         labels = np.arange(len(columns[0])).astype(str)
     return ObjectTable(cells, first, titles, names_at, values_at, labels)
 
@@ -283,15 +287,17 @@ def _find_names(
     return found[0] if found else None
 
 
-def _refuse_numbers_that_may_be_names(cells: Cells, title: str, columns: Sequence[Sequence[str]]) -> None:
-    first = columns[0]
-    whole = all(whole_number(cell.strip()) is not None for cell in first)
-    if len(columns) > 1 < len(first) == len(set(first)) and whole and not _COORDINATE.fullmatch(normalise(title)):
-        raise cells.refusal(
-            "each row has a whole number of its own, which may be the name of an object or a coordinate; call the "
-            "column 'label' or 'x1'",
-            column=title,
-        )
+def _refuse_numbers_that_may_be_names(cells: Cells, titles: Sequence[str], columns: Sequence[Sequence[str]]) -> None:
+    """Refuse whole numbers, one for each row, in the first column, or a count of the rows in any, among coordinates."""
+    for spot, column in enumerate(columns if len(columns) > 1 < len(columns[0]) else ()):
+        numbers = [whole_number(cell.strip()) for cell in column]
+        doubtful = are_numbered(numbers) or (not spot and None not in numbers and len({*numbers}) == len(numbers))
+        if doubtful and not _COORDINATE.fullmatch(normalise(titles[spot])):
+            raise cells.refusal(
+                "each row has a whole number of its own, which may be the name of an object or a coordinate; call the "
+                "column 'label' or 'x1'",
+                column=titles[spot],
+            )
 
 
 def make_labels(cells: Cells, found: Sequence[str], rows: Sequence[int]) -> np.ndarray:
