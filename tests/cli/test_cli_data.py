@@ -211,6 +211,8 @@ def test_classes_are_the_column_called_so_or_named(nearer):
     assert "named by 'name'; values in 'class'; columns not used: 'price'" in called.err
     assert "lime" not in {row.split(",")[1] for row in Path("o.csv").read_text().splitlines()}
     assert "values in 'price'" in simulated(nearer, text, "--from", "classes", "--class-column", "price").err
+    called = simulated(nearer, "label,item\nfig,A\nkiwi,A\nlime,B\n", "--from", "classes", "--class-column", "item")
+    assert "named by 'label'; values in 'item'" in called.err
 
 
 def test_names_of_distances_may_stand_in_the_first_line_alone(nearer):

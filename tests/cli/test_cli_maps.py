@@ -315,9 +315,9 @@ def test_groups_that_do_not_match_are_told(grouped):
     assert groups == ["", "", "A", ""]
     assert "'Apple' (there 'apple'), 'fig ' (there 'fig')" in called.err
     assert "g.csv: 3 of 4 names are not on the map: 'Apple', 'fig ', 'plum'; 3 of 4 objects have no group" in called.err
-    called, groups = grouped("0,A\n1,B\n2,A\n4,\n", "n.csv")
+    called, groups = grouped("0,A\n1,B\n2,A\n3,NA\n4,\n", "n.csv")
     assert groups == ["A", "B", "A", ""]
-    assert "1 of 4 names are not on the map: '4'; 1 of 4 objects have no group: '3'" in called.err
+    assert "1 of 5 names are not on the map: '4'; 1 of 4 objects have no group: '3'" in called.err
 
 
 @pytest.mark.parametrize(
