@@ -145,6 +145,17 @@ def test_labels_name_the_new_objects():
     assert repr(placed).startswith("Placement: 1 of 1 new objects placed")
 
 
+def test_new_objects_called_almost_as_known_ones_are_told():
+    model = OrdinalEmbedding(1, random_state=0).fit(
+        Comparisons.from_triplets([[0, 1, 2], [2, 1, 0]], labels=["ant", "bee", "cat"])
+    )
+    answers = Comparisons.from_triplets([[0, 1, 2]], labels=["Ant", "bee", "cat"])
+    with pytest.warns(UserWarning, match=r"1 name written otherwise than on the map: 'Ant' \(there 'ant'\)"):
+        assert model.place(answers).labels.tolist() == ["Ant"]
+    with pytest.warns(UserWarning, match="'Ant'"):
+        model.predict(answers)
+
+
 def test_what_cannot_be_placed_is_refused_in_words():
     data = Comparisons.from_points(make_points(12, 2, random_state=0), 300, random_state=0, labels=list("abcdefghijkl"))
     est = OrdinalEmbedding(2, random_state=0).fit(data)

@@ -31,6 +31,7 @@ from nearer.data import (
     renumbered,
 )
 from nearer.data.roles import refuse_answered
+from nearer.data.tables import told_otherwise
 from nearer.dimensions import choose_components
 from nearer.io import open_blocks, read_comparisons
 from nearer.io.blocks import in_blocks
@@ -701,7 +702,14 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """The map, with rows of NaN for objects it has never heard of, and X as comparisons of its rows."""
         check_is_fitted(self, "embedding_")
         named = isinstance(X, (str, os.PathLike)) or is_table(X)
-        comparisons = on_labels(_as_comparisons(X, y, sample_weight), self.labels_, named)
+        comparisons = _as_comparisons(X, y, sample_weight)
+        known, labels = self.labels_, comparisons.labels
+        if known is not None and labels is not None and (told := told_otherwise(labels, known)):
+            warnings.warn(
+                f"{told}; they are taken as other objects, fold_names=True joins them when answers are read",
+                stacklevel=3,
+            )
+        comparisons = on_labels(comparisons, self.labels_, named)
         return filled(self.embedding_, comparisons.n_objects), comparisons
 
     def _refuse_nameless(self, comparisons: Comparisons, what: str) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from nearer.cli._inputs import read_distances, read_numbers, read_words
 from nearer.io import read_comparisons
 
 
@@ -131,64 +132,95 @@ def test_simulate_quadruplets_from_npy(nearer, tmp_path, points):
         (("p.csv", "-n", "5", "--noise", "1.5", "-o", "x.csv"), "--noise"),
         (("none.csv", "-n", "5", "-o", "x.csv"), "none.csv: no such file"),
         (("p.csv", "-n", "5", "-o", "no/x.csv"), "the folder no does not exist"),
-        (("p.csv", "-n", "5", "--from", "distances", "-o", "x.csv"), "p.csv: got 2 rows and 1 columns"),
+        (("p.csv", "-n", "5", "--from", "distances", "-o", "x.csv"), "not those in the first column"),
         (
             ("p.csv", "-n", "5", "--from", "classes", "--class-column", "z", "-o", "x.csv"),
-            "got the columns x, expected 'z'",
+            "p.csv, line 1: got 'x', 'y' beside the names of the objects, expected 'z' among them",
         ),
     ],
 )
 def test_simulate_refuses(nearer, tmp_path, tree, args, told):
-    (tmp_path / "p.csv").write_text("label,x\na,1\nb,2\n")
+    (tmp_path / "p.csv").write_text("label,x,y\na,1,1\nb,2,1\n")
     called = nearer("simulate", *args)
     assert called.code == 2
     assert told in called.err
     assert tree(tmp_path) == ["p.csv"]
 
 
-def test_tables_with_and_without_labels(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("x,y\n1,2\n3,4.5\n")
-    values, labels = read_numbers(str(path))
-    assert values.tolist() == [[1, 2], [3, 4.5]]
-    assert labels is None
-    path.write_text("\ufefflabel,x\n'=a,1\n7,2\n", encoding="utf-8")
-    values, labels = read_numbers(str(path))
-    assert values.tolist() == [[1], [2]]
-    assert labels.tolist() == ["=a", "7"]
+# ---- what FILE holds: never guessed
+
+
+def simulated(nearer, text, *options):
+    Path("t.csv").write_text(text)
+    return nearer("simulate", "t.csv", "-n", 60, "-o", "o.csv", "--force", *options)
+
+
+def objects_of(path):
+    return set(read_comparisons(path).comparisons.labels.tolist())
+
+
+@pytest.mark.parametrize("name", ["item", "stimulus", "index", "object_id", "Label", ""])
+def test_numbers_that_name_objects_are_no_coordinates(nearer, name):
+    # The nearest of 100 is 102; by the numbers of the objects it would be 101.
+    called = simulated(nearer, f"{name},x,y\n100,0,0\n101,9,9\n102,1,0\n103,20,20\n")
+    assert called.code == 0
+    read = read_comparisons("o.csv").comparisons
+    assert set(read.labels.tolist()) == {"100", "101", "102", "103"}
+    rows = read.labels[read.index]
+    assert set(rows[rows[:, 0] == "100"][:, 1].tolist()) <= {"101", "102"}
+    assert not ((rows[:, 0] == "100") & (rows[:, 1] == "101") & (rows[:, 2] == "102")).any()
+
+
+def test_names_may_stand_in_any_column(nearer):
+    assert simulated(nearer, "x,y,label\n0,0,7\n1,0,8\n2,3,9\n").code == 0
+    assert objects_of("o.csv") == {"7", "8", "9"}
+    called = simulated(nearer, "fruit;x;y\nfig;0;0\nkiwi;1;0\nlime;2;3\n")
+    assert "t.csv: 3 objects, named by 'fruit'; values in 'x', 'y'" in called.err
+    assert objects_of("o.csv") == {"fig", "kiwi", "lime"}
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "options", "told"),
     [
-        ("", "t.csv: is empty"),
-        ("label,x\n", "t.csv: has a header but no rows"),
-        ("label,x\na,1\nb\n", "t.csv, line 3: got 1 cells, expected 2"),
-        ("label,x\na,1\nb,two\n", "t.csv, line 3, column 'x': got 'two', expected a number"),
-        ("label,x\na,1\na,2\n", "t.csv: got label 'a' twice"),
-        ("1,2\n3,4\n", r"t.csv, line 1: got the numbers \['1', '2'\], expected names of columns"),
-        ("label\na\n", "t.csv, line 1: got 'label' alone"),
+        ("nr,x,y\n100,0,0\n101,1,0\n102,2,3\n", (), "line 1, column 'nr': each row has a whole number of its own"),
+        ("fig,0,0\nkiwi,1,0\n", (), "line 1: got 'fig', '0', '0', expected names of columns, such as label, x1, x2"),
+        (",label,x\n0,fig,0\n1,kiwi,1\n", (), "line 1, column 'column 1': has no name"),
+        ("index,label,x\n0,fig,0\n1,kiwi,1\n", (), "line 1: got 'index', 'label', and cannot tell which holds"),
+        ("fig,A\nkiwi,B\n", ("--from", "classes"), "line 1: got 'fig', 'A', expected names of columns"),
+        ("label,class\nfig,A\nkiwi,\n", ("--from", "classes"), "line 3, column 'class': got '', expected a word"),
+        ("label,a,b\nfig,A,1\nkiwi,B,1\n", ("--from", "classes"), "got 'a', 'b' beside the names of the objects"),
+        ("label\nfig\nkiwi\n", ("--from", "classes"), "got no column beside the names of the objects"),
+        (",a,b\na,1,.5\nb,.5,1\n", ("--from", "distances"), "entry (0, 0) is 1.0: the distance of an object to itself"),
+        ("0,1,3\n1,0,2\n3,2,0\n", ("--from", "distances"), "line 1: got the numbers 0, 1, 3"),
+        (",a,b\na,0,1\nc,1,0\n", ("--from", "distances"), "not those in the first column"),
+        ("a,a\n0,1\n1,0\n", ("--from", "distances"), "line 1: got label 'a' twice"),
+        (",a,b\na,0,\nb,1,0\n", ("--from", "distances"), "line 2, column 'b': got '', expected a number"),
     ],
 )
-def test_bad_tables_are_refused_with_the_place(tmp_path, monkeypatch, text, told):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(ValueError, match=told):
-        read_numbers("t.csv")
+def test_simulate_guesses_nothing(nearer, text, options, told):
+    called = simulated(nearer, text, *options)
+    assert called.code == 2
+    assert called.err.startswith("nearer simulate: t.csv")
+    assert told in called.err
+    assert not Path("o.csv").exists()
 
 
-def test_distances_must_be_square_with_equal_names(tmp_path):
-    path = tmp_path / "d.csv"
-    path.write_text(",a,b\na,0,1\nc,1,0\n")
-    with pytest.raises(ValueError, match="not those in the first column"):
-        read_distances(str(path))
-    np.save(tmp_path / "d.npy", np.zeros((2, 2, 2)))
-    with pytest.raises(ValueError, match=r"of shape \(2, 2, 2\), expected numbers in 2 dimensions"):
-        read_distances(str(tmp_path / "d.npy"))
+def test_classes_are_the_column_called_so_or_named(nearer):
+    text = "name,price,class\nfig,1,A\nkiwi,2,A\nlime,2,B\n"
+    called = simulated(nearer, text, "--from", "classes")
+    assert "named by 'name'; values in 'class'; columns not used: 'price'" in called.err
+    assert "lime" not in {row.split(",")[1] for row in Path("o.csv").read_text().splitlines()}
+    assert "values in 'price'" in simulated(nearer, text, "--from", "classes", "--class-column", "price").err
+    called = simulated(nearer, "label,item\nfig,A\nkiwi,A\nlime,B\n", "--from", "classes", "--class-column", "item")
+    assert "named by 'label'; values in 'item'" in called.err
 
 
-def test_words_need_two_columns(tmp_path):
-    path = tmp_path / "w.csv"
-    path.write_text("label\na\n")
-    with pytest.raises(ValueError, match="expected a label and a word"):
-        read_words(str(path))
+def test_names_of_distances_may_stand_in_the_first_line_alone(nearer):
+    assert simulated(nearer, "a,b,c\n0,1,3\n1,0,2\n3,2,0\n", "--from", "distances").code == 0
+    assert objects_of("o.csv") == {"a", "b", "c"}
+
+
+def test_a_table_of_numbers_in_a_file_of_numpy_must_be_flat(nearer):
+    np.save("d.npy", np.zeros((2, 2, 2)))
+    called = nearer("simulate", "d.npy", "--from", "distances", "-o", "o.csv")
+    assert "d.npy: got float64 of shape (2, 2, 2), expected numbers in 2 dimensions" in called.err

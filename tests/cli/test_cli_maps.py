@@ -189,9 +189,9 @@ def test_map_by_number(nearer, tmp_path, points):
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ("a,1\nz,2\n", "got 1 objects with a position on the map"),
-        ("a,1\nb,2\n", "got 2 objects, all on the map already"),
-        ("a,1\nb,nan\nz,2\n", "got [nan] in row 2 of the data, expected finite numbers"),
+        ("a,1\nz,2\n", ": got 1 objects with a position on the map"),
+        ("a,1\nb,2\n", ": got 2 objects, all on the map already"),
+        ("a,1\nb,nan\nz,2\n", ", line 3, column 'f': got 'nan', expected a number"),
     ],
 )
 def test_map_refuses(nearer, tmp_path, rows, told):
@@ -199,7 +199,30 @@ def test_map_refuses(nearer, tmp_path, rows, told):
     (tmp_path / "f.csv").write_text("label,f\n" + rows)
     called = nearer("map", "m.csv", "f.csv")
     assert called.code == 2
-    assert f"nearer map: f.csv: {told}" in called.err
+    assert f"nearer map: f.csv{told}" in called.err
+
+
+def test_features_are_matched_by_name_or_refused(nearer, tmp_path, points):
+    write_embedding(tmp_path / "m.csv", points)
+    rows = [f"{number},{a!r},{b!r}\n" for number, (a, b) in enumerate(np.vstack([points, [[0.1, 0.2]]]).tolist())]
+    options = ("--gamma", 1, "--alpha", 1e-6, "-q")
+    (tmp_path / "f.csv").write_text("".join(["item,f1,f2\n", *rows]))
+    in_order = nearer("map", "m.csv", "f.csv", *options)
+    (tmp_path / "f.csv").write_text("".join(["item,f1,f2\n", *rows[::-1]]))
+    turned = nearer("map", "m.csv", "f.csv", *options)
+    assert in_order.code == turned.code == 0
+    found = [[float(cell) for cell in called.out.splitlines()[1].split(",")] for called in (in_order, turned)]
+    np.testing.assert_allclose(*found, rtol=1e-6)
+    counted_from_one = [f"{number + 1},{row.partition(',')[2]}" for number, row in enumerate(rows)]
+    (tmp_path / "f.csv").write_text("".join(["item,f1,f2\n", *counted_from_one]))
+    refused = nearer("map", "m.csv", "f.csv", *options)
+    assert refused.code == 2
+    assert "f.csv: counts its objects from 1 to 13, but the map from 0" in refused.err
+    write_embedding(tmp_path / "m.csv", points[:3], ["apple", "fig", "lime"], force=True)
+    (tmp_path / "f.csv").write_text("fig,1\napple,2\nLime,3\n")  # no names of columns, but those of objects
+    told = nearer("map", "m.csv", "f.csv", *options)
+    assert told.out.splitlines()[1].startswith("Lime,")
+    assert "f.csv: 1 name written otherwise than on the map: 'Lime' (there 'lime')" in told.err
 
 
 @pytest.mark.parametrize("what", ["map", "convergence", "steps", "calibration"])
@@ -223,7 +246,7 @@ def test_plot_refuses(nearer, files):
         (("--axes", "x"), "--axes: got 'x', expected two numbers such as 1,2"),
         (("--size", "5"), "--size: got '5', expected inches such as 5x4"),
         (("--size", "0x4"), "--size: got '0x4', expected inches such as 5x4"),
-        (("--groups", "known.csv"), "known.csv: "),
+        (("--groups", "known.csv"), "known.csv, line 1: got 'anchor', 'near', 'far', and cannot tell which holds"),
     ]:
         called = nearer("plot", "out", "-o", "p.png", *options)
         assert called.code == 2
@@ -245,6 +268,106 @@ def test_plot_with_groups(nearer, files):
     (files / "g.csv").write_text("label,group\nzzz,first\n")
     called = nearer("plot", "out", "-o", "q.svg", "--groups", "g.csv")
     assert "g.csv: got objects such as 'zzz', expected those of the map: 'obj00'" in called.err
+
+
+@pytest.fixture
+def grouped(nearer, tmp_path, monkeypatch):
+    """Draw a map with groups: what was told, and the groups that were drawn."""
+    from nearer import plots
+
+    write_embedding(tmp_path / "m.csv", np.eye(4), ["apple", "fig", "kiwi", "lime"])
+    write_embedding(tmp_path / "n.csv", np.eye(4))
+    drawn = []
+    draw = plots.plot_map
+    monkeypatch.setattr(plots, "plot_map", lambda X, labels, groups, **more: (drawn.append(groups), draw(X, **more))[1])
+
+    def called(text, path="m.csv"):
+        (tmp_path / "g.csv").write_text(text)
+        drawn.clear()
+        return nearer("plot", path, "-o", "p.svg", "--groups", "g.csv", "--force"), drawn[0] if drawn else None
+
+    return called
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "label,group\napple,A\nfig,B\nkiwi,A\nlime,B\n",
+        "apple,A\nfig,B\nkiwi,A\nlime,B\n",
+        "group,label\nB,lime\nA,apple\nB,fig\nA,kiwi\n",
+        "B,lime\nA,apple\nB,fig\nA,kiwi\n",
+        "label,price,group\napple,1,A\nfig,2,B\nkiwi,3,A\nlime,4,B\n",
+        "id,name,group\n4,apple,A\n3,fig,B\n2,kiwi,A\n1,lime,B\n",
+        ";fruit;class\n0;apple;A\n1;fig;B\n2;kiwi;A\n3;lime;B\n",
+        "fruit\tfamily\napple\tA\nfig\tB\nkiwi\tA\nlime\tB\n",
+    ],
+)
+def test_groups_go_to_their_objects(grouped, text):
+    called, groups = grouped(text)
+    assert called.code == 0
+    assert groups == ["A", "B", "A", "B"]
+    assert "warning" not in called.err
+
+
+def test_groups_that_do_not_match_are_told(grouped):
+    called, groups = grouped("label,group\nApple,A\nfig ,B\nkiwi,A\nplum,B\n")
+    assert called.code == 0
+    assert groups == ["", "", "A", ""]
+    assert "'Apple' (there 'apple'), 'fig ' (there 'fig')" in called.err
+    assert "g.csv: 3 of 4 names are not on the map: 'Apple', 'fig ', 'plum'; 3 of 4 objects have no group" in called.err
+    called, groups = grouped("0,A\n1,B\n2,A\n3,NA\n4,\n", "n.csv")
+    assert groups == ["A", "B", "A", ""]
+    assert "1 of 5 names are not on the map: '4'; 1 of 4 objects have no group: '3'" in called.err
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "told"),
+    [
+        ("label,price,colour\napple,1,red\n", "m.csv", ", line 1: got 'price', 'colour' beside the names"),
+        ("label,group\n1,A\n2,B\n3,A\n4,B\n", "n.csv", ": counts its objects from 1 to 4, but the map from 0"),
+        ("0,3\n1,2\n2,1\n3,0\n", "n.csv", ", line 1: got 'column 1', 'column 2', and cannot tell which holds"),
+        ("label,group\napple,A\napple,B\n", "m.csv", ", line 3: got label 'apple' twice, first in line 2"),
+        ("label,group\napple,A\n,B\n", "m.csv", ", line 3: got no name for an object"),
+        ('label,group\n"apple,A\nfig,B\n', "m.csv", ", line 2: cannot be split into cells"),
+        ("label,group\nfig,A,B\n", "m.csv", ", line 2: got 3 cells, expected 2 as in line 1"),
+    ],
+)
+def test_groups_that_cannot_be_told_are_refused(grouped, text, path, told):
+    called, groups = grouped(text, path)
+    assert called.code == 2
+    assert groups is None
+    assert f"nearer plot: g.csv{told}" in called.err
+
+
+def test_names_written_otherwise_than_on_the_map(nearer, tmp_path):
+    write_embedding(tmp_path / "m.csv", np.eye(4), ["apple", "fig", "kiwi", "lime"])
+    (tmp_path / "t.csv").write_text("anchor,near,far\nAPPLE,fig,kiwi\nplum,fig,Apple\n")
+    options = ("place", "m.csv", "t.csv", "--loss", "tste", "-q")
+    told = nearer(*options)
+    assert {line.partition(",")[0] for line in told.out.splitlines()} == {"label", "APPLE", "Apple", "plum"}
+    assert "2 names written otherwise than on the map: 'APPLE' (there 'apple')" in told.err
+    assert "--fold-names joins them" in told.err
+    folded = nearer(*options, "--fold-names")
+    assert [line.partition(",")[0] for line in folded.out.splitlines()] == ["label", "plum"]
+    assert nearer("score", "m.csv", "t.csv", "--fold-names", "--json").json["n_satisfied"] == 0
+    (tmp_path / "t.csv").write_text("anchor,near,far\nAPPLE,fig,kiwi\n")
+    assert "none of the 1 comparisons names an object that is not on" in nearer(*options, "--fold-names").err
+    write_embedding(tmp_path / "m.csv", np.eye(2), ["apple", "Apple"], force=True)
+    refused = nearer(*options, "--fold-names")
+    assert refused.code == 2
+    assert "names cannot be folded onto this map" in refused.err
+
+
+def test_objects_without_a_place_have_no_neighbours(nearer, tmp_path):
+    (tmp_path / "m.csv").write_text("label,x1\na,\nb,1\nc,2\n")
+    assert (
+        nearer("neighbours", "m.csv", "a").err == "nearer neighbours: 'a': has no place on the map, so no neighbours\n"
+    )
+    called = nearer("neighbours", "m.csv")
+    assert called.code == 0
+    assert "1 of 3 objects have no place" in called.err
+    (tmp_path / "m.csv").write_text("label,x1\na,\nb,\n")
+    assert "m.csv: got no object with a place, expected a map" in nearer("neighbours", "m.csv").err
 
 
 def test_report_again(nearer, files):

@@ -367,6 +367,11 @@ BAD = {
         lambda: Comparisons.from_distances([[0, -1], [-1, 0]]),
         "distances: entry (0, 1) is -1.0: a distance cannot be negative",
     ),
+    "similarities": (
+        lambda: Comparisons.from_distances([[1, 0.5], [0.5, 1]]),
+        "distances: entry (0, 0) is 1.0: the distance of an object to itself must be 0; similarities have to be turned "
+        "into distances first",
+    ),
     "distance nan": (
         lambda: Comparisons.from_distances([[0, nan], [1, 0]]),
         "distances: entry (0, 1) is nan: a distance must be finite",

@@ -207,7 +207,7 @@ def test_refuses_to_write(tmp_path):
         write_comparisons(tmp_path / "c.xlsx", comparisons)
     with pytest.raises(ValueError, match="cannot write a file without an ending"):
         write_comparisons(tmp_path / "c", comparisons)
-    with pytest.raises(ValueError, match=r"label 1 is 'a.x00b': a text file cannot carry NUL"):
+    with pytest.raises(ValueError, match=r"label 1 is 'a.x00b': is not text .holds a NUL."):
         write_embedding(tmp_path / "e.csv", np.zeros((2, 2)), ["x", "a\0b"])
     assert list(tmp_path.iterdir()) == []
 
@@ -234,6 +234,7 @@ def test_existing_files_are_kept_unless_forced(tmp_path, ending):
 )
 def test_embedding_round_trip(tmp_path, names, numbers):
     X = np.array(numbers).reshape(6, 3)[: len(names)]
+    X[np.isnan(X).any(axis=1)] = np.nan
     write_embedding(tmp_path / "e.csv", X, names, force=True)
     again, labels = read_embedding(tmp_path / "e.csv")
     assert np.array_equal(again, X, equal_nan=True)
@@ -250,6 +251,15 @@ def test_embedding_file_as_a_person_sees_it(tmp_path):
     assert np.isnan(X[1]).all()
 
 
+def test_coordinates_are_found_by_name(tmp_path):
+    path = tmp_path / "e.csv"
+    for text in ("x2;Name;X1\n5;a;1\n6;b;2\n", "y\tx\tid\n5\t1\ta\n6\t2\tb\n", ",x1,x2\na,1,5\nb,2,6\n"):
+        path.write_text(text)
+        X, labels = read_embedding(path)
+        assert X.tolist() == [[1, 5], [2, 6]]
+        assert labels.tolist() == ["a", "b"]
+
+
 def test_embedding_without_labels(tmp_path):
     write_embedding(tmp_path / "e.csv", np.eye(3))
     X, labels = read_embedding(tmp_path / "e.csv")
@@ -261,21 +271,42 @@ def test_embedding_refusals(tmp_path):
     path = tmp_path / "e.csv"
     with pytest.raises(ValueError, match=r"got shape \(3,\)"):
         write_embedding(path, np.zeros(3))
-    with pytest.raises(ValueError, match="labels: got 1 for 3 objects"):
-        write_embedding(path, np.zeros((3, 2)), ["a"])
+    for labels, message in (
+        (["a"], "labels: got 1 labels for 2 objects"),
+        (["a", "a"], "labels: 'a' occurs twice"),
+        (["a", " "], "labels: label 1 is empty"),
+        ({"a", "b"}, r"labels: got shape \(\)"),
+        ({"a": 1, "b": 2}, r"labels: got shape \(\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            write_embedding(path, np.zeros((2, 2)), labels)
+    for bad in (np.inf, np.nan):
+        with pytest.raises(ValueError, match=r"in row 1, expected finite numbers, or NaN alone"):
+            write_embedding(path, np.array([[0.0, 0.0], [bad, 0.0]]))
+    assert not path.exists()
     for content, message in (
         ("", "is empty"),
         ("label,x1\n", "has a header but no rows"),
-        ("name,x1\na,1\n", "line 1: got columns"),
-        ("label,x1,x2\na,1,2\nb,1\n", "line 3: 2 cells where the header has 3"),
-        ("label,x1,x2\na,1,2\nb,1,two\n", "line 3, column 'x2': 'two' is not a number"),
-        ("label,x1\na,1\na,2\n", "label 'a' occurs twice"),
+        ("x1,x2\n1,1.5\n", "line 1: got the columns 'x1', 'x2', expected label, x1, x2, ... and no others"),
+        ("label,x1,x2,group\na,1,2,3\n", "line 1: got the columns 'label', 'x1', 'x2', 'group', expected label, x1"),
+        ("label,near,far\n1,2,3\n", "line 1: got the columns 'label', 'near', 'far', expected label, x1"),
+        ("label,x1,x3\na,2,3\n", "line 1: got the columns 'label', 'x1', 'x3', expected label, x1"),
+        ("label\na\n", "line 1: got the columns 'label', expected label, x1"),
+        ("label,x1,x1\na,2,3\n", "line 1: got two columns called 'x1'"),
+        ("label,x1,x2\na,1,2\nb,1\n", "line 3: got 2 cells, expected 3 as in line 1"),
+        ("label,x1,x2\na,1,2\nb,1,two\n", "line 3, column 'x2': got 'two', expected a number"),
+        ("label,x1\na,inf\n", "line 2, column 'x1': got 'inf', expected a number"),
+        ("label,x1\na,1e400\n", "line 2, column 'x1': got '1e400', expected a number"),
+        ("label,x1\na,1_000\n", "line 2, column 'x1': got '1_000', expected a number"),
+        ("label,x1,x2\na,1,\n", r"line 2: got \[1.0, nan\], expected numbers, or empty cells alone"),
+        ("label,x1\na,1\na,2\n", "line 3: got label 'a' twice, first in line 2"),
+        ("label,x1\na,1\n,2\n", "line 3: got no name for an object"),
     ):
         path.write_text(content)
         with pytest.raises(FileFormatError, match=message):
             read_embedding(path)
     path.write_bytes(b"label,x1\n\xff,1\n")
-    with pytest.raises(FileFormatError, match="is not a CSV file in UTF-8"):
+    with pytest.raises(FileFormatError, match="line 2: is not UTF-8 text"):
         read_embedding(path)
     with pytest.raises(FileFormatError, match="no such file"):
         read_embedding(tmp_path / "none.csv")

@@ -200,6 +200,13 @@ def test_strip_for_one_dimension():
     [
         ({"labels": ["a"]}, "labels: got 1, expected 30"),
         ({"groups": ["a"]}, "groups: got 1, expected 30"),
+        (
+            {"groups": {str(i): "g" for i in range(30)}},
+            "groups: got a dict, expected a sequence with one for each object",
+        ),
+        ({"groups": "g" * 30}, "groups: got a str, expected a sequence"),
+        ({"groups": np.zeros((30, 1))}, "groups: got a ndarray, expected a sequence"),
+        ({"labels": set(map(str, range(30)))}, "labels: got a set, expected a sequence"),
         ({"covariances": np.zeros((30, 3, 3))}, r"covariances: got shape \(30, 3, 3\), expected \(30, 2, 2\)"),
         ({"covariances": np.tile([[1.0, 2.0], [2.0, 1.0]], (30, 1, 1))}, "for object 0, expected a covariance"),
         ({"level": 1.0}, "level: got 1.0"),

@@ -109,6 +109,11 @@ def test_same_seed_same_questions():
         ({"objects": 5, "exclude": ["x"]}, "the objects have no labels"),
         ({"objects": list("abcd"), "exclude": ["x"]}, "exclude: got 'x', expected labels"),
         ({"objects": 5, "pending": [[0, 1]]}, r"pending: got shape \(1, 2\)"),
+        (
+            {"objects": 5, "pending": [[0, 1, 2], [3, 1, 3]]},
+            r"pending: question 1 is \[3, 1, 3\], expected three different",
+        ),
+        ({"objects": list("abcd"), "exclude": [["a", "b", "b"]]}, r"exclude: question 0 is \['a', 'b', 'b'\]"),
         ({"known": [[0, 1, 2]], "objects": 2}, "objects: got 2"),
         ({"known": [[0, 1, 5]], "objects": 4}, "objects: got 4, but the answers are about 6"),
         ({"known": [[0, 1, 5]], "objects": list("abcdef")}, "have none"),

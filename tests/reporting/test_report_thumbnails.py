@@ -51,6 +51,15 @@ def test_endings_and_cases_do_not_matter_but_an_exact_name_comes_first(tmp_path)
     assert found.uris[4] == found.uris[5]
 
 
+def test_of_several_that_fit_but_for_case_none_is_taken(tmp_path):
+    picture(tmp_path / "DOG.png")
+    picture(tmp_path / "Dog.png")
+    with pytest.warns(UserWarning, match=r"several pictures fit, so none is shown: dog \(DOG.png or Dog.png\)"):
+        found = load_thumbnails(tmp_path, ["dog", "Dog"])
+    assert sorted(found.uris) == [1]
+    assert "Not shown, since several pictures fit: 1 (dog (DOG.png or Dog.png))." in found.notes
+
+
 def test_what_is_left_out_is_told(tmp_path):
     for name in "abcd":
         picture(tmp_path / f"{name}.png")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
 
 MODEL = "model.nearer"
-_LABEL_HEADERS = {"", "label", "labels", "name", "object", "id"}
 
 
 def open_map(path: str, loss: str | None = None) -> OrdinalEmbedding:
@@ -47,11 +46,15 @@ def open_map(path: str, loss: str | None = None) -> OrdinalEmbedding:
 
 
 def _from_coordinates(path: str, loss: str | None) -> OrdinalEmbedding:
+    import numpy as np
+
     from nearer.estimator import OrdinalEmbedding
     from nearer.io import read_embedding
     from nearer.losses import get_loss
 
     embedding, labels = read_embedding(path)
+    if not np.isfinite(embedding).all(axis=1).any():
+        raise ValueError(f"{path}: got no object with a place, expected a map")
     model = OrdinalEmbedding(embedding.shape[1], loss=loss or "tste")
     model.embedding_, model.labels_, model.n_objects_ = embedding, labels, len(embedding)
     if loss is not None:
@@ -61,9 +64,14 @@ def _from_coordinates(path: str, loss: str | None) -> OrdinalEmbedding:
 
 def labels_of(model: OrdinalEmbedding) -> np.ndarray:
     """Return the names of the objects of a map, str (n_objects,); numbers where it has none."""
+    return as_names(model.labels_, model.n_objects_)
+
+
+def as_names(labels: np.ndarray | None, n_objects: int) -> np.ndarray:
+    """Labels, str (n_objects,), or numbers where there are none."""
     import numpy as np
 
-    return np.arange(model.n_objects_).astype(str) if model.labels_ is None else np.asarray(model.labels_)
+    return np.arange(n_objects).astype(str) if labels is None else np.asarray(labels)
 
 
 def read_for_map(say: Say, path: str, reading: dict[str, Any], model: OrdinalEmbedding) -> Comparisons:
@@ -73,24 +81,59 @@ def read_for_map(say: Say, path: str, reading: dict[str, Any], model: OrdinalEmb
         raise ValueError(f"{path}: names its objects, such as {str(found.labels[0])!r}, but the map has numbers only")
     if on_map is not None and found.labels is None and not _are_numbers(on_map):
         raise ValueError(f"{path}: calls its objects by numbers, but the map by names, such as {str(on_map[0])!r}")
+    if reading["fold_names"] and on_map is not None and found.labels is not None:
+        return _folded_onto(say, path, found, on_map)
     return found if on_map is None or found.labels is not None else found.relabelled(on_map)
+
+
+def _folded_onto(say: Say, path: str, found: Comparisons, on_map: np.ndarray) -> Comparisons:
+    """Answers whose names differ from those of a map by writing alone, by the names of the map."""
+    from nearer.data.tables import told_alike, told_otherwise, written_otherwise
+    from nearer.data.values import check_objects
+
+    doubt = told_alike(on_map)
+    if doubt:
+        raise ValueError(f"{path}: names cannot be folded onto this map, which has {doubt}")
+    own = as_names(found.labels, found.n_objects)
+    other = written_otherwise(own, on_map)
+    if not other:
+        return found
+    say.note(f"{path}: {told_otherwise(own, on_map)}; joined")
+    _, labels = check_objects(None, [other.get(label, label) for label in own.tolist()])
+    return found._with(labels=labels)
 
 
 def _are_numbers(labels: Any) -> bool:
     return all(str(label).isdecimal() for label in labels)
 
 
-def read_groups(path: str | None, labels: np.ndarray) -> list[str] | None:
-    """The group of each object of a map, "" for none, from a CSV file with the columns label, group."""
+def read_groups(say: Say, path: str | None, on_map: np.ndarray) -> list[str] | None:
+    """The group of each object of a map, "" for none, from a table of names and groups; what does not match is told."""
     if path is None:
         return None
-    words, names = read_words(path)
-    known = dict(zip(names.tolist(), words.tolist()))
-    groups = [known.get(label, "") for label in labels.tolist()]
-    if not any(groups):
+    from nearer.data.errors import listed, shown
+    from nearer.io.objects import WORDS, read_objects, rows_on_map
+
+    table = read_objects(path, WORDS, on_map.tolist())
+    words, column = table.words(empty=True)
+    say.note(table.understood([column]))
+    names = table.labels
+    rows = rows_on_map(path, names, on_map)
+    strange = names[rows < 0].tolist()
+    if len(strange) == len(names):
         raise ValueError(
-            f"{path}: got objects such as {str(names[0])!r}, expected those of the map: {str(labels[0])!r}"
+            f"{path}: got objects such as {shown(strange[0])}, expected those of the map: {str(on_map[0])!r}"
         )
+    group_of = dict(zip(rows.tolist(), words))
+    groups = [group_of.get(row, "") for row in range(len(on_map))]
+    told = []
+    if strange:
+        told.append(f"{len(strange):,} of {len(names):,} names are not on the map: {listed(map(shown, strange), 5)}")
+    without = [label for label, group in zip(on_map.tolist(), groups) if not group]
+    if without:
+        told.append(f"{len(without):,} of {len(on_map):,} objects have no group: {listed(map(shown, without), 5)}")
+    if told:
+        warnings.warn(f"{path}: {'; '.join(told)}", stacklevel=2)
     return groups
 
 
@@ -116,59 +159,47 @@ def read_summary(map_path: str, model: OrdinalEmbedding) -> dict[str, Any]:
         raise ValueError(f"{file}: is not a summary of nearer fit: {error}") from error
 
 
-def read_numbers(path: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Numbers (n_objects, n_columns) and labels, or None, from .npy, or CSV with a header and maybe labels first."""
-    import numpy as np
+def read_numbers(say: Say, path: str, on_map: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Numbers (n_objects, n_columns) and labels, or None, from .npy or a table; `on_map` are names to look for."""
+    from nearer.io.objects import read_objects
 
     if path.lower().endswith(".npy"):
         return _npy(path), None
-    header, lines, rows = _csv(path)
-    named = header[0].strip().casefold() in _LABEL_HEADERS or not all(_is_number(row[0]) for row in rows)
-    first = 1 if named else 0
-    if len(header) == first:
-        raise ValueError(f"{path}, line 1: got {header[0]!r} alone, expected a column of numbers too")
-    if not named and all(_is_number(cell) for cell in header):
-        raise ValueError(f"{path}, line 1: got the numbers {header[:4]}, expected names of columns")
-    values = np.empty((len(rows), len(header) - first))
-    for spot, (line, row) in enumerate(zip(lines, rows)):
-        for column in range(first, len(header)):
-            try:
-                values[spot, column - first] = float(row[column])
-            except ValueError:
-                where = f"{path}, line {line}, column {header[column]!r}"
-                raise ValueError(f"{where}: got {row[column]!r}, expected a number") from None
-    return values, _labels(path, [row[0] for row in rows]) if named else None
+    table = read_objects(path, known=None if on_map is None else on_map.tolist())
+    values = table.numbers()
+    say.note(table.understood())
+    return values, None if table.names_at is None else table.labels
 
 
 def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Distances (n, n) and labels, or None, from .npy or CSV with the labels in the first line and column."""
+    """Distances (n, n) and labels from a table with them in the first row, and in the first column or not; or .npy."""
+    from nearer.data.columns import number_in
+    from nearer.io import objects
+
     if path.lower().endswith(".npy"):
         return _npy(path), None
-    header, _, _ = _csv(path)
-    values, labels = read_numbers(path)
-    if len(values) != values.shape[1]:
-        raise ValueError(
-            f"{path}: got {len(values)} rows and {values.shape[1]} columns of distances, expected a square"
-        )
-    if labels is not None and [name.strip() for name in header[1:]] != [name.strip() for name in labels.tolist()]:
+    cells = objects.read_cells(path)
+    titles, below = [cell.strip() for cell in cells.rows[0]], cells.rows[1:]
+    first = int(len(titles) == len(below) + 1)  # whether there is a column of names
+    if not first and len(titles) != len(below):
+        many = f"{len(below)} rows and {len(titles)} columns"
+        raise ValueError(f"{path}: got {many} below names of columns, expected a square of distances")
+    if first and number_in(titles[0]) is not None:
+        raise cells.refusal(f"got the numbers {', '.join(titles[:4])}, expected the names of the objects")
+    if first and titles[1:] != [row[0].strip() for row in below]:
         raise ValueError(f"{path}: the names in the first line are not those in the first column, in the same order")
-    return values, labels
+    labels = objects.make_labels(cells, titles[first:], [0] * len(below))
+    return objects.read_numbers(cells, 1, titles, range(first, len(titles))), labels
 
 
-def read_words(path: str, column: str | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """One word for each object, such as its class, and labels, from a CSV file with the labels in the first column.
+def read_classes(say: Say, path: str, column: str | None = None) -> tuple[list[str], np.ndarray]:
+    """The class of each object, and labels; the classes are those of the column named."""
+    from nearer.io.objects import WORDS, read_objects
 
-    The words are those of the column named, else of the second.
-    """
-    import numpy as np
-
-    header, _, rows = _csv(path)
-    if len(header) < 2:
-        raise ValueError(f"{path}, line 1: got one column, {header[0]!r}, expected a label and a word")
-    if column is not None and column not in header[1:]:
-        raise ValueError(f"{path}, line 1: got the columns {', '.join(header[1:])}, expected {column!r} among them")
-    at = 1 if column is None else header.index(column, 1)
-    return np.array([row[at] for row in rows]), _labels(path, [row[0] for row in rows])
+    table = read_objects(path, WORDS, column=column)
+    words, column = table.words(column, ", or --class-column")
+    say.note(table.understood([column]))
+    return words, table.labels
 
 
 def _npy(path: str) -> np.ndarray:
@@ -184,45 +215,3 @@ def _npy(path: str) -> np.ndarray:
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise ValueError(f"{path}: got {values.dtype} of shape {values.shape}, expected numbers in 2 dimensions")
     return values.astype(float)
-
-
-def _csv(path: str) -> tuple[list[str], list[int], list[list[str]]]:
-    """Header, line numbers and rows of a CSV file; every row is as wide as the header."""
-    from nearer.io.files import refuse_irregular
-
-    if not Path(path).exists():
-        raise ValueError(f"{path}: no such file")
-    refuse_irregular(path)
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            numbered = [(reader.line_num, row) for row in reader if row]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path}: is not a CSV file in UTF-8: {error}") from error
-    if len(numbered) < 2:
-        raise ValueError(f"{path}: {'has a header but no rows' if numbered else 'is empty'}")
-    header = numbered[0][1]
-    for line, row in numbered[1:]:
-        if len(row) != len(header):
-            raise ValueError(f"{path}, line {line}: got {len(row)} cells, expected {len(header)} as in the header")
-    return header, [line for line, _ in numbered[1:]], [row for _, row in numbered[1:]]
-
-
-def _labels(path: str, cells: list[str]) -> np.ndarray:
-    import numpy as np
-
-    from nearer.io.text import unguard
-
-    labels = np.array([unguard(cell) for cell in cells])
-    values, counts = np.unique(labels, return_counts=True)
-    if len(values) < len(labels):
-        raise ValueError(f"{path}: got label {str(values[np.argmax(counts > 1)])!r} twice, expected each once")
-    return labels
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return not cell.strip()
-    return True

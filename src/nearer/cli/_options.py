@@ -55,7 +55,7 @@ class NumberOrAuto(click.ParamType):
 
 DIMENSIONS = _Dimensions()
 FORCE = click.option("--force", is_flag=True, help="Replace files that exist.")
-GROUPS = click.option("--groups", type=click.Path(), help="CSV file with the columns label, group; colours the map.")
+GROUPS = click.option("--groups", type=click.Path(), help="Table with the columns label, group; colours the map.")
 IMAGES = click.option(
     "--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels."
 )

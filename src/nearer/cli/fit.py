@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from nearer.cli._inputs import MODEL, labels_of, read_groups
+from nearer.cli._inputs import MODEL, as_names, labels_of, read_groups
 from nearer.cli._options import (
     CV_BY,
     DIMENSIONS,
@@ -91,8 +91,9 @@ def command(
     answers = _read(say, file, reading, cluster)
     if answers.comparisons is None and (cv or dims or learning_curve or bootstrap):
         raise ValueError("--cv, --dims, --learning-curve and --bootstrap need the answers, which stay on the cluster")
-    if answers.comparisons is not None and answers.comparisons.labels is not None:
-        read_groups(groups, answers.comparisons.labels)  # refuses a bad file before the work
+    colours = None
+    if answers.comparisons is not None:  # a bad file is refused before the work
+        colours = read_groups(say, groups, as_names(answers.comparisons.labels, answers.comparisons.n_objects))
     if cv_by == "participant" and answers.comparisons is not None and answers.comparisons.people is None:
         raise ValueError("--cv-by participant: who gave the answers is not known; say --participant COLUMN")
     from nearer.reporting import default_cv, describe, study
@@ -114,7 +115,7 @@ def command(
         facts["Interrupted"] = "yes: the best map so far was kept"
     report = describe(
         model, answers.comparisons, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
-        groups=read_groups(groups, labels_of(model)), images=images,
+        groups=colours or read_groups(say, groups, labels_of(model)), images=images,
     )  # fmt: skip
     summary = _summary(model, found, answers, fitting, interrupt.pressed)
     with folder as target:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from nearer.cli._inputs import labels_of, open_map, read_numbers
+from nearer.cli._inputs import as_names, labels_of, open_map, read_numbers
 from nearer.cli._options import FORCE, RANDOM_STATE
 from nearer.cli._output import give_positions, refuse_existing
 from nearer.cli._say import Say, speaking
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class _NumberOrCV(click.ParamType):
@@ -48,7 +45,7 @@ def command(
     say: Say, map_path: str, features: str, out: str | None, gamma: Any, alpha: Any, standardise: bool,
     random_state: int, force: bool,
 ) -> None:  # fmt: skip
-    """Find positions for objects that nobody compared, from FEATURES: a CSV file (label, then numbers) or .npy.
+    """Find positions for objects that nobody compared, from FEATURES: a table (label, and numbers) or .npy.
 
     FEATURES holds objects of the MAP, from which the way from features to positions is learnt (kernel ridge
     regression, by cross-validation unless told otherwise), and new objects, which get a position. In a .npy file the
@@ -57,18 +54,19 @@ def command(
     import numpy as np
 
     from nearer.featuremap import FeatureMap
+    from nearer.io.objects import rows_on_map
     from nearer.reporting.words import percent
 
     refuse_existing(out, force)
     model = open_map(map_path)
-    values, labels = read_numbers(features)
+    on_map = labels_of(model)
+    values, labels = read_numbers(say, features, on_map)
     if not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values).all(axis=1)))
-        raise ValueError(
-            f"{features}: got {values[row].tolist()} in row {row + 1} of the data, expected finite numbers"
-        )
-    names = np.arange(len(values)).astype(str) if labels is None else labels
-    known, rows = _matched(labels_of(model), names)
+        raise ValueError(f"{features}: got {values[row].tolist()} in row {row + 1}, expected finite numbers")
+    names = as_names(labels, len(values))
+    rows = rows_on_map(features, names, on_map)
+    known = np.flatnonzero(rows >= 0)
     known = known[np.isfinite(model.embedding_[rows[known]]).all(axis=1)]
     new = np.flatnonzero(rows < 0)
     if len(known) < 2:
@@ -89,12 +87,3 @@ def command(
         found["explained"] = 1.0 - missed / float(positions.var(axis=0).mean())
         say.note(f"the features explain {percent(found['explained'])} of the spread of held-out objects of the map")
     give_positions(say, learnt.transform(values[new]), names[new], out, force, found)
-
-
-def _matched(on_map: np.ndarray, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which names are on the map (rows of `names`), and the row of the map for each name, -1 for none."""
-    import numpy as np
-
-    row_of = {label: row for row, label in enumerate(on_map.tolist())}
-    rows = np.array([row_of.get(name, -1) for name in names.tolist()])
-    return np.flatnonzero(rows >= 0), rows

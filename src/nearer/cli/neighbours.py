@@ -29,6 +29,8 @@ def command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str 
 
     Gives a table: label, rank, neighbour, distance. Distances have no unit; only their ratios mean something.
     """
+    import numpy as np
+
     from nearer.metrics import nearest_neighbours
 
     refuse_existing(out, force)
@@ -40,6 +42,12 @@ def command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str 
             near = difflib.get_close_matches(name, labels, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"{name!r}: no such object on the map{hint}")
+    placed = np.isfinite(model.embedding_).all(axis=1)
+    for name in objects:
+        if not placed[number[name]]:
+            raise ValueError(f"{name!r}: has no place on the map, so no neighbours")
+    if not objects and not placed.all():
+        say.note(f"{map_path}: {int((~placed).sum()):,} of {len(labels):,} objects have no place, and are left out")
     found, distances = nearest_neighbours(model.embedding_, k)
     table: dict[str, list] = {"label": [], "rank": [], "neighbour": [], "distance": []}
     for spot in [number[name] for name in objects] or range(len(labels)):

@@ -54,7 +54,7 @@ def command(
         labels = labels_of(model)
         shown = labels if with_labels else None
         drawn = plots.plot_map(
-            model.embedding_, shown, read_groups(groups, labels), axes=_axes(axes, model), title=title,
+            model.embedding_, shown, read_groups(say, groups, labels), axes=_axes(axes, model), title=title,
             size=_size(size),
         )  # fmt: skip
     elif what == "calibration":

@@ -56,7 +56,7 @@ def command(
     if not Path(kept.get("images") or ".").is_dir():
         say.note(f"{kept['images']}: no such folder any more, so no pictures; give it with --images")
         del kept["images"]
-    changes = {"title": title, "images": images, "groups": read_groups(groups, labels_of(model))}
+    changes = {"title": title, "images": images, "groups": read_groups(say, groups, labels_of(model))}
     made = describe(model, comparisons, found, command=earlier.get("command") or "")
     kept |= {name: value for name, value in changes.items() if value is not None}
     replace(made, **kept).save(out, force=force)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from nearer.cli._inputs import read_distances, read_numbers, read_words
+from nearer.cli._inputs import read_classes, read_distances, read_numbers
 from nearer.cli._options import FORCE, RANDOM_STATE
 from nearer.cli._output import refuse_existing
 from nearer.cli._say import Say, speaking
@@ -27,7 +29,7 @@ Example:
 @click.option(
     "--noise", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Fraction of answers turned around."
 )
-@click.option("--class-column", metavar="COLUMN", help="Column of classes; the second if not given.")
+@click.option("--class-column", metavar="COLUMN", help="Column of classes, where there are several.")
 @RANDOM_STATE
 @click.option(
     "-o", "--out", required=True, type=click.Path(), help="File to write: .csv, .tsv, .jsonl, .parquet, .npz."
@@ -41,10 +43,11 @@ def command(
     """Make answers from FILE.
 
     \b
-    points:    a CSV file with a header, one row for each object, optionally with
-               its label in the first column; or a .npy file (objects, dimensions)
-    distances: a square table with labels in the first line and column; or .npy
-    classes:   a CSV file with the columns label, class; answers say that objects
+    points:    a table with names of columns, one row for each object, its name in
+               the column label, if any; or a .npy file (objects, dimensions)
+    distances: a square table with labels in the first line, and in the first
+               column or not; or .npy
+    classes:   a table with the columns label, class; answers say that objects
                of one class are nearer to each other than to one of another
     """
     from nearer.data import Comparisons
@@ -55,15 +58,22 @@ def command(
         raise click.UsageError(f"-n: got none, expected how many comparisons to draw from {source}")
     if source == "classes" and kind != "triplets":
         raise click.UsageError("--kind: got quadruplets, expected triplets, all that classes give")
+    values: Any
     if source == "points":
-        values, labels = read_numbers(file)
-        made = Comparisons.from_points(values, n_comparisons or 0, kind, random_state, noise, labels)
+        values, labels = read_numbers(say, file)
     elif source == "distances":
         values, labels = read_distances(file)
-        made = Comparisons.from_distances(values, n_comparisons, kind, random_state, noise, labels)
     else:
-        words, labels = read_words(file, class_column)
-        made = Comparisons.from_classes(words, n_comparisons or 0, random_state, noise, labels)
+        values, labels = read_classes(say, file, class_column)
+    try:
+        if source == "classes":
+            made = Comparisons.from_classes(values, n_comparisons or 0, random_state, noise, labels)
+        elif source == "points":
+            made = Comparisons.from_points(values, n_comparisons or 0, kind, random_state, noise, labels)
+        else:
+            made = Comparisons.from_distances(values, n_comparisons, kind, random_state, noise, labels)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
     for reason, dropped in made.dropped.items():
         say.note(f"{dropped:,} left out: {reason}")
     write_comparisons(out, made, force=force)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ Example:
 )  # fmt: skip
 @click.option(
     "--objects", metavar="N or FILE",
-    help="Objects beside those of the answers: how many in all, or a file with a label on each line.",
+    help="Objects beside those of the answers: how many in all, or a file of labels, one on each line.",
 )  # fmt: skip
 @click.option("--exclude", metavar="LABEL,...", help="Objects not to ask about.")
 @click.option("--pending", type=click.Path(), help="CSV file of questions in flight, as this command writes them.")
@@ -64,7 +63,7 @@ def command(
 
     with while_compiling(say.compiling):
         found = suggest(
-            known, size, strategy=strategy, random_share=random_share, objects=_objects(objects), kind=ask,
+            known, size, strategy=strategy, random_share=random_share, objects=_objects(say, objects, known), kind=ask,
             exclude=_excluded(exclude, known, objects), n_components=n_components, random_state=random_state,
             pending=None if pending is None else _questions(pending, ask, known, objects),
         )  # fmt: skip
@@ -74,15 +73,18 @@ def command(
     give_table(say, csv_text(table, ".6g"), out, force, values, repr(found))
 
 
-def _objects(given: str | None) -> int | list[str] | None:
+def _objects(say: Say, given: str | None, known: Any) -> int | list[str] | None:
     """A number, or the labels in a file."""
     if given is None or given.isdecimal():
         return None if given is None else int(given)
-    path = Path(given)
-    if not path.is_file():
+    if not Path(given).is_file():
         raise ValueError(f"--objects: got {given!r}, expected a number or a file with a label on each line")
-    labels = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-    return [label for label in labels if label]
+    from nearer.io.objects import LIST, read_objects
+
+    labels = None if known is None else known.labels
+    table = read_objects(given, LIST, None if labels is None else labels.tolist())
+    say.note(table.understood([]))
+    return table.labels.tolist()
 
 
 def _by_number(known: Any, objects: str | None) -> bool:
@@ -107,15 +109,18 @@ def _excluded(given: str | None, known: Any, objects: str | None) -> list[Any] |
 
 def _questions(path: str, ask: str, known: Any, objects: str | None) -> list[list[Any]]:
     """The questions of a file that this command wrote."""
+    from nearer.io.objects import read_cells
     from nearer.io.text import unguard
 
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path}: cannot be read as a CSV file: {error}") from error
+    cells = read_cells(path)
+    header = [cell.strip() for cell in cells.rows[0]]
     names = ("head", "a", "b") if ask == "triplets" else ("a", "b", "c")
-    for row in rows[:1]:
-        if not set(names) <= set(row):
-            raise ValueError(f"{path}: got the columns {', '.join(row)}, expected {', '.join(names)}")
-    return [_names([unguard(row[name] or "") for name in names], known, objects, path) for row in rows]
+    if any(header.count(name) != 1 for name in names):
+        raise cells.refusal(f"got the columns {', '.join(header)}, expected {', '.join(names)}, each once")
+    questions = []
+    for row, line in enumerate(cells.rows[1:], 1):
+        objects_asked = [unguard(line[header.index(name)]) for name in names]
+        if len(set(objects_asked)) < 3 or "" in objects_asked:
+            raise cells.refusal(f"got {', '.join(objects_asked)}, expected three different objects", row)
+        questions.append(_names(objects_asked, known, objects, f"{path}, {cells.places[row]}"))
+    return questions

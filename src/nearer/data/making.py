@@ -309,6 +309,9 @@ def from_distances(D: Any, n_comparisons: Any, kind: str, rng: np.random.Generat
     distances = _as_square(D, "distances").astype(np.float64, copy=False)
     _refuse_cells(~np.isfinite(distances), distances, "distances", "a distance must be finite")
     _refuse_cells(distances < 0, distances, "distances", "a distance cannot be negative")
+    own = np.diag(abs(np.diag(distances)) > 1e-6 * distances.max(initial=0.0))
+    why = "the distance of an object to itself must be 0; similarities have to be turned into distances first"
+    _refuse_cells(own, distances, "distances", why)
     scale = 1e-9 * np.maximum(distances, distances.T)
     _refuse_cells(abs(distances - distances.T) > scale, distances, "distances", "the matrix is not symmetric")
     distances = np.maximum(distances, distances.T)  # rounding must not decide which of two is nearer

@@ -610,6 +610,29 @@ def _alike(names: np.ndarray) -> dict[str, list[str]]:
     return {key: group for key, group in groups.items() if len(group) > 1}
 
 
+def written_otherwise(names: np.ndarray, known: np.ndarray) -> dict[str, str]:
+    """Names that are none of the known ones, but differ from one in nothing but the way they are written; and which."""
+    there = set(known.tolist())
+    strange = [name for name in names.tolist() if name not in there]
+    groups = _alike(np.array([*known.tolist(), *strange])) if strange else {}
+    return {
+        name: group[0] for group in groups.values() if group[0] in there for name in group if name not in there
+    }  # known names come first in a group
+
+
+def told_otherwise(names: np.ndarray, known: np.ndarray) -> str:
+    """Say that names differ from those of a map in nothing but the way they are written; "" if none do."""
+    alike = written_otherwise(names, known)
+    pairs = listed((f"{shown(one)} (there {shown(other)})" for one, other in alike.items()), SHOWN)
+    return f"{counted(len(alike), 'name')} written otherwise than on the map: {pairs}" if alike else ""
+
+
+def told_alike(names: np.ndarray) -> str:
+    """Say that names differ in nothing but the way they are written; "" if none do."""
+    groups = _alike(names)
+    return f"{_written(groups, 'name')}; they are taken as different objects" if groups else ""
+
+
 def _written(groups: Mapping[str, list[str]], what: str) -> str:
     examples = listed(("/".join(map(repr, group)) for group in groups.values()), SHOWN)
     ways = "case, blanks, invisible characters, quotes, Unicode form, leading zeros or .0"

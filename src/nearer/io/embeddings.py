@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nearer.data.errors import FileFormatError, counted
-from nearer.io.files import atomic_write, refuse_irregular
-from nearer.io.text import text_cells, unguard
+from nearer.data.errors import listed
+from nearer.data.values import check_objects
+from nearer.io.files import atomic_write
+from nearer.io.objects import read_objects
+from nearer.io.text import text_cells
 
 
 def write_embedding(
@@ -40,9 +41,12 @@ def write_embedding(
     X = np.asarray(embedding, dtype=np.float64)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
-    if labels is not None and len(labels) != len(X):
-        raise ValueError(f"labels: got {len(labels):,} for {len(X):,} objects")
-    names = [str(row) for row in range(len(X))] if labels is None else np.asarray(labels).astype(str).tolist()
+    bad = np.isinf(X).any(axis=1) | (np.isnan(X).any(axis=1) & ~np.isnan(X).all(axis=1))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"embedding: got {X[row].tolist()} in row {row}, expected finite numbers, or NaN alone")
+    _, checked = check_objects(len(X), labels)
+    names = [str(row) for row in range(len(X))] if checked is None else checked.tolist()
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix in (".npz", ".mat"):
         with atomic_write(path, force) as file:
@@ -70,57 +74,27 @@ def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray
     Parameters
     ----------
     path : path-like
-        A CSV file whose first column is the label and whose other columns are coordinates.
+        A table with a column of labels and the coordinates x1, x2, ... (or x, y, z), in any order, and nothing else.
 
     Returns
     -------
     embedding : ndarray float64 (n_objects, n_components)
-        NaN where cells are empty.
+        NaN for objects without a place, whose cells are empty.
     labels : ndarray of str (n_objects,) or None
         None if the labels are just 0, 1, ..., n_objects - 1.
     """
-    name = os.fspath(path)
-    refuse_irregular(path)
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            header = next(reader, None)
-            lines, rows = [], []
-            for row in reader:
-                if row:
-                    lines.append(reader.line_num)
-                    rows.append(row)
-    except FileNotFoundError as error:
-        raise FileFormatError(f"{name}: no such file") from error
-    except IsADirectoryError as error:
-        raise FileFormatError(f"{name}: is a directory, expected a file") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise FileFormatError(f"{name}: is not a CSV file in UTF-8: {error}") from error
-    if not header or not rows:
-        raise FileFormatError(f"{name}: {'has a header but no rows' if header else 'is empty'}")
-    if len(header) < 2 or header[0].strip().casefold() != "label":
-        raise FileFormatError(f"{name}, line 1: got columns {header}, expected label, x1, x2, ...")
-    for line, row in zip(lines, rows):
-        if len(row) != len(header):
-            raise FileFormatError(
-                f"{name}, line {line}: {counted(len(row), 'cell')} where the header has {len(header)}"
-            )
-    labels = np.array([unguard(row[0]) for row in rows])
-    X = np.empty((len(rows), len(header) - 1))
-    for spot, (line, row) in enumerate(zip(lines, rows)):
-        for axis, cell in enumerate(row[1:]):
-            X[spot, axis] = _coordinate(name, line, header[axis + 1], cell)
-    values, counts = np.unique(labels, return_counts=True)
-    if len(values) < len(labels):
-        raise FileFormatError(f"{name}: label {str(values[np.argmax(counts > 1)])!r} occurs twice")
-    is_count = np.array_equal(labels, np.arange(len(labels)).astype(str))
-    return X, None if is_count else labels
-
-
-def _coordinate(name: str, line: int, column: str, cell: Any) -> float:
-    if not cell.strip():
-        return np.nan
-    try:
-        return float(cell)
-    except ValueError as error:
-        raise FileFormatError(f"{name}, line {line}, column {column!r}: {cell!r} is not a number") from error
+    table = read_objects(path)
+    refuse, columns = table.cells.refusal, [table.columns[spot] for spot in table.values_at]
+    axes = [column.casefold() for column in columns]
+    wanted = [*"xyz"] if "x" in axes else [f"x{axis + 1}" for axis in range(len(axes))]
+    order = [axes.index(axis) for axis in wanted[: len(axes)] if axis in axes]
+    if table.names_at is None or not axes or len(order) < len(axes):
+        raise refuse(f"got the columns {listed(map(repr, table.columns))}, expected label, x1, x2, ... and no others")
+    X = table.numbers(empty=True)[:, order]
+    half = np.isnan(X).any(axis=1) & ~np.isnan(X).all(axis=1)
+    if half.any():
+        row = int(np.argmax(half))
+        raise refuse(f"got {X[row].tolist()}, expected numbers, or empty cells alone for an object without a place",
+                     table.first + row)  # fmt: skip
+    is_count = table.labels.tolist() == [str(row) for row in range(len(X))]
+    return X, None if is_count else table.labels

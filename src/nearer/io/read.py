@@ -200,7 +200,7 @@ def read_comparisons(
     }
     if name == "-":
         return _read_standard_input(format, how, options)
-    format = _find_format(name, format)
+    format = find_format(name, format)
     return _result(open_table(name, format, **how), format, options, header)
 
 
@@ -234,7 +234,7 @@ def _read_standard_input(format: str | None, how: dict[str, Any], options: Optio
             block = sys.stdin.buffer.read(1 << 20)
         file.flush()
         try:
-            found = _find_format(file.name, format)
+            found = find_format(file.name, format)
             result = _result(open_table(file.name, found, **how), found, options, how["header"])
         except ValueError as error:
             raise type(error)(str(error).replace(file.name, "standard input")) from error
@@ -242,7 +242,7 @@ def _read_standard_input(format: str | None, how: dict[str, Any], options: Optio
     return replace(result, path="-", understood=told)
 
 
-def _find_format(name: str, format: str | None) -> str:
+def find_format(name: str, format: str | None) -> str:
     """Settle the format from what was said, the ending of the name, or the first bytes; refuse what is not there."""
     path = Path(name)
     if format is not None:

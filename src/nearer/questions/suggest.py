@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
+from nearer.data.tables import told_alike
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_distances
 from nearer.objective import resolve_jobs
@@ -343,7 +344,7 @@ def _known(
         return model, None, *_fresh(objects)
     if objects is None:
         return model, data, data.n_objects, data.labels
-    n_objects, labels = _fresh(objects)
+    n_objects, labels = _fresh(objects, data.labels)
     if (labels is None) != (data.labels is None):
         have = "none" if data.labels is None else f"labels such as {str(data.labels[0])!r}"
         raise ValueError(f"objects: got {objects!r}, but the objects of the answers have {have}")
@@ -357,8 +358,8 @@ def _known(
     return model, data, data.n_objects, data.labels
 
 
-def _fresh(objects: Any) -> tuple[int, np.ndarray | None]:
-    """How many objects, and their labels."""
+def _fresh(objects: Any, beside: np.ndarray | None = None) -> tuple[int, np.ndarray | None]:
+    """How many objects, and their labels; names that differ by writing alone, also from those beside, are told."""
     if isinstance(objects, (int, np.integer)) and not isinstance(objects, bool):
         return check_integer(objects, "objects", 3), None
     if isinstance(objects, str):
@@ -366,6 +367,9 @@ def _fresh(objects: Any) -> tuple[int, np.ndarray | None]:
     labels = np.asarray(objects, dtype=str)
     if labels.ndim != 1 or len(labels) < 3 or len(np.unique(labels)) < len(labels):
         raise ValueError(f"objects: got {objects!r}, expected at least 3 labels, each once")
+    told = told_alike(labels if beside is None else np.union1d(labels, beside))
+    if told:
+        warnings.warn(f"objects: {told}", stacklevel=4)
     return len(labels), labels
 
 
@@ -393,7 +397,12 @@ def _rows(questions: Any, name: str, n_objects: int, labels: np.ndarray | None) 
         return np.zeros((0, 3), dtype=np.int32)
     if rows.ndim != 2 or rows.shape[1] != 3:
         raise ValueError(f"{name}: got shape {rows.shape}, expected questions (m, 3): head, a, b")
-    return _numbers(rows, name, n_objects, labels)
+    numbers = _numbers(rows, name, n_objects, labels)
+    same = (numbers == np.roll(numbers, 1, axis=1)).any(axis=1)
+    if same.any():
+        spot = int(np.argmax(same))
+        raise ValueError(f"{name}: question {spot} is {rows[spot].tolist()}, expected three different objects")
+    return numbers
 
 
 def _numbers(values: np.ndarray, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:

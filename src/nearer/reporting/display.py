@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
 
 import numpy as np
 
@@ -83,9 +84,16 @@ def label_texts(labels: Sequence | np.ndarray | None, n_objects: int) -> list[st
     """Labels fit to be shown, one for each object; numbers where there are none."""
     if labels is None:
         return [str(i) for i in range(n_objects)]
-    if len(labels) != n_objects:
-        raise ValueError(f"labels: got {len(labels):,}, expected {n_objects:,}, one for each object")
+    _check_one_each(labels, "labels", n_objects)
     return [clean_text(label) for label in labels]
+
+
+def _check_one_each(values: Any, name: str, n_objects: int) -> None:
+    if isinstance(values, (str, Mapping, Set)) or getattr(values, "ndim", 1) != 1:
+        kind = type(values).__name__
+        raise ValueError(f"{name}: got a {kind}, expected a sequence with one for each object, in their order")
+    if len(values) != n_objects:
+        raise ValueError(f"{name}: got {len(values):,}, expected {n_objects:,}, one for each object")
 
 
 def natural_key(text: str) -> tuple:
@@ -96,8 +104,7 @@ def natural_key(text: str) -> tuple:
 
 def group_codes(groups: Sequence | np.ndarray, n_objects: int) -> tuple[np.ndarray, list[str]]:
     """Number the groups in natural order: the code of each object, -1 for no group (None, NaN, ""), and their names."""
-    if len(groups) != n_objects:
-        raise ValueError(f"groups: got {len(groups):,}, expected {n_objects:,}, one for each object")
+    _check_one_each(groups, "groups", n_objects)
     texts = [None if g is None or g == "" or (isinstance(g, float) and g != g) else clean_text(g) for g in groups]
     names = sorted({t for t in texts if t is not None}, key=natural_key)
     position = {name: k for k, name in enumerate(names)}

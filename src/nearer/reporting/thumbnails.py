@@ -42,8 +42,8 @@ def load_thumbnails(
     """Read the pictures of a folder that are named as the labels, and shrink them to 96 pixels.
 
     A label may have the ending of the file or not, and either may be in other cases; an exact match comes first.
-    Labels without a picture are named in a warning. Files that are not PNG, JPEG, GIF or WebP, damaged ones, and what
-    is beyond the limits are left out and told.
+    Where several fit but for case, none is taken. Labels without a picture are named in a warning, and so are those.
+    Files that are not PNG, JPEG, GIF or WebP, damaged ones, and what is beyond the limits are left out and told.
     """
     from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -51,7 +51,7 @@ def load_thumbnails(
     if not root.is_dir():
         raise FileNotFoundError(f"images: got {str(root)!r}, expected a folder of pictures")
     files: dict[str, Path] = {}
-    folded: dict[str, Path] = {}
+    folded: dict[str, list[Path]] = {}
     doubled = 0
     for path in sorted(root.iterdir()):
         if path.suffix.lower() in _ENDINGS and path.is_file():
@@ -59,16 +59,21 @@ def load_thumbnails(
             doubled += stem in files
             for name in (unicodedata.normalize("NFC", path.name), stem):
                 files.setdefault(name, path)
-                folded.setdefault(name.casefold(), path)
+                folded.setdefault(name.casefold(), []).append(path)
     uris: dict[int, str] = {}
     unreadable: list[str] = []
     missing: list[str] = []
+    unclear: list[str] = []
     over = size = 0
     for number, label in enumerate(labels):
         name = unicodedata.normalize("NFC", str(label))
-        source = files.get(name) or folded.get(name.casefold())
+        fitting = [files[name]] if name in files else folded.get(name.casefold(), [])
+        source = fitting[0] if fitting else None
         if source is None:
             missing.append(str(label))
+            continue
+        if len({path.stem for path in fitting}) > 1:
+            unclear.append(f"{label} ({' or '.join(path.name for path in fitting)})")
             continue
         if len(uris) >= max_count or size >= max_bytes:
             over += 1
@@ -89,7 +94,9 @@ def load_thumbnails(
         size += len(uri)
     if missing:
         warnings.warn(f"images: no picture in {str(root)!r} is named {_some(missing)}", stacklevel=2)
-    return Thumbnails(uris, _notes(len(uris), len(labels), missing, over, doubled, unreadable))
+    if unclear:
+        warnings.warn(f"images: several pictures fit, so none is shown: {_some(unclear)}", stacklevel=2)
+    return Thumbnails(uris, _notes(len(uris), len(labels), missing, unclear, over, doubled, unreadable))
 
 
 def _data_uri(picture: PIL.Image.Image) -> str:
@@ -112,10 +119,14 @@ def _some(names: list[str], shown: int = 5) -> str:
     return ", ".join(names[:shown]) + more
 
 
-def _notes(found: int, n_objects: int, missing: list[str], over: int, doubled: int, unreadable: list[str]) -> list[str]:
+def _notes(
+    found: int, n_objects: int, missing: list[str], unclear: list[str], over: int, doubled: int, unreadable: list[str]
+) -> list[str]:
     notes = [f"Pictures: {found:,} of {n_objects:,} objects."]
     if missing:
         notes.append(f"Without a picture of their name in the folder: {len(missing):,} ({_some(missing)}).")
+    if unclear:
+        notes.append(f"Not shown, since several pictures fit: {len(unclear):,} ({_some(unclear)}).")
     if over:
         notes.append(f"Left out to keep this file small: {over:,}.")
     if doubled:
