@@ -61,9 +61,14 @@ def _from_coordinates(path: str, loss: str | None) -> OrdinalEmbedding:
 
 def labels_of(model: OrdinalEmbedding) -> np.ndarray:
     """Return the names of the objects of a map, str (n_objects,); numbers where it has none."""
+    return names_of(model.labels_, model.n_objects_)
+
+
+def names_of(labels: Any, n_objects: int) -> np.ndarray:
+    """Return the names of objects, str (n_objects,); numbers where there are no labels."""
     import numpy as np
 
-    return np.arange(model.n_objects_).astype(str) if model.labels_ is None else np.asarray(model.labels_)
+    return np.arange(n_objects).astype(str) if labels is None else np.asarray(labels)
 
 
 def read_for_map(say: Say, path: str, reading: dict[str, Any], model: OrdinalEmbedding) -> Comparisons:
@@ -87,10 +92,12 @@ def read_groups(path: str | None, labels: np.ndarray) -> list[str] | None:
     words, names = read_words(path)
     known = dict(zip(names.tolist(), words.tolist()))
     groups = [known.get(label, "") for label in labels.tolist()]
-    if not any(groups):
+    if not known.keys() & set(labels.tolist()):
         raise ValueError(
             f"{path}: got objects such as {str(names[0])!r}, expected those of the map: {str(labels[0])!r}"
         )
+    if not any(groups):
+        raise ValueError(f"{path}: got no group for any object of the map, expected one for some of them")
     return groups
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nearer.cli._options import FORCE
-from nearer.cli._output import refuse_existing
+from nearer.cli._output import TABLES, OutputFile
 from nearer.cli._say import Say, speaking
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ Example:
 )
 @_STUDY
 @_DATABASE
-@click.option("-o", "--out", required=True, type=click.Path(), help="CSV file to write.")
+@click.option("-o", "--out", required=True, type=OutputFile(*TABLES), help="CSV file to write.")
 @FORCE
 @speaking
 def export(say: Say, study: str, database: str | None, out: str, force: bool) -> None:
@@ -181,7 +181,6 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
 
     Answers that no map can use are left out and counted: "cannot tell", and catch questions that show an object twice.
     """
-    refuse_existing(out, force)
     read, store = _opened(study, database)
     from nearer.collect.export import Export
     from nearer.io.files import atomic_write
@@ -198,11 +197,10 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
 @command.command(epilog="\b\nExample:\n  nearer collect backup fruit -o fruit-monday.db")
 @_STUDY
 @_DATABASE
-@click.option("-o", "--out", required=True, type=click.Path(), help="SQLite file to write; must not exist.")
+@click.option("-o", "--out", required=True, type=OutputFile(), help="SQLite file to write; must not exist.")
 @speaking
 def backup(say: Say, study: str, database: str | None, out: str) -> None:
     """Copy the whole database of a STUDY, as it is at one moment, also while it is served."""
-    refuse_existing(out, False)
     _, store = _opened(study, database)
     from nearer.collect.export import back_up
 

@@ -8,7 +8,7 @@ import click
 
 from nearer.cli._inputs import labels_of, open_map, read_numbers
 from nearer.cli._options import FORCE, RANDOM_STATE
-from nearer.cli._output import give_positions, refuse_existing
+from nearer.cli._output import POSITIONS, OutputFile, give_positions
 from nearer.cli._say import Say, speaking
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Example:
 )
 @click.argument("map_path", metavar="MAP", type=click.Path())
 @click.argument("features", type=click.Path())
-@click.option("-o", "--out", type=click.Path(), help="CSV file for the positions; printed if not given.")
+@click.option("-o", "--out", type=OutputFile(*POSITIONS), help="CSV file for the positions; printed if not given.")
 @click.option("--gamma", type=_NumberOrCV(), default="cv", show_default=True, help="Inverse width of the kernel.")
 @click.option("--alpha", type=_NumberOrCV(), default="cv", show_default=True, help="Penalty; larger is smoother.")
 @click.option(
@@ -59,7 +59,6 @@ def command(
     from nearer.featuremap import FeatureMap
     from nearer.reporting.words import percent
 
-    refuse_existing(out, force)
     model = open_map(map_path)
     values, labels = read_numbers(features)
     if not np.isfinite(values).all():

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from nearer.data.errors import FileFormatError, counted
-from nearer.io.files import atomic_write, refuse_irregular
+from nearer.io.files import atomic_write, check_ending, refuse_irregular
 from nearer.io.text import text_cells, unguard
+
+ENDINGS = (".csv", ".npz", ".mat")
 
 
 def write_embedding(
@@ -23,8 +25,8 @@ def write_embedding(
 ) -> None:
     """Write coordinates to a CSV file with the columns label, x1, x2, ..., or the arrays embedding and labels.
 
-    The ending of the name gives the format: .npz for NumPy and .mat for MATLAB (labels as a cell array of text), else
-    CSV. There, objects without a position (NaN) get empty cells, and a label that a spreadsheet could run as a formula
+    The ending of the name gives the format: .csv, .npz for NumPy or .mat for MATLAB (labels as a cell array of text).
+    In CSV, objects without a position (NaN) get empty cells, and a label that a spreadsheet could run as a formula
     is guarded by an apostrophe, which `read_embedding` takes off. Numbers are written so that reading gives the same
     bits.
 
@@ -43,8 +45,8 @@ def write_embedding(
     if labels is not None and len(labels) != len(X):
         raise ValueError(f"labels: got {len(labels):,} for {len(X):,} objects")
     names = [str(row) for row in range(len(X))] if labels is None else np.asarray(labels).astype(str).tolist()
-    suffix = os.path.splitext(os.fspath(path))[1].lower()
-    if suffix in (".npz", ".mat"):
+    suffix = check_ending(path, ENDINGS)
+    if suffix != ".csv":
         with atomic_write(path, force) as file:
             _write_arrays(file, suffix, X, np.array(names))
         return

@@ -13,7 +13,7 @@ import numpy as np
 
 from nearer import __version__
 from nearer.data import as_comparisons
-from nearer.io.files import atomic_write
+from nearer.io.files import atomic_write, check_ending, refuse_unwritable
 from nearer.placement import each_once
 from nearer.reporting.display import group_codes, label_texts
 from nearer.reporting.page import render
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Report", "describe", "report"]
 
 
+ENDINGS = (".html", ".htm")
 # The learning curve is continued to this many times the answers there are.
 _EXTRAPOLATE = 4
 _KEPT = (
@@ -192,7 +193,7 @@ class Report:
         Parameters
         ----------
         path : path-like
-            File to write; its folder must exist.
+            File to write, ending in .html or .htm; its folder must exist.
         force : bool
             Replace an existing file.
 
@@ -201,6 +202,7 @@ class Report:
         pathlib.Path
             The file written.
         """
+        check_ending(path, ENDINGS)
         with atomic_write(path, force) as file:
             file.write(self.html().encode("utf-8"))
         return Path(path)
@@ -255,6 +257,9 @@ def report(
     Report
         ``report.save(path)`` writes it again, ``report.html()`` is its text.
     """
+    if path is not None:
+        check_ending(path, ENDINGS)
+        refuse_unwritable(path, force)
     if comparisons is not None:
         comparisons = as_comparisons(comparisons)
     findings = study(
