@@ -43,7 +43,7 @@ class OutputFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from nearer.io.files import check_ending, refuse_unwritable
 
-        path = super().convert(value, param, ctx)
+        path = os.fsdecode(super().convert(value, param, ctx))
         if self.endings:
             check_ending(path, self.endings)
         refuse_unwritable(path, ctx is not None and ctx.params.get("force", False))
@@ -214,11 +214,12 @@ def give_positions(
     say: Say, positions: np.ndarray, labels: Any, out: str | None, force: bool, values: Mapping[str, Any]
 ) -> None:
     """Write positions (n, n_components) to a CSV file, or print them as one; `values` is what else JSON should say."""
+    from nearer.data.errors import counted
     from nearer.io import write_embedding
 
     table = {"label": [str(label) for label in labels]}
     table |= {f"x{axis + 1}": column.tolist() for axis, column in enumerate(positions.T)}
     if out is not None:
         write_embedding(out, positions, table["label"], force=force)
-        say.note(f"wrote {out}: {len(positions):,} objects")
+        say.note(f"wrote {out}: {counted(len(positions), 'object')}")
     say.result({"positions": table, **values}, None if out is not None else csv_text(table).rstrip("\n"), is_data=True)

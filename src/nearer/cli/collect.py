@@ -183,6 +183,7 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
     """
     read, store = _opened(study, database)
     from nearer.collect.export import Export
+    from nearer.data.errors import counted
     from nearer.io.files import atomic_write
 
     found = Export(store, read.questions)
@@ -191,7 +192,7 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
     for reason, count in found.left_out.items():
         say.note(f"{count:,} left out: {reason}")
     values = {"output": out, "n_answers": found.n_rows, "left_out": found.left_out}
-    say.result(values, None if say.quiet else f"wrote {out}: {found.n_rows:,} answers")
+    say.result(values, None if say.quiet else f"wrote {out}: {counted(found.n_rows, 'answer')}")
 
 
 @command.command(epilog="\b\nExample:\n  nearer collect backup fruit -o fruit-monday.db")
@@ -203,9 +204,10 @@ def backup(say: Say, study: str, database: str | None, out: str) -> None:
     """Copy the whole database of a STUDY, as it is at one moment, also while it is served."""
     _, store = _opened(study, database)
     from nearer.collect.export import back_up
+    from nearer.data.errors import counted
 
     count = back_up(store, out)
-    say.result({"output": out, "n_answers": count}, None if say.quiet else f"wrote {out}: {count:,} answers")
+    say.result({"output": out, "n_answers": count}, None if say.quiet else f"wrote {out}: {counted(count, 'answer')}")
 
 
 @command.command(epilog="\b\nExample:\n  nearer collect pause fruit")

@@ -51,11 +51,12 @@ def command(
     """Find positions for objects that nobody compared, from FEATURES: a CSV file (label, then numbers) or .npy.
 
     FEATURES holds objects of the MAP, from which the way from features to positions is learnt (kernel ridge
-    regression, by cross-validation unless told otherwise), and new objects, which get a position. In a .npy file the
-    first rows are the objects of the map, in its order.
+    regression, by cross-validation unless told otherwise), and new objects, which get a position. In a .npy file,
+    which has no labels, the first rows are the objects of the map, in its order.
     """
     import numpy as np
 
+    from nearer.data.errors import counted
     from nearer.featuremap import FeatureMap
     from nearer.reporting.words import percent
 
@@ -66,16 +67,19 @@ def command(
         raise ValueError(
             f"{features}: got {values[row].tolist()} in row {row + 1} of the data, expected finite numbers"
         )
-    names = np.arange(len(values)).astype(str) if labels is None else labels
-    known, rows = _matched(labels_of(model), names)
+    if labels is None and model.labels_ is not None and not features.lower().endswith(".npy"):
+        raise ValueError(f"{features}: got no labels, expected a column of them, such as {str(model.labels_[0])!r}")
+    names, rows = _matched(labels_of(model), labels, len(values))
+    known = np.flatnonzero(rows >= 0)
     known = known[np.isfinite(model.embedding_[rows[known]]).all(axis=1)]
     new = np.flatnonzero(rows < 0)
     if len(known) < 2:
-        raise ValueError(f"{features}: got {len(known)} objects with a position on the map, expected 2 or more")
+        raise ValueError(f"{features}: got {counted(len(known), 'object')} placed on the map, expected 2 or more")
     if not len(new):
-        raise ValueError(f"{features}: got {len(names):,} objects, all on the map already, expected new ones")
+        raise ValueError(f"{features}: got {counted(len(names), 'object')}, all on the map already, expected new ones")
     say.note(
-        f"{features}: {values.shape[1]:,} features; {len(known):,} objects of the map to learn from, {len(new):,} new"
+        f"{features}: {counted(values.shape[1], 'feature')}; {len(known):,} objects of the map to learn from, "
+        f"{len(new):,} new"
     )
     if standardise:
         spread = values[known].std(axis=0)
@@ -90,10 +94,19 @@ def command(
     give_positions(say, learnt.transform(values[new]), names[new], out, force, found)
 
 
-def _matched(on_map: np.ndarray, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which names are on the map (rows of `names`), and the row of the map for each name, -1 for none."""
+def _matched(on_map: np.ndarray, names: np.ndarray | None, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Name the objects of a file, and give the row of the map for each, -1 for none.
+
+    Without names, the first objects are those of the map, and the others are called by their number, unless that is the
+    name of one of those.
+    """
     import numpy as np
 
+    if names is None:
+        rows = np.arange(n_rows)
+        new = rows[len(on_map) :].astype(str)
+        if np.isin(new, on_map).any():
+            new = np.array([f"row {row}" for row in rows[len(on_map) :] + 1])
+        return np.append(on_map[:n_rows], new), np.where(rows < len(on_map), rows, -1)
     row_of = {label: row for row, label in enumerate(on_map.tolist())}
-    rows = np.array([row_of.get(name, -1) for name in names.tolist()])
-    return np.flatnonzero(rows >= 0), rows
+    return names, np.array([row_of.get(name, -1) for name in names.tolist()])

@@ -29,6 +29,7 @@ def command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str 
 
     Gives a table: label, rank, neighbour, distance. Distances have no unit; only their ratios mean something.
     """
+    from nearer.data.errors import counted
     from nearer.metrics import nearest_neighbours
 
     model = open_map(map_path)
@@ -46,5 +47,5 @@ def command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str 
             if other >= 0:
                 for column, value in zip(table.values(), (labels[spot], rank + 1, labels[other], far)):
                     column.append(value)
-    told = f"{len(table['label']):,} rows"
+    told = counted(len(table["label"]), "row")
     give_table(say, csv_text(table, ".6g"), out, force, {"neighbours": table}, told)

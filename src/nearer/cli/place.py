@@ -35,13 +35,15 @@ def command(
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv, with --loss).
     """
+    from nearer.data.errors import counted
+
     model = open_map(map_path, loss)
     if not hasattr(model, "loss_"):
         raise ValueError(f"{map_path}: got coordinates alone, expected a loss too; say --loss")
     placed = model.place(read_for_map(say, file, reading, model), n_init=n_init)
     say.note(repr(placed))
     if placed.n_unused:
-        say.note(f"{placed.n_unused:,} comparisons not used: they name no new object")
+        say.note(f"{counted(placed.n_unused, 'comparison')} not used: no new object is named")
     labels = placed.objects.astype(str) if placed.labels is None else placed.labels
     if whole_map:
         everyone = range(len(placed.full_embedding)) if placed.full_labels is None else placed.full_labels

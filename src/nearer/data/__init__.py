@@ -8,6 +8,7 @@ from nearer.data.quality import CheckResult
 from nearer.data.values import (
     Details,
     as_generator,
+    check_bool,
     check_fraction,
     check_integer,
     check_number,
@@ -16,6 +17,6 @@ from nearer.data.values import (
 )
 
 __all__ = [
-    "CheckResult", "Comparisons", "Details", "FileFormatError", "as_comparisons", "as_generator", "check_fraction",
-    "check_integer", "check_number", "check_numbers", "is_number", "joined", "renumbered",
+    "CheckResult", "Comparisons", "Details", "FileFormatError", "as_comparisons", "as_generator", "check_bool",
+    "check_fraction", "check_integer", "check_number", "check_numbers", "is_number", "joined", "renumbered",
 ]  # fmt: skip

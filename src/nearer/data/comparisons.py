@@ -12,6 +12,7 @@ import numpy as np
 from nearer.data import making, rules, values
 from nearer.data.answers import kept_together
 from nearer.data.columns import is_whole
+from nearer.data.errors import counted
 from nearer.data.rules import Parts, check_rows
 from nearer.data.tables import Options, is_table, parts_of_table
 from nearer.data.values import Details, People, frozen
@@ -409,7 +410,7 @@ class Comparisons:
         return len(self.index)
 
     def __repr__(self) -> str:
-        return f"{len(self):,} {self.kind} over {self.n_objects:,} objects"
+        return f"{counted(len(self), self.kind[:-1])} over {counted(self.n_objects, 'object')}"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Comparisons):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import rules
+from nearer.data.errors import counted
 from nearer.data.rules import CHUNK
 from nearer.data.values import People, check_integer
 
@@ -175,7 +176,7 @@ class CheckResult:
         return {**values, "ok": self.ok, "problems": self.problems}
 
     def __str__(self) -> str:
-        lines = [f"{self.n_comparisons:,} {self.kind} over {self.n_objects:,} objects"]
+        lines = [f"{counted(self.n_comparisons, self.kind[:-1])} over {counted(self.n_objects, 'object')}"]
         lines += [f"  left out: {count:,} ({reason})" for reason, count in self.dropped.items()]
         if self.weights_are_votes:
             lines.append(f"  answers: {self.n_answers:,.0f} (the sum of the weights)")

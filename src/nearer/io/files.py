@@ -18,6 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from nearer.data.errors import FileFormatError
+from nearer.data.values import check_bool
 
 
 def is_pattern(path: str) -> bool:
@@ -49,6 +50,7 @@ def refuse_impossible_text(array: np.ndarray) -> None:
 
 def refuse_unwritable(path: str | os.PathLike[str], force: bool = False) -> None:
     """Refuse a file that could not be written; one that exists is replaced if `force` says so."""
+    check_bool(force, "force")
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path}: is a directory, expected the name of a file to write")

@@ -15,7 +15,7 @@ from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
 from nearer.data.columns import Column, MemoryTable, Table, are_numbered, column_from_arrow, is_text
 from nearer.data.errors import SHOWN, FileFormatError, listed, shown
-from nearer.data.headers import find_header, refuse_lines_above, with_header
+from nearer.data.headers import find_header, refuse_header, refuse_lines_above, with_header
 from nearer.data.roles import DETAILS, INDEX_COLUMNS, complete_layout, detail_of, is_header, normalise, role_of
 from nearer.data.tables import ONE_TYPE, as_table
 from nearer.io.files import refuse_impossible_text
@@ -54,8 +54,15 @@ def open_json(
     if isinstance(data, dict):
         return open_arrays(path, "JSON", data, kind=kind, variable=variable, header=header)
     if isinstance(data, list):
+        _refuse_variable(path, variable)
         return with_header(_open_rows(path, "JSON", data), header)
     raise FileFormatError(f"{path}: holds {shown(str(data))}, expected an array of rows or an object of columns")
+
+
+def _refuse_variable(path: str, variable: str | None) -> None:
+    """Refuse the name of one of several arrays where there is a single one without a name."""
+    if variable is not None:
+        raise FileFormatError(f"{path}: got variable={variable!r}, but it holds one array, which has no name")
 
 
 class _Twice(Exception):
@@ -129,7 +136,8 @@ def open_jsonl(path: str, *, header: bool | None = None, encoding: str | None = 
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
             return with_header(_loose_lines(path, encoding), header)
         names = table.column_names
-        return _JsonLinesTable(path, "JSON lines", names, not are_numbered(names), columns=table.columns)
+        found = _JsonLinesTable(path, "JSON lines", names, not are_numbered(names), columns=table.columns)
+        return found if header is None else with_header(found, header)
     return with_header(_loose_lines(path, encoding), header)
 
 
@@ -522,6 +530,7 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
         loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             refuse_impossible_text(loaded)
+            _refuse_variable(path, variable)
             return with_header(_open_matrix(path, "NumPy array", loaded), header)
         with loaded:
             held = loaded.zip.namelist()
@@ -599,6 +608,7 @@ def open_arrays(
     shaped = {name: _as_array(path, name, array) for name, array in arrays.items()}
     main = _find_main(path, shaped, variable)
     if main is None:
+        refuse_header(path, header)
         return _flat_columns(path, form, shaped)
     named = _names_beside(path, shaped, main)
     titles = shaped.pop(named).reshape(-1).tolist() if named else []
@@ -609,6 +619,8 @@ def open_arrays(
         titled = with_header(plain, header)
         if titled is not plain:
             titles, notes, hint, matrix = titled.names, titled.notes, titled.hint, matrix[1:]
+    else:
+        refuse_header(path, header)
     beside, unused, labels, n_objects = _beside(path, shaped, main, len(matrix))
     if kind in ("odd-one-out", "most-central") and "answer" in beside:
         beside["odd" if kind == "odd-one-out" else "central"] = beside.pop("answer")
