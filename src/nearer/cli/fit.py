@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from nearer.cli._inputs import MODEL, labels_of, names_of, read_groups
+from nearer.cli._inputs import MODEL, fingerprint, labels_of, names_of, read_groups
 from nearer.cli._options import (
     CV_BY,
     DIMENSIONS,
@@ -248,6 +248,7 @@ def _summary(
             "loss": {"name": model.loss_.name} | vars(model.loss_),
             "options": fitting,
             "result": {
+                "map": fingerprint(model),
                 "objective": model.objective_,
                 "converged": model.result_.converged,
                 "message": model.result_.message,

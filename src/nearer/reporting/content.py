@@ -13,8 +13,9 @@ import numpy as np
 
 from nearer import __version__
 from nearer.data import as_comparisons
+from nearer.data.answers import tally
+from nearer.data.columns import distinct
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
-from nearer.placement import each_once
 from nearer.reporting.display import group_codes, label_texts
 from nearer.reporting.page import render
 from nearer.reporting.studies import Findings, Monitor, Scores, answers_about, study
@@ -320,13 +321,11 @@ def describe(
 
 
 def _answers_naming(answers: Comparisons) -> np.ndarray:
-    """How many answers name each object; whole-number weights count answers."""
-    weights = answers.weights
-    if weights is None or (weights != np.floor(weights)).any():
-        weights = np.ones(len(answers))
-    index = each_once(answers.index)
-    votes = np.broadcast_to(weights[:, None], index.shape)
-    return np.bincount(index[index >= 0], weights=votes[index >= 0], minlength=answers.n_objects)
+    """How many answers name each object; whole-number weights count answers, and rows of one answer once."""
+    told, n_objects = tally(answers), answers.n_objects
+    cells = told.answer[:, None] * n_objects + answers.index
+    answer, named = np.divmod(distinct(cells), n_objects)
+    return np.bincount(named, weights=told.n_answers[answer], minlength=n_objects)
 
 
 def _facts(model: OrdinalEmbedding, found: Findings) -> dict[str, Any]:
