@@ -143,6 +143,13 @@ def test_answers_to_triplets_are_their_rows_though_all_have_a_counterpart(n):
         assert found.answers_are_rows
 
 
+def test_a_few_triplets_that_look_like_an_answer_of_two_rows_are_counted_singly():
+    rows = [[0, 1, 3], [1, 0, 3], [3, 1, 0]]
+    assert tally(Comparisons(rows)).by_rows
+    given = Comparisons(rows, participants=["p"] * 3, details={"order": [1, 1, 2]})  # where it is known, it counts
+    assert given.check().n_answers == 2
+
+
 def test_rows_of_different_weights_are_no_one_answer():
     rows = [[0, 1, 2], [1, 0, 2]] * 5
     assert tally(Comparisons(rows)).n_answers.sum() == 5

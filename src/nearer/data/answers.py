@@ -128,8 +128,9 @@ class Tally(NamedTuple):
 def tally(comparisons: Comparisons, question: np.ndarray | None = None) -> Tally:
     """Count answers and questions, where an odd-one-out answer or a ranking gives several rows.
 
-    For a split it is safe to keep together what may be of one answer. Here, rows are put together only if their order
-    says so, or if they pair up without a remainder, as those of odd-one-out or most-central answers do in any order.
+    For a split it is safe to keep together what may be of one answer. Here, rows are put together only if the number of
+    the question says so, if nearly all rows are of such answers, or if they pair up without a remainder, as those of
+    odd-one-out or most-central answers do in any order.
 
     Parameters
     ----------
@@ -140,6 +141,7 @@ def tally(comparisons: Comparisons, question: np.ndarray | None = None) -> Tally
     Returns
     -------
     Tally
+        A row each where that is not so.
     """
     index, n_objects = comparisons.index, comparisons.n_objects
     votes, _ = votes_of_rows(comparisons)
@@ -147,6 +149,9 @@ def tally(comparisons: Comparisons, question: np.ndarray | None = None) -> Tally
     if comparisons.weights is not None:
         answer = _of_one_weight(answer, comparisons.weights)
     n_rows = np.bincount(answer)
+    known = comparisons.details is not None and comparisons.details.order is not None
+    if not known and (n_rows[answer] > 1).mean() < _SETS:
+        answer, n_rows = np.arange(len(index)), np.ones(len(index), dtype=int)
     if question is None:
         question = group(same_question(index)[0], n_objects)[1]
     if len(n_rows) < len(index):
