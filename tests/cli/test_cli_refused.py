@@ -201,6 +201,13 @@ def test_reading_options_hold_for_parquet_beside_a_cluster(nearer, files, monkey
     assert [one.comparisons is None for one in taken] == [False, False, False, True]
 
 
+def test_groups_are_read_before_the_workers_read_the_answers(nearer, files, monkeypatch):
+    monkeypatch.setattr("nearer.cli.fit._fit", None)
+    called = nearer("fit", "answers.parquet", "--cluster", "local:1", "-o", "out", "--groups", "nowhere.csv")
+    assert called.code == 2
+    assert "nowhere.csv: no such file" in called.err
+
+
 def test_cross_validation_by_person_is_refused_where_answers_stay_on_the_cluster(nearer, files):
     called = nearer("fit", "answers.parquet", "--cluster", "local:1", "-o", "out", "--cv-by", "participant")
     assert called.code == 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from nearer.cli._inputs import MODEL, fingerprint, labels_of, names_of, read_groups
+from nearer.cli._inputs import MODEL, fingerprint, labels_of, names_of, read_groups, read_words
 from nearer.cli._options import (
     CV_BY,
     DIMENSIONS,
@@ -97,10 +97,10 @@ def command(
         raise ValueError(f"{studies} need the answers, which stay on the cluster")
     if cv == 0 and not dims:
         refuse_given(["cv_by"], "got --cv 0, expected some folds to keep together by it")
-    if answers.comparisons is not None:
-        read_groups(
-            groups, names_of(answers.comparisons.labels, answers.comparisons.n_objects)
-        )  # refuses a bad file before the work
+    if answers.comparisons is not None:  # a bad file is refused before the work
+        read_groups(groups, names_of(answers.comparisons.labels, answers.comparisons.n_objects))
+    elif groups is not None:
+        read_words(groups)
     if cv_by == "participant" and answers.comparisons is not None and answers.comparisons.people is None:
         raise ValueError("--cv-by participant: who gave the answers is not known; say --participant COLUMN")
     from nearer.reporting import default_cv, describe, study

@@ -134,7 +134,8 @@ def read_comparisons(
     """Read a file or a table of comparisons.
 
     Objects may be text, sorted by code point, or whole numbers, sorted by size; what they are called is what they are
-    called in every output.
+    called in every output. What is said of a file that its format does not have, such as the delimiter of Parquet, is
+    refused.
 
     Parameters
     ----------
