@@ -23,6 +23,7 @@ from nearer.data import (
     Comparisons,
     as_comparisons,
     as_generator,
+    check_bool,
     check_integer,
     check_numbers,
     is_table,
@@ -36,7 +37,7 @@ from nearer.dimensions import choose_components
 from nearer.io import open_blocks, read_comparisons
 from nearer.io.blocks import in_blocks
 from nearer.lapses import Reliability, weigh_answers
-from nearer.losses import Loss, get_loss
+from nearer.losses import Loss, get_loss, loss_with
 from nearer.metrics import (
     WorstComparisons,
     comparison_accuracy,
@@ -245,6 +246,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         self
         """
         solver = self._checked_solver()
+        check_bool(resume, "resume")
         if resume and checkpoint is None:
             raise ValueError("resume: got True without checkpoint, expected the file to go on from in checkpoint")
         keeping = None if checkpoint is None else Checkpoint(checkpoint, resume)
@@ -523,7 +525,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def _make_loss(self) -> Loss:
         """The loss that the parameters describe; `loss_` is that with what depends on the dimension filled in."""
-        return get_loss(self.loss, **(self.loss_params or {}))
+        return loss_with(self.loss, self.loss_params)
 
     def _checked_solver(self) -> Solver:
         """The solver that the parameters describe; wrong parameters are refused before any data are read."""
@@ -538,6 +540,11 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         check_integer(self.n_init, "n_init", 1)
         if isinstance(self.init, str) and self.init != "random":
             raise ValueError(f"init: got {self.init!r}, expected 'random' or an array (n_objects, n_components)")
+        for name in ("reliability", "warm_start"):
+            check_bool(getattr(self, name), name)
+        given = self.callbacks
+        if given is not None and not (isinstance(given, Sequence) and all(map(callable, given))):
+            raise ValueError(f"callbacks: got {given!r}, expected a list of functions")
         if self.reliability and not self._make_loss().has_model:
             raise ValueError(f"reliability: loss {self.loss!r} is not a probability model, expected ckl, ste or tste")
         solver = get_solver(self.solver)

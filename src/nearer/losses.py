@@ -6,6 +6,7 @@ distances: no exponential of a large positive number is ever formed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -358,3 +359,10 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
         names = ", ".join(known) or "none"
         raise ValueError(f"loss {loss!r} has no parameter {', '.join(unknown)}; its parameters: {names}")
     return cls(**params)
+
+
+def loss_with(loss: str | Loss, params: Mapping[str, float | None] | None) -> Loss:
+    """The loss of `get_loss` with parameters as an estimator holds them: by name, or None."""
+    if params is not None and not isinstance(params, Mapping):
+        raise ValueError(f"loss_params: got {params!r}, expected values by name, such as {{'alpha': 3}}")
+    return get_loss(loss, **(params or {}))

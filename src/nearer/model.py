@@ -17,7 +17,7 @@ import numpy as np
 
 from nearer import estimator as _estimators
 from nearer import solvers as _solvers
-from nearer.data import Comparisons, Details
+from nearer.data import Comparisons, Details, check_bool
 from nearer.estimator import OrdinalEmbedding
 from nearer.featuremap import FeatureMap, kernel_ridge
 from nearer.io import FileFormatError, atomic_write
@@ -62,6 +62,7 @@ def save_model(
     """
     if not hasattr(estimator, "embedding_"):
         raise ValueError("save: the estimator is not fitted")
+    check_bool(with_comparisons, "with_comparisons")
     feature_map = getattr(estimator, "feature_map_", None) if feature_map is None else feature_map
     arrays: Arrays = {}
     header: dict[str, Any] = {

@@ -1488,7 +1488,7 @@ def test_four_columns_of_text_under_a_name_are_refused(archives, fourth, in_fron
         assert said(read_comparisons(path, columns=told).comparisons) == SAID
     for path in archives({"data": rows, "weights": [1, 2, 3, 4]}):
         message = refusal(path)
-        assert "'column 4', 'weights': none of these names is known" in message
+        assert "'column 4', 'weights': no column for anchor, near, far of triplets" in message
         spots = (2, 3, 4) if in_front else (1, 2, 3)
         told = {role: f"column {spot}" for role, spot in zip(("anchor", "near", "far"), spots)}
         read = read_comparisons(path, columns=told).comparisons

@@ -83,7 +83,9 @@ def test_convert_to_an_unknown_ending_writes_nothing(nearer, answers, tmp_path, 
     before = tree(tmp_path)
     called = nearer("convert", "answers.csv", "x.docx")
     assert called.code == 2
-    assert called.err.splitlines()[-1].startswith("nearer convert: x.docx: cannot write .docx")
+    assert called.err.splitlines()[-1].startswith(
+        "nearer convert: x.docx: got '.docx', expected one that can be written: .csv, .tsv"
+    )
     assert tree(tmp_path) == before
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import os
 import shlex
 
 import numpy as np
@@ -216,15 +217,35 @@ def test_bad_options_write_nothing(nearer, answers, tmp_path, tree, options, tol
     assert tree(tmp_path) == ["answers.csv"]
 
 
-def test_an_error_while_writing_leaves_nothing(nearer, answers, tmp_path, tree, monkeypatch):
+def test_an_error_while_writing_the_map_leaves_nothing(nearer, answers, tmp_path, tree, monkeypatch):
     def full(*args, **kwargs):
-        raise OSError(28, "No space left on device", "report.html")
+        raise OSError(28, "No space left on device", "embedding.csv")
 
-    monkeypatch.setattr("nearer.reporting.Report.save", full)
+    monkeypatch.setattr("nearer.io.write_embedding", full)
     called = nearer("fit", "answers.csv", "-o", "out", *QUICK)
     assert called.code == 2
-    assert called.err.splitlines()[-1] == "nearer fit: report.html: No space left on device"
+    assert called.err.splitlines()[-1] == "nearer fit: embedding.csv: No space left on device"
     assert tree(tmp_path) == ["answers.csv"]
+
+
+@pytest.mark.parametrize("what", ["describe", "Report.save"])
+@pytest.mark.parametrize("other", [(), ("notes.txt",)])
+def test_the_map_is_kept_whatever_the_report_meets(nearer, answers, tmp_path, tree, monkeypatch, what, other):
+    """With a file of the user's in the folder, files are moved one by one: no report of an older map may stay."""
+
+    def fail(*args, **kwargs):
+        raise ValueError("no picture today")
+
+    (tmp_path / "out").mkdir()
+    for name in (*other, "report.html"):
+        (tmp_path / "out" / name).write_text("old")
+    monkeypatch.setattr(f"nearer.reporting.{what}", fail)
+    called = nearer("fit", "answers.csv", "-o", "out", "--force", *QUICK)
+    assert called.code == 2
+    kept = "out: kept embedding.csv, model.nearer, summary.json, written before this failed:"
+    assert called.err.splitlines()[-2:] == [kept, "nearer fit: no picture today"]
+    assert sorted(os.listdir("out")) == sorted(["embedding.csv", "model.nearer", "summary.json", *other])
+    assert nearer("methods", "out").code == 0
 
 
 @pytest.mark.slow

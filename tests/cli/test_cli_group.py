@@ -175,7 +175,7 @@ def test_broken_pipe_is_no_traceback(answers):
     ("text", "expected"),
     [
         ("say format='jsonl'", "say --format jsonl"),
-        ("pass force=True to replace it", "pass --force to replace it"),
+        ("use force=True to replace it", "use --force to replace it"),
         ("e.g. columns={'anchor': 'head', 'near': 'winner'}", "e.g. --columns anchor=head,near=winner"),
         ("e.g. columns='anchor,a,b'", "e.g. --columns anchor,a,b"),
         ("say encoding=", "say --encoding"),

@@ -171,7 +171,19 @@ def test_map_learns_from_features(nearer, files, points):
     np.testing.assert_allclose(place, [[0.1, 0.2]], atol=0.5 * spread)
     np.save(files / "features.npy", features)
     told = nearer("map", "out/embedding.csv", "features.npy", "--gamma", 0.5, "--alpha", 0.1, "--json")
-    assert told.code == 2  # the map has names, the array has none
+    assert told.json["positions"]["label"] == ["11"]  # the first rows are the objects of the map, whatever their names
+    (files / "features.csv").write_text("f1,f2\n" + "".join(f"{a!r},{b!r}\n" for a, b in features.tolist()))
+    told = nearer("map", "out/embedding.csv", "features.csv")
+    assert told.code == 2
+    assert "features.csv: got no labels, expected a column of them, such as 'obj00'" in told.err
+
+
+def test_an_array_is_matched_by_its_order_also_where_names_are_numbers(nearer, tmp_path, points):
+    write_embedding(tmp_path / "m.csv", points, [str(number) for number in range(1, 13)])
+    np.save(tmp_path / "f.npy", np.vstack([points, points[3:4]]))
+    told = nearer("map", "m.csv", "f.npy", "--gamma", 1, "--alpha", 1e-6, "--as-they-are", "--json")
+    assert told.json["positions"]["label"] == ["row 13"]  # 12 is an object of the map
+    np.testing.assert_allclose([told.json["positions"][axis][0] for axis in ("x1", "x2")], points[3], atol=0.01)
 
 
 def test_map_by_number(nearer, tmp_path, points):
@@ -189,7 +201,7 @@ def test_map_by_number(nearer, tmp_path, points):
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ("a,1\nz,2\n", ": got 1 objects with a position on the map"),
+        ("a,1\nz,2\n", ": got 1 object placed on the map"),
         ("a,1\nb,2\n", ": got 2 objects, all on the map already"),
         ("a,1\nb,nan\nz,2\n", ", line 3, column 'f': got 'nan', expected a number"),
     ],

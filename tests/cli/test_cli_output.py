@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from nearer.cli._output import OutputFolder, finish_moving, refuse_existing
-from nearer.io.files import atomic_write, part_name, remove_leftovers
+from nearer.cli._output import OutputFolder, finish_moving
+from nearer.io.files import atomic_write, part_name, refuse_unwritable, remove_leftovers
 
 
 def _fill(folder, text, names=("a.txt", "b.txt")):
@@ -75,14 +75,13 @@ def test_impossible_targets_are_refused_at_once(tmp_path):
         OutputFolder(tmp_path / "out", ("a.txt",), force=True)
     with pytest.raises(FileNotFoundError, match="does not exist"):
         OutputFolder(tmp_path / "no/out", ("a.txt",), force=True)
-    with pytest.raises(FileExistsError, match="use --force"):
-        refuse_existing(tmp_path / "file", force=False)
+    with pytest.raises(FileExistsError, match="use force=True"):
+        refuse_unwritable(tmp_path / "file", force=False)
     with pytest.raises(IsADirectoryError):
-        refuse_existing(tmp_path / "out", force=True)
+        refuse_unwritable(tmp_path / "out", force=True)
     with pytest.raises(FileNotFoundError):
-        refuse_existing(tmp_path / "no/x.csv", force=True)
-    refuse_existing(tmp_path / "file", force=True)
-    refuse_existing(None, force=False)
+        refuse_unwritable(tmp_path / "no/x.csv", force=True)
+    refuse_unwritable(tmp_path / "file", force=True)
 
 
 def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(tmp_path, monkeypatch, tree):
@@ -149,7 +148,7 @@ def test_a_link_to_nowhere_is_refused_at_once(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"is a link to .*nowhere, which does not exist"):
         OutputFolder(tmp_path / "link", ("a.txt",), force=True)
     with pytest.raises(FileNotFoundError, match="is a link to"):
-        refuse_existing(tmp_path / "link", force=True)
+        refuse_unwritable(tmp_path / "link", force=True)
     with pytest.raises(FileNotFoundError, match="is a link to"), atomic_write(tmp_path / "link", force=True):
         pass
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.io import loadmat
 
+from nearer import load
 from nearer.io import read_embedding, write_embedding
+from nearer.reporting import describe
 
 
 @pytest.fixture
@@ -59,3 +64,54 @@ def test_methods(nearer, answers):
     assert nearer("methods", "out/model.nearer").out == called.out
     assert nearer("methods", "out", "--bibtex").out.startswith("@inproceedings{vandermaaten2012,")
     assert nearer("methods", "out/embedding.csv").code == 2
+
+
+@pytest.mark.parametrize("loss", ["ste", "hinge"])
+def test_what_was_found_of_an_older_map_is_not_told_of_a_new_one(nearer, answers, loss):
+    """With hinge, both maps satisfy everything, and so have the same objective."""
+    assert nearer("fit", "answers.csv", "-o", "out", "--loss", loss, "--cv", 3).code == 0
+    for name in ("methods", "report"):
+        out = ("-o", "r.html") if name == "report" else ()
+        assert "another map" not in nearer(name, "out", *out).err
+    again = load("out/model.nearer").set_params(random_state=7)
+    again.fit(again.comparisons_).save("out/model.nearer", force=True)
+    for map_path in ("out", "out/model.nearer"):
+        called = nearer("methods", map_path)
+        assert "3-fold cross-validation" not in called.out
+        assert f"out/summary.json: tells of another map than {map_path}, and is left aside" in called.err
+    called = nearer("report", "out", "-o", "r.html", "--force", "--json")
+    assert called.json["cross_validation"] is None
+    assert "left aside" in called.err
+
+
+def test_a_map_with_its_coordinates_alone_keeps_its_summary(nearer, answers):
+    assert nearer("fit", "answers.csv", "-o", "out", "--cv", 3, "--title", "Mine").code == 0
+    os.remove("out/model.nearer")
+    assert nearer("report", "out", "-o", "r.html").code == 0
+    assert "<title>Mine</title>" in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_methods_and_report_count_answers_not_rows(nearer, tmp_path, points):
+    rng = np.random.default_rng(3)
+    sets = np.array([rng.permutation(12)[:3] for _ in range(60)])
+    apart = [np.linalg.norm(points[sets[:, b]] - points[sets[:, c]], axis=1) for b, c in ((1, 2), (0, 2), (0, 1))]
+    odd = sets[np.arange(60), np.argmin(apart, axis=0)]
+    rows = "".join(f"o{a},o{b},o{c},o{d}\n" for (a, b, c), d in zip(sets, odd))
+    (tmp_path / "odd.csv").write_text("a,b,c,odd\n" + rows)
+    n_sets = len(np.unique(np.sort(sets, axis=1), axis=0))
+    assert nearer("fit", "odd.csv", "-o", "out", "--cv", 0).code == 0
+    told = f"60 answers to {n_sets} distinct questions about 12 objects, which give 120 comparisons."
+    paragraph = nearer("methods", "out").out
+    assert f"We collected {told}" in paragraph
+    assert "% of the comparisons." in paragraph
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert f"60 answers to {n_sets} questions about 12 objects" in page
+    assert "of 120 comparisons" in page
+    described = describe(load("out/model.nearer"))
+    assert described.n_answers.tolist() == np.bincount(sets.ravel(), minlength=12)[_order_of("o", 12)].tolist()
+    assert "answers: 60 (of several rows each)" in nearer("check", "odd.csv").out
+
+
+def _order_of(stem, n):
+    """The numbers 0 to n - 1 in the order of their names."""
+    return [int(name[len(stem) :]) for name in sorted(f"{stem}{number}" for number in range(n))]

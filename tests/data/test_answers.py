@@ -7,12 +7,13 @@ import pytest
 
 import nearer.dimensions
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.data.answers import answer_of_rows, asked_together, kept_together
+from nearer.data.answers import answer_of_rows, asked_together, kept_together, tally
 from nearer.dimensions import choose_components, questions_of
 from nearer.losses import STELoss
 from nearer.objective import LocalObjective
 from nearer.people import individual
 from nearer.questions import stopping
+from nearer.reporting import describe
 from nearer.selection import cross_validate_dimensions, dimension, learning
 from nearer.selection.bootstrap import _by_comparison
 from nearer.solvers import Auto
@@ -110,6 +111,55 @@ def test_sets_are_known_though_their_rows_were_shuffled(kind):
     merged = KINDS[kind].aggregate()
     sets = np.unique(np.sort(merged.index, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
     assert not straddles(sets, asked_together(merged))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_are_counted_as_they_were_given(kind):
+    data, n = KINDS[kind], len(np.unique(answers(kind)))
+    found = data.check()
+    assert found.n_answers == n
+    assert not found.answers_are_rows
+    assert found.n_questions == len(np.unique(asked_together(data)))
+    assert found.n_repeated_questions <= found.n_questions
+    assert found.n_repeated_answers <= n
+    if kind in ("odd one out", "most central"):  # of which the rows are known in any order, and when equal ones are one
+        order = np.random.default_rng(1).permutation(len(data))
+        for other in (data[order], data.aggregate()):
+            assert (other.check().n_answers, other.check().n_questions) == (n, found.n_questions)
+    named = describe(OrdinalEmbedding(2, max_seconds=0.1, random_state=0).fit(data)).n_answers
+    expected = np.zeros(data.n_objects)
+    for answer in range(n):
+        expected[np.unique(data.index[answers(kind) == answer])] += 1
+    assert named.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("n", [4, 5, 8])
+def test_answers_to_triplets_are_their_rows_though_all_have_a_counterpart(n):
+    """Few objects and many noisy answers: every triplet occurs, as in odd-one-out data, but not as often."""
+    data = Comparisons.from_points(points(n), 2000, noise=0.3, random_state=1)
+    for one in (data, data.aggregate()):
+        found = one.check()
+        assert (found.n_answers, found.n_questions) == (2000, n * (n - 1) * (n - 2) // 2)
+        assert found.answers_are_rows
+
+
+def test_a_few_triplets_that_look_like_an_answer_of_two_rows_are_counted_singly():
+    rows = [[0, 1, 3], [1, 0, 3], [3, 1, 0]]
+    assert tally(Comparisons(rows)).by_rows
+    given = Comparisons(rows, participants=["p"] * 3, details={"order": [1, 1, 2]})  # where it is known, it counts
+    assert given.check().n_answers == 2
+
+
+def test_rows_of_different_weights_are_no_one_answer():
+    rows = [[0, 1, 2], [1, 0, 2]] * 5
+    assert tally(Comparisons(rows)).n_answers.sum() == 5
+    assert tally(Comparisons(rows, weights=[2, 2] * 5)).n_answers.sum() == 10
+    assert tally(Comparisons(rows, weights=[2, 1] * 5)).n_answers.sum() == 15
+
+
+def test_answers_of_people_are_counted_in_answers():
+    found = odd_one_out(60, participants=np.repeat(["p", "q", "r"], 20)).check()
+    assert {person.participant: person.n_answers for person in found.participants} == {"p": 20, "q": 20, "r": 20}
 
 
 def test_with_few_objects_answers_are_held_out_where_questions_are_too_few():

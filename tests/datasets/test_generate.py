@@ -85,8 +85,8 @@ def test_ties_are_left_out_and_counted():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_train": 0}, "got 0 and None, expected at least 1"),
-        ({"n_test": 0}, "got 10 and 0, expected at least 1"),
+        ({"n_train": 0}, "n_train: got 0, expected at least 1"),
+        ({"n_test": 0}, "n_test: got 0, expected at least 1"),
         ({"n_train": 12}, "at most 12 together"),
         ({"n_train": 10, "n_test": 3}, "at most 12 together"),
         ({"points": [[0.0], [1.0]]}, r"points: got shape \(2, 1\)"),
@@ -103,6 +103,6 @@ def test_bad_arguments(arguments, message):
 
 
 def test_points_arguments():
-    with pytest.raises(ValueError, match="expected n >= 1"):
+    with pytest.raises(ValueError, match="scale: got 0, expected a positive number"):
         datasets.make_points(10, 2, scale=0)
     assert np.std(datasets.make_points(2000, 3, scale=4.0, random_state=1)) == pytest.approx(4, rel=0.05)

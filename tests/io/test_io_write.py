@@ -203,9 +203,9 @@ def test_apostrophes_of_a_foreign_file_are_kept(tmp_path):
 
 def test_refuses_to_write(tmp_path):
     comparisons = Comparisons.from_triplets(T)
-    with pytest.raises(ValueError, match=r"cannot write \.xlsx; use \.csv"):
+    with pytest.raises(ValueError, match=r"got '.xlsx', expected one that can be written: .csv"):
         write_comparisons(tmp_path / "c.xlsx", comparisons)
-    with pytest.raises(ValueError, match="cannot write a file without an ending"):
+    with pytest.raises(ValueError, match="got a name without an ending"):
         write_comparisons(tmp_path / "c", comparisons)
     with pytest.raises(ValueError, match=r"label 1 is 'a.x00b': is not text .holds a NUL."):
         write_embedding(tmp_path / "e.csv", np.zeros((2, 2)), ["x", "a\0b"])
@@ -216,7 +216,7 @@ def test_refuses_to_write(tmp_path):
 def test_existing_files_are_kept_unless_forced(tmp_path, ending):
     path = tmp_path / f"c{ending}"
     path.write_text("precious")
-    with pytest.raises(FileExistsError, match="exists already; pass force=True"):
+    with pytest.raises(FileExistsError, match="exists already; use force=True"):
         write_comparisons(path, Comparisons.from_triplets(T))
     assert path.read_text() == "precious"
     write_comparisons(path, Comparisons.from_triplets(T), force=True)

@@ -257,7 +257,7 @@ def test_save_refuses_to_overwrite_and_unknown_endings(points, tmp_path):
         save_figure(ax, path)
     assert path.read_bytes() == first
     save_figure(ax.figure, path, force=True)
-    with pytest.raises(ValueError, match=r"path: got 'a\.bmp'"):
+    with pytest.raises(ValueError, match=r"a\.bmp: got '\.bmp', expected one that can be written: \.png"):
         save_figure(ax, tmp_path / "a.bmp")
     with pytest.raises(FileNotFoundError):
         save_figure(ax, tmp_path / "no" / "a.png")

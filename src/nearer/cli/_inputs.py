@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import warnings
 from pathlib import Path
@@ -126,6 +127,8 @@ def read_groups(say: Say, path: str | None, on_map: np.ndarray) -> list[str] | N
         )
     group_of = dict(zip(rows.tolist(), words))
     groups = [group_of.get(row, "") for row in range(len(on_map))]
+    if not any(groups):
+        raise ValueError(f"{path}: got no group for any object of the map, expected one for some of them")
     told = []
     if strange:
         told.append(f"{len(strange):,} of {len(names):,} names are not on the map: {listed(map(shown, strange), 5)}")
@@ -140,7 +143,8 @@ def read_groups(say: Say, path: str | None, on_map: np.ndarray) -> list[str] | N
 def read_summary(map_path: str, model: OrdinalEmbedding) -> dict[str, Any]:
     """What stands in the summary.json beside a map, with `cross_validation` as a CrossValidation; {} without one.
 
-    A summary of another map, which happens to lie beside this one, is left alone.
+    A summary of another map, which lies beside this one because the model file was replaced or brought there, is left
+    alone, with a warning.
     """
     from nearer.reporting import CrossValidation
 
@@ -150,13 +154,27 @@ def read_summary(map_path: str, model: OrdinalEmbedding) -> dict[str, Any]:
         return {}
     try:
         summary = json.loads(file.read_text(encoding="utf-8"))
-        if not path.is_dir() and summary["result"]["objective"] != getattr(model, "objective_", None):
+        told = summary["result"]
+        if "map" in told:
+            is_other = told["map"] != fingerprint(model)
+        else:  # written before it told this
+            is_other = told["objective"] != getattr(model, "objective_", told["objective"])
+        if is_other:
+            warnings.warn(f"{file}: tells of another map than {map_path}, and is left aside", stacklevel=2)
             return {}
         if summary["cross_validation"] is not None:
             summary["cross_validation"] = CrossValidation(**summary["cross_validation"])
         return summary
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{file}: is not a summary of nearer fit: {error}") from error
+
+
+def fingerprint(model: OrdinalEmbedding) -> str:
+    """A short text that tells a map from all others, by its coordinates to the bit."""
+    import numpy as np
+
+    X = np.asarray(model.embedding_, dtype="<f8")
+    return hashlib.sha256(np.where(np.isnan(X), np.nan, X).tobytes()).hexdigest()[:16]
 
 
 def read_numbers(say: Say, path: str, on_map: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray | None]:

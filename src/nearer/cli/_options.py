@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from nearer.cli._say import Say
 
@@ -54,7 +55,7 @@ class NumberOrAuto(click.ParamType):
 
 
 DIMENSIONS = _Dimensions()
-FORCE = click.option("--force", is_flag=True, help="Replace files that exist.")
+FORCE = click.option("--force", is_flag=True, is_eager=True, help="Replace files that exist.")
 GROUPS = click.option("--groups", type=click.Path(), help="Table with the columns label, group; colours the map.")
 IMAGES = click.option(
     "--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels."
@@ -140,6 +141,22 @@ reading_options = _gathered(_READING, "reading")
 
 fitting_options = _gathered(_FITTING, "fitting")
 """Adds what to fit and how; the command gets a dict `fitting` for `make_estimator`."""
+
+
+def were_given(names: Iterable[str]) -> list[str]:
+    """Which options of a command were given, of those that set some parameters, as the user would write them."""
+    ctx = click.get_current_context()
+    return [
+        max(parameter.opts, key=len)
+        for parameter in ctx.command.params
+        if parameter.name in names and ctx.get_parameter_source(parameter.name) is not ParameterSource.DEFAULT
+    ]
+
+
+def refuse_given(names: Iterable[str], why: str) -> None:
+    """Refuse options that were given where nothing would come of them."""
+    for option in were_given(names):
+        raise click.UsageError(f"{option}: {why}")
 
 
 def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:

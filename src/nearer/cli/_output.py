@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from nearer.cli._say import Say
 
 if TYPE_CHECKING:
@@ -19,20 +21,44 @@ if TYPE_CHECKING:
 _COMPLETE = ".nearer-complete"
 
 
-def refuse_existing(path: str | os.PathLike[str] | None, force: bool) -> None:
-    """Refuse, before any work, a file that could not be written later; None is a file that nobody asked for."""
-    if path is None:
-        return
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(f"{target}: is a directory, expected the name of a file to write")
-    if target.exists() and not force:
-        raise FileExistsError(f"{target}: exists already; use --force to replace it")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist")
-    from nearer.io.files import refuse_dangling
+# What can be written, by ending; known here so that --help need not load the library, with which a test compares them.
+TABLES = (".csv",)
+ANSWERS = (".csv", ".tsv", ".txt", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq", ".npz")
+POSITIONS = (".csv", ".npz", ".mat")
+PICTURES = (".png", ".svg", ".pdf")
+PAGES = (".html", ".htm")
 
-    refuse_dangling(target)
+
+class OutputFile(click.Path):
+    """A file to write, refused before any work if it could not be written later.
+
+    That is one with another ending than those given (if any are), one that exists unless --force says to replace it,
+    and one that the command also writes something else to.
+    """
+
+    def __init__(self, *endings: str):
+        super().__init__()
+        self.endings = endings
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from nearer.io.files import check_ending, refuse_unwritable
+
+        path = os.fsdecode(super().convert(value, param, ctx))
+        if self.endings:
+            check_ending(path, self.endings)
+        refuse_unwritable(path, ctx is not None and ctx.params.get("force", False))
+        claim(path, "" if param is None else param.get_error_hint(ctx))
+        return path
+
+
+def claim(path: str | os.PathLike[str], what: str) -> None:
+    """Say what a command will write to a file; refuse one that is said to hold something else as well."""
+    ctx = click.get_current_context(silent=True)
+    if ctx is not None:
+        place = os.path.normcase(os.path.realpath(path))
+        other = ctx.meta.setdefault("nearer.outputs", {}).setdefault(place, what)
+        if other != what:
+            raise ValueError(f"{os.fspath(path)}: got the same for {other} and {what}, expected a file for each")
 
 
 class OutputFolder:
@@ -41,7 +67,8 @@ class OutputFolder:
     A folder that holds nothing else is exchanged as a whole where the system can do that (Linux). Otherwise the new
     files are moved one by one from a hidden folder that says that they are complete: if this is cut short, the next
     command that writes or reads the folder does the rest. Other files in the folder stay as they are; files of the same
-    names are refused at once unless `force` lets them be replaced.
+    names are refused at once unless `force` lets them be replaced. If the work ends in an error, nothing is put in
+    place, unless `keep` said before that what is there by then is worth it.
     """
 
     def __init__(self, path: str | os.PathLike[str], names: Sequence[str], force: bool):
@@ -50,6 +77,9 @@ class OutputFolder:
         self.names = tuple(names)
         self.force = force
         self._temporary: Path | None = None
+        self._kept = False
+        for file in (self.path, *(self.path / name for name in names)):
+            claim(file, "the folder of results")
         finish_moving(self.path)
         self._refuse()
         self._make_temporary().rmdir()  # a folder that cannot be written to is refused before any work
@@ -97,12 +127,21 @@ class OutputFolder:
             own = all(entry.name in self.names and entry.is_file(follow_symlinks=False) for entry in entries)
         return own and not here.is_relative_to(self.path) and os.access(self.path.parent, os.W_OK)
 
+    def keep(self) -> None:
+        """From here on, put what was written in place also if the rest fails; ctrl-C still gives it up."""
+        self._kept = True
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         assert self._temporary is not None
         try:
-            if kind is None:
+            if kind is None or (self._kept and issubclass(kind, Exception)):
                 self._refuse()
+                written = sorted(os.listdir(self._temporary))
                 self._move(self._temporary)
+                if kind is not None:  # what is not written any more would tell of other results
+                    for name in set(self.names).difference(written):
+                        (self.path / name).unlink(missing_ok=True)
+                    click.echo(f"{self.shown}: kept {', '.join(written)}, written before this failed:", err=True)
         finally:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
@@ -175,11 +214,12 @@ def give_positions(
     say: Say, positions: np.ndarray, labels: Any, out: str | None, force: bool, values: Mapping[str, Any]
 ) -> None:
     """Write positions (n, n_components) to a CSV file, or print them as one; `values` is what else JSON should say."""
+    from nearer.data.errors import counted
     from nearer.io import write_embedding
 
     table = {"label": [str(label) for label in labels]}
     table |= {f"x{axis + 1}": column.tolist() for axis, column in enumerate(positions.T)}
     if out is not None:
         write_embedding(out, positions, table["label"], force=force)
-        say.note(f"wrote {out}: {len(positions):,} objects")
+        say.note(f"wrote {out}: {counted(len(positions), 'object')}")
     say.result({"positions": table, **values}, None if out is not None else csv_text(table).rstrip("\n"), is_data=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nearer.cli._options import FORCE
-from nearer.cli._output import refuse_existing
+from nearer.cli._output import TABLES, OutputFile
 from nearer.cli._say import Say, speaking
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ Example:
 )
 @_STUDY
 @_DATABASE
-@click.option("-o", "--out", required=True, type=click.Path(), help="CSV file to write.")
+@click.option("-o", "--out", required=True, type=OutputFile(*TABLES), help="CSV file to write.")
 @FORCE
 @speaking
 def export(say: Say, study: str, database: str | None, out: str, force: bool) -> None:
@@ -181,9 +181,9 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
 
     Answers that no map can use are left out and counted: "cannot tell", and catch questions that show an object twice.
     """
-    refuse_existing(out, force)
     read, store = _opened(study, database)
     from nearer.collect.export import Export
+    from nearer.data.errors import counted
     from nearer.io.files import atomic_write
 
     found = Export(store, read.questions)
@@ -192,22 +192,22 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
     for reason, count in found.left_out.items():
         say.note(f"{count:,} left out: {reason}")
     values = {"output": out, "n_answers": found.n_rows, "left_out": found.left_out}
-    say.result(values, None if say.quiet else f"wrote {out}: {found.n_rows:,} answers")
+    say.result(values, None if say.quiet else f"wrote {out}: {counted(found.n_rows, 'answer')}")
 
 
 @command.command(epilog="\b\nExample:\n  nearer collect backup fruit -o fruit-monday.db")
 @_STUDY
 @_DATABASE
-@click.option("-o", "--out", required=True, type=click.Path(), help="SQLite file to write; must not exist.")
+@click.option("-o", "--out", required=True, type=OutputFile(), help="SQLite file to write; must not exist.")
 @speaking
 def backup(say: Say, study: str, database: str | None, out: str) -> None:
     """Copy the whole database of a STUDY, as it is at one moment, also while it is served."""
-    refuse_existing(out, False)
     _, store = _opened(study, database)
     from nearer.collect.export import back_up
+    from nearer.data.errors import counted
 
     count = back_up(store, out)
-    say.result({"output": out, "n_answers": count}, None if say.quiet else f"wrote {out}: {count:,} answers")
+    say.result({"output": out, "n_answers": count}, None if say.quiet else f"wrote {out}: {counted(count, 'answer')}")
 
 
 @command.command(epilog="\b\nExample:\n  nearer collect pause fruit")

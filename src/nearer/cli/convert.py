@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nearer.cli._options import FORCE, read_answers, reading_options
-from nearer.cli._output import refuse_existing
+from nearer.cli._output import ANSWERS, OutputFile
 from nearer.cli._say import Say, speaking
 
 
@@ -18,7 +18,7 @@ Example:
   nearer convert triplets.mat answers.csv --index-base 1"""
 )
 @click.argument("file", type=click.Path())
-@click.argument("target", type=click.Path())
+@click.argument("target", type=OutputFile(*ANSWERS))
 @click.option("--aggregate", is_flag=True, help="Equal answers become one row, with their number as weight.")
 @FORCE
 @reading_options
@@ -30,7 +30,6 @@ def command(say: Say, file: str, target: str, aggregate: bool, force: bool, read
     """
     from nearer.io import write_comparisons
 
-    refuse_existing(target, force)
     result = read_answers(say, file, reading)
     comparisons = result.comparisons.aggregate() if aggregate else result.comparisons
     write_comparisons(target, comparisons, force=force)

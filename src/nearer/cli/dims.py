@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nearer.cli._options import CV_BY, DIMENSIONS, FORCE, fitting_options, make_estimator, read_answers, reading_options
-from nearer.cli._output import refuse_existing
+from nearer.cli._output import PICTURES, OutputFile
 from nearer.cli._say import INTERRUPTED, Say, speaking
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Example:
 @click.option("--dims", type=DIMENSIONS, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
 @CV_BY
-@click.option("--plot", "picture", type=click.Path(), help="Also draw the result: .png, .svg or .pdf.")
+@click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the result: .png, .svg or .pdf.")
 @FORCE
 @fitting_options
 @reading_options
@@ -38,7 +38,6 @@ def command(
     Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
     dimension that no larger one beats. Ctrl-C stops the computation and tells what is known by then (exit code 130).
     """
-    refuse_existing(picture, force)
     estimator = make_estimator(fitting)
     comparisons = read_answers(say, file, reading).comparisons
     from nearer.kernels import while_compiling

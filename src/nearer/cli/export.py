@@ -6,7 +6,7 @@ import click
 
 from nearer.cli._inputs import open_map
 from nearer.cli._options import FORCE
-from nearer.cli._output import refuse_existing
+from nearer.cli._output import POSITIONS, OutputFile
 from nearer.cli._say import Say, speaking
 
 
@@ -17,7 +17,7 @@ Example:
   nearer export out/model.nearer map.npz"""
 )
 @click.argument("map_path", metavar="MAP", type=click.Path())
-@click.argument("target", type=click.Path())
+@click.argument("target", type=OutputFile(*POSITIONS))
 @FORCE
 @speaking
 def command(say: Say, map_path: str, target: str, force: bool) -> None:
@@ -31,7 +31,6 @@ def command(say: Say, map_path: str, target: str, force: bool) -> None:
     from nearer.io import write_embedding
     from nearer.reporting.words import count
 
-    refuse_existing(target, force)
     model = open_map(map_path)
     write_embedding(target, model.embedding_, model.labels_, force=force)
     objects = count(model.n_objects_, "object", "objects")

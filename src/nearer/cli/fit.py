@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from nearer.cli._inputs import MODEL, as_names, labels_of, read_groups
+from nearer.cli._inputs import MODEL, as_names, fingerprint, labels_of, read_groups
 from nearer.cli._options import (
     CV_BY,
     DIMENSIONS,
@@ -23,8 +23,10 @@ from nearer.cli._options import (
     make_estimator,
     read_answers,
     reading_options,
+    refuse_given,
+    were_given,
 )  # fmt: skip
-from nearer.cli._output import OutputFolder
+from nearer.cli._output import OutputFolder, claim
 from nearer.cli._progress import Interrupt, Watch
 from nearer.cli._say import INTERRUPTED, Say, plain, repeat_command, speaking
 
@@ -86,14 +88,22 @@ def command(
         raise click.BadParameter("needs --checkpoint, the file to go on from", param_hint="--resume")
     folder = OutputFolder(out, FILES, force)
     if checkpoint is not None:
+        claim(checkpoint, "--checkpoint")
         _look_at_checkpoint(say, checkpoint, resume)
     make_estimator(fitting, n_components)  # refuses bad options before a large file is read
     answers = _read(say, file, reading, cluster)
-    if answers.comparisons is None and (cv or dims or learning_curve or bootstrap):
-        raise ValueError("--cv, --dims, --learning-curve and --bootstrap need the answers, which stay on the cluster")
+    if answers.comparisons is None and (cv or dims or learning_curve or bootstrap or cv_by == "participant"):
+        studies = "--cv, --cv-by participant, --dims, --learning-curve and --bootstrap"
+        raise ValueError(f"{studies} need the answers, which stay on the cluster")
+    if cv == 0 and not dims:
+        refuse_given(["cv_by"], "got --cv 0, expected some folds to keep together by it")
     colours = None
     if answers.comparisons is not None:  # a bad file is refused before the work
         colours = read_groups(say, groups, as_names(answers.comparisons.labels, answers.comparisons.n_objects))
+    elif groups is not None:
+        from nearer.io.objects import read_cells
+
+        read_cells(groups)
     if cv_by == "participant" and answers.comparisons is not None and answers.comparisons.people is None:
         raise ValueError("--cv-by participant: who gave the answers is not known; say --participant COLUMN")
     from nearer.reporting import default_cv, describe, study
@@ -113,13 +123,15 @@ def command(
     facts = {"Input": answers.facts.get("understood", answers.facts["path"])}
     if interrupt.pressed:
         facts["Interrupted"] = "yes: the best map so far was kept"
-    report = describe(
-        model, answers.comparisons, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
-        groups=colours or read_groups(say, groups, labels_of(model)), images=images,
-    )  # fmt: skip
     summary = _summary(model, found, answers, fitting, interrupt.pressed)
     with folder as target:
-        _write(target, model, summary | {"report": plain(report.to_dict())})
+        _write(target, model, summary)
+        folder.keep()  # the map, whatever the report may meet
+        report = describe(
+            model, answers.comparisons, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
+            groups=colours or read_groups(say, groups, labels_of(model)), images=images,
+        )  # fmt: skip
+        _write_summary(target, summary | {"report": plain(report.to_dict())})
         report.save(target / "report.html")
     told = scores_line(found)
     say.result(summary, told or None if say.quiet else f"{told}\nwrote {', '.join(folder.files())}".lstrip())
@@ -141,10 +153,12 @@ class _Answers(NamedTuple):
 
 
 def _read(say: Say, file: str, reading: dict[str, Any], cluster: str | None) -> _Answers:
-    told = any(value not in (None, False) for name, value in reading.items() if not name.startswith("on_"))
-    if cluster is not None and not told and (any(mark in file for mark in "*?") or _is_parquet(file)):
-        say.note(f"{file}: Parquet files, read by the workers of the cluster")
-        return _Answers(file, None, {"path": file, "format": "parquet", "read_by": "workers"})
+    if cluster is not None and (any(mark in file for mark in "*?") or _is_parquet(file)):
+        told = were_given(reading)
+        if not told:
+            say.note(f"{file}: Parquet files, read by the workers of the cluster")
+            return _Answers(file, None, {"path": file, "format": "parquet", "read_by": "workers"})
+        say.note(f"{file}: read here, not by the workers of the cluster, who know nothing of {', '.join(told)}")
     result = read_answers(say, file, reading)
     return _Answers(result.comparisons, result.comparisons, result.facts())
 
@@ -237,6 +251,7 @@ def _summary(
             "loss": {"name": model.loss_.name} | vars(model.loss_),
             "options": fitting,
             "result": {
+                "map": fingerprint(model),
                 "objective": model.objective_,
                 "converged": model.result_.converged,
                 "message": model.result_.message,
@@ -257,4 +272,8 @@ def _write(target: Path, model: OrdinalEmbedding, summary: dict[str, Any]) -> No
 
     write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
     model.save(target / MODEL)
+    _write_summary(target, summary)
+
+
+def _write_summary(target: Path, summary: dict[str, Any]) -> None:
     (target / "summary.json").write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._inputs import as_names, labels_of, open_map, read_numbers
+from nearer.cli._inputs import labels_of, open_map, read_numbers
 from nearer.cli._options import FORCE, RANDOM_STATE
-from nearer.cli._output import give_positions, refuse_existing
+from nearer.cli._output import POSITIONS, OutputFile, give_positions
 from nearer.cli._say import Say, speaking
 
 
@@ -24,6 +24,10 @@ class _NumberOrCV(click.ParamType):
             self.fail(f"got {value!r}, expected a positive number or cv", param, ctx)
 
 
+if TYPE_CHECKING:
+    import numpy as np
+
+
 @click.command(
     epilog="""\b
 Example:
@@ -32,7 +36,7 @@ Example:
 )
 @click.argument("map_path", metavar="MAP", type=click.Path())
 @click.argument("features", type=click.Path())
-@click.option("-o", "--out", type=click.Path(), help="CSV file for the positions; printed if not given.")
+@click.option("-o", "--out", type=OutputFile(*POSITIONS), help="CSV file for the positions; printed if not given.")
 @click.option("--gamma", type=_NumberOrCV(), default="cv", show_default=True, help="Inverse width of the kernel.")
 @click.option("--alpha", type=_NumberOrCV(), default="cv", show_default=True, help="Penalty; larger is smoother.")
 @click.option(
@@ -48,33 +52,36 @@ def command(
     """Find positions for objects that nobody compared, from FEATURES: a table (label, and numbers) or .npy.
 
     FEATURES holds objects of the MAP, from which the way from features to positions is learnt (kernel ridge
-    regression, by cross-validation unless told otherwise), and new objects, which get a position. In a .npy file the
-    first rows are the objects of the map, in its order.
+    regression, by cross-validation unless told otherwise), and new objects, which get a position. In a .npy file,
+    which has no labels, the first rows are the objects of the map, in its order.
     """
     import numpy as np
 
+    from nearer.data.errors import counted
     from nearer.featuremap import FeatureMap
-    from nearer.io.objects import rows_on_map
     from nearer.reporting.words import percent
 
-    refuse_existing(out, force)
     model = open_map(map_path)
     on_map = labels_of(model)
     values, labels = read_numbers(say, features, on_map)
     if not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values).all(axis=1)))
-        raise ValueError(f"{features}: got {values[row].tolist()} in row {row + 1}, expected finite numbers")
-    names = as_names(labels, len(values))
-    rows = rows_on_map(features, names, on_map)
+        raise ValueError(
+            f"{features}: got {values[row].tolist()} in row {row + 1} of the data, expected finite numbers"
+        )
+    if labels is None and model.labels_ is not None and not features.lower().endswith(".npy"):
+        raise ValueError(f"{features}: got no labels, expected a column of them, such as {str(model.labels_[0])!r}")
+    names, rows = _matched(features, on_map, labels, len(values))
     known = np.flatnonzero(rows >= 0)
     known = known[np.isfinite(model.embedding_[rows[known]]).all(axis=1)]
     new = np.flatnonzero(rows < 0)
     if len(known) < 2:
-        raise ValueError(f"{features}: got {len(known)} objects with a position on the map, expected 2 or more")
+        raise ValueError(f"{features}: got {counted(len(known), 'object')} placed on the map, expected 2 or more")
     if not len(new):
-        raise ValueError(f"{features}: got {len(names):,} objects, all on the map already, expected new ones")
+        raise ValueError(f"{features}: got {counted(len(names), 'object')}, all on the map already, expected new ones")
     say.note(
-        f"{features}: {values.shape[1]:,} features; {len(known):,} objects of the map to learn from, {len(new):,} new"
+        f"{features}: {counted(values.shape[1], 'feature')}; {len(known):,} objects of the map to learn from, "
+        f"{len(new):,} new"
     )
     if standardise:
         spread = values[known].std(axis=0)
@@ -87,3 +94,22 @@ def command(
         found["explained"] = 1.0 - missed / float(positions.var(axis=0).mean())
         say.note(f"the features explain {percent(found['explained'])} of the spread of held-out objects of the map")
     give_positions(say, learnt.transform(values[new]), names[new], out, force, found)
+
+
+def _matched(path: str, on_map: np.ndarray, names: np.ndarray | None, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Name the objects of a file, and give the row of the map for each, -1 for none.
+
+    Without names, the first objects are those of the map, and the others are called by their number, unless that is the
+    name of one of those.
+    """
+    import numpy as np
+
+    from nearer.io.objects import rows_on_map
+
+    if names is None:
+        rows = np.arange(n_rows)
+        new = rows[len(on_map) :].astype(str)
+        if np.isin(new, on_map).any():
+            new = np.array([f"row {row}" for row in rows[len(on_map) :] + 1])
+        return np.append(on_map[:n_rows], new), np.where(rows < len(on_map), rows, -1)
+    return names, rows_on_map(path, names, on_map)

@@ -8,7 +8,7 @@ import click
 
 from nearer.cli._inputs import labels_of, open_map
 from nearer.cli._options import FORCE
-from nearer.cli._output import csv_text, give_table, refuse_existing
+from nearer.cli._output import TABLES, OutputFile, csv_text, give_table
 from nearer.cli._say import Say, speaking
 
 
@@ -21,7 +21,7 @@ Example:
 @click.argument("map_path", metavar="MAP", type=click.Path())
 @click.argument("objects", nargs=-1, metavar="[OBJECT]...")
 @click.option("-k", type=click.IntRange(1), default=5, show_default=True, help="How many for each object.")
-@click.option("-o", "--out", type=click.Path(), help="CSV file to write, instead of printing.")
+@click.option("-o", "--out", type=OutputFile(*TABLES), help="CSV file to write, instead of printing.")
 @FORCE
 @speaking
 def command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str | None, force: bool) -> None:
@@ -31,9 +31,9 @@ def command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str 
     """
     import numpy as np
 
+    from nearer.data.errors import counted
     from nearer.metrics import nearest_neighbours
 
-    refuse_existing(out, force)
     model = open_map(map_path)
     labels = labels_of(model).tolist()
     number = {label: spot for spot, label in enumerate(labels)}
@@ -55,5 +55,5 @@ def command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str 
             if other >= 0:
                 for column, value in zip(table.values(), (labels[spot], rank + 1, labels[other], far)):
                     column.append(value)
-    told = f"{len(table['label']):,} rows"
+    told = counted(len(table["label"]), "row")
     give_table(say, csv_text(table, ".6g"), out, force, {"neighbours": table}, told)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nearer.cli._options import FORCE, fitting_options, make_estimator, read_answers, reading_options
-from nearer.cli._output import csv_text, refuse_existing, write_text
+from nearer.cli._output import ANSWERS, TABLES, OutputFile, csv_text, write_text
 from nearer.cli._say import Say, speaking
 
 
@@ -28,8 +28,8 @@ rules.toml holds what was written down beforehand, any of:
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the others' maps.")
 @click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; nobody is left out without it.")
-@click.option("-o", "--out", type=click.Path(), help="Write the answers of those who are kept.")
-@click.option("--table", type=click.Path(), help="Write the table of all people as CSV.")
+@click.option("-o", "--out", type=OutputFile(*ANSWERS), help="Write the answers of those who are kept.")
+@click.option("--table", type=OutputFile(*TABLES), help="Write the table of all people as CSV.")
 @click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Maps, each without some people.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
 @FORCE
@@ -44,8 +44,6 @@ def command(
 
     Nobody is held to a map that their own answers helped to make. The share of guesses comes with its 95 % interval.
     """
-    for path in (out, table):
-        refuse_existing(path, force)
     if out is not None and rules is None:
         raise ValueError("--out: without --rules nobody is left out, so there is nothing to write")
     estimator = make_estimator(fitting, n_components)

@@ -8,7 +8,7 @@ import click
 
 from nearer.cli._inputs import open_map, read_for_map
 from nearer.cli._options import FORCE, LOSS_OF_COORDINATES, reading_options
-from nearer.cli._output import give_positions, refuse_existing
+from nearer.cli._output import POSITIONS, OutputFile, give_positions
 from nearer.cli._say import Say, speaking
 
 
@@ -20,7 +20,7 @@ Example:
 )
 @click.argument("map_path", metavar="MAP", type=click.Path())
 @click.argument("file", type=click.Path())
-@click.option("-o", "--out", type=click.Path(), help="CSV file for the positions; printed if not given.")
+@click.option("-o", "--out", type=OutputFile(*POSITIONS), help="CSV file for the positions; printed if not given.")
 @click.option("--whole-map", is_flag=True, help="Give all objects, not only the new ones.")
 @click.option("--n-init", type=click.IntRange(1), default=8, show_default=True, help="Starts; the best is kept.")
 @LOSS_OF_COORDINATES
@@ -35,14 +35,15 @@ def command(
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv, with --loss).
     """
-    refuse_existing(out, force)
+    from nearer.data.errors import counted
+
     model = open_map(map_path, loss)
     if not hasattr(model, "loss_"):
         raise ValueError(f"{map_path}: got coordinates alone, expected a loss too; say --loss")
     placed = model.place(read_for_map(say, file, reading, model), n_init=n_init)
     say.note(repr(placed))
     if placed.n_unused:
-        say.note(f"{placed.n_unused:,} comparisons not used: they name no new object")
+        say.note(f"{counted(placed.n_unused, 'comparison')} not used: no new object is named")
     labels = placed.objects.astype(str) if placed.labels is None else placed.labels
     if whole_map:
         everyone = range(len(placed.full_embedding)) if placed.full_labels is None else placed.full_labels

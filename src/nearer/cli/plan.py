@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from nearer.cli._options import FORCE, RANDOM_STATE
-from nearer.cli._output import refuse_existing
+from nearer.cli._output import PICTURES, OutputFile
 from nearer.cli._say import Say, speaking
 from nearer.cli.suggest import QUESTIONS, STRATEGIES
 
@@ -32,7 +32,7 @@ Example:
 @click.option("--ask", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question.")
 @click.option("--n-runs", type=click.IntRange(2), default=5, show_default=True, help="Simulated studies.")
 @click.option("--n-jobs", type=int, help="Threads; all cores if not given.")
-@click.option("--plot", "picture", type=click.Path(), help="Also draw the curve: .png, .svg or .pdf.")
+@click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
 @RANDOM_STATE
 @FORCE
 @speaking
@@ -45,7 +45,6 @@ def command(
     Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
     answers until they are right about as many questions as asked for.
     """
-    refuse_existing(picture, force)
     from nearer.kernels import while_compiling
     from nearer.questions import plan_study
 

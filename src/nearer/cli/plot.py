@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nearer.cli._inputs import labels_of, open_map, read_for_map, read_groups
-from nearer.cli._options import FORCE, GROUPS, LOSS_OF_COORDINATES, reading_options
-from nearer.cli._output import refuse_existing
+from nearer.cli._options import FORCE, GROUPS, LOSS_OF_COORDINATES, reading_options, refuse_given
+from nearer.cli._output import PICTURES, OutputFile
 from nearer.cli._say import Say, speaking
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Example:
   nearer plot out -o calibration.png --what calibration --file new_answers.csv"""
 )
 @click.argument("map_path", metavar="MAP", type=click.Path())
-@click.option("-o", "--out", required=True, type=click.Path(), help="Picture to write: .png, .svg or .pdf.")
+@click.option("-o", "--out", required=True, type=OutputFile(*PICTURES), help="Picture to write: .png, .svg or .pdf.")
 @click.option(
     "--what", type=click.Choice(["map", "convergence", "steps", "calibration"]), default="map", show_default=True
 )
@@ -46,7 +46,14 @@ def command(
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv).
     """
-    refuse_existing(out, force)
+    if what != "map":
+        refuse_given(["axes", "groups", "with_labels", "size"], f"got --what {what}, expected a map to draw")
+    if what != "calibration":
+        refuse_given(["file", "loss", *reading], f"got --what {what}, expected --what calibration, which needs answers")
+    if file is None:
+        refuse_given(reading, "says how to read --file, but got none")
+    if not out.lower().endswith(".png"):
+        refuse_given(["dpi"], f"got {out}, expected a .png, which alone has dots")
     model = open_map(map_path, loss)
     from nearer import plots
 
@@ -88,7 +95,9 @@ def _axes(text: str, model: OrdinalEmbedding) -> tuple[int, int]:
         raise ValueError(f"--axes: got {text!r}, expected two numbers such as 1,2")
     first, second = (int(part) - 1 for part in parts)
     most = model.embedding_.shape[1]
-    if most > 1 and (first == second or max(first, second) >= most):
+    if most == 1:
+        refuse_given(["axes"], "got a map of one dimension, expected one with axes to choose from")
+    elif first == second or max(first, second) >= most:
         raise ValueError(f"--axes: got {text!r}, expected two different numbers from 1 to {most}")
     return first, second
 

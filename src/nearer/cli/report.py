@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from nearer.cli._inputs import labels_of, open_map, read_for_map, read_groups, read_summary
-from nearer.cli._options import FORCE, GROUPS, IMAGES, reading_options
-from nearer.cli._output import refuse_existing
+from nearer.cli._options import FORCE, GROUPS, IMAGES, reading_options, refuse_given
+from nearer.cli._output import PAGES, OutputFile
 from nearer.cli._say import Say, speaking
 
 
@@ -21,7 +21,7 @@ Example:
   nearer report out/embedding.csv --file answers.csv -o report.html"""
 )
 @click.argument("map_path", metavar="MAP", type=click.Path())
-@click.option("-o", "--out", required=True, type=click.Path(), help="HTML file to write.")
+@click.option("-o", "--out", required=True, type=OutputFile(*PAGES), help="HTML file to write.")
 @click.option("--file", type=click.Path(), help="Answers to judge the map by, if it was saved without its own.")
 @IMAGES
 @GROUPS
@@ -42,7 +42,8 @@ def command(
     from nearer.reporting import Report, describe, study
     from nearer.reporting.words import scores_line
 
-    refuse_existing(out, force)
+    if file is None:
+        refuse_given(reading, "says how to read --file, but got none")
     model = open_map(map_path)
     comparisons = None if file is None else read_for_map(say, file, reading, model)
     earlier = read_summary(map_path, model)

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from nearer.cli._inputs import read_classes, read_distances, read_numbers
-from nearer.cli._options import FORCE, RANDOM_STATE
-from nearer.cli._output import refuse_existing
+from nearer.cli._options import FORCE, RANDOM_STATE, refuse_given
+from nearer.cli._output import ANSWERS, OutputFile
 from nearer.cli._say import Say, speaking
 
 
@@ -32,7 +32,7 @@ Example:
 @click.option("--class-column", metavar="COLUMN", help="Column of classes, where there are several.")
 @RANDOM_STATE
 @click.option(
-    "-o", "--out", required=True, type=click.Path(), help="File to write: .csv, .tsv, .jsonl, .parquet, .npz."
+    "-o", "--out", required=True, type=OutputFile(*ANSWERS), help="File to write: .csv, .tsv, .jsonl, .parquet, .npz."
 )
 @FORCE
 @speaking
@@ -53,7 +53,8 @@ def command(
     from nearer.data import Comparisons
     from nearer.io import write_comparisons
 
-    refuse_existing(out, force)
+    if source != "classes":
+        refuse_given(["class_column"], f"got --from {source}, expected --from classes, which has such a column")
     if n_comparisons is None and source != "distances":
         raise click.UsageError(f"-n: got none, expected how many comparisons to draw from {source}")
     if source == "classes" and kind != "triplets":

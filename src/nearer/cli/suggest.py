@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from nearer.cli._options import FORCE, RANDOM_STATE, read_answers, reading_options
-from nearer.cli._output import csv_text, give_table, refuse_existing
+from nearer.cli._options import FORCE, RANDOM_STATE, read_answers, reading_options, refuse_given
+from nearer.cli._output import TABLES, OutputFile, csv_text, give_table
 from nearer.cli._say import Say, speaking
 
 # Known here so that --help need not load the library; a test compares them with it.
@@ -25,7 +25,7 @@ Example:
 )
 @click.argument("file", type=click.Path(), required=False)
 @click.option("-n", "--size", type=click.IntRange(1), default=100, show_default=True, help="How many questions.")
-@click.option("-o", "--out", type=click.Path(), help="CSV file to write; printed if not given.")
+@click.option("-o", "--out", type=OutputFile(*TABLES), help="CSV file to write; printed if not given.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", show_default=True, help="How to choose.")
 @click.option(
     "--random-share", type=click.FloatRange(0, 1), default=0.2, show_default=True,
@@ -56,7 +56,8 @@ def command(
     """
     if file is None and objects is None:
         raise click.UsageError("FILE: got none, expected a file of answers, or --objects where there are none yet")
-    refuse_existing(out, force)
+    if file is None:
+        refuse_given(reading, "says how to read FILE, but got none")
     known = None if file is None else read_answers(say, file, reading).comparisons
     from nearer.kernels import while_compiling
     from nearer.questions import suggest

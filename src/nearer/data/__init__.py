@@ -9,6 +9,7 @@ from nearer.data.quality import CheckResult
 from nearer.data.values import (
     Details,
     as_generator,
+    check_bool,
     check_fraction,
     check_integer,
     check_number,
@@ -17,7 +18,7 @@ from nearer.data.values import (
 )
 
 __all__ = [
-    "CheckResult", "Comparisons", "Details", "FileFormatError", "as_comparisons", "as_generator",
+    "CheckResult", "Comparisons", "Details", "FileFormatError", "as_comparisons", "as_generator", "check_bool",
     "check_fraction", "check_integer", "check_number", "check_numbers", "in_order_of", "is_number", "is_table",
     "joined", "on_labels", "renumbered", "row_names",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ rows have told. So every split of this package asks here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from nearer.data.rules import group, same_question
 if TYPE_CHECKING:
     from nearer.data.comparisons import Comparisons
 
-__all__ = ["answer_of_rows", "asked_together", "kept_together"]
+__all__ = ["Tally", "answer_of_rows", "asked_together", "kept_together", "tally", "votes_of_rows"]
 
 # Share of rows that continue the one before from which on data are taken as rankings: with three candidates of which
 # one is chosen it is a half, with random questions about ten objects some 4 %, and 40 % if they are sorted by anchor.
@@ -86,12 +86,7 @@ def asked_together(comparisons: Comparisons, n_parts: int = 1) -> np.ndarray:
     if _choices_in_sets(index, n_objects):
         unit = group(list(np.sort(index, axis=1).T), n_objects)[1]
     else:
-        unit = group(same_question(index)[0], n_objects)[1]
-        answer = answer_of_rows(comparisons)
-        several = np.bincount(answer)[answer] > 1
-        if several.any():
-            unit[several] = len(unit) + _shown(index[several], answer[several])
-            unit = np.unique(unit, return_inverse=True)[1]
+        unit = _questions(index, answer_of_rows(comparisons), group(same_question(index)[0], n_objects)[1])
     if int(unit.max()) + 1 < n_parts:
         unit = kept_together(comparisons)
     return unit
@@ -115,6 +110,94 @@ def kept_together(comparisons: Comparisons) -> np.ndarray:
     if alone.any() and _choices_in_sets(comparisons.index, comparisons.n_objects):
         return group(list(np.sort(comparisons.index, axis=1).T), comparisons.n_objects)[1]
     return answer
+
+
+class Tally(NamedTuple):
+    """Rows counted as people gave and were asked them."""
+
+    answer: np.ndarray
+    """Number of the answer that each row comes from, int (N,)."""
+    question: np.ndarray
+    """Number of the question that it answers, int (N,)."""
+    n_answers: np.ndarray
+    """How many answers each number of `answer` stands for, float."""
+    by_rows: bool
+    """Whether each row is an answer of its own."""
+
+
+def tally(comparisons: Comparisons, question: np.ndarray | None = None) -> Tally:
+    """Count answers and questions, where an odd-one-out answer or a ranking gives several rows.
+
+    For a split it is safe to keep together what may be of one answer. Here, rows are put together only if the number of
+    the question says so, if nearly all rows are of such answers, or if they pair up without a remainder, as those of
+    odd-one-out or most-central answers do in any order.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    question : ndarray of int, shape (N,), optional
+        Number of the triplet or quadruplet that each row answers, if that is known already.
+
+    Returns
+    -------
+    Tally
+        A row each where that is not so.
+    """
+    index, n_objects = comparisons.index, comparisons.n_objects
+    votes, _ = votes_of_rows(comparisons)
+    answer = answer_of_rows(comparisons)
+    if comparisons.weights is not None:
+        answer = _of_one_weight(answer, comparisons.weights)
+    n_rows = np.bincount(answer)
+    known = comparisons.details is not None and comparisons.details.order is not None
+    if not known and (n_rows[answer] > 1).mean() < _SETS:
+        answer, n_rows = np.arange(len(index)), np.ones(len(index), dtype=int)
+    if question is None:
+        question = group(same_question(index)[0], n_objects)[1]
+    if len(n_rows) < len(index):
+        return Tally(answer, _questions(index, answer, question), np.bincount(answer, weights=votes) / n_rows, False)
+    if _choices_in_sets(index, n_objects) and _pair_up(index, votes, n_objects):
+        unit = group(list(np.sort(index, axis=1).T), n_objects)[1]
+        return Tally(unit, unit, np.bincount(unit, weights=votes) / 2.0, False)
+    return Tally(answer, question, votes, True)
+
+
+def votes_of_rows(comparisons: Comparisons) -> tuple[np.ndarray, bool]:
+    """How often each row was said, float (N,), and whether its weight says so: whole numbers are votes."""
+    weights = comparisons.weights
+    if weights is None or not (weights == np.floor(weights)).all():
+        return np.ones(len(comparisons)), False
+    return weights, True
+
+
+def _questions(index: np.ndarray, answer: np.ndarray, question: np.ndarray) -> np.ndarray:
+    """Number what was asked: all that was shown where an answer has several rows, else what the one row asks."""
+    several = np.bincount(answer)[answer] > 1
+    if not several.any():
+        return question
+    question = question.copy()
+    question[several] = len(question) + _shown(index[several], answer[several])
+    return np.unique(question, return_inverse=True)[1]
+
+
+def _of_one_weight(answer: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Number answers anew: rows that differ in weight are not of one answer."""
+    same = np.diff(answer, prepend=-1) == 0
+    differs = same & (np.diff(weights, prepend=0.0) != 0)
+    same &= ~(np.bincount(answer, weights=differs) > 0)[answer]
+    return np.cumsum(~same) - 1
+
+
+def _pair_up(index: np.ndarray, votes: np.ndarray, n_objects: int) -> bool:
+    """Tell whether each triplet was said as often as the other one that the same choice among three gives."""
+    for turned in ([1, 0, 2], [2, 1, 0]):
+        number = group(list(np.concatenate([index, index[:, turned]]).T), n_objects)[1]
+        said, turned_round = (
+            np.bincount(part, weights=votes, minlength=int(number.max()) + 1) for part in np.split(number, 2)
+        )
+        if np.array_equal(said, turned_round):
+            return True
+    return False
 
 
 def _paired(index: np.ndarray, n_objects: int) -> np.ndarray:

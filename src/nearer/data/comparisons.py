@@ -14,6 +14,7 @@ from nearer.data import making, rules, values
 from nearer.data.answers import kept_together
 from nearer.data.carriers import is_table
 from nearer.data.columns import is_whole
+from nearer.data.errors import counted
 from nearer.data.rules import Parts, check_rows
 from nearer.data.tables import Options, parts_of_table
 from nearer.data.values import Details, People, frozen
@@ -412,7 +413,7 @@ class Comparisons:
         return len(self.index)
 
     def __repr__(self) -> str:
-        return f"{len(self):,} {self.kind} over {self.n_objects:,} objects"
+        return f"{counted(len(self), self.kind[:-1])} over {counted(self.n_objects, 'object')}"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Comparisons):

@@ -71,6 +71,12 @@ def refuse_lines_above(name: str, cells: Sequence[str], other_rows: Callable[[],
         )
 
 
+def refuse_told_header(name: str, header: bool | None) -> None:
+    """Refuse what was said about the first row of a table whose columns are known without it."""
+    if header is not None:
+        raise FileFormatError(f"{name}: got header={header}, but no row of this table could hold names of columns")
+
+
 def with_header(table: Table, header: bool | None = None, *, only_known: bool = False) -> Table:
     """Take the names of columns from the first row of a table in memory that has none, where it holds them.
 
@@ -82,6 +88,8 @@ def with_header(table: Table, header: bool | None = None, *, only_known: bool = 
     only_known : bool
         Take known names alone. Rows made by a program seldom start with names, so words that occur once are objects.
     """
+    if table.header:
+        refuse_told_header(table.name, header)
     if table.header or header is False or not isinstance(table, MemoryTable) or not table.columns:
         return table
     first = [_first_cell(column) for column in table.columns]

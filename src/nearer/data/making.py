@@ -13,6 +13,7 @@ from nearer.data.carriers import refuse_named
 from nearer.data.rules import Parts, exchanged
 from nearer.data.values import (
     Details,
+    check_bool,
     check_integer,
     check_objects,
     check_people,
@@ -141,6 +142,7 @@ def stack_rankings(queries: Any, ranked: Any) -> np.ndarray:
 
 def ranked_pairs(rankings: Parts, k: int | None, ordered: bool) -> Parts:
     """Triplets (query, earlier, later) from rankings (N, 1 + m); see `Comparisons.from_rankings`."""
+    check_bool(ordered, "ordered")
     near, far = _ranked_columns(rankings.index.shape[1] - 1, k, ordered)
     return _repeated(rankings, _ranked_rows(rankings.index, near, far), len(near))
 

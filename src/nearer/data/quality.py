@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from nearer.data import rules
+from nearer.data.answers import Tally, tally, votes_of_rows
+from nearer.data.columns import distinct
+from nearer.data.errors import counted
 from nearer.data.rules import CHUNK
 from nearer.data.values import People, check_integer
 
@@ -33,7 +36,7 @@ class ParticipantCheck:
     ----------
     participant : str or int
     n_answers, n_shared : int
-        Answers, and those to questions that somebody else answered too.
+        Answers, and rows of them to questions that somebody else answered too.
     agreement : float or None
         Fraction of the shared answers that agree with the majority of the others; a tie counts one half.
     expected : float or None
@@ -67,13 +70,14 @@ class CheckResult:
     n_degenerate : int
         Degenerate rows among them.
     n_answers : float
-        Answers in all: the sum of the weights if these are whole numbers (votes), else the number of rows.
+        Answers in all: the sum of the weights if these are whole numbers (votes), else the number of rows; the rows of
+        one odd-one-out answer or ranking count once.
     weights_are_votes : bool
         Whether a weight of w was counted as w answers.
     n_questions, n_repeated_questions, n_repeated_answers
-        Distinct questions, those answered more than once, and the answers to these.
+        Distinct questions, those of which something was answered more than once, and the answers to these.
     contradictions : list of Contradiction
-        Questions answered both ways, the most evenly divided with the most answers first.
+        Comparisons answered both ways, the most evenly divided with the most answers first.
     noise_ceiling : float or None
         Fraction of the answers to repeated questions that agree with the majority answer to their question: no map
         satisfies more of them. As a forecast for new answers it is too high, since the majority is found from the
@@ -95,6 +99,8 @@ class CheckResult:
         enclose a point from all sides in that dimension. None if no dimension was asked for.
     participants : list of ParticipantCheck or None
         The most doubtful first; None if the participants are not known.
+    answers_are_rows : bool
+        Whether each row is an answer of its own; an odd-one-out answer or a ranking gives several.
     n_adaptive : int
         Rows whose questions were chosen in the light of earlier answers: a biased sample, so that accuracy is
         measured on the others; see `Comparisons.at_random`.
@@ -120,6 +126,7 @@ class CheckResult:
     too_few: dict[str | int, int] | None
     participants: list[ParticipantCheck] | None
     n_adaptive: int = 0
+    answers_are_rows: bool = True
 
     @property
     def ok(self) -> bool:
@@ -133,7 +140,8 @@ class CheckResult:
         if self.n_degenerate:
             found.append(f"{_count(self.n_degenerate, 'degenerate row was', 'degenerate rows were')} dropped.")
         if self.contradictions:
-            many = _count(len(self.contradictions), "question is", "questions are")
+            what = "question" if self.answers_are_rows else "comparison"
+            many = _count(len(self.contradictions), f"{what} is", f"{what}s are")
             examples = [f"{_row(c.row)} {c.votes_for:g} to {c.votes_against:g}" for c in self.contradictions]
             found.append(f"{many} answered both ways: {_some(examples, '; ')}.")
         if self.unseen:
@@ -155,7 +163,7 @@ class CheckResult:
             many = _count(len(doubtful), "participant disagrees", "participants disagree")
             examples = [
                 f"{p.participant} (agrees {_percent(p.agreement)}, expected {_percent(p.expected)}, "
-                f"{p.n_shared:,} answers)"
+                f"{p.n_shared:,} {'answers' if self.answers_are_rows else 'comparisons'})"
                 for p in doubtful
             ]
             found.append(f"{many} with the rest: {_some(examples)}.")
@@ -175,13 +183,17 @@ class CheckResult:
         return {**values, "ok": self.ok, "problems": self.problems}
 
     def __str__(self) -> str:
-        lines = [f"{self.n_comparisons:,} {self.kind} over {self.n_objects:,} objects"]
+        lines = [f"{counted(self.n_comparisons, self.kind[:-1])} over {counted(self.n_objects, 'object')}"]
         lines += [f"  left out: {count:,} ({reason})" for reason, count in self.dropped.items()]
-        if self.weights_are_votes:
-            lines.append(f"  answers: {self.n_answers:,.0f} (the sum of the weights)")
+        if self.weights_are_votes or not self.answers_are_rows:
+            how = "the sum of the weights" if self.answers_are_rows else "of several rows each"
+            lines.append(f"  answers: {self.n_answers:,.0f} ({how})")
+        both_ways = f"{len(self.contradictions):,}"
+        if not self.answers_are_rows:
+            both_ways = counted(len(self.contradictions), "comparison")
         lines.append(
             f"  questions: {self.n_questions:,}, of which {self.n_repeated_questions:,} answered more than once, "
-            f"{len(self.contradictions):,} both ways"
+            f"{both_ways} both ways"
         )
         if self.noise_ceiling is None:
             lines.append("  noise ceiling: unknown, no question was answered more than once")
@@ -247,11 +259,13 @@ def check(comparisons: Any, n_components: int | None = None) -> CheckResult:
     index, n_objects = comparisons.index, comparisons.n_objects
     columns, answer = rules.same_question(index)
     first, member = rules.group(columns, n_objects)
-    votes, are_votes = _votes(comparisons.weights, len(index))
+    votes, are_votes = votes_of_rows(comparisons)
     counts = np.stack([np.bincount(member, weights=votes * side, minlength=len(first)) for side in (~answer, answer)])
     total = counts.sum(axis=0)
     repeated = total > 1
     ceiling, low = noise_ceiling(counts[:, repeated])
+    told = tally(comparisons, member)
+    again = repeated[member]
     asked = [column[first] for column in columns]
     names = np.arange(n_objects) if comparisons.labels is None else comparisons.labels
     seen = comparisons.seen
@@ -262,11 +276,11 @@ def check(comparisons: Any, n_components: int | None = None) -> CheckResult:
         n_objects=n_objects,
         dropped=comparisons.dropped,
         n_degenerate=comparisons.dropped.get("degenerate", 0),
-        n_answers=float(total.sum()),
+        n_answers=float(told.n_answers.sum()),
         weights_are_votes=are_votes,
-        n_questions=int(np.count_nonzero(total)),
-        n_repeated_questions=int(np.count_nonzero(repeated)),
-        n_repeated_answers=float(total[repeated].sum()),
+        n_questions=int(np.count_nonzero(np.bincount(told.question, weights=votes))),
+        n_repeated_questions=len(distinct(told.question[again])),
+        n_repeated_answers=float(told.n_answers[distinct(told.answer[again])].sum()),
         contradictions=_contradictions(asked, counts, names),
         noise_ceiling=ceiling,
         noise_ceiling_low=low,
@@ -275,16 +289,10 @@ def check(comparisons: Any, n_components: int | None = None) -> CheckResult:
         islands=[names[group].tolist() for group in groups[1:]],
         n_components=n_components,
         too_few=None if n_components is None else _too_few(asked, total > 0, seen, names, n_components),
-        participants=_participants(comparisons.people, member, answer, votes, counts),
+        participants=_participants(comparisons.people, member, answer, votes, counts, told),
         n_adaptive=0 if comparisons.at_random is None else int((~comparisons.at_random).sum()),
+        answers_are_rows=told.by_rows,
     )
-
-
-def _votes(weights: np.ndarray | None, n_rows: int) -> tuple[np.ndarray, bool]:
-    """Answers that each row stands for, and whether they come from the weights (whole numbers are votes)."""
-    if weights is None or not (weights == np.floor(weights)).all():
-        return np.ones(n_rows), False
-    return weights, True
 
 
 def noise_ceiling(counts: np.ndarray) -> tuple[float | None, float | None]:
@@ -357,7 +365,7 @@ def _too_few(
 
 
 def _participants(
-    everyone: People | None, member: np.ndarray, answer: np.ndarray, votes: np.ndarray, counts: np.ndarray
+    everyone: People | None, member: np.ndarray, answer: np.ndarray, votes: np.ndarray, counts: np.ndarray, given: Tally
 ) -> list[ParticipantCheck] | None:
     """Agreement of each participant with the others, the most doubtful first.
 
@@ -382,7 +390,8 @@ def _participants(
     def of_each(values: np.ndarray) -> np.ndarray:
         return np.bincount(person, weights=votes * values, minlength=len(people))
 
-    n_answers, n_shared = of_each(np.ones(len(person))), of_each(total > 1)
+    own_part = (given.n_answers / np.maximum(np.bincount(given.answer, weights=votes), 1e-300))[given.answer]
+    n_answers, n_shared = of_each(own_part), of_each(total > 1)
     n_agree = of_each((total > 1) * np.where(same == opposite, 0.5, same > opposite))
     # In the majority, one meets a majority of the others, or a tie if it was by one answer; else never.
     n_expected = of_each((total > 1) * (least < most) * most / total * np.where(most - 1 > least, 1.0, 0.5))
@@ -396,7 +405,7 @@ def _participants(
     return [
         ParticipantCheck(
             participant=people[i] if people.dtype.kind == "O" else int(people[i]),
-            n_answers=int(n_answers[i]),
+            n_answers=round(n_answers[i]),
             n_shared=int(n_shared[i]),
             agreement=float(agreement[i]) if n_shared[i] else None,
             expected=float(expected[i]) if n_shared[i] else None,

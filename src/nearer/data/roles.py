@@ -361,6 +361,8 @@ def find_roles(
         at = _by_number(table, kind)
         notes.append(f"no header: columns taken as {', '.join(at)}")
     for role, wanted in (("participant", participant), ("weight", weight)):
+        if wanted is not None and role in told and (wanted == "" or _position(table, wanted, role) != at[role]):
+            raise ValueError(f"{role}: got {wanted!r}, but columns says it is {names[at[role]] or at[role] + 1!r}")
         if wanted is not None and wanted != "":
             at[role] = _position(table, wanted, role)
         elif wanted == "":
@@ -509,7 +511,7 @@ def _lacking(table: Table, at: Mapping[str, int], kind: str | None) -> str:
     """Say which columns are missing."""
     have = "columns " + listed(map(repr, table.names)) if table.header else f"{len(table.names)} columns"
     best = _nearest_layout(at, kind)
-    if not set(best.roles) & set(at):
+    if not at:
         return f"{have}: none of these names is known"
     missing = [role for role in best.roles if role not in at]
     return f"{have}: no column for {listed(missing)} of {best.kind}"

@@ -52,7 +52,16 @@ from nearer.data.roles import (
     yes_or_no,
 )
 from nearer.data.rules import ANSWERS_AMONG, Parts, may_be_answers
-from nearer.data.values import INDEX_LIMIT, UNKNOWN, People, check_objects, check_people, check_weights
+from nearer.data.values import (
+    INDEX_LIMIT,
+    UNKNOWN,
+    People,
+    check_bool,
+    check_objects,
+    check_people,
+    check_weights,
+    is_number,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -78,18 +87,26 @@ class Options:
 
     def __post_init__(self) -> None:
         check_objects(self.n_objects, None)
-        if self.index_base is not None and not (isinstance(self.index_base, int) and self.index_base in (0, 1)):
+        if self.index_base is not None and not (is_number(self.index_base) and self.index_base in (0, 1)):
             raise ValueError(f"index_base: got {self.index_base!r}, expected 0 or 1")
         for option in ("on_degenerate", "on_missing"):
             if not isinstance(getattr(self, option), str) or getattr(self, option) not in ("drop", "raise"):
                 raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
+        for option in ("keep_na", "fold_names"):
+            check_bool(getattr(self, option), option)
         object.__setattr__(self, "labels", check_objects(self.n_objects, self.labels)[1])
 
     def roles(self, table: Table) -> Roles:
         """Decide which column of a table is what."""
         refuse_header(table)
         told = {name: getattr(self, name) for name in ("columns", "kind", "participant", "weight", "asked")}
-        return find_roles(table, **told)
+        roles = find_roles(table, **told)
+        if self.answers is not None and roles.layout.answer is None:
+            raise FileFormatError(
+                f"{table.name}: got answers={self.answers!r}, but {roles.layout.kind} "
+                f"({', '.join(roles.layout.roles)}) have no column of answers, expected one"
+            )
+        return roles
 
 
 # ---- one block -----------------------------------------------------------------------------------------------------

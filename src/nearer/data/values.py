@@ -61,6 +61,12 @@ def check_number(value: Any, name: str, *, zero: bool = False, allow_none: bool 
         raise ValueError(f"{name}: got {value!r}, expected {kind}{' or None' if allow_none else ''}")
 
 
+def check_bool(value: Any, name: str, *, allow_none: bool = False) -> None:
+    """Refuse what is not a truth value, plain or of NumPy: any other text or object would count as true."""
+    if not isinstance(value, bool | np.bool_) and not (value is None and allow_none):
+        raise ValueError(f"{name}: got {shown(value)}, expected True{', False or None' if allow_none else ' or False'}")
+
+
 def check_fraction(value: Any, name: str) -> float:
     """A number from 0 to 1."""
     if not is_number(value) or not 0 <= value <= 1:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer.data import Comparisons
+from nearer.data import Comparisons, as_generator, check_integer, check_number
 from nearer.metrics import comparison_distances
 
 RandomState = int | np.random.Generator | None
@@ -44,9 +44,9 @@ def make_points(n: int, d: int, scale: float = 1.0, random_state: RandomState = 
     -------
     float64 array (n, d)
     """
-    if n < 1 or d < 1 or not (np.isfinite(scale) and scale > 0):
-        raise ValueError(f"n, d, scale: got {n}, {d}, {scale}, expected n >= 1, d >= 1 and a finite scale > 0")
-    return np.random.default_rng(random_state).normal(scale=scale, size=(n, d))
+    check_number(scale, "scale")
+    size = check_integer(n, "n", 1), check_integer(d, "d", 1)
+    return as_generator(random_state).normal(scale=scale, size=size)
 
 
 def make_comparisons(
@@ -84,12 +84,14 @@ def make_comparisons(
     total = _n_questions(len(array))
     if total >= 2**63:
         raise ValueError(f"points: got {len(array):,} rows, more than there are 64-bit numbers for their questions")
-    if n_train < 1 or (n_test is not None and n_test < 1) or n_train + (1 if n_test is None else n_test) > total:
+    n_train = check_integer(n_train, "n_train", 1)
+    n_test = None if n_test is None else check_integer(n_test, "n_test", 1)
+    if n_train + (1 if n_test is None else n_test) > total:
         raise ValueError(
-            f"n_train, n_test: got {n_train} and {n_test}, expected at least 1 each and at most {total:,} together, "
+            f"n_train, n_test: got {n_train} and {n_test}, expected at most {total:,} together, "
             f"the number of questions about {len(array):,} objects"
         )
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     if n_test is None:
         chosen = rng.choice(total, n_train, replace=False)
         rest = np.ones(total, dtype=bool)
@@ -132,7 +134,7 @@ def make_table1(
     -------
     SyntheticData
     """
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     return make_comparisons(make_points(n, d, scale, rng), n_train, n_test, noise, rng)
 
 

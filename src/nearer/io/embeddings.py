@@ -10,9 +10,11 @@ import numpy as np
 
 from nearer.data.errors import listed
 from nearer.data.values import check_objects
-from nearer.io.files import atomic_write
+from nearer.io.files import atomic_write, check_ending
 from nearer.io.objects import read_objects
 from nearer.io.text import text_cells
+
+ENDINGS = (".csv", ".npz", ".mat")
 
 
 def write_embedding(
@@ -24,8 +26,8 @@ def write_embedding(
 ) -> None:
     """Write coordinates to a CSV file with the columns label, x1, x2, ..., or the arrays embedding and labels.
 
-    The ending of the name gives the format: .npz for NumPy and .mat for MATLAB (labels as a cell array of text), else
-    CSV. There, objects without a position (NaN) get empty cells, and a label that a spreadsheet could run as a formula
+    The ending of the name gives the format: .csv, .npz for NumPy or .mat for MATLAB (labels as a cell array of text).
+    In CSV, objects without a position (NaN) get empty cells, and a label that a spreadsheet could run as a formula
     is guarded by an apostrophe, which `read_embedding` takes off. Numbers are written so that reading gives the same
     bits.
 
@@ -47,8 +49,8 @@ def write_embedding(
         raise ValueError(f"embedding: got {X[row].tolist()} in row {row}, expected finite numbers, or NaN alone")
     _, checked = check_objects(len(X), labels)
     names = [str(row) for row in range(len(X))] if checked is None else checked.tolist()
-    suffix = os.path.splitext(os.fspath(path))[1].lower()
-    if suffix in (".npz", ".mat"):
+    suffix = check_ending(path, ENDINGS)
+    if suffix != ".csv":
         with atomic_write(path, force) as file:
             _write_arrays(file, suffix, X, np.array(names))
         return

@@ -11,13 +11,14 @@ import re
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from nearer.data.errors import FileFormatError
+from nearer.data.values import check_bool
 
 
 def is_pattern(path: str) -> bool:
@@ -45,6 +46,28 @@ def refuse_impossible_text(array: np.ndarray) -> None:
         codes = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
         if codes.max(initial=0) > sys.maxunicode:
             raise FileFormatError("holds text that is damaged: numbers that no character has")
+
+
+def refuse_unwritable(path: str | os.PathLike[str], force: bool = False) -> None:
+    """Refuse a file that could not be written; one that exists is replaced if `force` says so."""
+    check_bool(force, "force")
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a directory, expected the name of a file to write")
+    if path.exists() and not force:
+        raise FileExistsError(f"{path}: exists already; use force=True to replace it")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: the folder {path.parent} does not exist")
+    refuse_dangling(path)
+
+
+def check_ending(path: str | os.PathLike[str], endings: Sequence[str]) -> str:
+    """Give the ending of a file to write, in small letters; refuse one that would lie about what is in the file."""
+    ending = Path(path).suffix.lower()
+    if ending not in endings:
+        what = repr(ending) if ending else "a name without an ending"
+        raise ValueError(f"{os.fspath(path)}: got {what}, expected one that can be written: {', '.join(endings)}")
+    return ending
 
 
 _PART = re.compile(r"\..*\.([0-9a-f]{8})-([0-9]+)-[0-9a-f]{12}\.part")
@@ -118,12 +141,7 @@ def atomic_write(
     if mode not in ("wb", "w"):
         raise ValueError(f"mode must be 'wb' or 'w', got {mode!r}")
     path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path}: is a directory, expected the name of a file to write")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path}: the folder {path.parent} does not exist")
-    _refuse_existing(path, force)
-    refuse_dangling(path)
+    refuse_unwritable(path, force)
     remove_leftovers(path.parent)
     temporary = path.with_name(part_name(path))
     options = {"mode": "xb"} if mode == "wb" else {"mode": "x", "encoding": encoding or "utf-8", "newline": ""}
@@ -133,15 +151,10 @@ def atomic_write(
             file.flush()
             os.fsync(file.fileno())
         if path.exists():
-            _refuse_existing(path, force)
+            refuse_unwritable(path, force)
             os.chmod(temporary, path.stat().st_mode & 0o777)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
-
-
-def _refuse_existing(path: Path, force: bool) -> None:
-    if not force and path.exists():
-        raise FileExistsError(f"{path}: exists already; pass force=True to replace it")

@@ -27,7 +27,7 @@ from nearer.data.columns import (
     whole_number,
 )
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import find_header, refuse_lines_above, with_header
+from nearer.data.headers import find_header, refuse_lines_above, refuse_told_header, with_header
 from nearer.data.roles import (
     DETAILS,
     INDEX_COLUMNS,
@@ -78,6 +78,7 @@ def open_json(
     if isinstance(data, dict):
         return open_arrays(path, form, data, kind=kind, variable=variable, header=header)
     if isinstance(data, list):
+        _refuse_variable(path, variable)
         return with_header(_open_rows(path, "JSON", data), header)
     raise FileFormatError(f"{path}: holds {shown(str(data))}, expected an array of rows or an object of columns")
 
@@ -123,6 +124,12 @@ def _columns_in(value: Any) -> dict[str, np.ndarray]:
     if isinstance(value, dict) and is_header(list(value)) and set(map(type, value.values())) == {list}:
         return {name: _cells(cells) for name, cells in value.items()}
     return {}
+
+
+def _refuse_variable(path: str, variable: str | None) -> None:
+    """Refuse the name of one of several arrays where there is a single one without a name."""
+    if variable is not None:
+        raise FileFormatError(f"{path}: got variable={variable!r}, but it holds one array, which has no name")
 
 
 class _Twice(Exception):
@@ -615,12 +622,14 @@ def stored_objects(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     return {"labels": labels, "n_objects": n_objects}
 
 
-def open_parquet(path: str) -> ParquetTable:
+def open_parquet(path: str, *, header: bool | None = None) -> ParquetTable:
     """Open Parquet files far enough to know their columns."""
     names, left_out = parquet_files(path)
     files = open_row_groups(path, [look_into(file, "is not a Parquet file") for file in names], left_out)
     first = files[0]
     form = "Parquet" if len(files) == 1 else f"{len(files):,} Parquet files"
+    if first.header or header:
+        refuse_told_header(str(path), header)
     return ParquetTable(
         str(path), form, first.names, first.header, labels=first.labels, n_objects=first.n_objects,
         alarms=first.alarms, files=files,
@@ -647,6 +656,7 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
         loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             loaded = _decoded(loaded)
+            _refuse_variable(path, variable)
             return with_header(_open_matrix(path, "NumPy array", loaded), header)
         with loaded:
             held = loaded.zip.namelist()
@@ -731,6 +741,7 @@ def open_arrays(
     main = _find_main(path, shaped, variable)
     shaped = {name: array if name == main else _as_vector(name, array) for name, array in shaped.items()}
     if main is None:
+        refuse_told_header(path, header)
         return _flat_columns(path, form, shaped)
     named = _names_beside(path, shaped, main)
     titles = list(map(str, shaped.pop(named).reshape(-1).tolist())) if named else []
@@ -741,6 +752,8 @@ def open_arrays(
     elif matrix.dtype.kind in "UTO":
         plain = with_header(plain, header)  # type: ignore[assignment]
         titles = plain.names if any(plain.names) else []
+    if named or matrix.dtype.kind not in "UTO":
+        refuse_told_header(path, header)
     titles = [] if are_numbered(titles) else titles
     beside, known = _beside(path, shaped, len(plain.columns[0]), f"rows of {main!r}")
     if kind in ("odd-one-out", "most-central") and "answer" in beside:

@@ -123,7 +123,7 @@ def read_cells(path: str | os.PathLike[str]) -> Cells:
     if format == "table":
         found = _split(name)
     elif format in ("excel", "parquet"):
-        table = open_table(name, format, header=False)
+        table = open_table(name, format, header=False if format == "excel" else None)
         columns = table.read(range(len(table.names)))
         found = [(table.place(row), [_text(column.cell(row)) for column in columns]) for row in range(len(columns[0]))]
         found = [(HEADER, table.names), *found] if table.header else found

@@ -20,6 +20,7 @@ from nearer.data.errors import FileFormatError, closest, counted, listed
 from nearer.data.headers import with_header
 from nearer.data.roles import DETAILS, PLAIN_NAMES, SHOWN
 from nearer.data.tables import Options, Rows, read_table, warn_of
+from nearer.data.values import check_bool
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.text import COMPRESSED, open_bytes
 
@@ -31,6 +32,13 @@ FORMATS = {
     "numpy": (".npy", ".npz"),
     "matlab": (".mat",),
     "excel": (".xlsx", ".xlsm", ".xls", ".ods"),
+}
+# What can be said about a file beside what its rows mean, and of which formats; of what is in memory, the header.
+_SAID_OF = {
+    "delimiter": ("table",),
+    "header": ("table", "json", "jsonl", "parquet", "numpy", "excel", "memory"),
+    "encoding": ("table", "json", "jsonl"),
+    "variable": ("json", "numpy", "matlab", "excel"),
 }
 _FORMAT_OF = {ending: name for name, endings in FORMATS.items() for ending in endings}
 _SYNONYMS = {
@@ -127,7 +135,8 @@ def read_comparisons(
     """Read a file or a table of comparisons.
 
     Objects may be text, sorted by code point, or whole numbers, sorted by size; what they are called is what they are
-    called in every output.
+    called in every output. What is said of a file that its format does not have, such as the delimiter of Parquet, is
+    refused.
 
     Parameters
     ----------
@@ -183,21 +192,20 @@ def read_comparisons(
     FileFormatError
         Naming file, line or row (counted from 1; line 1 is the header) and column.
     """
+    check_bool(header, "header", allow_none=True)
     options = Options(
         columns=columns, kind=kind, participant=participant, weight=weight, labels=labels, n_objects=n_objects,
         index_base=index_base, answers=answers, on_degenerate=on_degenerate, on_missing=on_missing, keep_na=keep_na,
         fold_names=fold_names,
     )  # fmt: skip
+    how: dict[str, Any] = {"delimiter": delimiter, "header": header, "encoding": encoding, "variable": variable}
     if not isinstance(source, (str, os.PathLike)):
+        if format is not None:
+            raise ValueError(f"format: got {format!r}, expected none for what is no file")
+        _refuse_not_of("table", "memory", how)
         return _result(with_header(as_table(source), header, only_known=True), "memory", options, header)
     name = os.fspath(source)
-    how: dict[str, Any] = {
-        "delimiter": delimiter,
-        "header": header,
-        "encoding": encoding,
-        "kind": kind,
-        "variable": variable,
-    }
+    how["kind"] = kind
     if name == "-":
         return _read_standard_input(format, how, options)
     format = find_format(name, format)
@@ -306,6 +314,7 @@ def open_table(
     """Open a file as a table; parameters as in `read_comparisons`."""
     from nearer.io import formats, text
 
+    _refuse_not_of(name, format, {"delimiter": delimiter, "header": header, "encoding": encoding, "variable": variable})
     if format == "table":
         return text.open_text(name, delimiter=delimiter, header=header, encoding=encoding)
     if format == "json":
@@ -313,12 +322,21 @@ def open_table(
     if format == "jsonl":
         return formats.open_jsonl(name, header=header, encoding=encoding)
     if format == "parquet":
-        return formats.open_parquet(name)
+        return formats.open_parquet(name, header=header)
     if format == "excel":
         return formats.open_spreadsheet(name, variable=variable, header=header)
     if format == "numpy":
         return formats.open_numpy(name, kind=kind, variable=variable, header=header)
     return formats.open_matlab(name, kind=kind, variable=variable)
+
+
+def _refuse_not_of(name: str, format: str, how: Mapping[str, Any]) -> None:
+    """Refuse what was said about a file that a file of its format does not have."""
+    for option, value in how.items():
+        if value is not None and format not in _SAID_OF[option]:
+            found = "a table in memory" if format == "memory" else f"the format {format!r}"
+            others = listed([other for other in _SAID_OF[option] if other != "memory"])
+            raise FileFormatError(f"{name}: got {option}={value!r} for {found}, expected it for {others} alone")
 
 
 def _understood(comparisons: Comparisons, rows: Rows, notes: Sequence[str]) -> str:

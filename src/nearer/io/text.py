@@ -168,9 +168,9 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     if not text.strip():
         raise FileFormatError(f"{path}: is empty")
     sep_line = _SEP_LINE.match(text)  # Excel's own way to say what separates
-    if sep_line and not delimiter:
+    if sep_line and delimiter is None:
         delimiter = sep_line[1]
-    delimiter = _CALLED.get(delimiter, delimiter) if delimiter else _find_delimiter(path, text)
+    delimiter = _find_delimiter(path, text) if delimiter is None else _CALLED.get(delimiter, delimiter)
     if delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
     above = 1 if sep_line else 0

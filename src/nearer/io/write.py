@@ -7,7 +7,6 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from nearer.data.details import detail_cells
 from nearer.data.errors import counted
 from nearer.data.roles import INDEX_COLUMNS
 from nearer.data.values import Details, People
-from nearer.io.files import atomic_write
+from nearer.io.files import atomic_write, check_ending
 from nearer.io.formats import META_KEY
 from nearer.io.text import text_cells
 
@@ -45,11 +44,7 @@ def write_comparisons(path: str | os.PathLike[str], comparisons: Comparisons, *,
     force : bool, default=False
         Replace an existing file.
     """
-    ending = Path(path).suffix.lower()
-    if ending not in WRITABLE:
-        raise ValueError(
-            f"{os.fspath(path)}: cannot write {ending or 'a file without an ending'}; use {', '.join(WRITABLE)}"
-        )
+    ending = check_ending(path, WRITABLE)
     if ending == ".npz":
         with atomic_write(path, force) as file:
             np.savez_compressed(file, allow_pickle=False, **_arrays(comparisons))

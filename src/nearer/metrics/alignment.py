@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer.data import in_order_of, row_names
+from nearer.data import check_bool, in_order_of, row_names
 from nearer.metrics.comparison import check_points
 from nearer.metrics.neighbours import nearest_neighbours
 
@@ -49,6 +49,7 @@ def fit_procrustes(X: ArrayLike, reference: ArrayLike, scaling: bool = True) -> 
     Similarity
         Fitted on the rows that are without NaN in both.
     """
+    check_bool(scaling, "scaling")
     points, target = _paired(X, reference)
     mean, target_mean = points.mean(axis=0), target.mean(axis=0)
     centred = points - mean

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearer.data import check_integer
 from nearer.metrics.comparison import check_points
 
 
@@ -28,8 +29,7 @@ def nearest_neighbours(embedding: ArrayLike, k: int = 10) -> tuple[np.ndarray, n
     from scipy.spatial import cKDTree
 
     points = check_points(embedding)
-    if k < 1:
-        raise ValueError(f"k: got {k}, expected at least 1")
+    k = check_integer(k, "k", 1)
     placed = np.flatnonzero(np.isfinite(points).all(axis=1))
     m = max(min(k, len(placed) - 1), 0)
     neighbours, distances = np.full((len(points), m), -1), np.full((len(points), m), np.nan)

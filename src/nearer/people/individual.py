@@ -14,12 +14,12 @@ from threadpoolctl import threadpool_limits
 
 from nearer import kernels
 from nearer._tables import data_frame
-from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, is_table, on_labels
+from nearer.data import Comparisons, as_comparisons, as_generator, check_bool, check_integer, is_table, on_labels
 from nearer.data.answers import kept_together
 from nearer.data.values import People, check_people, frozen
 from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import Reliability, weigh_answers
-from nearer.losses import Loss, get_loss
+from nearer.losses import Loss, loss_with
 from nearer.metrics import fit_answer_law
 from nearer.objective.base import in_order, resolve_jobs
 from nearer.objective.local import block_bounds
@@ -298,8 +298,9 @@ class IndividualEmbedding(BaseEstimator):
         self
         """
         check_integer(self.n_components, "n_components", 1)
+        check_bool(self.reliability, "reliability")
         spreads = self._spreads()
-        loss = get_loss(self.loss, **(self.loss_params or {})).resolve(self.n_components)
+        loss = loss_with(self.loss, self.loss_params).resolve(self.n_components)
         if not loss.has_model:
             raise ValueError(f"loss: {loss.name!r} is not a probability model, expected ckl, ste or tste")
         data = as_comparisons(X, y, sample_weight)

@@ -54,6 +54,8 @@ class ExclusionRules:
             self._check(name, 0.0, 1.0, "a share from 0 to 1")
         for name in ("min_answers", "min_seconds"):
             self._check(name, 0.0, np.inf, "a number of 0 or more")
+        if isinstance(self.better_than_chance, np.bool_):
+            object.__setattr__(self, "better_than_chance", bool(self.better_than_chance))
         if not isinstance(self.better_than_chance, bool):
             self._check("better_than_chance", 0.0, 0.5, "true, false, or a level such as 0.05")
 

@@ -18,13 +18,13 @@ from matplotlib.ft2font import FT2Font
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
-from nearer.io.files import atomic_write
+from nearer.io.files import atomic_write, check_ending
 from nearer.reporting.display import clean_text, natural_key, shorten
 
 __all__ = ["GREY", "chart_axes", "columns", "literal", "literal_legend", "new_axes", "save_figure", "style_axes"]
 
 GREY = "#6b7280"
-_FORMATS = (".png", ".svg", ".pdf")
+ENDINGS = (".png", ".svg", ".pdf")
 
 
 def chart_axes(ax: Axes | None, figsize: tuple[float, float] = (6.4, 4.2)) -> Axes:
@@ -79,9 +79,7 @@ def save_figure(fig: Figure | Axes, path: str | os.PathLike, *, dpi: float = 200
         Where the figure was written.
     """
     target = Path(path)
-    suffix = target.suffix.lower()
-    if suffix not in _FORMATS:
-        raise ValueError(f"path: got {target.name!r}, expected a name that ends in {', '.join(_FORMATS)}")
+    suffix = check_ending(target, ENDINGS)
     figure = fig.figure.figure if isinstance(fig, Axes) else fig
     # No date inside: the same figure gives the same file.
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})

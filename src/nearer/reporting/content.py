@@ -13,8 +13,9 @@ import numpy as np
 
 from nearer import __version__
 from nearer.data import as_comparisons
-from nearer.io.files import atomic_write
-from nearer.placement import each_once
+from nearer.data.answers import tally
+from nearer.data.columns import distinct
+from nearer.io.files import atomic_write, check_ending, refuse_unwritable
 from nearer.reporting.display import group_codes, label_texts
 from nearer.reporting.page import render
 from nearer.reporting.studies import Findings, Monitor, Scores, answers_about, study
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Report", "describe", "report"]
 
 
+ENDINGS = (".html", ".htm")
 # The learning curve is continued to this many times the answers there are.
 _EXTRAPOLATE = 4
 _KEPT = (
@@ -192,7 +194,7 @@ class Report:
         Parameters
         ----------
         path : path-like
-            File to write; its folder must exist.
+            File to write, ending in .html or .htm; its folder must exist.
         force : bool
             Replace an existing file.
 
@@ -201,6 +203,7 @@ class Report:
         pathlib.Path
             The file written.
         """
+        check_ending(path, ENDINGS)
         with atomic_write(path, force) as file:
             file.write(self.html().encode("utf-8"))
         return Path(path)
@@ -255,6 +258,9 @@ def report(
     Report
         ``report.save(path)`` writes it again, ``report.html()`` is its text.
     """
+    if path is not None:
+        check_ending(path, ENDINGS)
+        refuse_unwritable(path, force)
     if comparisons is not None:
         comparisons = as_comparisons(comparisons)
     findings = study(
@@ -315,13 +321,11 @@ def describe(
 
 
 def _answers_naming(answers: Comparisons) -> np.ndarray:
-    """How many answers name each object; whole-number weights count answers."""
-    weights = answers.weights
-    if weights is None or (weights != np.floor(weights)).any():
-        weights = np.ones(len(answers))
-    index = each_once(answers.index)
-    votes = np.broadcast_to(weights[:, None], index.shape)
-    return np.bincount(index[index >= 0], weights=votes[index >= 0], minlength=answers.n_objects)
+    """How many answers name each object; whole-number weights count answers, and rows of one answer once."""
+    told, n_objects = tally(answers), answers.n_objects
+    cells = told.answer[:, None] * n_objects + answers.index
+    answer, named = np.divmod(distinct(cells), n_objects)
+    return np.bincount(named, weights=told.n_answers[answer], minlength=n_objects)
 
 
 def _facts(model: OrdinalEmbedding, found: Findings) -> dict[str, Any]:

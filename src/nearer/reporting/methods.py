@@ -58,6 +58,7 @@ class Figures:
     seed: Any
     n_answers: float | None = None
     n_questions: int | None = None
+    n_comparisons: int | None = None  # that the answers give, where each gives several
     n_people: int | None = None
     training: float | None = None  # of the answers the map was made from
     held_out: float | None = None
@@ -81,6 +82,7 @@ def told_of(model: OrdinalEmbedding, summary: Mapping[str, Any]) -> Figures:
         check = model.comparisons_.check()
         known = {"n_answers": check.n_answers, "n_questions": check.n_questions, "ceiling": check.noise_ceiling}
         known |= {"n_repeated": check.n_repeated_questions}
+        known["n_comparisons"] = None if check.answers_are_rows else check.n_comparisons
         known |= {"ceiling_low": check.noise_ceiling_low, "training": model.score(model.comparisons_)}
         known["n_people"] = None if check.participants is None else len(check.participants)
     held_out = summary.get("cross_validation")
@@ -141,10 +143,11 @@ def _data(figures: Figures) -> str:
     if figures.n_answers is None or figures.n_questions is None:
         return f"Comparisons of {count(figures.n_objects, 'object', 'objects')} were collected."
     people = "" if figures.n_people is None else f" from {count(figures.n_people, 'participant', 'participants')}"
+    several = "" if figures.n_comparisons is None else f", which give {figures.n_comparisons:,} comparisons"
     return (
         f"We collected {count(figures.n_answers, 'answer', 'answers')}{people} to "
         f"{count(figures.n_questions, 'question', 'distinct questions')} about "
-        f"{count(figures.n_objects, 'object', 'objects')}."
+        f"{count(figures.n_objects, 'object', 'objects')}{several}."
     )
 
 
@@ -175,13 +178,13 @@ def _dimension(figures: Figures) -> str:
 
 
 def _fitted(figures: Figures) -> str:
-    parts = []
+    parts, what = [], "answers" if figures.n_comparisons is None else "comparisons"
     if figures.training is not None:
-        parts.append(f"{percent(figures.training)} of the answers")
+        parts.append(f"{percent(figures.training)} of the {what}")
     if figures.held_out is not None and figures.held_out_low is not None and figures.held_out_high is not None:
         bounds = interval(figures.held_out_low, figures.held_out_high)
         parts.append(
-            f"{percent(figures.held_out)} ({100 * figures.level:g} % interval {bounds}) of held-out answers in "
+            f"{percent(figures.held_out)} ({100 * figures.level:g} % interval {bounds}) of held-out {what} in "
             f"{figures.n_folds}-fold cross-validation, in which all answers to a question were held out together"
         )
     return f"The map satisfies {' and '.join(parts)}." if parts else ""

@@ -12,7 +12,6 @@ from nearer.metrics import spread_shares
 from nearer.people.quality import shown_cells
 from nearer.reporting import words
 from nearer.reporting.display import clean_text, label_texts
-from nearer.reporting.violations import Violations
 
 if TYPE_CHECKING:
     from nearer.reporting.content import Report
@@ -42,7 +41,7 @@ def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
         "dimensions": _dimensions(report),
         "learning": _learning(report),
         "convergence": _convergence(report),
-        "violations": _violations(report.violations, report.embedding),
+        "violations": _violations(report),
         "check": _check(report.check),
         "people": _people(report.people),
         "repeat": _repeat(report),
@@ -222,12 +221,14 @@ def _convergence(report: Report) -> str:
     return _section("convergence", "The computation", body)
 
 
-def _violations(violations: Violations | None, embedding: np.ndarray) -> str:
+def _violations(report: Report) -> str:
+    violations, embedding = report.violations, report.embedding
     if violations is None:
         return ""
     told = words.violations_sentence(
-        violations.n_violated, violations.n_answers, violations.n_unplaced, violations.share
-    )
+        violations.n_violated, violations.n_answers, violations.n_unplaced, violations.share,
+        (report.check or {}).get("answers_are_rows", True),
+    )  # fmt: skip
     if not violations.worst:
         return _section("violations", "Answers the map contradicts", f"<p>{_text(told)}</p>")
     told += " The worst, by the difference of the two distances:"

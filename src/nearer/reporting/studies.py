@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import t
 
 from nearer import selection
-from nearer.data import Comparisons
+from nearer.data import Comparisons, check_bool
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.people import participants
 from nearer.reporting.words import count
@@ -271,6 +271,8 @@ def study(
     """
     if cv_by not in ("question", "participant"):
         raise ValueError(f"cv_by: got {cv_by!r}, expected 'question' or 'participant'")
+    check_bool(learning_curve, "learning_curve")
+    check_bool(people, "people", allow_none=True)
     groups = "participants" if cv_by == "participant" else None
     answers = answers_about(model, comparisons)
     if answers is None:

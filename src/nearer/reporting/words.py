@@ -380,10 +380,16 @@ def convergence_sentence(in_stages: bool = False) -> str:
     return " ".join([*told, "A flat end means that the computation had finished."])
 
 
-def violations_sentence(n_violated: float, n_answers: float, n_unplaced: float, share: float | None = None) -> str:
-    """How many answers the map contradicts; `share` is their part by weight, where weights are no counts."""
+def violations_sentence(
+    n_violated: float, n_answers: float, n_unplaced: float, share: float | None = None, are_answers: bool = True
+) -> str:
+    """How many answers the map contradicts; `share` is their part by weight, where weights are no counts.
+
+    Where an answer gives several comparisons, those are counted (`are_answers` is False).
+    """
+    what = "answer" if are_answers else "comparison"
     weighed = "" if share is None else f", {percent(share)} by weight"
-    told = f"The map contradicts {n_violated:,.0f} of {count(n_answers, 'answer', 'answers')}{weighed}."
+    told = f"The map contradicts {n_violated:,.0f} of {count(n_answers, what, f'{what}s')}{weighed}."
     if n_unplaced:
         told += f" {n_unplaced:,.0f} more {'concerns' if n_unplaced == 1 else 'concern'} objects without a position."
     return told
@@ -414,6 +420,8 @@ def check_facts(check: Mapping[str, Any]) -> dict[str, str]:
         facts["Comparisons"] = f"{check['n_comparisons']:,} {check.get('kind', '')}".strip()
     if check.get("weights_are_votes"):
         facts["Answers, counted by weights"] = f"{check['n_answers']:,.0f}"
+    elif not check.get("answers_are_rows", True):
+        facts["Answers, each of several comparisons"] = f"{check['n_answers']:,.0f}"
     for reason, number in (check.get("dropped") or {}).items():
         facts[f"Left out: {reason}"] = f"{number:,}"
     if "n_objects" in check:
@@ -425,7 +433,8 @@ def check_facts(check: Mapping[str, Any]) -> dict[str, str]:
     if "n_repeated_questions" in check:
         facts["Asked more than once"] = f"{check['n_repeated_questions']:,}"
     if "contradictions" in check:
-        facts["Answered both ways"] = f"{len(check['contradictions']):,}"
+        what = "Answered" if check.get("answers_are_rows", True) else "Comparisons answered"
+        facts[f"{what} both ways"] = f"{len(check['contradictions']):,}"
     if check.get("n_adaptive"):
         others = f"{check['n_comparisons'] - check['n_adaptive']:,}"
         facts["Answers to questions chosen by earlier ones"] = (

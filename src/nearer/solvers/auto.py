@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.data import check_integer, check_number, is_number
+from nearer.data import check_bool, check_integer, check_number, is_number
 from nearer.objective import LocalObjective, SampledObjective, SmoothableObjective, SplittableObjective
 from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import Solver, SolverState
@@ -110,6 +110,7 @@ class Auto(Solver):
             value = getattr(self, name)
             if not (is_number(value) and value >= 0):
                 raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number of at least 0")
+        check_bool(self.keep_start, f"{self.name}: keep_start")
         check_number(self.penalty, f"{self.name}: penalty", zero=True, allow_none=True)
         for name, least in (("step", 0), ("first_batch", 0), ("growth", 1)):
             value = getattr(self, name)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from nearer._tables import html_table
-from nearer.data import check_integer, check_number
+from nearer.data import check_bool, check_integer, check_number
 from nearer.objective import Objective, SplittableObjective
 from nearer.solvers.params import Parameters
 
@@ -350,6 +350,7 @@ class Solver(Parameters):
         check_number(self.tol, f"{self.name}: tol", zero=True)
         check_number(self.grad_tol, f"{self.name}: grad_tol", zero=True)
         check_number(self.max_seconds, f"{self.name}: max_seconds", allow_none=True)
+        check_bool(self.record_error, f"{self.name}: record_error")
         check_number(self.validation_fraction, f"{self.name}: validation_fraction", zero=True)
         if self.validation_fraction >= 1:
             got = f"{self.name}: validation_fraction: got {self.validation_fraction!r}"
@@ -468,11 +469,12 @@ class _Run:
                 break
         if self.held_out is not None and self.held_out.X is not None and self.history:
             last = self.held_out.X
-            note = "; ".join(filter(None, [note, self._chosen_by()]))
+            note = "; ".join(filter(None, [note.removesuffix("; "), self._chosen_by()]))
         result = self._result(last, message, converged)
         trouble = trouble or self._trouble(X0, result)
         if trouble and converged:
             result = replace(result, converged=False, message=f"stopped: {trouble}")
+        note = note.removesuffix("; ")  # said before what was to come next
         message = result.message + (f" ({note})" if note else "")
         logger.info("%s: %s", self.solver.name, message)
         return replace(result, message=message, trouble=trouble)
