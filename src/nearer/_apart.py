@@ -155,10 +155,11 @@ def _write_variables(path: str, out: str) -> None:
 
 
 def _load(path: str) -> tuple[str, dict[str, np.ndarray | None]]:
-    from scipy.io import loadmat
+    from scipy.io import loadmat, whosmat
 
     try:
         variables = loadmat(path, mat_dtype=False, chars_as_strings=True)
+        variables |= {name: variables[name].astype(bool) for name, _, kind in whosmat(path) if kind == "logical"}
     except NotImplementedError:
         return "MATLAB 7.3", _load_hdf5(path)
     return "MATLAB", {name: _plain(value) for name, value in variables.items() if not name.startswith("__")}
@@ -213,7 +214,7 @@ def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:
         return _plain(np.array(_texts(node)))
     if node.dtype.kind not in "biuf":
         return None
-    return _plain(np.asarray(node).T)
+    return _plain(np.asarray(node).T.astype(bool if kind == b"logical" else node.dtype))
 
 
 def _texts(node: Any) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import sqlite3
+import subprocess
+import sys
 import unicodedata
 from collections import UserDict, deque
 from dataclasses import make_dataclass
@@ -18,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from carriers import CARRIERS, Sheet
+from scipy.io import savemat
 
 from nearer import FeatureMap, OrdinalEmbedding
 from nearer.data import Comparisons, as_comparisons
@@ -2005,3 +2008,104 @@ def test_people_called_like_missing_values_come_back_from_own_files(tmp_path, ca
         assert read.comparisons.participants.tolist() == people
         assert "without a participant" not in read.understood
     assert read_comparisons(tmp_path / "a.csv").comparisons.participants.tolist() == ["unknown"] * 3
+
+
+@pytest.mark.parametrize("mark", ["_delta_log/00000.json", ".hoodie/hoodie.properties", "metadata/v1.metadata.json"])
+def test_tables_with_versions_are_not_read_as_all_their_files(tmp_path, mark, client_here):
+    folder = tmp_path / "table"
+    log = folder / mark
+    log.parent.mkdir(parents=True)
+    log.write_text("{}")
+    (folder / "data").mkdir()
+    for name in ("a", "b"):
+        pq.write_table(pa.table(dict(zip(("anchor", "near", "far"), zip(*SAID)))), folder / "data" / f"{name}.parquet")
+    url = f"file://{folder}"
+    for source in (folder, folder / "data", str(folder / "data" / "*.parquet")):
+        assert "export the current version" in refusal(source)
+        with pytest.raises(FileFormatError, match="says which of its files still count"):
+            open_blocks(source)
+    for source in (str(folder), url, f"{url}/data/*.parquet"):
+        with pytest.raises(FileFormatError, match="says which of its files still count"):
+            by_cluster(source, client_here)
+    assert len(read_comparisons(folder / "data" / "a.parquet").comparisons) == 4
+
+
+def test_an_array_called_triplets_of_four_columns_is_no_quadruplets(tmp_path):
+    rows = np.array([[1, 2, 3, 5], [2, 3, 1, 7], [3, 1, 2, 6]])
+    np.savez(tmp_path / "a.npz", triplets=rows)
+    savemat(tmp_path / "a.mat", {"triplets": rows})
+    (tmp_path / "a.json").write_text(json.dumps({"triplets": rows.tolist()}))
+    for name in ("a.npz", "a.mat", "a.json"):
+        assert "which is what cannot be told" in refusal(tmp_path / name), name
+        read = read_comparisons(tmp_path / name, columns="anchor,near,far,weight")
+        assert read.comparisons.weights.tolist() == [5, 7, 6]
+        assert read_comparisons(tmp_path / name, kind="quadruplets").kind == "quadruplets"
+
+
+def test_columns_as_a_tuple_of_arrays_are_not_read_as_rows():
+    for length in (3, 4, 5):
+        columns = tuple(np.arange(length) + shift for shift in range(3))
+        for given in (columns, tuple(map(pd.Series, columns)), tuple(column.astype(str) for column in columns)):
+            for read in (as_comparisons, read_comparisons):
+                with pytest.raises(ValueError, match=r"a tuple of 3 arrays: .*np.column_stack"):
+                    read(given)
+        assert as_comparisons(np.column_stack(columns)).index.tolist() == np.column_stack(columns).tolist()
+    rows = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+    for given in (rows, list(map(np.array, rows))):
+        assert as_comparisons(given).index.tolist() == list(map(list, rows))
+
+
+@pytest.mark.parametrize(("kind", "first"), [("float32", 2**24), ("float16", 2**11)])
+def test_narrow_floats_that_merge_neighbours_are_refused(tmp_path, kind, first):
+    names = ["anchor", "near", "far"]
+    rows = np.array([[first, 1, 2], [1, 2, first - 1]], kind)
+    frame = pd.DataFrame(rows, columns=names)
+    np.save(tmp_path / "a.npy", rows)
+    (tmp_path / "parts").mkdir()
+    pq.write_table(pa.table(dict(zip(names, rows.T))), tmp_path / "parts" / "a.parquet")
+    people = {**dict(zip(names, zip(*SAID[:2]))), "participant": rows[:, 0]}
+    for source in (frame, pl.DataFrame(dict(zip(names, rows.T.astype("f4")))) if kind == "float32" else frame,
+                   tmp_path / "a.npy", tmp_path / "parts", people):  # fmt: skip
+        assert "lose their last digits" in refusal(source)
+    with pytest.raises(FileFormatError, match="lose their last digits"):
+        open_blocks(tmp_path / "parts")
+    pq.write_table(pa.table(dict(zip(names, rows.T.astype(int)))), tmp_path / "parts" / "b.parquet")
+    assert "a.parquet: column 'anchor': numbers of this size" in refusal(tmp_path / "parts")
+    with pytest.raises(ValueError, match="lose their last digits"):
+        Comparisons(rows, n_objects=2**25)
+    assert len(read_comparisons(frame - 1, on_missing="drop").comparisons) == 2
+
+
+def test_weights_as_text_in_one_part_and_numbers_in_another_are_refused_alike(tmp_path, client_here):
+    for name, weight in (("a", ["1", "2"]), ("b", [1, 2])):
+        table = pa.table({**dict(zip(("anchor", "near", "far"), zip(*SAID[:2]))), "weight": weight})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    assert "column 'weight': the files hold it as different types" in refusal(tmp_path)
+    for read in (open_blocks, lambda path: by_cluster(path, client_here)):
+        with pytest.raises(FileFormatError, match=r"column 'weight': some parts hold it as text"):
+            read(str(tmp_path))
+
+
+@pytest.mark.parametrize("width", [3, 4])
+def test_integers_in_memory_mean_what_they_mean_in_a_file(tmp_path, width):
+    rows = np.array([[0, 1, 2, 3], [1, 2, 3, 4], [3, 1, 0, 2]])[:, :width]
+    np.save(tmp_path / "a.npy", rows)
+    file = read_comparisons(tmp_path / "a.npy")
+    for source in (rows, rows.tolist()):
+        read = read_comparisons(source)
+        assert read.kind == file.kind == as_comparisons(source).kind
+        assert said(read.comparisons) == said(file.comparisons)
+
+
+def test_truth_values_are_answers_in_matlab_as_in_numpy(tmp_path):
+    arrays = {"triplets": np.array([[1, 2, 3], [2, 3, 4], [3, 1, 4]]), "response": np.array([True, False, True])}
+    np.savez(tmp_path / "a.npz", **arrays)
+    savemat(tmp_path / "a.mat", arrays)
+    expected = [("1", "2", "3"), ("2", "4", "3"), ("3", "1", "4")]
+    for name in ("a.npz", "a.mat"):
+        assert said(read_comparisons(tmp_path / name).comparisons) == expected, name
+
+
+def test_the_package_can_be_run():
+    done = subprocess.run([sys.executable, "-m", "nearer", "--version"], capture_output=True, text=True, check=True)
+    assert "nearer" in done.stdout

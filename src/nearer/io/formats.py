@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,14 @@ from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
 from nearer.data.carriers import as_table, counts_beside, index_of_pandas, numbers_of
 from nearer.data.columns import (
+    INEXACT,
     Column,
     MemoryTable,
     Table,
     are_numbered,
     column_from_arrow,
     column_of,
+    exact_below,
     is_text,
     whole_number,
 )
@@ -506,6 +509,14 @@ def _is_void(part: Any) -> bool:
     return part.null_count == len(part)
 
 
+def _refuse_inexact(part: Any) -> None:
+    """Refuse what a narrow float could not tell apart before it becomes a wide one, which could."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(part.type) and (np.abs(cells := part.to_numpy()) >= exact_below(cells)).any():
+        raise ValueError(INEXACT)
+
+
 @dataclass
 class ParquetTable(Table):
     """One or more Parquet files with the same columns, read one after the other."""
@@ -524,10 +535,11 @@ class ParquetTable(Table):
         for file, part in zip(self.files, parts):
             try:
                 if part.type != kind:
+                    _refuse_inexact(part)
                     # No text becomes a number here: what has another type is a number too, or empty.
                     part = pa.chunked_array([pa.nulls(len(part), kind)]) if _is_void(part) else part.cast(kind)
                 chunks += part.chunks
-            except pa.ArrowException as error:
+            except (ValueError, pa.ArrowException) as error:
                 raise FileFormatError(f"{file.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
         try:
             return column_from_arrow(pa.chunked_array(chunks, kind))
@@ -578,14 +590,36 @@ def parquet_files(path: str | Path) -> tuple[list[str], list[str]]:
     import glob
 
     path = Path(path)
+    left_out: list[str] = []
     if path.is_dir():
-        return parquet_among(str(path), (str(file) for file in path.rglob("*") if file.is_file()))
-    if path.exists():
+        files, left_out = parquet_among(str(path), (str(file) for file in path.rglob("*") if file.is_file()))
+    elif path.exists():
         return [str(path)], []
-    files = sorted(glob.glob(str(path), recursive=True))
+    else:
+        files = sorted(glob.glob(str(path), recursive=True))
     if not files:
         raise FileFormatError(f"{path}: no such file")
-    return files, []
+    refuse_versions(map(os.path.abspath, files), lambda folder, mark: glob.glob(f"{glob.escape(folder)}/{mark}"))
+    return files, left_out
+
+
+# What stands beside the Parquet files of a table that has versions -> whose table it is, and how to get one of them.
+_LOGS = {
+    "_delta_log": ("Delta Lake", "DeltaTable(folder).to_pandas()"),
+    ".hoodie": ("Hudi", "spark.read.format('hudi').load(folder).toPandas()"),
+    "metadata/*.metadata.json": ("Iceberg", "table.scan().to_pandas()"),
+}
+
+
+def refuse_versions(files: Iterable[str], find: Callable[[str, str], Any]) -> None:
+    """Refuse files of which a log beside them says which still count; `find` looks for a pattern in a folder."""
+    folders = dict.fromkeys(str(folder) for file in files for folder in Path(file).parents if "=" not in folder.name)
+    for folder, (mark, (whose, how)) in itertools.product(folders, _LOGS.items()):
+        if find(folder, mark):
+            raise FileFormatError(
+                f"{folder}: is a table of {whose}, whose log ({mark}) says which of its files still count, expected "
+                f"plain Parquet files; export the current version, such as {how}, and read that"
+            )
 
 
 def parquet_among(folder: str, files: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -657,7 +691,7 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
         if isinstance(loaded, np.ndarray):
             loaded = _decoded(loaded)
             _refuse_variable(path, variable)
-            return with_header(_open_matrix(path, "NumPy array", loaded), header)
+            return with_header(open_matrix(path, "NumPy array", loaded), header)
         with loaded:
             held = loaded.zip.namelist()
             if not all(name.endswith(".npy") for name in held):
@@ -696,7 +730,7 @@ def _refuse_bomb(archive: Any) -> None:
         raise FileFormatError(f"holds arrays of {size / 1e9:,.1f} GB, and {available / 1e9:,.1f} GB are free")
 
 
-def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
+def open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
     """Make columns without names of one array (n_rows, n_columns), or named ones of a structured array (n_rows,)."""
     if fields := _columns_in(matrix):
         return MemoryTable(path, form, list(fields), True, columns=list(fields.values()))
@@ -922,12 +956,17 @@ def _signs(answers: np.ndarray) -> dict[str, Any]:
     return {"answer": answers}
 
 
+_WIDTHS = {"triplet": 3, "triplets": 3, "quadruplets": 4}
+
+
 def _main_names(plain: MemoryTable, main: str, beside: set[str], kind: str | None) -> list[str]:
     """Name the columns of the main array, given the roles of what stands beside it; [] if they must be told.
 
     An array of numbers holds object numbers, by its width. What else it may hold is judged as columns without names.
     """
     width, asked = len(plain.names), bool(beside & {"answer", "votes_a"})
+    if kind is None and _WIDTHS.get(normalise(main), width) != width:
+        return []  # the name says something else than the width
     names: tuple[str, ...] | None = None
     by_width = plain.columns[0].dtype.kind in "iuf" or normalise(main) == "quadruplets"
     if width == 3 and beside & {"odd", "central"}:
