@@ -49,10 +49,10 @@ def read_matlab(path: str) -> tuple[str, dict[str, np.ndarray], list[str]]:
         return form, {name[1:]: loaded[name] for name in loaded.files if name}, structs
 
 
-def read_sheets(path: str) -> dict[str, tuple[int, list[list[Any]]]]:
+def read_sheets(path: str) -> dict[str, tuple[int, list[list[Any]], dict[str, list[str]]]]:
     """Read each sheet of a spreadsheet (.xlsx, .xls, .ods): the number of empty rows above the first, and the rows.
 
-    It needs the extra ``nearer[excel]``. Cells are texts, numbers, truth values, or None where they are empty.
+    Beside them are the cells that are dates or times, by the number of their column, which are texts in the rows. It needs the extra ``nearer[excel]``. Cells are texts, numbers, truth values, or None where they are empty.
     """
     with _read_by_child("spreadsheet", path) as out:
         return json.loads(out.read_text(encoding="ascii"))
@@ -128,8 +128,12 @@ def _write_sheets(path: str, out: str) -> None:
     sheets = {}
     for name in book.sheet_names:
         sheet = book.get_sheet_by_name(name)
-        rows = [list(map(_cell, row)) for row in sheet.to_python(skip_empty_area=True)]
-        sheets[name] = sheet.start[0] if sheet.start else 0, rows
+        cells = sheet.to_python(skip_empty_area=True)
+        dates: dict[int, list[str]] = {}
+        for spot, cell in ((spot, cell) for row in cells for spot, cell in enumerate(row)):
+            if not isinstance(cell, (str, int, float)):
+                dates.setdefault(spot, []).append(str(cell))
+        sheets[name] = sheet.start[0] if sheet.start else 0, [list(map(_cell, row)) for row in cells], dates
     with open(out, "w", encoding="ascii") as file:
         json.dump(sheets, file)
 

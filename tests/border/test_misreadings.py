@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import csv
+import datetime
+import gzip
+import io
 import json
 import sqlite3
 import subprocess
@@ -1012,9 +1016,9 @@ def test_what_a_spreadsheet_could_not_work_out_is_told(both, word):
         )
 
 
-def test_quotes_escaped_by_a_backslash_are_told(tmp_path):
+def test_quotes_escaped_by_a_backslash_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text('anchor,near,far\n"the \\"big\\" one",b,c\nb,c,"the \\"big\\" one"\n')
-    assert any("backslash" in alarm for alarm in read_comparisons(tmp_path / "a.csv").alarms)
+    assert "a.csv, line 2: text follows the quotation mark that closes a cell" in refusal(tmp_path / "a.csv")
     (tmp_path / "b.csv").write_text('anchor,near,far\nC:\\img\\,"say ""b""",c\nC:\\img\\,c,"say ""b"""\n')
     assert not read_comparisons(tmp_path / "b.csv").alarms
 
@@ -2109,3 +2113,114 @@ def test_truth_values_are_answers_in_matlab_as_in_numpy(tmp_path):
 def test_the_package_can_be_run():
     done = subprocess.run([sys.executable, "-m", "nearer", "--version"], capture_output=True, text=True, check=True)
     assert "nearer" in done.stdout
+
+
+@pytest.mark.parametrize("orient", ["index", "columns"])
+def test_names_of_rows_in_json_are_told_to_be_left_out(tmp_path, orient):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    frame.to_json(tmp_path / "a.json", orient=orient)
+    assert "names of its rows" not in read_comparisons(tmp_path / "a.json").understood
+    frame.index = ["anna", "ben", "carl", "dora"]
+    frame.to_json(tmp_path / "a.json", orient=orient)
+    read = read_comparisons(tmp_path / "a.json")
+    assert said(read.comparisons) == SAID
+    assert "the names of its rows left out: 'anna', 'ben', 'carl', ..." in read.understood
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "utf16.tsv"])
+@pytest.mark.parametrize("cell", ['"Bob" said', '"" said', '"Bob said ""hi""" now'])
+def test_text_after_a_closing_quotation_mark_is_refused(tmp_path, name, cell):
+    content = f"anchor\tnear\tfar\nBob said\tflute\tdrum\n{cell}\tdrum\tflute\nharp\tflute\tdrum\n"
+    data = content.encode("utf-16" if name == "utf16.tsv" else "utf-8")
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    assert f"{name}, line 3: text follows the quotation mark that closes a cell" in refusal(tmp_path / name)
+    table = pd.read_csv(io.StringIO(content), sep="\t", quoting=3)  # as the message says
+    assert set(read_comparisons(table).comparisons.labels) >= {cell, "Bob said"}
+
+
+@pytest.mark.parametrize("cell", ['say "hi"', '"say ""hi"" twice"', '"a,b" ', '5" disk'])
+def test_quotation_marks_that_are_in_order_are_read(tmp_path, cell):
+    (tmp_path / "a.csv").write_text(f"anchor,near,far\n{cell},flute,drum\n{cell},drum,flute\n")
+    read = read_comparisons(tmp_path / "a.csv")
+    assert next(csv.reader([cell]))[0] in read.comparisons.labels.tolist()
+
+
+def test_a_mark_at_the_edge_of_what_is_read_at_once_is_seen():
+    from nearer.io.text import _Watched
+
+    for text, doubtful in (('a,"b" c,d\n', True), ('a,"b","c"\n', False), ('"a ""b"" c",d\n', True), ("a,b\n", False)):
+        for size in range(1, 6):
+            watched = _Watched(io.BytesIO(text.encode()), ",")
+            while watched.read(size):
+                pass
+            assert watched.doubtful == doubtful
+
+
+def test_blanks_within_quotes_stay_where_blanks_separate(tmp_path):
+    rows = ['"big  oboe"   flute   drum', '"big oboe"   drum   flute', "  harp   drum   flute  "]
+    (tmp_path / "a.txt").write_text("\n".join(["anchor   near   far", *rows]) + "\n")
+    read = read_comparisons(tmp_path / "a.txt")
+    assert said(read.comparisons) == [
+        ("big  oboe", "flute", "drum"), ("big oboe", "drum", "flute"), ("harp", "drum", "flute"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "|"])
+def test_blanks_before_cells_in_quotes_are_no_part_of_them(tmp_path, delimiter):
+    rows = [
+        ["oboe", f"flute{delimiter} big", "drum"],
+        ["drum", "oboe", f'say{delimiter} "hi"'],
+        ["gong", "oboe", "drum"],
+    ]
+    cells = [[f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row] for row in rows]
+    (tmp_path / "a.csv").write_text("\n".join(f"{delimiter} ".join(row) for row in [["anchor", "near", "far"], *cells]))
+    read = read_comparisons(tmp_path / "a.csv")
+    assert said(read.comparisons) == list(map(tuple, rows))
+    assert "blanks before cells in quotes left out" in read.understood
+
+
+def test_names_that_a_spreadsheet_turned_into_dates_or_truths_are_told(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    day = datetime.datetime(2024, 3, 1)
+    for name, near in (("near", [day, "SEPT2", "DEC1"]), ("near", [True, "SEPT2", "DEC1"]), ("near", [day, day, day])):
+        book = openpyxl.Workbook()
+        for row in [["anchor", name, "far", "when", "ok"], *([a, b, "x", day, True] for a, b in zip("abc", near))]:
+            book.active.append(row)
+        book.save(tmp_path / "a.xlsx")
+        alarms = read_comparisons(tmp_path / "a.xlsx").alarms
+        told = [alarm for alarm in alarms if "the spreadsheet keeps" in alarm]
+        assert len(told) == 1, alarms
+        assert told[0].startswith("column near: ")
+
+
+HEADS = {
+    "anchor,near,far\na,b,c,\nb,c,a,\nc,a,b,\n": "each row ends with a delimiter",
+    "anchor,near,far,\na,b,c\nb,c,a\nc,a,b\n": "the header ends with a delimiter",
+    "   \n\t\nanchor,near,far\na,b,c\nb,c,a\nc,a,b\n": "3 triplets",
+    "anchor,near,far\na,b,c\nb,c,a\nc,a,b\nEND OF FILE\n": "1 line END OF FILE left out",
+    'anchor,near,far\n"a",b,c\nb,c,a\nc,a,b\n"END OF FILE"\n': "1 line END OF FILE left out",
+}
+
+
+@pytest.mark.parametrize("content", HEADS)
+def test_ends_of_lines_and_files_that_say_nothing_are_told(tmp_path, content):
+    (tmp_path / "a.csv").write_text(content)
+    read = read_comparisons(tmp_path / "a.csv")
+    assert said(read.comparisons) == [("a", "b", "c"), ("b", "c", "a"), ("c", "a", "b")]
+    assert HEADS[content] in read.understood
+
+
+def test_a_cell_behind_the_last_name_far_down_is_refused(tmp_path):
+    rows = ["a,b,c,", "b,c,a,"] * 300
+    (tmp_path / "a.csv").write_text("\n".join(["anchor,near,far", *rows, "c,a,b,x"]) + "\n")
+    assert "a.csv, line 602: a cell more than the header has names" in refusal(tmp_path / "a.csv")
+
+
+def test_escape_characters_of_an_encoding_are_no_names(tmp_path):
+    content = "anchor,near,far\n琴,b,c\nb,琴,c\n"
+    (tmp_path / "a.csv").write_bytes(content.encode("iso2022_jp"))
+    assert "a.csv, line 2, column 'anchor': " in (told := refusal(tmp_path / "a.csv"))
+    assert "encoding='iso2022_jp'" in told
+    read = read_comparisons(tmp_path / "a.csv", encoding="iso2022_jp")
+    assert set(read.comparisons.labels) == {"琴", "b", "c"}

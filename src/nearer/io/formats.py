@@ -76,13 +76,14 @@ def open_json(
         ) from error
     except RecursionError as error:
         raise FileFormatError(f"{path}: is not a table: brackets nested too deeply") from error
+    form = "JSON"
     if isinstance(data, dict):
         form, data, variable = _unfolded(path, "JSON", data, variable)
     if isinstance(data, dict):
         return open_arrays(path, form, data, kind=kind, variable=variable, header=header)
     if isinstance(data, list):
         _refuse_variable(path, variable)
-        return with_header(_open_rows(path, "JSON", data), header)
+        return with_header(_open_rows(path, form, data), header)
     raise FileFormatError(f"{path}: holds {shown(str(data))}, expected an array of rows or an object of columns")
 
 
@@ -107,10 +108,16 @@ def _unfolded(path: str, form: str, data: dict[str, Any], variable: str | None) 
     inner = [list(cells) for cells in data.values() if isinstance(cells, dict)]
     if inner and len(inner) == len(data):  # cell by cell, as pandas writes them
         if is_header(inner[0]) and not is_header(list(data)):  # orient="index"
-            return form, list(data.values()), None
+            return form + _named_rows(list(data)), list(data.values()), None
         if all(names == inner[0] for names in inner):  # orient="columns"
-            return form, {name: list(cells.values()) for name, cells in data.items()}, None
+            columns = {name: list(cells.values()) for name, cells in data.items()}
+            return form + _named_rows(inner[0]), columns, None
     return form, data, None
+
+
+def _named_rows(names: list[str]) -> str:
+    """Say that the names of rows are left out, unless they count them."""
+    return "" if are_numbered(names) else f" (the names of its rows left out: {listed(map(shown, names[:SHOWN]))}, ...)"
 
 
 def _is_matrix(value: Any) -> bool:
@@ -277,7 +284,7 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
         what = f"sheets {listed(map(repr, filled))}; say variable= for one of them" if filled else "no cells"
         raise FileFormatError(f"{path}: has {what}")
     name = next(iter(filled)) if variable is None else variable
-    above, rows = filled[name]
+    above, rows, dates = filled[name]
     first = [_cell_text(cell).strip() for cell in rows[0]]
     hint = ""
     if header is None:
@@ -296,7 +303,21 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
     return MemoryTable(
         path, f"spreadsheet, sheet {name!r}", names, header and not are_numbered(names), notes=notes, hint=hint,
         columns=columns, first_row=above + int(header),
+        alarms=[
+            f"column {names[spot] or spot + 1}: the spreadsheet keeps {shown(turned[0])} as no text but a date, a time "
+            f"or a truth value ({counted(len(turned), 'cell')}); was it a name, such as MAR1 or true?"
+            for spot, cells in enumerate(columns)
+            if (turned := _turned(names[spot], cells, dates.get(str(spot), [])))
+        ],
     )  # fmt: skip
+
+
+def _turned(name: str, cells: list[Any], dates: list[str]) -> list[str]:
+    """Cells of a column of names, or of texts beside, that a spreadsheet keeps as dates or truth values."""
+    truths = [str(cell) for cell in cells if isinstance(cell, bool)]
+    n_filled = sum(cell is not None for cell in cells)
+    mixed = 0 < len(dates) + len(truths) < n_filled
+    return [*dates, *truths] if mixed or (dates and role_of(name) in (*_OBJECTS, "participant")) else []
 
 
 def _cell_text(cell: Any) -> str:
