@@ -52,7 +52,8 @@ def read_matlab(path: str) -> tuple[str, dict[str, np.ndarray], list[str]]:
 def read_sheets(path: str) -> dict[str, tuple[int, list[list[Any]], dict[str, list[str]]]]:
     """Read each sheet of a spreadsheet (.xlsx, .xls, .ods): the number of empty rows above the first, and the rows.
 
-    Beside them are the cells that are dates or times, by the number of their column, which are texts in the rows. It needs the extra ``nearer[excel]``. Cells are texts, numbers, truth values, or None where they are empty.
+    It needs the extra ``nearer[excel]``. Cells are texts, numbers, truth values, or None where they are empty. Dates
+    and times are texts too; which cells these are stands beside the rows, by the number of their column.
     """
     with _read_by_child("spreadsheet", path) as out:
         return json.loads(out.read_text(encoding="ascii"))

@@ -110,8 +110,7 @@ def _unfolded(path: str, form: str, data: dict[str, Any], variable: str | None) 
         if is_header(inner[0]) and not is_header(list(data)):  # orient="index"
             return form + _named_rows(list(data)), list(data.values()), None
         if all(names == inner[0] for names in inner):  # orient="columns"
-            columns = {name: list(cells.values()) for name, cells in data.items()}
-            return form + _named_rows(inner[0]), columns, None
+            return form + _named_rows(inner[0]), {name: list(cells.values()) for name, cells in data.items()}, None
     return form, data, None
 
 

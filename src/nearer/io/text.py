@@ -404,8 +404,8 @@ class TextTable(Table):
                 if "expected after" in str(error):
                     raise FileFormatError(
                         f"{self.name}, line {reader.line_num}: text follows the quotation mark that closes a cell, "
-                        "expected a delimiter; put the whole cell in quotes and write each mark within it twice, or, if "
-                        "the marks of this file are text, give the table that pandas.read_csv(..., quoting=3) reads"
+                        "expected a delimiter; put the whole cell in quotes and write each mark within it twice, or, "
+                        "if the marks of this file are text, give the table that pandas.read_csv(..., quoting=3) reads"
                     ) from None
             finally:
                 csv.field_size_limit(limit)
@@ -415,9 +415,9 @@ class TextTable(Table):
         import pyarrow.compute as pc
 
         for column, position in zip(columns, positions) if not self.seen.told else ():
-            found = pc.indices_nonzero(pc.match_substring(column.values, "\x1b")).to_numpy()
+            found = pc.indices_nonzero(pc.match_substring_regex(column.values, "\x1b[$(]")).to_numpy()
             if len(found):
-                why = "holds an escape character, which is no text; if it was saved so, say encoding='iso2022_jp'"
+                why = "is not text (holds an escape character); if it was saved so, say encoding='iso2022_jp'"
                 cell = shown(column.texts()[found[0]])
                 row = int(np.argmax(column.cells == found[0]))
                 raise self.refusal(f"{cell} {why}, or encoding='utf-8' to keep it", position, row)
