@@ -293,11 +293,7 @@ def _as_text(cell: Any, row: int) -> str | None:
         return cell
     if not isinstance(cell, (int, float, np.integer, np.floating, np.bool_, Decimal)):
         raise TypeError(f"row {row + 1} is {cell!r} ({kind}), expected text or a number")
-    if (
-        isinstance(cell, (float, np.floating))
-        and np.isfinite(cell)
-        and abs(float(cell)) >= exact_below(np.asarray(cell))
-    ):
+    if isinstance(cell, (float, np.floating)) and exact_below(np.asarray(cell)) <= abs(float(cell)) < np.inf:
         raise TypeError(f"row {row + 1} is {cell:.17g}: {INEXACT}")
     return _spell(cell) if cell == cell else None
 

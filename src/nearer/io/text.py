@@ -609,9 +609,7 @@ class _Watched(io.RawIOBase):
             quotes = letters == ord('"')
             others = letters != self._mark
             others &= letters != ord("\n")
-            others &= letters != ord(
-                "\r"
-            )  # before a mark they are within a cell, and so they are, but for marks, after
+            others &= letters != ord("\r")
             within = quotes[1:-1] & others[:-2]
             within &= others[2:] & ~quotes[2:]
             self.doubtful |= bool(within.any())
