@@ -32,6 +32,7 @@ ORDER = [
     {"plots"},
     {"collect"},
     {"cli"},
+    {"__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 

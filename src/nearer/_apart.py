@@ -49,10 +49,11 @@ def read_matlab(path: str) -> tuple[str, dict[str, np.ndarray], list[str]]:
         return form, {name[1:]: loaded[name] for name in loaded.files if name}, structs
 
 
-def read_sheets(path: str) -> dict[str, tuple[int, list[list[Any]]]]:
+def read_sheets(path: str) -> dict[str, tuple[int, list[list[Any]], dict[str, list[str]]]]:
     """Read each sheet of a spreadsheet (.xlsx, .xls, .ods): the number of empty rows above the first, and the rows.
 
-    It needs the extra ``nearer[excel]``. Cells are texts, numbers, truth values, or None where they are empty.
+    It needs the extra ``nearer[excel]``. Cells are texts, numbers, truth values, or None where they are empty. Dates
+    and times are texts too; which cells these are stands beside the rows, by the number of their column.
     """
     with _read_by_child("spreadsheet", path) as out:
         return json.loads(out.read_text(encoding="ascii"))
@@ -128,8 +129,12 @@ def _write_sheets(path: str, out: str) -> None:
     sheets = {}
     for name in book.sheet_names:
         sheet = book.get_sheet_by_name(name)
-        rows = [list(map(_cell, row)) for row in sheet.to_python(skip_empty_area=True)]
-        sheets[name] = sheet.start[0] if sheet.start else 0, rows
+        cells = sheet.to_python(skip_empty_area=True)
+        dates: dict[int, list[str]] = {}
+        for spot, cell in ((spot, cell) for row in cells for spot, cell in enumerate(row)):
+            if not isinstance(cell, (str, int, float)):
+                dates.setdefault(spot, []).append(str(cell))
+        sheets[name] = sheet.start[0] if sheet.start else 0, [list(map(_cell, row)) for row in cells], dates
     with open(out, "w", encoding="ascii") as file:
         json.dump(sheets, file)
 
@@ -155,10 +160,11 @@ def _write_variables(path: str, out: str) -> None:
 
 
 def _load(path: str) -> tuple[str, dict[str, np.ndarray | None]]:
-    from scipy.io import loadmat
+    from scipy.io import loadmat, whosmat
 
     try:
         variables = loadmat(path, mat_dtype=False, chars_as_strings=True)
+        variables |= {name: variables[name].astype(bool) for name, _, kind in whosmat(path) if kind == "logical"}
     except NotImplementedError:
         return "MATLAB 7.3", _load_hdf5(path)
     return "MATLAB", {name: _plain(value) for name, value in variables.items() if not name.startswith("__")}
@@ -213,7 +219,7 @@ def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:
         return _plain(np.array(_texts(node)))
     if node.dtype.kind not in "biuf":
         return None
-    return _plain(np.asarray(node).T)
+    return _plain(np.asarray(node).T.astype(bool if kind == b"logical" else node.dtype))
 
 
 def _texts(node: Any) -> list[str]:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import ast
+import csv
+import datetime
+import gzip
+import io
 import json
 import sqlite3
+import subprocess
+import sys
 import unicodedata
 from collections import UserDict, deque
 from dataclasses import make_dataclass
@@ -18,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from carriers import CARRIERS, Sheet
+from scipy.io import savemat
 
 from nearer import FeatureMap, OrdinalEmbedding
 from nearer.data import Comparisons, as_comparisons
@@ -1009,9 +1016,9 @@ def test_what_a_spreadsheet_could_not_work_out_is_told(both, word):
         )
 
 
-def test_quotes_escaped_by_a_backslash_are_told(tmp_path):
+def test_quotes_escaped_by_a_backslash_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text('anchor,near,far\n"the \\"big\\" one",b,c\nb,c,"the \\"big\\" one"\n')
-    assert any("backslash" in alarm for alarm in read_comparisons(tmp_path / "a.csv").alarms)
+    assert "a.csv, line 2: text follows the quotation mark that closes a cell" in refusal(tmp_path / "a.csv")
     (tmp_path / "b.csv").write_text('anchor,near,far\nC:\\img\\,"say ""b""",c\nC:\\img\\,c,"say ""b"""\n')
     assert not read_comparisons(tmp_path / "b.csv").alarms
 
@@ -2005,3 +2012,215 @@ def test_people_called_like_missing_values_come_back_from_own_files(tmp_path, ca
         assert read.comparisons.participants.tolist() == people
         assert "without a participant" not in read.understood
     assert read_comparisons(tmp_path / "a.csv").comparisons.participants.tolist() == ["unknown"] * 3
+
+
+@pytest.mark.parametrize("mark", ["_delta_log/00000.json", ".hoodie/hoodie.properties", "metadata/v1.metadata.json"])
+def test_tables_with_versions_are_not_read_as_all_their_files(tmp_path, mark, client_here):
+    folder = tmp_path / "table"
+    log = folder / mark
+    log.parent.mkdir(parents=True)
+    log.write_text("{}")
+    (folder / "data").mkdir()
+    for name in ("a", "b"):
+        pq.write_table(pa.table(dict(zip(("anchor", "near", "far"), zip(*SAID)))), folder / "data" / f"{name}.parquet")
+    url = f"file://{folder}"
+    for source in (folder, folder / "data", str(folder / "data" / "*.parquet")):
+        assert "export the current version" in refusal(source)
+        with pytest.raises(FileFormatError, match="says which of its files still count"):
+            open_blocks(source)
+    for source in (str(folder), url, f"{url}/data/*.parquet"):
+        with pytest.raises(FileFormatError, match="says which of its files still count"):
+            by_cluster(source, client_here)
+    assert len(read_comparisons(folder / "data" / "a.parquet").comparisons) == 4
+
+
+def test_an_array_called_triplets_of_four_columns_is_no_quadruplets(tmp_path):
+    rows = np.array([[1, 2, 3, 5], [2, 3, 1, 7], [3, 1, 2, 6]])
+    np.savez(tmp_path / "a.npz", triplets=rows)
+    savemat(tmp_path / "a.mat", {"triplets": rows})
+    (tmp_path / "a.json").write_text(json.dumps({"triplets": rows.tolist()}))
+    for name in ("a.npz", "a.mat", "a.json"):
+        assert "which is what cannot be told" in refusal(tmp_path / name), name
+        read = read_comparisons(tmp_path / name, columns="anchor,near,far,weight")
+        assert read.comparisons.weights.tolist() == [5, 7, 6]
+        assert read_comparisons(tmp_path / name, kind="quadruplets").kind == "quadruplets"
+
+
+def test_columns_as_a_tuple_of_arrays_are_not_read_as_rows():
+    for length in (3, 4, 5):
+        columns = tuple(np.arange(length) + shift for shift in range(3))
+        for given in (columns, tuple(map(pd.Series, columns)), tuple(column.astype(str) for column in columns)):
+            for read in (as_comparisons, read_comparisons):
+                with pytest.raises(ValueError, match=r"a tuple of 3 arrays: .*np.column_stack"):
+                    read(given)
+        assert as_comparisons(np.column_stack(columns)).index.tolist() == np.column_stack(columns).tolist()
+    rows = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+    for given in (rows, list(map(np.array, rows))):
+        assert as_comparisons(given).index.tolist() == list(map(list, rows))
+
+
+@pytest.mark.parametrize(("kind", "first"), [("float32", 2**24), ("float16", 2**11)])
+def test_narrow_floats_that_merge_neighbours_are_refused(tmp_path, kind, first):
+    names = ["anchor", "near", "far"]
+    rows = np.array([[first, 1, 2], [1, 2, first - 1]], kind)
+    frame = pd.DataFrame(rows, columns=names)
+    np.save(tmp_path / "a.npy", rows)
+    (tmp_path / "parts").mkdir()
+    pq.write_table(pa.table(dict(zip(names, rows.T))), tmp_path / "parts" / "a.parquet")
+    people = {**dict(zip(names, zip(*SAID[:2]))), "participant": rows[:, 0]}
+    for source in (frame, pl.DataFrame(dict(zip(names, rows.T.astype("f4")))) if kind == "float32" else frame,
+                   tmp_path / "a.npy", tmp_path / "parts", people):  # fmt: skip
+        assert "lose their last digits" in refusal(source)
+    with pytest.raises(FileFormatError, match="lose their last digits"):
+        open_blocks(tmp_path / "parts")
+    pq.write_table(pa.table(dict(zip(names, rows.T.astype(int)))), tmp_path / "parts" / "b.parquet")
+    assert "a.parquet: column 'anchor': numbers of this size" in refusal(tmp_path / "parts")
+    with pytest.raises(ValueError, match="lose their last digits"):
+        Comparisons(rows, n_objects=2**25)
+    assert len(read_comparisons(frame - 1, on_missing="drop").comparisons) == 2
+
+
+def test_weights_as_text_in_one_part_and_numbers_in_another_are_refused_alike(tmp_path, client_here):
+    for name, weight in (("a", ["1", "2"]), ("b", [1, 2])):
+        table = pa.table({**dict(zip(("anchor", "near", "far"), zip(*SAID[:2]))), "weight": weight})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    assert "column 'weight': the files hold it as different types" in refusal(tmp_path)
+    for read in (open_blocks, lambda path: by_cluster(path, client_here)):
+        with pytest.raises(FileFormatError, match=r"column 'weight': some parts hold it as text"):
+            read(str(tmp_path))
+
+
+@pytest.mark.parametrize("width", [3, 4])
+def test_integers_in_memory_mean_what_they_mean_in_a_file(tmp_path, width):
+    rows = np.array([[0, 1, 2, 3], [1, 2, 3, 4], [3, 1, 0, 2]])[:, :width]
+    np.save(tmp_path / "a.npy", rows)
+    file = read_comparisons(tmp_path / "a.npy")
+    for source in (rows, rows.tolist()):
+        read = read_comparisons(source)
+        assert read.kind == file.kind == as_comparisons(source).kind
+        assert said(read.comparisons) == said(file.comparisons)
+
+
+def test_truth_values_are_answers_in_matlab_as_in_numpy(tmp_path):
+    arrays = {"triplets": np.array([[1, 2, 3], [2, 3, 4], [3, 1, 4]]), "response": np.array([True, False, True])}
+    np.savez(tmp_path / "a.npz", **arrays)
+    savemat(tmp_path / "a.mat", arrays)
+    expected = [("1", "2", "3"), ("2", "4", "3"), ("3", "1", "4")]
+    for name in ("a.npz", "a.mat"):
+        assert said(read_comparisons(tmp_path / name).comparisons) == expected, name
+
+
+def test_the_package_can_be_run():
+    done = subprocess.run([sys.executable, "-m", "nearer", "--version"], capture_output=True, text=True, check=True)
+    assert "nearer" in done.stdout
+
+
+@pytest.mark.parametrize("orient", ["index", "columns"])
+def test_names_of_rows_in_json_are_told_to_be_left_out(tmp_path, orient):
+    frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"])
+    frame.to_json(tmp_path / "a.json", orient=orient)
+    assert "names of its rows" not in read_comparisons(tmp_path / "a.json").understood
+    frame.index = ["anna", "ben", "carl", "dora"]
+    frame.to_json(tmp_path / "a.json", orient=orient)
+    read = read_comparisons(tmp_path / "a.json")
+    assert said(read.comparisons) == SAID
+    assert "the names of its rows left out: 'anna', 'ben', 'carl', ..." in read.understood
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "utf16.tsv"])
+@pytest.mark.parametrize("cell", ['"Bob" said', '"" said', '"Bob said ""hi""" now'])
+def test_text_after_a_closing_quotation_mark_is_refused(tmp_path, name, cell):
+    content = f"anchor\tnear\tfar\nBob said\tflute\tdrum\n{cell}\tdrum\tflute\nharp\tflute\tdrum\n"
+    data = content.encode("utf-16" if name == "utf16.tsv" else "utf-8")
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    assert f"{name}, line 3: text follows the quotation mark that closes a cell" in refusal(tmp_path / name)
+    table = pd.read_csv(io.StringIO(content), sep="\t", quoting=3)  # as the message says
+    assert set(read_comparisons(table).comparisons.labels) >= {cell, "Bob said"}
+
+
+@pytest.mark.parametrize("cell", ['say "hi"', '"say ""hi"" twice"', '"a,b" ', '5" disk'])
+def test_quotation_marks_that_are_in_order_are_read(tmp_path, cell):
+    (tmp_path / "a.csv").write_text(f"anchor,near,far\n{cell},flute,drum\n{cell},drum,flute\n")
+    read = read_comparisons(tmp_path / "a.csv")
+    assert next(csv.reader([cell]))[0] in read.comparisons.labels.tolist()
+
+
+def test_a_mark_at_the_edge_of_what_is_read_at_once_is_seen():
+    from nearer.io.text import _Watched
+
+    for text, doubtful in (('a,"b" c,d\n', True), ('a,"b","c"\n', False), ('"a ""b"" c",d\n', True), ("a,b\n", False)):
+        for size in range(1, 6):
+            watched = _Watched(io.BytesIO(text.encode()), ",")
+            while watched.read(size):
+                pass
+            assert watched.doubtful == doubtful
+
+
+def test_blanks_within_quotes_stay_where_blanks_separate(tmp_path):
+    rows = ['"big  oboe"   flute   drum', '"big oboe"   drum   flute', "  harp   drum   flute  "]
+    (tmp_path / "a.txt").write_text("\n".join(["anchor   near   far", *rows]) + "\n")
+    read = read_comparisons(tmp_path / "a.txt")
+    assert said(read.comparisons) == [
+        ("big  oboe", "flute", "drum"), ("big oboe", "drum", "flute"), ("harp", "drum", "flute"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "|"])
+def test_blanks_before_cells_in_quotes_are_no_part_of_them(tmp_path, delimiter):
+    rows = [
+        ["oboe", f"flute{delimiter} big", "drum"],
+        ["drum", "oboe", f'say{delimiter} "hi"'],
+        ["gong", "oboe", "drum"],
+    ]
+    cells = [[f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row] for row in rows]
+    (tmp_path / "a.csv").write_text("\n".join(f"{delimiter} ".join(row) for row in [["anchor", "near", "far"], *cells]))
+    read = read_comparisons(tmp_path / "a.csv")
+    assert said(read.comparisons) == list(map(tuple, rows))
+    assert "blanks before cells in quotes left out" in read.understood
+
+
+def test_names_that_a_spreadsheet_turned_into_dates_or_truths_are_told(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    day = datetime.datetime(2024, 3, 1)
+    for name, near in (("near", [day, "SEPT2", "DEC1"]), ("near", [True, "SEPT2", "DEC1"]), ("near", [day, day, day])):
+        book = openpyxl.Workbook()
+        for row in [["anchor", name, "far", "when", "ok"], *([a, b, "x", day, True] for a, b in zip("abc", near))]:
+            book.active.append(row)
+        book.save(tmp_path / "a.xlsx")
+        alarms = read_comparisons(tmp_path / "a.xlsx").alarms
+        told = [alarm for alarm in alarms if "the spreadsheet keeps" in alarm]
+        assert len(told) == 1, alarms
+        assert told[0].startswith("column near: ")
+
+
+HEADS = {
+    "anchor,near,far\na,b,c,\nb,c,a,\nc,a,b,\n": "each row ends with a delimiter",
+    "anchor,near,far,\na,b,c\nb,c,a\nc,a,b\n": "the header ends with a delimiter",
+    "   \n\t\nanchor,near,far\na,b,c\nb,c,a\nc,a,b\n": "3 triplets",
+    "anchor,near,far\na,b,c\nb,c,a\nc,a,b\nEND OF FILE\n": "1 line END OF FILE left out",
+    'anchor,near,far\n"a",b,c\nb,c,a\nc,a,b\n"END OF FILE"\n': "1 line END OF FILE left out",
+}
+
+
+@pytest.mark.parametrize("content", HEADS)
+def test_ends_of_lines_and_files_that_say_nothing_are_told(tmp_path, content):
+    (tmp_path / "a.csv").write_text(content)
+    read = read_comparisons(tmp_path / "a.csv")
+    assert said(read.comparisons) == [("a", "b", "c"), ("b", "c", "a"), ("c", "a", "b")]
+    assert HEADS[content] in read.understood
+
+
+def test_a_cell_behind_the_last_name_far_down_is_refused(tmp_path):
+    rows = ["a,b,c,", "b,c,a,"] * 300
+    (tmp_path / "a.csv").write_text("\n".join(["anchor,near,far", *rows, "c,a,b,x"]) + "\n")
+    assert "a.csv, line 602: a cell more than the header has names" in refusal(tmp_path / "a.csv")
+
+
+def test_escape_characters_of_an_encoding_are_no_names(tmp_path):
+    content = "anchor,near,far\n琴,b,c\nb,琴,c\n"
+    (tmp_path / "a.csv").write_bytes(content.encode("iso2022_jp"))
+    assert "a.csv, line 2, column 'anchor': " in (told := refusal(tmp_path / "a.csv"))
+    assert "encoding='iso2022_jp'" in told
+    read = read_comparisons(tmp_path / "a.csv", encoding="iso2022_jp")
+    assert set(read.comparisons.labels) == {"琴", "b", "c"}

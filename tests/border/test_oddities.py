@@ -39,7 +39,6 @@ REFUSED = {
     "title_and_blank.csv": None,
     "title_on_top.csv": None,
     "title_with_commas.csv": None,
-    "trailing_commas_in_rows.csv": None,
     "two_tables.csv": None,
     "utf16_no_bom.csv": {"encoding": "utf-16-le"},
 }  # fmt: skip

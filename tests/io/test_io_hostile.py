@@ -135,7 +135,7 @@ def test_a_cell_far_out_does_not_end_the_process(tmp_path, corner):
             made.writestr(name, text.replace(b'<row r="3"', f'<row r="{row}"'.encode()))
     if corner == "C3":
         assert read_sheets(str(tmp_path / "t.xlsx")) == {
-            "Sheet": [0, [["anchor", "near", "far"], ["a", "b", "c"], ["b", "a", "c"]]]
+            "Sheet": [0, [["anchor", "near", "far"], ["a", "b", "c"], ["b", "a", "c"]], {}]
         }
     else:
         with pytest.raises(FileFormatError, match=r"t\.xlsx: is not a readable spreadsheet"):

@@ -126,8 +126,8 @@ def test_spreadsheet(refused, monkeypatch):
 def test_wrong_encoding_early_and_late(refused):
     early = refused("l.csv", "anchor,near,far\nant,bée,cat\n".encode("latin-1"))
     assert early == (
-        "l.csv, line 2: byte 0xe9 is not UTF-8 text; if an older program saved the file, "
-        "try encoding='latin-1' or encoding='cp1252'"
+        "l.csv, line 2: byte 0xe9 is not UTF-8 text; if an older program saved the file, say the "
+        "encoding it was saved in, such as encoding='cp1252' (Western Europe), 'cp1251' (Cyrillic) or 'shift_jis'"
     )
     late = GOOD.encode() + b"ant,bee,cat\n" * 200_000 + "ant,bée,cat\n".encode("latin-1") + b"ant,bee,cat\n"
     assert refused("l.csv", late).startswith("l.csv, line 200004: byte 0xe9 is not UTF-8 text")
@@ -406,8 +406,8 @@ def test_json_lines_refusals(refused):
     assert "line 2: 2 cells where line 1 has 3" in refused("j.jsonl", "[1, 2, 3]\n[1, 2]\n")
     late = row * 4000 + row.replace("b", "é")
     assert refused("j.jsonl", late.encode("latin-1")) == (
-        "j.jsonl, line 4001: byte 0xe9 is not UTF-8 text; if an older program saved the file, "
-        "try encoding='latin-1' or encoding='cp1252'"
+        "j.jsonl, line 4001: byte 0xe9 is not UTF-8 text; if an older program saved the file, say the "
+        "encoding it was saved in, such as encoding='cp1252' (Western Europe), 'cp1251' (Cyrillic) or 'shift_jis'"
     )
     deep = "[" * 20_000 + "]" * 20_000
     for line in (deep, f'{{"anchor": {deep}}}'):

@@ -93,8 +93,18 @@ def refuse_named(values: Any, what: str) -> None:
         )
 
 
+def refuse_columns(values: Any, what: str) -> None:
+    """Refuse a tuple of three or four arrays: they may be the columns, as others keep anchors, positives, negatives."""
+    if isinstance(values, tuple) and len(values) in (3, 4) and all(getattr(one, "ndim", 0) == 1 for one in values):
+        raise FileFormatError(
+            f"{what}: got a tuple of {len(values)} arrays: are they its columns or its rows? Give "
+            "np.column_stack(arrays) for columns, or list(arrays) for rows"
+        )
+
+
 def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
     kind = type(X).__name__
+    refuse_columns(X, name)
     if hasattr(X, "__dask_graph__"):
         raise FileFormatError(
             f"{name}: got a Dask {kind}, whose rows are not there yet; say .compute() first, or give it to fit, where "

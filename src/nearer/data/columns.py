@@ -198,7 +198,7 @@ def column_from_arrow(data: Any) -> Column:
                 return _text_column(chunked.cast(pa.string()))
         return _whole_column(chunked.to_numpy())
     if types.is_floating(kind) or types.is_decimal(kind):
-        return Column(numbers=chunked.cast(pa.float64()).to_numpy())
+        return Column(numbers=(chunked.cast(pa.float64()) if types.is_decimal(kind) else chunked).to_numpy())
     raise TypeError(f"a column of type {kind} holds neither text nor numbers")
 
 
@@ -261,7 +261,8 @@ def column_of(cells: Any) -> Column:
         if cells.dtype.kind in "iu":
             return _whole_column(cells)
         if cells.dtype.kind in "bf":
-            return Column(numbers=cells if cells.dtype.kind == "b" else cells.astype(np.float64, copy=False))
+            native = cells.dtype.kind == "b" or cells.dtype in (np.float16, np.float32)  # see `exact_below`
+            return Column(numbers=cells.astype(cells.dtype.newbyteorder("=") if native else np.float64, copy=False))
         if cells.dtype.kind not in "UTO":
             raise TypeError(f"a column of dtype {cells.dtype} holds neither text nor numbers")
         cells = cells.tolist()
@@ -292,7 +293,7 @@ def _as_text(cell: Any, row: int) -> str | None:
         return cell
     if not isinstance(cell, (int, float, np.integer, np.floating, np.bool_, Decimal)):
         raise TypeError(f"row {row + 1} is {cell!r} ({kind}), expected text or a number")
-    if isinstance(cell, float) and np.isfinite(cell) and abs(cell) >= 2**53:
+    if isinstance(cell, (float, np.floating)) and exact_below(np.asarray(cell)) <= abs(float(cell)) < np.inf:
         raise TypeError(f"row {row + 1} is {cell:.17g}: {INEXACT}")
     return _spell(cell) if cell == cell else None
 
@@ -330,7 +331,7 @@ class Coding:
         if any(column.is_text for column in columns):
             import pyarrow as pa
 
-            if any(cells.dtype.kind == "f" and (np.abs(cells) >= 2**53).any() for cells in (c.cells for c in columns)):
+            if any((np.abs(column.cells) >= exact_below(column.cells)).any() for column in columns):
                 raise ValueError(INEXACT)
             return cls(_sorted_texts([_used(column.spelled()) for column in columns], pa))
         numbers = [whole_numbers(column) for column in columns]
@@ -444,6 +445,11 @@ def are_numbered(names: Sequence[Any]) -> bool:
     return bool(texts) and any(texts == [str(spot + base) for spot in range(len(texts))] for base in (0, 1))
 
 
+def exact_below(numbers: np.ndarray) -> float:
+    """Where whole numbers of a type of float begin to share one value: 2**53, 2**24 or 2**11 by its width."""
+    return 2.0 ** (np.finfo(numbers.dtype).nmant + 1) if numbers.dtype.kind == "f" else np.inf
+
+
 def whole_numbers(column: Column) -> np.ndarray:
     """Read a column of numbers as integers; ValueError names the first that is not whole."""
     numbers = column.cells
@@ -451,7 +457,7 @@ def whole_numbers(column: Column) -> np.ndarray:
         raise ValueError("holds true and false, expected names or whole numbers")
     if numbers.dtype.kind != "f":
         return numbers
-    bad = ~((np.trunc(numbers) == numbers) & (np.abs(numbers) < 2**53))
+    bad = ~((np.trunc(numbers) == numbers) & (np.abs(numbers) < exact_below(numbers)))
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(f"row {row + 1} is {numbers[row]}, expected a name or a whole number")

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.data.carriers import refuse_named
+from nearer.data.carriers import refuse_columns, refuse_named
+from nearer.data.columns import INEXACT, exact_below
 from nearer.data.errors import counted
 from nearer.data.values import (
     INDEX_LIMIT,
@@ -139,6 +140,7 @@ def as_array(values: Any) -> np.ndarray:
 def _as_matrix(values: Any, shape: Shape) -> np.ndarray:
     """A two-dimensional array of int or float of the right width, or a ValueError that says what came instead."""
     refuse_named(values, shape.name)
+    refuse_columns(values, shape.name)
     expected = f"expected an array of shape (N, {_width(shape)})"
     try:
         rows = as_array(values)
@@ -230,14 +232,16 @@ def _any(faults: Faults, length: int) -> np.ndarray:
 
 def _in_range(block: np.ndarray, limit: int) -> bool:
     """Whether all values are whole numbers in [0, limit); NaN fails every comparison."""
-    if not (block.min() >= 0 and block.max() < limit):
+    if not (block.min() >= 0 and block.max() < min(limit, exact_below(block))):
         return False
     return block.dtype.kind != "f" or bool((block == np.trunc(block)).all())
 
 
 def _value_faults(block: np.ndarray, n_objects: int | None) -> Faults:
     faults: Faults = []
+    limit = exact_below(block)
     if block.dtype.kind == "f":
+        block = block.astype(np.float64, copy=False)
         finite = np.isfinite(block)
         faults.append((~finite.all(axis=1), "an index must be a finite number"))
         faults.append(((finite & (block != np.floor(block))).any(axis=1), "an index must be a whole number"))
@@ -247,7 +251,7 @@ def _value_faults(block: np.ndarray, n_objects: int | None) -> Faults:
     else:
         why = f"an index must be less than the number of objects, {n_objects:,}"
         faults.append(((block >= n_objects).any(axis=1), why))
-    return faults
+    return [*faults, ((block >= limit).any(axis=1), INEXACT)]
 
 
 def _show(value: int | float) -> str:

@@ -31,6 +31,7 @@ from nearer.data.columns import (
     MemoryTable,
     Table,
     distinct,
+    exact_below,
     is_whole,
     whole_number,
     whole_numbers,
@@ -229,7 +230,7 @@ class Facts:
     n_rows: int = 0
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
     cells: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects -> kinds of cells it has
-    types: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects -> text, numbers or both
+    types: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects, weights -> text, numbers or both
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
     own: dict[str, frozenset[str] | None] = field(default_factory=dict)  # see `_own_names`
 
@@ -281,7 +282,8 @@ def scan(rows: Rows) -> Facts:
     facts.cells = kinds_of_cells(by_role, _option_names(rows.roles, rows.table))
     facts.types = {
         role: frozenset(["text" if column.is_text else "numbers"] if len(column) else [])
-        for role, column in by_role.items()
+        for role, column in rows.columns.items()
+        if role in by_role or role in ("weight", "votes_a", "votes_b")
     }
     facts.own = _own_names(by_role)
     if rows.roles.layout.answer is not None:
@@ -864,8 +866,9 @@ def _people(rows: Rows) -> People | None:
     if "participant" not in rows.columns:
         return None
     column = rows.columns["participant"]
-    if not column.is_text and column.cells.dtype.kind == "f" and (np.abs(column.cells) >= 2**53).any():
-        row = int(np.argmax(np.abs(column.cells) >= 2**53))
+    inexact = np.abs(column.cells) >= exact_below(column.cells)
+    if inexact.any():
+        row = int(np.argmax(inexact))
         why = f"{column.cells[row]:.0f}: numbers of this size and kind lose their last digits, and people with them"
         raise rows.refusal(f"{why}; give them as text", "participant", row)
     column = column.spelled()

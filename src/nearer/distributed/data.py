@@ -21,7 +21,7 @@ from nearer.data.values import refuse_masked
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
 from nearer.io.blocks import Counts, Recipe, Scanned, settle
-from nearer.io.formats import RowGroups, look_into, open_row_groups, parquet_among, parquet_files
+from nearer.io.formats import RowGroups, look_into, open_row_groups, parquet_among, parquet_files, refuse_versions
 
 __all__ = ["ClusterData", "is_remote", "open_data"]
 
@@ -293,6 +293,8 @@ def _list_files(path: str) -> tuple[list[str], list[str]]:
         found = sorted(filesystem.glob(inside) if "*" in inside else [inside])
         if len(found) == 1 and filesystem.isdir(found[0]):
             found, left_out = parquet_among(found[0], filesystem.find(found[0]))
+        if found != [inside]:
+            refuse_versions(found, lambda folder, mark: filesystem.glob(f"{folder}/{mark}"))
     except FileFormatError:
         raise
     except (OSError, ValueError, ImportError) as error:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,14 @@ from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
 from nearer.data.carriers import as_table, counts_beside, index_of_pandas, numbers_of
 from nearer.data.columns import (
+    INEXACT,
     Column,
     MemoryTable,
     Table,
     are_numbered,
     column_from_arrow,
     column_of,
+    exact_below,
     is_text,
     whole_number,
 )
@@ -73,13 +76,14 @@ def open_json(
         ) from error
     except RecursionError as error:
         raise FileFormatError(f"{path}: is not a table: brackets nested too deeply") from error
+    form = "JSON"
     if isinstance(data, dict):
         form, data, variable = _unfolded(path, "JSON", data, variable)
     if isinstance(data, dict):
         return open_arrays(path, form, data, kind=kind, variable=variable, header=header)
     if isinstance(data, list):
         _refuse_variable(path, variable)
-        return with_header(_open_rows(path, "JSON", data), header)
+        return with_header(_open_rows(path, form, data), header)
     raise FileFormatError(f"{path}: holds {shown(str(data))}, expected an array of rows or an object of columns")
 
 
@@ -104,10 +108,15 @@ def _unfolded(path: str, form: str, data: dict[str, Any], variable: str | None) 
     inner = [list(cells) for cells in data.values() if isinstance(cells, dict)]
     if inner and len(inner) == len(data):  # cell by cell, as pandas writes them
         if is_header(inner[0]) and not is_header(list(data)):  # orient="index"
-            return form, list(data.values()), None
+            return form + _named_rows(list(data)), list(data.values()), None
         if all(names == inner[0] for names in inner):  # orient="columns"
-            return form, {name: list(cells.values()) for name, cells in data.items()}, None
+            return form + _named_rows(inner[0]), {name: list(cells.values()) for name, cells in data.items()}, None
     return form, data, None
+
+
+def _named_rows(names: list[str]) -> str:
+    """Say that the names of rows are left out, unless they count them."""
+    return "" if are_numbered(names) else f" (the names of its rows left out: {listed(map(shown, names[:SHOWN]))}, ...)"
 
 
 def _is_matrix(value: Any) -> bool:
@@ -274,7 +283,7 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
         what = f"sheets {listed(map(repr, filled))}; say variable= for one of them" if filled else "no cells"
         raise FileFormatError(f"{path}: has {what}")
     name = next(iter(filled)) if variable is None else variable
-    above, rows = filled[name]
+    above, rows, dates = filled[name]
     first = [_cell_text(cell).strip() for cell in rows[0]]
     hint = ""
     if header is None:
@@ -293,7 +302,21 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
     return MemoryTable(
         path, f"spreadsheet, sheet {name!r}", names, header and not are_numbered(names), notes=notes, hint=hint,
         columns=columns, first_row=above + int(header),
+        alarms=[
+            f"column {names[spot] or spot + 1}: the spreadsheet keeps {shown(turned[0])} as no text but a date, a time "
+            f"or a truth value ({counted(len(turned), 'cell')}); was it a name, such as MAR1 or true?"
+            for spot, cells in enumerate(columns)
+            if (turned := _turned(names[spot], cells, dates.get(str(spot), [])))
+        ],
     )  # fmt: skip
+
+
+def _turned(name: str, cells: list[Any], dates: list[str]) -> list[str]:
+    """Cells of a column of names, or of texts beside, that a spreadsheet keeps as dates or truth values."""
+    truths = [str(cell) for cell in cells if isinstance(cell, bool)]
+    n_filled = sum(cell is not None for cell in cells)
+    mixed = 0 < len(dates) + len(truths) < n_filled
+    return [*dates, *truths] if mixed or (dates and role_of(name) in (*_OBJECTS, "participant")) else []
 
 
 def _cell_text(cell: Any) -> str:
@@ -506,6 +529,14 @@ def _is_void(part: Any) -> bool:
     return part.null_count == len(part)
 
 
+def _refuse_inexact(part: Any) -> None:
+    """Refuse what a narrow float could not tell apart before it becomes a wide one, which could."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(part.type) and (np.abs(cells := part.to_numpy()) >= exact_below(cells)).any():
+        raise ValueError(INEXACT)
+
+
 @dataclass
 class ParquetTable(Table):
     """One or more Parquet files with the same columns, read one after the other."""
@@ -524,10 +555,11 @@ class ParquetTable(Table):
         for file, part in zip(self.files, parts):
             try:
                 if part.type != kind:
+                    _refuse_inexact(part)
                     # No text becomes a number here: what has another type is a number too, or empty.
                     part = pa.chunked_array([pa.nulls(len(part), kind)]) if _is_void(part) else part.cast(kind)
                 chunks += part.chunks
-            except pa.ArrowException as error:
+            except (ValueError, pa.ArrowException) as error:
                 raise FileFormatError(f"{file.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
         try:
             return column_from_arrow(pa.chunked_array(chunks, kind))
@@ -578,14 +610,36 @@ def parquet_files(path: str | Path) -> tuple[list[str], list[str]]:
     import glob
 
     path = Path(path)
+    left_out: list[str] = []
     if path.is_dir():
-        return parquet_among(str(path), (str(file) for file in path.rglob("*") if file.is_file()))
-    if path.exists():
+        files, left_out = parquet_among(str(path), (str(file) for file in path.rglob("*") if file.is_file()))
+    elif path.exists():
         return [str(path)], []
-    files = sorted(glob.glob(str(path), recursive=True))
+    else:
+        files = sorted(glob.glob(str(path), recursive=True))
     if not files:
         raise FileFormatError(f"{path}: no such file")
-    return files, []
+    refuse_versions(map(os.path.abspath, files), lambda folder, mark: glob.glob(f"{glob.escape(folder)}/{mark}"))
+    return files, left_out
+
+
+# What stands beside the Parquet files of a table that has versions -> whose table it is, and how to get one of them.
+_LOGS = {
+    "_delta_log": ("Delta Lake", "DeltaTable(folder).to_pandas()"),
+    ".hoodie": ("Hudi", "spark.read.format('hudi').load(folder).toPandas()"),
+    "metadata/*.metadata.json": ("Iceberg", "table.scan().to_pandas()"),
+}
+
+
+def refuse_versions(files: Iterable[str], find: Callable[[str, str], Any]) -> None:
+    """Refuse files of which a log beside them says which still count; `find` looks for a pattern in a folder."""
+    folders = dict.fromkeys(str(folder) for file in files for folder in Path(file).parents if "=" not in folder.name)
+    for folder, (mark, (whose, how)) in itertools.product(folders, _LOGS.items()):
+        if find(folder, mark):
+            raise FileFormatError(
+                f"{folder}: is a table of {whose}, whose log ({mark}) says which of its files still count, expected "
+                f"plain Parquet files; export the current version, such as {how}, and read that"
+            )
 
 
 def parquet_among(folder: str, files: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -657,7 +711,7 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
         if isinstance(loaded, np.ndarray):
             loaded = _decoded(loaded)
             _refuse_variable(path, variable)
-            return with_header(_open_matrix(path, "NumPy array", loaded), header)
+            return with_header(open_matrix(path, "NumPy array", loaded), header)
         with loaded:
             held = loaded.zip.namelist()
             if not all(name.endswith(".npy") for name in held):
@@ -696,7 +750,7 @@ def _refuse_bomb(archive: Any) -> None:
         raise FileFormatError(f"holds arrays of {size / 1e9:,.1f} GB, and {available / 1e9:,.1f} GB are free")
 
 
-def _open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
+def open_matrix(path: str, form: str, matrix: np.ndarray) -> MemoryTable:
     """Make columns without names of one array (n_rows, n_columns), or named ones of a structured array (n_rows,)."""
     if fields := _columns_in(matrix):
         return MemoryTable(path, form, list(fields), True, columns=list(fields.values()))
@@ -922,12 +976,17 @@ def _signs(answers: np.ndarray) -> dict[str, Any]:
     return {"answer": answers}
 
 
+_WIDTHS = {"triplet": 3, "triplets": 3, "quadruplets": 4}
+
+
 def _main_names(plain: MemoryTable, main: str, beside: set[str], kind: str | None) -> list[str]:
     """Name the columns of the main array, given the roles of what stands beside it; [] if they must be told.
 
     An array of numbers holds object numbers, by its width. What else it may hold is judged as columns without names.
     """
     width, asked = len(plain.names), bool(beside & {"answer", "votes_a"})
+    if kind is None and _WIDTHS.get(normalise(main), width) != width:
+        return []  # the name says something else than the width
     names: tuple[str, ...] | None = None
     by_width = plain.columns[0].dtype.kind in "iuf" or normalise(main) == "quadruplets"
     if width == 3 and beside & {"odd", "central"}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -14,14 +15,15 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons
-from nearer.data.carriers import as_table
+from nearer.data.carriers import as_table, is_table
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
 from nearer.data.headers import with_header
-from nearer.data.roles import DETAILS, PLAIN_NAMES, SHOWN
+from nearer.data.roles import DETAILS, INDEX_COLUMNS, PLAIN_NAMES, SHOWN
 from nearer.data.tables import Options, Rows, read_table, warn_of
 from nearer.data.values import check_bool
 from nearer.io.files import is_pattern, refuse_irregular
+from nearer.io.formats import open_matrix
 from nearer.io.text import COMPRESSED, open_bytes
 
 FORMATS = {
@@ -203,13 +205,23 @@ def read_comparisons(
         if format is not None:
             raise ValueError(f"format: got {format!r}, expected none for what is no file")
         _refuse_not_of("table", "memory", how)
-        return _result(with_header(as_table(source), header, only_known=True), "memory", options, header)
+        return _result(with_header(_in_memory(source), header, only_known=True), "memory", options, header)
     name = os.fspath(source)
     how["kind"] = kind
     if name == "-":
         return _read_standard_input(format, how, options)
     format = find_format(name, format)
     return _result(open_table(name, format, **how), format, options, header)
+
+
+def _in_memory(source: Any) -> Table:
+    """Wrap a table; an array of integers holds object numbers by its width, as one in a file does."""
+    if isinstance(source, (np.ndarray, list)) and not np.ma.isMaskedArray(source) and not is_table(source):
+        with contextlib.suppress(TypeError, ValueError):  # ragged, or no table at all
+            array = np.asarray(source)
+            if array.ndim == 2 and array.dtype.kind in "iu" and array.shape[1] in INDEX_COLUMNS and len(array):
+                return open_matrix("table", type(source).__name__, array)
+    return as_table(source)
 
 
 def _result(table: Table, format: str, options: Options, header: bool | None) -> ReadResult:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from nearer.data.columns import Column, Table, are_numbered, column_from_arrow, is_whole, number_in
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.headers import find_header, refuse_lines_above
@@ -46,6 +48,8 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_QUOTED_OR_BLANKS = re.compile(r'(?<![^ \t\r\n])"(?:[^"\r\n]|"")*"(?![^ \t\r\n])|[ \t]+')
+_END = "END OF FILE"  # a line of its own, as Gorilla writes it
 _LONGEST_CELL = 1 << 26  # Python's own limit is 131,072 characters
 _SEP_LINE = re.compile(r'"?sep=([^\r\n"]|\\t)"?[\t ,;]*\r?\n', re.IGNORECASE)
 
@@ -102,25 +106,39 @@ class Look:
     lone_cr: bool = False  # whether a line ends with a carriage return alone
     notes: tuple[str, ...] = ()
     hint: str = ""  # what else may be wrong if the columns are not understood
+    padded: bool = False  # whether blanks stand between a delimiter and a cell in quotes
+    spare: bool = False  # whether each row ends with a delimiter, and the header does not
+    told: bool = False  # whether the user said the encoding
 
 
-def split(text: Iterable[str], delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield (first line, last line, cells) of each row that is not blank; lines are counted from 1."""
+def split(text: Iterable[str], delimiter: str, padded: bool = False) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield (first line, last line, cells) of each row that is not blank; lines are counted from 1.
+
+    If cells are `padded`, blanks may stand between a delimiter and a cell in quotes.
+    """
     if delimiter == WHITESPACE:
         for number, line in enumerate(text, 1):
             if line.strip():
-                yield number, number, line.split()
+                quoted = '"' in line
+                yield number, number, next(csv.reader([_squeezed(line)], delimiter=" ")) if quoted else line.split()
         return
-    reader = csv.reader(text, delimiter=delimiter)
-    last = 0
+    reader = csv.reader(text, delimiter=delimiter, skipinitialspace=padded)
+    last, blank = 0, True  # lines of blanks may stand above the first row
     limit = csv.field_size_limit(_LONGEST_CELL)
     try:
         for cells in reader:
             first, last = last + 1, reader.line_num
-            if cells:
+            blank = blank and not "".join(cells).strip() and len(cells) < 2
+            if cells and not blank and cells != [_END]:
                 yield first, last, cells
     finally:
         csv.field_size_limit(limit)
+
+
+def _squeezed(text: str) -> str:
+    """Leave one blank of those between cells, and none at the ends of lines; cells in quotes stay as they are."""
+    text = _QUOTED_OR_BLANKS.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)
+    return re.sub(r"^ | $", "", text, flags=re.MULTILINE)
 
 
 def decode_head(path: str, head: bytes, whole: bool, encoding: str | None) -> tuple[str, str]:
@@ -155,13 +173,14 @@ def encoding_problem(path: str, encoding: str, data: bytes, at: int, line: int |
     line = line if line is not None else data.count(b"\n", 0, at) + 1
     name = "UTF-8" if encoding.startswith("utf-8") else encoding
     return (
-        f"{path}, line {line}: byte 0x{data[at]:02x} is not {name} text; if an older program saved the file, "
-        "try encoding='latin-1' or encoding='cp1252'"
+        f"{path}, line {line}: byte 0x{data[at]:02x} is not {name} text; if an older program saved the file, say the "
+        "encoding it was saved in, such as encoding='cp1252' (Western Europe), 'cp1251' (Cyrillic) or 'shift_jis'"
     )
 
 
 def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: bool | None, encoding: str | None) -> Look:
     """Find encoding, delimiter and header of a table from its first bytes."""
+    told = encoding is not None
     text, encoding = decode_head(path, head, whole, encoding)
     if text.startswith("#"):  # as numpy.savetxt writes a header
         text = text[1:].lstrip(" \t")
@@ -174,7 +193,8 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     if delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
     above = 1 if sep_line else 0
-    rows = _first_rows(path, text, delimiter, SAMPLE_ROWS + 1 + above)[above:]
+    padded = delimiter != WHITESPACE and delimiter != " " and re.search(re.escape(delimiter) + ' +"', text) is not None
+    rows = _first_rows(path, text, delimiter, SAMPLE_ROWS + 1 + above, padded)[above:]
     if not rows:
         raise FileFormatError(f"{path}: has no rows below {shown(text.strip())}")
     if len(rows[0][2]) > MOST_COLUMNS:
@@ -182,23 +202,32 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     lone_cr = re.search(r"\r(?!\n)", text) is not None
     first, last, cells = rows[0]
     cells = [cell.strip() for cell in cells]
-    notes: list[str] = []
+    notes = ["blanks before cells in quotes left out"] if padded else []
     sample = [row[2] for row in rows[1:]]
     hint = ""
     if header is None:
         refuse_lines_above(path, cells, lambda: sample, lambda spot: f"line {rows[spot + 1][0]}")
         header, hint = find_header(
-            cells, lambda: [row[2] for row in _first_rows(path, text, delimiter, None)[above + 1 :]]
+            cells, lambda: [row[2] for row in _first_rows(path, text, delimiter, None, padded)[above + 1 :]]
         )
     if not header:
         notes += [hint] if hint else []
         names, rows_shown = [""] * len(cells), [rows[0][2], *sample]
-        return Look(encoding, delimiter, False, names, first - 1, rows_shown, lone_cr, tuple(notes))
+        return Look(
+            encoding, delimiter, False, names, first - 1, rows_shown, lone_cr, tuple(notes), padded=padded, told=told
+        )
     if not sample and not whole:
         raise FileFormatError(f"{path}, line {last + 1}: is longer than {HEAD_BYTES:,} bytes, expected a row of cells")
     if not sample:
         raise FileFormatError(f"{path}: has a header but no rows")
-    if all(len(row) == len(cells) + 1 for row in sample) and len({row[0] for row in sample}) == len(sample):
+    spare = all(len(row) == len(cells) + 1 and not row[-1].strip() for row in sample)
+    if spare:
+        notes.append("each row ends with a delimiter, which the header does not")
+        cells = [*cells, ""]
+    elif not cells[-1] and all(len(row) == len(cells) - 1 for row in sample):
+        notes.append("the header ends with a delimiter, which the rows do not")
+        cells = cells[:-1]
+    elif all(len(row) == len(cells) + 1 for row in sample) and len({row[0] for row in sample}) == len(sample):
         lines = io.StringIO(text, newline="").readlines()
         if not _are_row_names(sample, [lines[row[0] - 1] for row in rows[1:]], delimiter):
             raise FileFormatError(
@@ -209,7 +238,8 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
             )
         notes.append("the header is one name short: the first cell of each row is its name, as R writes it")
         cells = ["", *cells]
-    return Look(encoding, delimiter, not are_numbered(cells), cells, last, sample, lone_cr, tuple(notes), hint)
+    named = not are_numbered(cells)
+    return Look(encoding, delimiter, named, cells, last, sample, lone_cr, tuple(notes), hint, padded, spare, told)
 
 
 def _are_row_names(rows: list[list[str]], lines: list[str], delimiter: str) -> bool:
@@ -230,10 +260,12 @@ def _are_row_names(rows: list[list[str]], lines: list[str], delimiter: str) -> b
     return quoted and others.isdisjoint(named) and any(number_in(row[-1]) is None for row in rows)
 
 
-def _first_rows(path: str, text: str, delimiter: str, count: int | None) -> list[tuple[int, int, list[str]]]:
+def _first_rows(
+    path: str, text: str, delimiter: str, count: int | None, padded: bool
+) -> list[tuple[int, int, list[str]]]:
     rows: list[tuple[int, int, list[str]]] = []
     try:
-        rows += itertools.islice(split(io.StringIO(text, newline=""), delimiter), count)
+        rows += itertools.islice(split(io.StringIO(text, newline=""), delimiter, padded), count)
     except csv.Error as error:
         raise FileFormatError(f"{path}, line {len(rows) + 1}: cannot be split into cells: {error}") from error
     return rows
@@ -245,7 +277,9 @@ def _find_delimiter(path: str, text: str) -> str:
     others: list[str] = []  # marks by which every row splits alike as well
     for delimiter in (*DELIMITERS, WHITESPACE):
         try:
-            found_rows = itertools.islice(split(io.StringIO(text, newline=""), delimiter), SAMPLE_ROWS)
+            found_rows = itertools.islice(
+                split(io.StringIO(text, newline=""), delimiter, delimiter != " "), SAMPLE_ROWS
+            )
             rows = [cells for _, _, cells in found_rows]
         except csv.Error:
             continue  # a cell longer than any should be
@@ -332,6 +366,7 @@ class TextTable(Table):
 
         encoding = self.seen.encoding.removesuffix("-sig")
         delimiter = " " if self.seen.delimiter == WHITESPACE else self.seen.delimiter
+        positions = [*positions, len(self.names) - 1] if self.seen.spare else positions
         blocks = _CsvBlocks(len(self.names), positions, delimiter, encoding)
         try:
             if self._is_plain_utf8():
@@ -341,7 +376,51 @@ class TextTable(Table):
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
         self._n_rows = len(columns[0])
+        if blocks.doubtful:
+            self._refuse_loose_quotes()
+        if blocks.n_ends:
+            self.notes.append(f"{counted(blocks.n_ends, 'line')} {_END} left out")
+        if self.seen.spare and len(filled := np.flatnonzero(~columns.pop().empty())):
+            row = int(filled[0])
+            raise FileFormatError(f"{self.name}, {self.place(row)}: a cell more than the header has names")
+        self._refuse_escapes(columns, positions)
         return self._without_marks(columns)
+
+    def _refuse_loose_quotes(self) -> None:
+        """Refuse text after the quotation mark that closes a cell: the marks would be lost, and the cell another."""
+        mark = self.seen.delimiter
+        if mark == WHITESPACE:
+            return
+        closed = re.compile(rf'" +(?=[{re.escape(mark)}\r\n]|$)')
+        with self._text() as text:
+            reader = csv.reader(
+                (closed.sub('"', line) for line in text), delimiter=mark, strict=True, skipinitialspace=self.seen.padded
+            )
+            limit = csv.field_size_limit(_LONGEST_CELL)
+            try:
+                for _ in reader:
+                    pass
+            except csv.Error as error:
+                if "expected after" in str(error):
+                    raise FileFormatError(
+                        f"{self.name}, line {reader.line_num}: text follows the quotation mark that closes a cell, "
+                        "expected a delimiter; put the whole cell in quotes and write each mark within it twice, or, "
+                        "if the marks of this file are text, give the table that pandas.read_csv(..., quoting=3) reads"
+                    ) from None
+            finally:
+                csv.field_size_limit(limit)
+
+    def _refuse_escapes(self, columns: list[Column], positions: Sequence[int]) -> None:
+        """Refuse cells that hold an escape character, as text in a Japanese encoding does, unless one was told."""
+        import pyarrow.compute as pc
+
+        for column, position in zip(columns, positions) if not self.seen.told else ():
+            found = pc.indices_nonzero(pc.match_substring_regex(column.values, "\x1b[$(]")).to_numpy()
+            if len(found):
+                why = "is not text (holds an escape character); if it was saved so, say encoding='iso2022_jp'"
+                cell = shown(column.texts()[found[0]])
+                row = int(np.argmax(column.cells == found[0]))
+                raise self.refusal(f"{cell} {why}, or encoding='utf-8' to keep it", position, row)
 
     def _without_marks(self, columns: list[Column]) -> list[Column]:
         """Take off what belongs to the file and not to the cells: guarding apostrophes, blanks after each delimiter."""
@@ -379,7 +458,7 @@ class TextTable(Table):
 
     def _is_plain_utf8(self) -> bool:
         is_utf8 = self.seen.encoding.startswith("utf-8") and not self.compressed
-        return is_utf8 and self.seen.delimiter != WHITESPACE and not self.seen.lone_cr
+        return is_utf8 and self.seen.delimiter != WHITESPACE and not self.seen.lone_cr and not self.seen.padded
 
     def place(self, row: int) -> str:
         if self._is_plain():
@@ -396,7 +475,8 @@ class TextTable(Table):
     def _data(self) -> Iterator[tuple[int, int, list[str]]]:
         """The rows of data, as `split` gives them."""
         with self._text() as text:
-            yield from (row for row in split(text, self.seen.delimiter) if row[0] > self.seen.skip)
+            rows = split(text, self.seen.delimiter, self.seen.padded)
+            yield from (row for row in rows if row[0] > self.seen.skip)
 
     def _is_plain(self) -> bool:
         """Tell whether every line is one row: no quoted cells, no blank lines."""
@@ -418,11 +498,10 @@ class TextTable(Table):
     def _stream(self) -> Any:
         import pyarrow as pa
 
-        if self.seen.delimiter != WHITESPACE:
+        if self.seen.delimiter != WHITESPACE and not self.seen.padded:
             return pa.input_stream(self.name, compression="detect", buffer_size=None)
         with self._text() as text:
-            squeezed = re.sub(r"[ \t]+", " ", text.read())
-        squeezed = re.sub(r"^ | $", "", squeezed, flags=re.MULTILINE)
+            squeezed = _unpadded(text.read(), self.seen.delimiter) if self.seen.padded else _squeezed(text.read())
         return pa.BufferReader(squeezed.encode(self.seen.encoding.removesuffix("-sig")))
 
     def _text(self) -> IO[str]:
@@ -477,6 +556,12 @@ class TextTable(Table):
         return FileFormatError(f"{self.name}: is not {encoding} text; say encoding=")
 
 
+def _unpadded(text: str, delimiter: str) -> str:
+    """Take out blanks between a delimiter and a cell in quotes; cells in quotes stay as they are."""
+    mark = re.escape(delimiter)
+    return re.sub(rf'(?:(?<![^{mark}\r\n])|(?<={mark}) +)("(?:[^"]|"")*")', r"\1", text)
+
+
 def _unquoted(values: Any) -> Any:
     """Take the quotation marks off texts that had blanks before them."""
     import pyarrow.compute as pc
@@ -505,6 +590,33 @@ _BLOCK_BYTES = 4 << 20
 _SCAN_BYTES = 256 << 10
 
 
+class _Watched(io.RawIOBase):
+    """A stream that notices quotation marks after and before other text, which may be within a cell."""
+
+    def __init__(self, raw: Any, delimiter: str) -> None:
+        self._raw, self._mark, self._last, self.doubtful = raw, ord(delimiter), b"\n\n", False
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Read some bytes, and look at them."""
+        data = self._raw.read(size)
+        for start in range(0, len(data), _SCAN_BYTES) if not self.doubtful else ():
+            some = self._last + data[start : start + _SCAN_BYTES]
+            letters = np.frombuffer(some, np.uint8)
+            quotes = letters == ord('"')
+            others = letters != self._mark
+            others &= letters != ord("\n")
+            others &= letters != ord("\r")
+            within = quotes[1:-1] & others[:-2]
+            within &= others[2:] & ~quotes[2:]
+            self.doubtful |= bool(within.any())
+            self._last = some[-2:]
+        return data
+
+
 class _CsvBlocks:
     """Reads the columns at some positions of a delimited text of `n_columns`."""
 
@@ -512,6 +624,8 @@ class _CsvBlocks:
         self._names = [f"c{position}" for position in range(n_columns)]
         self._wanted = [self._names[position] for position in positions]
         self._delimiter, self._encoding = delimiter, encoding
+        self.doubtful = False  # whether a quotation mark may stand within a cell that another one closed
+        self.n_ends = 0  # lines END OF FILE
 
     def read_file(self, path: str, skip: int) -> list[Column]:
         """Read a plain UTF-8 file after its first `skip` lines."""
@@ -564,9 +678,17 @@ class _CsvBlocks:
     def _stream_pieces(self, stream: Any, skip: int) -> Iterator[dict[str, list[Any]]]:
         import pyarrow.csv as pacsv
 
-        with pacsv.open_csv(stream, **self._options(skip, quoted=True)) as reader:
+        watched = _Watched(stream, self._delimiter)
+        with pacsv.open_csv(watched, **self._options(skip, quoted=True)) as reader:
             for batch in reader:
                 yield {name: [batch.column(name)] for name in self._wanted}
+        self.doubtful |= watched.doubtful
+
+    def _without_end(self, row: Any) -> str:
+        """Leave out a line END OF FILE; any other of another width is an error."""
+        is_end = row.actual_columns == 1 and row.text.strip('"\r\n') == _END
+        self.n_ends += is_end
+        return "skip" if is_end else "error"
 
     def _options(self, skip: int, quoted: bool) -> dict[str, Any]:
         import pyarrow as pa
@@ -576,7 +698,9 @@ class _CsvBlocks:
             "read_options": pacsv.ReadOptions(
                 block_size=_BLOCK_BYTES, column_names=self._names, skip_rows=skip, encoding=self._encoding
             ),
-            "parse_options": pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=quoted),
+            "parse_options": pacsv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=quoted, invalid_row_handler=self._without_end
+            ),
             "convert_options": pacsv.ConvertOptions(
                 include_columns=self._wanted,
                 column_types=dict.fromkeys(self._wanted, pa.string()),
