@@ -86,7 +86,9 @@ def test_quadruplets_say_the_same(cmp, seed):
 
     assert (satisfied(cmp.index) == satisfied(as_four.index)).all()
     assert np.allclose(np.sort(as_four.aggregate().weights), np.sort(cmp.aggregate().weights), rtol=1e-12)
-    assert as_four.check().n_questions == cmp.check().n_questions
+    check = cmp.check()
+    if check.answers_are_rows:  # two pairs are never taken for parts of an odd-one-out answer
+        assert as_four.check().n_questions == check.n_questions
 
 
 @settings(max_examples=50)
