@@ -2005,3 +2005,63 @@ def test_people_called_like_missing_values_come_back_from_own_files(tmp_path, ca
         assert read.comparisons.participants.tolist() == people
         assert "without a participant" not in read.understood
     assert read_comparisons(tmp_path / "a.csv").comparisons.participants.tolist() == ["unknown"] * 3
+
+
+TWO_ANSWERS = {
+    "image1,image2,image3,odd,response": ("oboe,flute,drum,drum,oboe", "odd-one-out"),
+    "a,b,c,central,answer": ("oboe,flute,drum,flute,oboe", "most-central"),
+    "a,b,c,odd,central": ("oboe,flute,drum,drum,oboe", "odd-one-out"),
+    "anchor,a,b,votes_a,votes_b,answer": ("oboe,flute,drum,3,1,drum", "votes"),
+    "reference,left,right,response,chosen": ("oboe,flute,drum,flute,drum", "answers"),
+    "reference,left,right,response,closer": ("oboe,flute,drum,flute,drum", "answers"),
+    "left,central,right,sel": ("flute,oboe,drum,left\ndrum,oboe,flute,right", "most-central"),
+    "left,central,right,taken": ("flute,oboe,drum,flute\ndrum,oboe,gong,gong", "most-central"),
+    "left,central,right,key": ("flute,oboe,drum,1\ndrum,oboe,flute,2", "most-central"),
+}
+
+
+@pytest.mark.parametrize("header", TWO_ANSWERS)
+def test_a_second_column_of_answers_is_refused_by_every_carrier(both, tmp_path, client_here, header):
+    dd = pytest.importorskip("dask.dataframe")
+    row, kind = TWO_ANSWERS[header]
+    sources = both(f"{header}\n{row}\n")
+    frame = sources["frame"]
+    frame.to_parquet(tmp_path / "a.parquet")
+    match = f"what is nearer, and so may '{header.rsplit(',', 1)[1]}'; say kind='{kind}' to leave"
+    for read in (
+        lambda: read_comparisons(sources["file"]), lambda: OrdinalEmbedding(n_components=1).fit(frame),
+        lambda: open_blocks(tmp_path / "a.parquet"),
+        lambda: by_cluster(dd.from_pandas(frame, npartitions=1), client_here),
+    ):  # fmt: skip
+        with pytest.raises(FileFormatError, match=match):
+            read()
+    assert read_comparisons(frame, kind=kind).kind == kind
+
+
+def test_the_second_column_of_answers_is_read_as_told():
+    frame = pd.DataFrame([("oboe", "flute", "drum", "drum", "oboe")], columns=["a", "b", "c", "odd", "response"])
+    told = read_comparisons(frame, columns={"a": "a", "b": "b", "c": "c", "odd": "response"})
+    assert said(told.comparisons) == [("flute", "drum", "oboe"), ("drum", "flute", "oboe")]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "left"),
+    [
+        ("anchor,positive,negative,negative_2", "oboe,flute,drum,gong", "negative_2"),
+        ("reference,left,right,response,rejected", "oboe,flute,drum,flute,drum", "rejected"),
+        ("stim1,stim2,stim3,stim4,odd", "oboe,flute,drum,gong,drum", "stim4"),
+        ("anchor,a,b,answer,answer_2", "oboe,flute,drum,drum,flute", "answer_2"),
+        ("anchor,near,far,rank_1", "oboe,flute,drum,drum", "rank_1"),
+    ],
+)
+def test_a_column_that_means_an_object_or_an_answer_is_not_left_out_in_silence(both, tmp_path, header, row, left):
+    sources = both(f"{header}\n{row}\n")
+    told = f"column '{left}' is not used, if a row is taken as"
+    for source in sources.values():
+        assert told in str(read_comparisons(source).alarms)
+        assert not read_comparisons(source, kind=read_comparisons(source).kind).alarms
+    with pytest.warns(UserWarning, match=told):
+        as_comparisons(sources["frame"], sample_weight=[2.0])
+    sources["frame"].to_parquet(tmp_path / "a.parquet")
+    with pytest.warns(UserWarning, match=told):
+        open_blocks(tmp_path / "a.parquet")

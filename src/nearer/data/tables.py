@@ -404,7 +404,7 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         _refuse_no_objects(facts, roles, table, options, blocks)
     meaning = _objects(facts.objects, table, options, blocks)
     sure = roles.told or table.labels is not None or table.n_objects is not None  # or written by this package
-    meaning.alarms += [*table.alarms, *facts.alarms, *([] if sure else _apart(facts, roles, table))]
+    meaning.alarms += [*table.alarms, *roles.alarms, *facts.alarms, *([] if sure else _apart(facts, roles, table))]
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
     if facts.answers is not None:
@@ -1005,4 +1005,4 @@ def _with_columns(table: Table, options: Options, weights: Any, participants: An
     layout = {role: spot + 1 for role, spot in roles.at.items() if role in kept}
     found = options.columns is None
     options = replace(options, columns=layout, columns_found=found, **told)
-    return replace(table, names=names, columns=columns), options
+    return replace(table, names=names, columns=columns, alarms=[*table.alarms, *roles.alarms]), options
