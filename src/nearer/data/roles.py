@@ -634,7 +634,7 @@ def _may_answer(table: Table, at: Mapping[str, int], layout: Layout) -> list[int
     def chooses(spot: int) -> bool:
         said = [(row[spot], [row[place] for place in objects]) for row in rows if row[spot].strip()]
         several = len({cell for cell, _ in said}) > 1
-        return several and all(cell in shown or normalise(cell) in words for cell, shown in said)
+        return several and all(cell in shown or _side_word(cell) in words for cell, shown in said)
 
     return [spot for spot in range(len(table.names)) if spot not in used and chooses(spot)]
 
@@ -717,22 +717,23 @@ def yes_or_no(cell: str) -> int | None:
     return _YES_OR_NO.get(cell.casefold()) if number is None else int(number) if number in (0, 1) else None
 
 
-def sides_of(cells: Sequence[str]) -> dict[str, int | None]:
-    """Read the distinct cells that say which position was chosen, counted from 0; None for one that does not.
+def sides_of(cells: Sequence[str], size: int) -> dict[str, int | None]:
+    """Read the distinct cells that say which of `size` positions was chosen, from 0; None for one that does not.
 
-    Numbers are positions counted from 0 if one of them is 0, from 1 if not.
+    Numbers are positions counted from 0 if one of them is 0, from 1 if not. Words may say a position beyond `size`: a
+    triplet may come from a choice among more.
     """
     numbers = [number_in(cell) for cell in cells]
     base = 0 if 0 in numbers else 1
     known = {word: spot for spot, words in enumerate(_SIDES) for word in words}
     read: dict[str, int | None] = {}
     for cell, number in zip(cells, numbers):
-        word = normalise(cell)
+        word, most = _side_word(cell), 128 if number is None else size
         count = word.removeprefix("option")
         if number is None and word != count and count.isdecimal():
             number = base + int(count) - 1.0
         spot = known.get(word) if number is None else number - base
-        read[cell] = int(spot) if spot is not None and 0 <= spot < 128 and spot == int(spot) else None
+        read[cell] = int(spot) if spot is not None and 0 <= spot < most and spot == int(spot) else None
     return read
 
 
@@ -772,7 +773,7 @@ def kinds_of_cells(columns: Mapping[str, Column], options: Sequence[str]) -> dic
     if not any(column.is_text for column in columns.values()):
         return {role: frozenset(_number_kinds(column.cells)) for role, column in columns.items()}
     # Letters may be objects, unless options are shown beside.
-    sides = {word for word in _side_words(3) if options or len(word) > 1} | set(map(normalise, options))
+    sides = {word for word in _side_words(3) if options or len(word) > 1} | _called(options).keys()
     first = [_kinds(column.take(np.arange(min(len(column), _SAMPLE))), sides) for column in columns.values()]
     if all("name" in kinds for kinds in first):
         return dict.fromkeys(columns, frozenset(["name"]))
@@ -796,7 +797,7 @@ def _kinds(column: Column, sides: Collection[str]) -> frozenset[str]:
         elif len(text) > 1 and yes_or_no(text) is not None:  # letters may be objects
             kinds.add("truth")
         else:
-            kinds.add("side" if normalise(text) in sides else "name")
+            kinds.add("side" if _side_word(text) in sides else "name")
     return frozenset(kinds)
 
 
@@ -835,6 +836,7 @@ _SIDES = (
     ("b", "right", "second", "optionb", "option2", "rightarrow", "arrowright", "keypressarrowright"),
     ("c", "third", "optionc", "option3"),
 )
+_ARROWS = {"←": "left", "→": "right", "⬅": "left", "➡": "right"}
 # Words in a column of answers that say there is none.
 NO_ANSWER = ("timeout", "timedout", "noresponse", "noresp", "omission", "nokey", "[]")
 _SKIP = "skip"
@@ -902,7 +904,7 @@ def _told_answers(
 ) -> Answers | str:
     size = len(option_names)
     if isinstance(told, Mapping):
-        words, called = _side_words(size), {normalise(name): spot for spot, name in enumerate(option_names)}
+        words, called = _side_words(size), _called(option_names)
         codes = {}
         for cell, option in told.items():
             option = normalise(str(option))
@@ -948,18 +950,27 @@ def _side_words(size: int) -> dict[str, int]:
     return {word: spot for spot, words in enumerate(_SIDES[:size]) for word in words}
 
 
+def _side_word(cell: str) -> str:
+    """Reduce a cell that may say a side to the word for it."""
+    return _ARROWS.get(cell.strip(" \ufe0f"), "") or normalise(cell)
+
+
+def _called(option_names: Sequence[str]) -> dict[str, int]:
+    """Names of the options' columns, also without the prefix of a program -> position."""
+    return {word: spot for spot, name in enumerate(option_names) for word in (_word(name), normalise(name)) if word}
+
+
 def _signed(spot: float, size: int) -> float:
     return 1.0 - 2.0 * spot if size == 2 else spot
 
 
 def _by_words(cells: Sequence[str], option_names: Sequence[str]) -> dict[str, float] | None:
     """Read left and right and the like, or the names of the options' columns."""
-    size, words = len(option_names), _side_words(len(option_names))
-    called = {normalise(name): spot for spot, name in enumerate(option_names) if normalise(name)}
+    size, words, called = len(option_names), _side_words(len(option_names)), _called(option_names)
     # Where the option in column "right" is the first, "right" is that column, and no word for a side is sure.
     turned = any(words.get(name, spot) != spot for name, spot in called.items())
     known = called if turned else words | called
-    spots = [known.get(normalise(cell)) for cell in cells]
+    spots = [known.get(_side_word(cell)) for cell in cells]
     if not cells or any(spot is None for spot in spots):
         return None
     return {cell: _signed(float(spot), size) for cell, spot in zip(cells, spots) if spot is not None}
