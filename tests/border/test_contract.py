@@ -167,7 +167,7 @@ DETAILS = {
     "trial_index": ([4, 0, None, 7], "order", [4, 0, None, 7]),
     "Trial Number": (["4", "0", None, "7"], "order", [4, 0, None, 7]),
     "Side": (["Left", "right", None, "RIGHT"], "side", ["first", "second", None, "second"]),
-    "position": ([1, 2, None, 3], "side", ["first", "second", None, "third"]),
+    "position": ([1, 2, None, 2], "side", ["first", "second", None, "second"]),
     "catch": (["yes", "no", None, "no"], "catch", [True, False, False, False]),
     "attention_check": ([1, 0, None, 0], "catch", [True, False, False, False]),
     "correct": (["True", "False", None, "False"], "correct", [True, False, None, False]),

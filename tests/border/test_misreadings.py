@@ -1143,7 +1143,7 @@ def test_two_further_rows_of_the_header_are_told(both):
         assert any("a further row of the header" in alarm for alarm in alarms)
 
 
-@pytest.mark.parametrize("word", ["Null", "NONE", "na", "n.a.", "N.A.", "MISSING", "(null)", "(blank)", "k.A.", "nil"])
+@pytest.mark.parametrize("word", ["Null", "NONE", "na", "n.a.", "N.A.", "MISSING", "(NULL)", "(blank)", "k.A.", "nil"])
 def test_other_words_for_missing_are_told(both, word):
     for source in both(text("anchor,near,far", [*SAID, ("oboe", word, "drum")])).values():
         assert any("may stand for a missing cell" in alarm for alarm in read_comparisons(source).alarms)
@@ -2012,6 +2012,237 @@ def test_people_called_like_missing_values_come_back_from_own_files(tmp_path, ca
         assert read.comparisons.participants.tolist() == people
         assert "without a participant" not in read.understood
     assert read_comparisons(tmp_path / "a.csv").comparisons.participants.tolist() == ["unknown"] * 3
+
+
+TWO_ANSWERS = {
+    "image1,image2,image3,odd,response": ("oboe,flute,drum,drum,oboe", "odd-one-out"),
+    "a,b,c,central,answer": ("oboe,flute,drum,flute,oboe", "most-central"),
+    "a,b,c,odd,central": ("oboe,flute,drum,drum,oboe", "odd-one-out"),
+    "anchor,a,b,votes_a,votes_b,answer": ("oboe,flute,drum,3,1,drum", "votes"),
+    "reference,left,right,response,chosen": ("oboe,flute,drum,flute,drum", "answers"),
+    "reference,left,right,response,closer": ("oboe,flute,drum,flute,drum", "answers"),
+    "left,central,right,sel": ("flute,oboe,drum,left\ndrum,oboe,flute,right", "most-central"),
+    "left,central,right,taken": ("flute,oboe,drum,flute\ndrum,oboe,gong,gong", "most-central"),
+    "left,central,right,key": ("flute,oboe,drum,1\ndrum,oboe,flute,2", "most-central"),
+}
+
+
+@pytest.mark.parametrize("header", TWO_ANSWERS)
+def test_a_second_column_of_answers_is_refused_by_every_carrier(both, tmp_path, client_here, header):
+    dd = pytest.importorskip("dask.dataframe")
+    row, kind = TWO_ANSWERS[header]
+    sources = both(f"{header}\n{row}\n")
+    frame = sources["frame"]
+    frame.to_parquet(tmp_path / "a.parquet")
+    match = f"what is nearer, and so may '{header.rsplit(',', 1)[1]}'; say kind='{kind}' to leave"
+    for read in (
+        lambda: read_comparisons(sources["file"]), lambda: OrdinalEmbedding(n_components=1).fit(frame),
+        lambda: open_blocks(tmp_path / "a.parquet"),
+        lambda: by_cluster(dd.from_pandas(frame, npartitions=1), client_here),
+    ):  # fmt: skip
+        with pytest.raises(FileFormatError, match=match):
+            read()
+    assert read_comparisons(frame, kind=kind).kind == kind
+
+
+def test_the_second_column_of_answers_is_read_as_told():
+    frame = pd.DataFrame([("oboe", "flute", "drum", "drum", "oboe")], columns=["a", "b", "c", "odd", "response"])
+    told = read_comparisons(frame, columns={"a": "a", "b": "b", "c": "c", "odd": "response"})
+    assert said(told.comparisons) == [("flute", "drum", "oboe"), ("drum", "flute", "oboe")]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "left"),
+    [
+        ("anchor,positive,negative,negative_2", "oboe,flute,drum,gong", "negative_2"),
+        ("reference,left,right,response,rejected", "oboe,flute,drum,flute,drum", "rejected"),
+        ("stim1,stim2,stim3,stim4,odd", "oboe,flute,drum,gong,drum", "stim4"),
+        ("anchor,a,b,answer,answer_2", "oboe,flute,drum,drum,flute", "answer_2"),
+        ("anchor,near,far,rank_1", "oboe,flute,drum,drum", "rank_1"),
+    ],
+)
+def test_a_column_that_means_an_object_or_an_answer_is_not_left_out_in_silence(both, tmp_path, header, row, left):
+    sources = both(f"{header}\n{row}\n")
+    told = f"column '{left}' is not used, if a row is taken as"
+    for source in sources.values():
+        assert told in str(read_comparisons(source).alarms)
+        assert not read_comparisons(source, kind=read_comparisons(source).kind).alarms
+    with pytest.warns(UserWarning, match=told):
+        as_comparisons(sources["frame"], sample_weight=[2.0])
+    sources["frame"].to_parquet(tmp_path / "a.parquet")
+    with pytest.warns(UserWarning, match=told):
+        open_blocks(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("column", ["central", "odd", "median", "outlier"])
+def test_a_measurement_between_numbered_objects_is_no_object(both, tmp_path, column):
+    rows = [(1, 2, 350), (2, 3, 410), (3, 4, 350), (4, 1, 395)]
+    sources = both(text(f"a,b,{column}", rows))
+    for source in sources.values():
+        assert f"column '{column}': every cell is a number that stands in no other column" in refusal(source)
+        assert len(read_comparisons(source, columns=remedy_pairs(refusal(source))).comparisons) == 8
+    sources["frame"].to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(FileFormatError, match="stands in no other column of objects"):
+        open_blocks(tmp_path / "a.parquet")
+    assert (
+        len(
+            read_comparisons(
+                both(text(f"a,b,{column}", [(1, 2, 3), (2, 3, 4), (3, 4, 1), (4, 1, 2)]))["file"]
+            ).comparisons
+        )
+        == 8
+    )
+
+
+def remedy_pairs(message):
+    return ast.literal_eval(message.rsplit("say so: columns=", 1)[1])
+
+
+# anchor, near, far; 60 answers of two people, each with a list of its own
+LISTS = [(n % 7, (n + 1 + n // 7) % 7 + 7, (n + 3) % 5 + 14) for n in range(60)]
+
+
+@pytest.mark.parametrize("people", [True, False])
+@pytest.mark.parametrize("carrier", ["file", "frame"])
+def test_a_list_for_each_person_is_no_order_of_trials(both, people, carrier):
+    from nearer.data.answers import kept_together
+
+    header, rows = "anchor,near,far,order", [(*row, 1 + n // 30) for n, row in enumerate(LISTS)]
+    if people:
+        header, rows = f"{header},participant", [(*row, f"p{n // 30}") for n, row in enumerate(rows)]
+    source = both(text(header, rows))[carrier]
+    read = read_comparisons(source)
+    assert read.comparisons.details is None
+    assert len(np.unique(kept_together(read.comparisons))) == 60
+    assert "column 'order': the same number at different questions" in read.understood
+    assert "no order of trials; not kept" in read.understood
+    assert "no order of trials" in refusal(source, columns={"order": "order"})
+
+
+def test_rows_of_one_answer_keep_their_order(tmp_path):
+    odd = pd.DataFrame({"a": list("abc"), "b": list("bcd"), "c": list("cda"), "odd": list("cda"), "order": [1, 2, 1],
+                        "participant": list("ppq")})  # fmt: skip
+    ranked = pd.DataFrame([("a", "b", "c", "d", 1), ("b", "a", "d", "c", 2)],
+                          columns=["anchor", "rank_1", "rank_2", "rank_3", "order"])  # fmt: skip
+    for frame in (odd, ranked):
+        first = read_comparisons(frame).comparisons
+        write_comparisons(tmp_path / "a.csv", first, force=True)
+        again = read_comparisons(tmp_path / "a.csv").comparisons
+        assert again.details.order.tolist() == first.details.order.tolist()
+        assert len(set(first.details.order.tolist())) == 2
+
+
+def test_a_place_beyond_the_options_is_no_side(both):
+    rows = [(*row, place) for row, place in zip(SAID * 2, range(1, 9))]
+    for source in both(text("anchor,near,far,position", rows)).values():
+        read = read_comparisons(source)
+        assert read.comparisons.details is None
+        assert "column 'position': '3' is not a position such as left" in read.understood
+        assert "is not a position" in refusal(source, columns={"side": "position"})
+    sets = [("oboe", "flute", "drum", "drum", 3), ("gong", "drum", "harp", "gong", 1)]
+    assert read_comparisons(both(text("a,b,c,odd,position", sets))["file"]).comparisons.details.side.max() == 2
+
+
+def test_no_position_is_made_of_a_digit_that_is_no_number(both):
+    rows = [(*row, "option²") for row in SAID]
+    assert "is not a position" in read_comparisons(both(text("anchor,near,far,side", rows))["file"]).understood
+    assert "asks for column '²'" in refusal(both(text("anchor,near,far"))["file"], columns={"participant": "²"})
+
+
+@pytest.mark.parametrize("word", ["\\N", "[NULL]", "<null>", "(null)"])
+def test_words_of_databases_for_missing_are_no_objects_and_no_people(both, word):
+    for source in both(text("anchor,near,far", [*SAID, ("oboe", word, "drum")])).values():
+        assert "means missing" in refusal(source)
+        assert said(read_comparisons(source, on_missing="drop").comparisons) == SAID
+    people = [(*row, person) for row, person in zip(SAID, ("p1", "p2", "p1", word))]
+    for source in both(text("anchor,near,far,participant", people)).values():
+        assert read_comparisons(source).comparisons.participants.tolist() == ["p1", "p2", "p1", "unknown"]
+
+
+@pytest.mark.parametrize("word", [".", "-", "(NULL)", "n.a.", "-99"])
+def test_people_who_may_be_none_are_told(both, word):
+    people = [(*row, person) for row, person in zip(SAID, ("p1", "p2", "p1", word))]
+    for source in both(text("anchor,near,far,participant", people)).values():
+        assert f"the participant {word!r} may stand for a missing cell" in str(read_comparisons(source).alarms)
+
+
+def test_no_needless_alarm_of_missing_names(both):
+    kept = both(text("anchor,near,far", [*SAID, ("oboe", "NA", "drum"), ("oboe", "None", "drum")]))["file"]
+    assert not read_comparisons(kept, keep_na=True).alarms
+    numbers = [(-2, -1, 2), (-1, 0, 2), (0, 1, -2), (1, 2, -1)]
+    for source in both(text("anchor,near,far", numbers)).values():
+        assert not read_comparisons(source).alarms
+    for source in both(text("anchor,near,far", [(0, 1, 2), (1, 2, 0), (2, -1, 0), (0, 2, 1)])).values():
+        assert "'-1' may stand for a missing cell" in str(read_comparisons(source).alarms)
+
+
+@pytest.mark.parametrize("pad", [0, -1])
+def test_candidates_that_were_not_shown_are_told(both, tmp_path, pad):
+    header = "query,reference_1,reference_2,reference_3,n_select,is_ranked"
+    rows = [(1, 2, 3, 4, 1, 1), (1, 2, 3, pad, 1, 1), (2, 4, 1, 3, 1, 1)]
+    sources = both(text(header, rows))
+    told = f"{pad} stands in the last places alone"
+    for source in sources.values():
+        assert told in str(read_comparisons(source).alarms)
+    sources["frame"].to_parquet(tmp_path / "a.parquet")
+    with pytest.warns(UserWarning, match=told):
+        open_blocks(tmp_path / "a.parquet")
+    emptied = both(text(header, [["" if cell == pad else cell for cell in row] for row in rows]), "emptied.csv")["file"]
+    assert len(read_comparisons(emptied, on_missing="drop").comparisons) == 4
+    more = [*rows, (pad, 1, 2, 3, 1, 1)]  # an object after all
+    assert told not in str(read_comparisons(both(text(header, more), "more.csv")["file"]).alarms)
+
+
+ALIKE = [
+    ("1e+05", "100000"),
+    ("1.50", "1.5"),
+    (".5", "0.5"),
+    ("1E3", "1000.0"),
+    ("Straße", "STRASSE"),
+    ("ΣΟΦΟΣ", "σοφος"),
+]
+
+
+@pytest.mark.parametrize("pair", ALIKE)
+def test_names_equal_as_numbers_or_but_for_case_are_told_and_joined(both, pair):
+    rows = [(pair[0], "oboe", "drum"), ("drum", pair[1], "gong"), ("gong", "drum", "oboe")]
+    path = both(text("anchor,near,far", rows))["file"]
+    assert "1 name written in more than one way" in str(read_comparisons(path).alarms)
+    assert read_comparisons(path, fold_names=True).comparisons.n_objects == 4
+
+
+def test_numbers_that_differ_in_their_last_digits_are_not_alike(both):
+    names = [
+        "12345678901234567890123456789012345678901",
+        "12345678901234567890123456789012345678902",
+        "9" * 400,
+        "-1.5",
+    ]
+    rows = [(names[0], names[1], names[2]), (names[1], names[2], names[3]), (names[2], "1.5", "oboe")]
+    assert not read_comparisons(both(text("anchor,near,far", rows))["file"]).alarms
+
+
+def test_a_point_that_may_mark_thousands_is_told(both):
+    def told(weights):
+        rows = [";".join([*row, weight]) for row, weight in zip(SAID, weights)]
+        return str(read_comparisons(both("\n".join(["anchor;near;far;count", *rows]))["file"]).alarms)
+
+    assert "column 'count': '1.200' is taken as 1.2, beside whole numbers" in told(["950", "1.200", "2.000", "3"])
+    for weights in (["950", "1.2", "2.000", "3"], ["1", "0.125", "2.125", "3"], ["1.250", "2.000", "1.000", "0.500"]):
+        assert told(weights) == "()"
+
+
+def test_replays_are_no_weights(both):
+    for source in both(text("anchor,near,far,repetitions", [(*row, 3) for row in SAID])).values():
+        assert read_comparisons(source).comparisons.weights is None
+
+
+@pytest.mark.parametrize("words", [("image1", "image2"), ("Input.image1", "Input.image2"), ("←", "→"), ("⬅️", "➡️")])
+def test_answers_may_name_a_column_without_its_prefix_or_be_arrows(both, words):
+    header = "Input.reference,Input.image1,Input.image2,Answer.choice"
+    rows = [("oboe", "flute", "drum", words[0]), ("gong", "harp", "drum", words[1])]
+    for source in both(text(header, rows)).values():
+        assert said(read_comparisons(source).comparisons) == SAID[:2]
 
 
 @pytest.mark.parametrize("mark", ["_delta_log/00000.json", ".hoodie/hoodie.properties", "metadata/v1.metadata.json"])

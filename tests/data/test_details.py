@@ -17,7 +17,7 @@ T = np.array([RNG.permutation(8)[:3] for _ in range(40)])
 DETAILS = {
     "side": RNG.integers(-1, 3, 40),
     "seconds": np.where(RNG.random(40) < 0.2, np.nan, RNG.random(40) * 3),
-    "order": RNG.integers(-1, 30, 40),
+    "order": np.append(-1, RNG.permutation(39)),
     "catch": RNG.random(40) < 0.2,
     "correct": RNG.integers(-1, 2, 40),
     "chosen_by": RNG.choice(["random", "=predictive", "unknown"], 40),

@@ -334,8 +334,8 @@ def test_names_that_differ_by_case_blanks_or_unicode_form_are_told_and_joined_on
     apart = read_comparisons(path)
     assert apart.comparisons.n_objects == 6
     assert apart.alarms == (
-        "3 names written in more than one way, by case, blanks, invisible characters, quotes, Unicode form, leading "
-        "zeros or .0: "
+        "3 names written in more than one way, by case, blanks, invisible characters, quotes, Unicode form or "
+        "the form of a number: "
         "'Oboe'/'oboe', 'cafe\u0301'/'café', 'drum'/'drum '; they are taken as different objects, "
         "say fold_names=True to join them",
     )

@@ -24,6 +24,7 @@ __all__ = ["Coding", "Column", "MemoryTable", "Table", "column_from_arrow", "col
 # Texts that stand for a cell without a value, to the letter: Na may be an object.
 MISSING = (
     "", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None", "undefined", "NaT",
+    "\\N", "[NULL]", "<null>", "(null)",
 )  # fmt: skip
 INEXACT = "numbers of this size and kind lose their last digits; give them as text"
 

@@ -25,17 +25,20 @@ _EXPECTED = {
 } | dict.fromkeys(TIMES, "a time, 0 or more")
 
 
-def read_details(rows: Rows) -> tuple[Details | None, list[str]]:
+def read_details(rows: Rows, index: np.ndarray, people: People | None) -> tuple[Details | None, list[str]]:
     """Read what a table tells of its answers beside what they say.
 
     A column found by its name that cannot be read is left out, which the notes say; one that the user named is refused.
+    `index` (n_rows, 3 or more) and `people` say what each row is about, and who answered.
     """
     found: dict[str, Any] = {}
     notes: list[str] = []
     for role in DETAILS:
         if role not in rows.columns:
             continue
-        values, problem = _read(role, rows.columns[role])
+        values, problem = _read(role, rows.columns[role], _n_options(rows))
+        if role == "order" and values is not None and (row := _repeats(values, rows, index, people)) is not None:
+            values, problem = None, f"the same number at different questions ({rows.place(row)}): no order of trials"
         title = rows.title(role)
         if isinstance(problem, int):
             cell = shown(rows.columns[role].spelled().cell(problem))
@@ -60,6 +63,33 @@ def read_details(rows: Rows) -> tuple[Details | None, list[str]]:
     return (Details(**found) if found else None), notes
 
 
+def _n_options(rows: Rows) -> int:
+    """How many options a question of a table has."""
+    layout = rows.roles.layout
+    return len(layout.objects) - 1 if layout.kind == "rankings" else len(layout.options) or 2
+
+
+def _repeats(order: np.ndarray, rows: Rows, index: np.ndarray, people: People | None) -> int | None:
+    """Find a row with the number of another one of that person, in a table without people of the one before.
+
+    Rows about the same objects may be of one answer, and so may triplets with the same anchor. What this
+    package wrote is believed.
+    """
+    if rows.table.labels is not None or rows.table.n_objects is not None:
+        return None
+    person = np.zeros(len(order), np.int64) if people is None else people.codes
+    place = np.arange(len(order)) if people is None else np.lexsort([order, person])
+    one, two = place[:-1], place[1:]
+    same = (order[one] >= 0) & (order[one] == order[two]) & (person[one] == person[two])
+    if people is not None:
+        same &= (people.names != UNKNOWN)[person[one]]
+    one, two = one[same], two[same]
+    other = (np.sort(index[one], axis=1) != np.sort(index[two], axis=1)).any(axis=1)
+    if rows.roles.layout.kind == "triplets":
+        other &= index[one, 0] != index[two, 0]
+    return int(two[other].min()) if other.any() else None
+
+
 def chosen_place(answer: Column, options: Sequence[Column]) -> np.ndarray:
     """Tell which of the objects shown each answer names: position, or -1."""
     options = [option.spelled().plain() for option in options]
@@ -71,7 +101,7 @@ def chosen_place(answer: Column, options: Sequence[Column]) -> np.ndarray:
     return chosen
 
 
-def _read(role: str, column: Column) -> tuple[Any, str | int]:
+def _read(role: str, column: Column, n_options: int) -> tuple[Any, str | int]:
     """Values of a column, None if they cannot be read; then what to say, or the first row that is wrong."""
     if role in TIMES:
         return _read_times(role, column)
@@ -90,7 +120,7 @@ def _read(role: str, column: Column) -> tuple[Any, str | int]:
         return People(place.astype(np.int32)[column.cells], names)[slice(None)], ""
     used = np.unique(column.cells[~empty])
     cells = [texts[code] for code in used.tolist()]
-    told = sides_of(cells) if role == "side" else {cell: truth_of(cell) for cell in cells}
+    told = sides_of(cells, n_options) if role == "side" else {cell: truth_of(cell) for cell in cells}
     said = np.array([-1 if (value := told[cell]) is None else value for cell in cells], np.int8)
     if (said < 0).any():
         return None, int(np.argmax(np.isin(column.cells, used[said < 0])))

@@ -78,7 +78,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "sonaid", "participantpublicid",
     ),
     "weight": ("weight", "weights", "sampleweight", "sampleweights", "caseweight", "count", "counts", "frequency",
-               "multiplicity", "repetitions"),
+               "multiplicity"),
 }  # fmt: skip
 ROLE_OF = {alias: role for role, aliases in ALIASES.items() for alias in aliases}
 
@@ -212,6 +212,7 @@ _SHOWN_KINDS = (
 )
 _SHOWN_COLUMNS = 50
 _COMPARED_COLUMNS = 500  # a name is slowly compared with all that are known: 10,000 would take seconds
+_ROWS_LOOKED_AT = 200
 _NAME_SUFFIXES = ("_filename", "_name", "_label", "_html")
 
 
@@ -223,6 +224,7 @@ class Roles:
     at: dict[str, int]  # role of `layout` (and participant, weight, details) -> position of its column
     names_at: list[int] = field(default_factory=list)  # columns that name numbered objects, one for each of theirs
     notes: list[str] = field(default_factory=list)
+    alarms: list[str] = field(default_factory=list)
     told: frozenset[str] = frozenset()  # roles the user named: what cannot be read there is refused, not left out
     options: tuple[str, ...] = ()  # names of the columns of options, where others say what is near and far
 
@@ -322,7 +324,7 @@ def _position(table: Table, wanted: str | int, option: str) -> int:
             return found[0]
         if found:
             raise FileFormatError(f"{table.name}: {option} asks for column {wanted!r}, which occurs {len(found)} times")
-    if str(wanted).isdigit() and 1 <= int(wanted) <= len(names):
+    if str(wanted).isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
     near = closest(str(wanted), [name.casefold() for name in names if name])
     hint = f"; did you mean {near!r}?" if near else ""
@@ -384,7 +386,8 @@ def find_roles(
         layout = complete_layout(set(at), kind)
     if layout is None:
         raise _refusal(table, _lacking(table, at, kind), at, kind)
-    if columns is None and kind is None and header:
+    untold = columns is None and kind is None and header
+    if untold:
         _refuse_two_meanings(table, at, layout)
         _refuse_left_over(table, at, layout)
     if not asked and layout.objects == _TRIPLET and "side" not in at and {"a", "b"} <= at.keys():
@@ -398,7 +401,8 @@ def find_roles(
         )
     at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS, *SHOWN)}
     _refuse_shared(table, at)
-    return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, told, options)
+    alarms = _left_out(words, names, at, layout) if untold else []
+    return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, alarms, told, options)
 
 
 def refuse_answered(kind: str) -> None:
@@ -607,15 +611,32 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> str:
 
 
 def _refuse_two_meanings(table: Table, at: Mapping[str, int], layout: Layout) -> None:
-    """Refuse a table that holds both an ordered comparison and an answer, unless told which counts."""
-    unused = [role for role in ("answer", "odd", "central", *_VOTES) if role in at and role not in layout.roles]
-    if unused and not layout.extra:
-        column = table.names[at[unused[0]]]
-        what = (
-            f"columns {listed(repr(table.names[at[role]]) for role in layout.roles)} say what is nearer, and so may "
-            f"{column!r}; say kind={layout.kind!r} to leave {column!r} out"
-        )
+    """Refuse a table with a second column that says what was answered, unless told which counts."""
+    used = _used(at, layout)
+    says = [at[role] for role in ("answer", "odd", "central", *_VOTES, "near") if role in at and at[role] not in used]
+    says = says or _may_answer(table, at, layout)
+    if says:
+        column, by = table.names[says[0]], layout.extra or layout.objects
+        names = listed(repr(table.names[at[role]]) for role in by)
+        both = f"column {names} says" if len(by) == 1 else f"columns {names} say"
+        what = f"{both} what is nearer, and so may {column!r}; say kind={layout.kind!r} to leave {column!r} out"
         raise _refusal(table, what, at, None)
+
+
+def _may_answer(table: Table, at: Mapping[str, int], layout: Layout) -> list[int]:
+    """Find unused columns whose cells choose among two options, where the third object is taken for the answer."""
+    if layout.objects[:2] != ("a", "b") or layout.extra:
+        return []
+    objects, used = [at[role] for role in layout.objects], _used(at, layout)
+    words = {*_side_words(3), *map(normalise, table.names), *("012" if layout.kind == "most-central" else "")}
+    rows = table.head(_ROWS_LOOKED_AT)
+
+    def chooses(spot: int) -> bool:
+        said = [(row[spot], [row[place] for place in objects]) for row in rows if row[spot].strip()]
+        several = len({cell for cell, _ in said}) > 1
+        return several and all(cell in shown or _side_word(cell) in words for cell, shown in said)
+
+    return [spot for spot in range(len(table.names)) if spot not in used and chooses(spot)]
 
 
 def _used(at: Mapping[str, int], layout: Layout) -> set[int]:
@@ -639,6 +660,23 @@ def _refuse_left_over(table: Table, at: Mapping[str, int], layout: Layout) -> No
             f"({', '.join(layout.roles)}); say kind={layout.kind!r} if that is meant"
         )
         raise _refusal(table, what, at, None)
+
+
+def _left_out(words: Sequence[str], names: Sequence[str], at: Mapping[str, int], layout: Layout) -> list[str]:
+    """Tell of columns that are not used although their names mean an object or an answer, or are further ones."""
+    used = {at[role] for role in layout.roles}
+    stems = {*_ITEMS, *(words[spot].rstrip("0123456789") for spot in used)} - {""}
+
+    def means(word: str) -> bool:
+        stem = word.rstrip("0123456789")
+        further = stem != word and (stem in stems or _ranked_role(word) is not None)
+        return len(word) > 1 and (ROLE_OF.get(word, "weight") not in _BESIDE or further)
+
+    left = [names[spot] for spot, word in enumerate(words) if spot not in at.values() and means(word)]
+    if not left:
+        return []
+    what = f"columns {listed(map(repr, left))} are" if len(left) > 1 else f"column {left[0]!r} is"
+    return [f"{what} not used, if a row is taken as {layout.kind} ({', '.join(layout.roles)}); see columns="]
 
 
 def _refuse_shared(table: Table, at: Mapping[str, int]) -> None:
@@ -679,22 +717,23 @@ def yes_or_no(cell: str) -> int | None:
     return _YES_OR_NO.get(cell.casefold()) if number is None else int(number) if number in (0, 1) else None
 
 
-def sides_of(cells: Sequence[str]) -> dict[str, int | None]:
-    """Read the distinct cells that say which position was chosen, counted from 0; None for one that does not.
+def sides_of(cells: Sequence[str], size: int) -> dict[str, int | None]:
+    """Read the distinct cells that say which of `size` positions was chosen, from 0; None for one that does not.
 
-    Numbers are positions counted from 0 if one of them is 0, from 1 if not.
+    Numbers are positions counted from 0 if one of them is 0, from 1 if not. Words may say a position beyond `size`: a
+    triplet may come from a choice among more.
     """
     numbers = [number_in(cell) for cell in cells]
     base = 0 if 0 in numbers else 1
     known = {word: spot for spot, words in enumerate(_SIDES) for word in words}
     read: dict[str, int | None] = {}
     for cell, number in zip(cells, numbers):
-        word = normalise(cell)
+        word, most = _side_word(cell), 128 if number is None else size
         count = word.removeprefix("option")
-        if number is None and word != count and count.isdigit():
+        if number is None and word != count and count.isdecimal():
             number = base + int(count) - 1.0
         spot = known.get(word) if number is None else number - base
-        read[cell] = int(spot) if spot is not None and 0 <= spot < 128 and spot == int(spot) else None
+        read[cell] = int(spot) if spot is not None and 0 <= spot < most and spot == int(spot) else None
     return read
 
 
@@ -734,7 +773,7 @@ def kinds_of_cells(columns: Mapping[str, Column], options: Sequence[str]) -> dic
     if not any(column.is_text for column in columns.values()):
         return {role: frozenset(_number_kinds(column.cells)) for role, column in columns.items()}
     # Letters may be objects, unless options are shown beside.
-    sides = {word for word in _side_words(3) if options or len(word) > 1} | set(map(normalise, options))
+    sides = {word for word in _side_words(3) if options or len(word) > 1} | _called(options).keys()
     first = [_kinds(column.take(np.arange(min(len(column), _SAMPLE))), sides) for column in columns.values()]
     if all("name" in kinds for kinds in first):
         return dict.fromkeys(columns, frozenset(["name"]))
@@ -758,7 +797,7 @@ def _kinds(column: Column, sides: Collection[str]) -> frozenset[str]:
         elif len(text) > 1 and yes_or_no(text) is not None:  # letters may be objects
             kinds.add("truth")
         else:
-            kinds.add("side" if normalise(text) in sides else "name")
+            kinds.add("side" if _side_word(text) in sides else "name")
     return frozenset(kinds)
 
 
@@ -797,6 +836,7 @@ _SIDES = (
     ("b", "right", "second", "optionb", "option2", "rightarrow", "arrowright", "keypressarrowright"),
     ("c", "third", "optionc", "option3"),
 )
+_ARROWS = {"←": "left", "→": "right", "⬅": "left", "➡": "right"}
 # Words in a column of answers that say there is none.
 NO_ANSWER = ("timeout", "timedout", "noresponse", "noresp", "omission", "nokey", "[]")
 _SKIP = "skip"
@@ -864,7 +904,7 @@ def _told_answers(
 ) -> Answers | str:
     size = len(option_names)
     if isinstance(told, Mapping):
-        words, called = _side_words(size), {normalise(name): spot for spot, name in enumerate(option_names)}
+        words, called = _side_words(size), _called(option_names)
         codes = {}
         for cell, option in told.items():
             option = normalise(str(option))
@@ -910,18 +950,27 @@ def _side_words(size: int) -> dict[str, int]:
     return {word: spot for spot, words in enumerate(_SIDES[:size]) for word in words}
 
 
+def _side_word(cell: str) -> str:
+    """Reduce a cell that may say a side to the word for it."""
+    return _ARROWS.get(cell.strip(" \ufe0f"), "") or normalise(cell)
+
+
+def _called(option_names: Sequence[str]) -> dict[str, int]:
+    """Names of the options' columns, also without the prefix of a program -> position."""
+    return {word: spot for spot, name in enumerate(option_names) for word in (_word(name), normalise(name)) if word}
+
+
 def _signed(spot: float, size: int) -> float:
     return 1.0 - 2.0 * spot if size == 2 else spot
 
 
 def _by_words(cells: Sequence[str], option_names: Sequence[str]) -> dict[str, float] | None:
     """Read left and right and the like, or the names of the options' columns."""
-    size, words = len(option_names), _side_words(len(option_names))
-    called = {normalise(name): spot for spot, name in enumerate(option_names) if normalise(name)}
+    size, words, called = len(option_names), _side_words(len(option_names)), _called(option_names)
     # Where the option in column "right" is the first, "right" is that column, and no word for a side is sure.
     turned = any(words.get(name, spot) != spot for name, spot in called.items())
     known = called if turned else words | called
-    spots = [known.get(normalise(cell)) for cell in cells]
+    spots = [known.get(_side_word(cell)) for cell in cells]
     if not cells or any(spot is None for spot in spots):
         return None
     return {cell: _signed(float(spot), size) for cell, spot in zip(cells, spots) if spot is not None}

@@ -15,6 +15,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -233,6 +234,7 @@ class Facts:
     types: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects, weights -> text, numbers or both
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
     own: dict[str, frozenset[str] | None] = field(default_factory=dict)  # see `_own_names`
+    pads: dict[str, str] = field(default_factory=dict)  # see `_pads`
 
     def join(self, other: Facts) -> Facts:
         """Put what two blocks say together."""
@@ -253,6 +255,7 @@ class Facts:
                 role: None if names is None or (more := other.own[role]) is None else names | more
                 for role, names in self.own.items()
             },
+            {pad: _first_pad(place, other.pads[pad]) for pad, place in self.pads.items()},
         )  # fmt: skip
 
 
@@ -286,6 +289,8 @@ def scan(rows: Rows) -> Facts:
         if role in by_role or role in ("weight", "votes_a", "votes_b")
     }
     facts.own = _own_names(by_role)
+    facts.pads = _pads(rows)
+    facts.alarms += _thousands(rows)
     if rows.roles.layout.answer is not None:
         facts.answers = Coding.of([rows.answers()])
         if rows.roles.layout.options:
@@ -294,6 +299,38 @@ def scan(rows: Rows) -> Facts:
         for column, name in zip(columns, rows.names):
             facts.names = _joined_names(facts.names, _names_beside(column.spelled(), name.spelled()))
     return facts
+
+
+def _pads(rows: Rows) -> dict[str, str]:
+    """What may stand for candidates that were not shown, as psiz writes them -> whether that is so.
+
+    That is where it first stands, if it does in the last places alone; "-" if nowhere, "" if elsewhere too.
+    """
+    layout, found = rows.roles.layout, {}
+    for pad in ("0", "-1") if "n_chosen" in layout.extra else ():
+        anchor, first, *rest = (column.spelled().empty((pad,)) for column in rows.objects())
+        padded = np.stack(rest)
+        last = not (anchor | first).any() and not (padded[:-1] & ~padded[1:]).any()
+        place = rows.place(int(np.argmax(padded.any(axis=0)))) if padded.any() else "-"
+        found[pad] = place if last else ""
+    return found
+
+
+def _first_pad(one: str, other: str) -> str:
+    """Join what two blocks say of a pad."""
+    return "" if "" in (one, other) else other if one == "-" else one
+
+
+def _thousands(rows: Rows) -> list[str]:
+    """Tell of amounts such as 1.200 beside 950 in cells parted by semicolons, as with decimal commas."""
+    told = []
+    for role in ("weight", "votes_a", "votes_b") if rows.table.form.startswith("semicolon") else ():
+        texts = [text.strip() for text in rows.columns[role].texts()] if role in rows.columns else []
+        pointed = [text for text in texts if "." in text]
+        if 0 < len(pointed) < len(texts) and all(re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", text) for text in pointed):
+            what = f"{rows.title(role)}: {shown(pointed[0])} is taken as {float(pointed[0]):g}, beside whole numbers"
+            told.append(f"{what}; if the point marks thousands, take it out")
+    return told
 
 
 _FIRST_ROWS = 1000
@@ -406,7 +443,13 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         _refuse_no_objects(facts, roles, table, options, blocks)
     meaning = _objects(facts.objects, table, options, blocks)
     sure = roles.told or table.labels is not None or table.n_objects is not None  # or written by this package
-    meaning.alarms += [*table.alarms, *facts.alarms, *([] if sure else _apart(facts, roles, table))]
+    meaning.alarms += [*table.alarms, *roles.alarms, *facts.alarms, *([] if sure else _apart(facts, roles, table))]
+    for pad, place in facts.pads.items() if options.labels is None and options.index_base is None else ():
+        if place not in ("", "-"):
+            meaning.alarms.append(
+                f"{pad} stands in the last places alone (first at {place}) and is taken as an object; if it means that "
+                "no more candidates were shown, leave such cells empty and say on_missing='drop'"
+            )
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
     if facts.answers is not None:
@@ -446,7 +489,7 @@ def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Option
     """Refuse a column of objects that holds answers or numbers instead, unless the user said that it holds objects."""
     _refuse_answers_among(facts, roles, table, options)
     told = roles.told if not options.columns_found else frozenset()
-    found = no_object(facts.cells, _option_names(roles, table))
+    found = no_object(facts.cells, _option_names(roles, table)) or _measured_apart(facts, options)
     if found is None or found[0] in told:
         return
     role, why = found
@@ -458,6 +501,14 @@ def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Option
     why = "holds numbers that are not whole" if why == FRACTION else why
     pairs = {role: table.names[roles.at[role]] if table.header else roles.at[role] + 1 for role in roles.layout.roles}
     raise table.refusal(f"{why}; if these are names of objects, say so: columns={pairs}", roles.at[role])
+
+
+def _measured_apart(facts: Facts, options: Options) -> tuple[str, str] | None:
+    """Find a most central or odd object that is a number and never an option, as a median or an outlier is."""
+    for role in ("central", "odd") if options.kind is None and facts.n_rows >= _LEAST_ROWS else ():
+        if (names := facts.own.get(role)) and all(map(is_whole, names)):
+            return role, "every cell is a number that stands in no other column of objects: a measurement, no object"
+    return None
 
 
 def _refuse_answers_among(facts: Facts, roles: Roles, table: Table, options: Options) -> None:
@@ -529,7 +580,7 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
                 f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names"
                 f"{such}; pass labels="
             )
-        alarms += _doubts(names.tolist()) if labels is None else []
+        alarms += _doubts(names.tolist(), options.keep_na) if labels is None else []
         folded = _folded(names, options.fold_names, notes, alarms)
         if labels is None:
             labels, places = np.unique(folded, return_inverse=True)
@@ -550,7 +601,8 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
 # Names, whatever their case, that may stand for a missing cell, or for what a spreadsheet could not work out.
 _DOUBTFUL = frozenset((
     ".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "na", "n.a.", "n.a", "n/a", "n/d", "k.a.", "nan", "nil",
-    "null", "(null)", "none", "(none)", "(blank)", "blank", "missing", "unknown", "#nv", "#n/a", "#ref!", "#value!",
+    "null", "(null)", "[null]", "<null>", "\\n",
+    "none", "(none)", "(blank)", "blank", "missing", "unknown", "#nv", "#n/a", "#ref!", "#value!",
     "#div/0!", "#name?", "#num!", "#null!", "#bezug!", "#wert!", "#error!",
 ))  # fmt: skip
 # What a name may hold by mistake -> why it is doubtful.
@@ -561,15 +613,24 @@ _MISTAKES = {
 }
 
 
-def _doubts(names: Sequence[str]) -> list[str]:
-    """Tell of names that may be none."""
-    missing = sorted(name for name in names if name.strip().casefold() in _DOUBTFUL)
+def _doubts(names: Sequence[str], keep_na: bool) -> list[str]:
+    """Tell of names that may be none; where words for missing cells are to be kept, not of these."""
+    missing = _doubtful(names, keep_na)
     what = listed(map(repr, missing))
     told = [f"the name {what} may stand for a missing cell, but is taken as an object"] if missing else []
     for pattern, why in _MISTAKES.items():
         found = next(filter(re.compile(pattern).search, names), None)
         told += [f"the name {shown(found)} {why}"] if found is not None else []
     return told
+
+
+def _doubtful(names: Sequence[str], keep_na: bool) -> list[str]:
+    """Find names that may stand for a missing cell; -1 may not where other numbers below 0 do."""
+    numbered = all(re.fullmatch("-?[0-9]+", name) for name in names)
+    if numbered and any(name[0] == "-" and name not in _DOUBTFUL for name in names):
+        return []
+    kept = {word.casefold() for word in MISSING if keep_na}
+    return sorted(name for name in names if (word := name.strip().casefold()) in _DOUBTFUL and word not in kept)
 
 
 def _as_numbers(raw: Coding) -> np.ndarray | None:
@@ -590,7 +651,18 @@ def _fold(name: str) -> str:
     plain = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
     plain = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold()).split())
     plain = re.sub(r"""^(?:[\[({]\s*|=)?(["'])(.+)\1(?:,?\s*[\])}])?$""", r"\2", plain)
-    return re.sub(r"^'?0*([0-9]+?)(?:\.0*)?$|^'(?=.)", r"\1", plain)
+    plain = re.sub(r"^'(?=.)", "", plain)
+    return _number_key(plain) if re.fullmatch(_NUMBER, plain) else plain
+
+
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]{1,2})?"
+
+
+def _number_key(text: str) -> str:
+    """Write a number in one way, whatever its zeros, point and exponent; every digit counts."""
+    sign, digits, exponent = Decimal(text).as_tuple()
+    figures = "".join(map(str, digits)).rstrip("0")
+    return f"{'-' * sign}{figures}e{int(exponent) + len(digits) - len(figures)}" if figures else "0"
 
 
 def _fold_onto(labels: np.ndarray) -> dict[str, str]:
@@ -617,10 +689,13 @@ def _alike(names: np.ndarray) -> dict[str, list[str]]:
 
     # Most often there are none, which this finds without a look at every name.
     quick = pc.replace_substring_regex(pa.array(names.tolist(), pa.string()), r"\p{Cf}+", "")
-    quick = pc.utf8_lower(pc.utf8_normalize(quick, "NFKC"))
+    quick = pa.array([name.casefold() for name in pc.utf8_normalize(quick, "NFKC").to_pylist()], pa.string())
+    quick = pc.utf8_normalize(quick, "NFKC")
     quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))
     quick = pc.replace_substring_regex(quick, r"""^[\[({=]?\s*["']+|["'],?\s*[\])}]?$""", "")
-    quick = pc.replace_substring_regex(quick, r"^0*([0-9]+?)(\.0*)?$", r"\1")
+    number = pc.match_substring_regex(quick, f"^{_NUMBER}$")
+    digits = pc.if_else(number, pc.replace_substring_regex(quick, r"^\+", ""), None)
+    quick = pc.coalesce(pc.cast(pc.cast(digits, pa.float64()), pa.string()), quick)
     if pc.count_distinct(quick).as_py() == len(names):
         return {}
     groups: dict[str, list[str]] = {}
@@ -654,7 +729,7 @@ def told_alike(names: np.ndarray) -> str:
 
 def _written(groups: Mapping[str, list[str]], what: str) -> str:
     examples = listed(("/".join(map(repr, group)) for group in groups.values()), SHOWN)
-    ways = "case, blanks, invisible characters, quotes, Unicode form, leading zeros or .0"
+    ways = "case, blanks, invisible characters, quotes, Unicode form or the form of a number"
     return f"{counted(len(groups), what)} written in more than one way, by {ways}: {examples}"
 
 
@@ -777,8 +852,9 @@ def _parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | None:
     if rows.origin is not None:
         keep = np.zeros(rows.n_rows, dtype=bool)
         keep[rows.origin] = True
-    details, rows.notes = read_details(rows)
-    parts = Parts(index, meaning.n_objects, weights, meaning.labels, _people(rows), details=details)
+    people = _people(rows)
+    details, rows.notes = read_details(rows, index, people)
+    parts = Parts(index, meaning.n_objects, weights, meaning.labels, people, details=details)
     if layout.kind in ("triplets", "quadruplets"):
         return replace(parts, keep=keep)
     if layout.kind == "rankings":
@@ -918,7 +994,7 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    alarms = [*meaning.alarms, *_people_alike(parts.people)]
+    alarms = [*meaning.alarms, *_people_alike(parts.people), *_people_doubtful(parts.people, rows.nobody == ("",))]
     return replace(parts, dropped=dropped), rows, notes, alarms
 
 
@@ -926,6 +1002,14 @@ def _people_alike(people: People | None) -> list[str]:
     """Tell people who may be one."""
     groups = {} if people is None or people.names.dtype.kind != "O" else _alike(people.names)
     return [f"{_written(groups, 'participant')}; they are taken as different people"] if groups else []
+
+
+def _people_doubtful(people: People | None, keep_na: bool) -> list[str]:
+    """Tell people who may be none."""
+    names = [] if people is None or people.names.dtype.kind != "O" else people.names.tolist()
+    missing = [name for name in _doubtful(names, keep_na) if name != UNKNOWN]
+    what = listed(map(repr, missing))
+    return [f"the participant {what} may stand for a missing cell, but is taken as a person"] if missing else []
 
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:
@@ -1008,4 +1092,4 @@ def _with_columns(table: Table, options: Options, weights: Any, participants: An
     layout = {role: spot + 1 for role, spot in roles.at.items() if role in kept}
     found = options.columns is None
     options = replace(options, columns=layout, columns_found=found, **told)
-    return replace(table, names=names, columns=columns), options
+    return replace(table, names=names, columns=columns, alarms=[*table.alarms, *roles.alarms]), options
