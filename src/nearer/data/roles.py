@@ -629,7 +629,7 @@ def _may_answer(table: Table, at: Mapping[str, int], layout: Layout) -> list[int
         return []
     objects, used = [at[role] for role in layout.objects], _used(at, layout)
     words = {*_side_words(3), *map(normalise, table.names), *("012" if layout.kind == "most-central" else "")}
-    rows = table.head(_ROWS_LOOKED_AT)
+    rows = [row for row in table.head(_ROWS_LOOKED_AT) if len(row) == len(table.names)]  # others are refused later
 
     def chooses(spot: int) -> bool:
         said = [(row[spot], [row[place] for place in objects]) for row in rows if row[spot].strip()]
