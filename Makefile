@@ -16,7 +16,7 @@ help:
 	@echo "make lint   ruff and spelling; make types: mypy"
 	@echo "make bench  race rival software, measure growth, fill docs/benchmarks.md (takes a while);"
 	@echo "            also: python -m benchmarks.large | growth | ablation | sensitivity | regression [--quick]"
-	@echo "make docs   build the documentation site, warnings as errors"
+	@echo "make docs   build the documentation site, warnings as errors, and run what its pages show"
 
 # uv installs in a quarter of the time; where it does not reach the index that pip is told of, pip does it.
 install = { $(BIN)/python -m pip install --quiet uv && $(BIN)/uv pip install --quiet --python $(BIN)/python \
@@ -38,9 +38,10 @@ demo: $(STAMP)
 
 # The processes of the tests would each compile the same: bytecode of libraries and kernels, here once and side by side.
 COMPILED := $(VENV)/.compiled
+NOT_USED := /(tests|pip|setuptools|pkg_resources|fontTools|devtools|lexers|cuda|mssql|oracle|mysql)/
 $(COMPILED): export PYTHONDONTWRITEBYTECODE :=
 $(COMPILED): $(STAMP) src/nearer/kernels.py tests/compiled.py
-	$(BIN)/python -m compileall -q -x '/(tests|pip|setuptools|fontTools)/' $(VENV)/lib & \
+	$(BIN)/python -m compileall -q -x '$(NOT_USED)' $(VENV)/lib & \
 	  $(BIN)/python tests/compiled.py > $@.txt; wait
 	mv $@.txt $@
 
@@ -50,7 +51,7 @@ $(COMPILED): $(STAMP) src/nearer/kernels.py tests/compiled.py
 test: export PYTHONDONTWRITEBYTECODE :=
 test: export OPENBLAS_NUM_THREADS := 1
 test: $(STAMP) $(COMPILED)
-	$(BIN)/python -m pytest -n 3 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not pages" $(PYTEST_ARGS)
 
 # Two tests tell bits or NaN apart, which compiled code without checks alone gets right. The first run compiles anew:
 # its code must not end up among that of every day.
@@ -100,6 +101,7 @@ $(DOCS_STAMP): pyproject.toml $(STAMP)
 
 docs: $(DOCS_STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m pytest -q -n 2 -m pages tests/test_docs.py
 
 clean:
 	rm -rf $(VENV) demo build dist site .pytest_cache .mypy_cache .ruff_cache

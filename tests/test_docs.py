@@ -27,6 +27,7 @@ FIGURES = sorted((DOCS / "figures").glob("*.py"))
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in pages.pages() if path.name not in pages.NEEDS_DATA}
 
 
+@pytest.mark.pages
 @pytest.mark.filterwarnings("ignore:a pass over")  # a cluster on one machine, for the sake of the page
 @pytest.mark.parametrize("name", PAGES)
 def test_page_runs_and_says_what_it_shows(name, tmp_path):
