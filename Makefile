@@ -51,7 +51,7 @@ $(COMPILED): $(STAMP) src/nearer/kernels.py tests/compiled.py
 test: export PYTHONDONTWRITEBYTECODE :=
 test: export OPENBLAS_NUM_THREADS := 1
 test: $(STAMP) $(COMPILED)
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not pages" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not pages" $(PYTEST_ARGS)
 
 # Two tests tell bits or NaN apart, which compiled code without checks alone gets right. The first run compiles anew:
 # its code must not end up among that of every day.
