@@ -27,10 +27,11 @@ for name, value in {
 
 # Files of few but long tests, which come first: at the end one process would be left with them.
 LONG = (
-    "test_dask_fit.py", "test_cli_interrupt.py", "test_misreadings.py", "test_contract.py", "test_collect_background.py",
-    "test_checkpoint.py", "test_collect_browser.py", "test_processes.py", "test_benchmarks.py", "test_table1.py",
-    "test_dask_objective.py", "test_cache.py", "test_sklearn_checks.py", "test_agreement.py", "test_bootstrap.py",
-    "test_custom_loss.py", "test_collect_load.py", "test_collect_server.py", "test_reproduce.py", "test_learning.py",
+    "test_dask_fit.py", "test_cli_interrupt.py", "test_misreadings.py", "test_contract.py", "test_checkpoint.py",
+    "test_collect_background.py", "test_collect_browser.py", "test_processes.py", "test_benchmarks.py",
+    "test_table1.py", "test_dask_objective.py", "test_cache.py", "test_sklearn_checks.py", "test_agreement.py",
+    "test_bootstrap.py", "test_custom_loss.py", "test_collect_load.py", "test_collect_server.py", "test_reproduce.py",
+    "test_learning.py",
 )  # fmt: skip
 
 
