@@ -2455,3 +2455,18 @@ def test_escape_characters_of_an_encoding_are_no_names(tmp_path):
     assert "encoding='iso2022_jp'" in told
     read = read_comparisons(tmp_path / "a.csv", encoding="iso2022_jp")
     assert set(read.comparisons.labels) == {"琴", "b", "c"}
+
+
+@pytest.mark.parametrize("several", ["flute;drum", "flute|drum", "flute, drum", "flute+drum", "flute / gong & harp"])
+def test_several_names_in_one_cell_are_told(several):
+    frame = pd.DataFrame([*SAID, ("oboe", several, "gong")], columns=["anchor", "near", "far"])
+    assert any("is made of other names" in alarm for alarm in read_comparisons(frame).alarms)
+    other = pd.DataFrame([*SAID, ("oboe", "salt & pepper", "gong")], columns=["anchor", "near", "far"])
+    assert not read_comparisons(other).alarms
+
+
+@pytest.mark.parametrize("cell", ["array(['flute'])", "{flute}", "{flute,}", "(missing)", "No data", "*", "skipped"])
+def test_more_of_what_is_hardly_a_name_is_told(both, cell):
+    for source in both(text("anchor,near,far", [*SAID, ("oboe", f'"{cell}"', "drum")])).values():
+        alarms = " ".join(read_comparisons(source).alarms)
+        assert "looks like a list" in alarms or "may stand for a missing cell" in alarms

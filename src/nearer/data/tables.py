@@ -602,15 +602,19 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
 _DOUBTFUL = frozenset((
     ".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "na", "n.a.", "n.a", "n/a", "n/d", "k.a.", "nan", "nil",
     "null", "(null)", "[null]", "<null>", "\\n",
-    "none", "(none)", "(blank)", "blank", "missing", "unknown", "#nv", "#n/a", "#ref!", "#value!",
+    "none", "(none)", "(blank)", "blank", "missing", "(missing)", "missing value", "no data", "not available",
+    "skipped", "unknown", "...", "*", "#nv", "#n/a", "#ref!", "#value!",
     "#div/0!", "#name?", "#num!", "#null!", "#bezug!", "#wert!", "#error!",
 ))  # fmt: skip
 # What a name may hold by mistake -> why it is doubtful.
 _MISTAKES = {
     r'\\.*"': "holds a backslash before a quotation mark; within quotes such a mark is written twice, not escaped",
-    r"""^[\[({]\s*["'].*["'],?\s*[\])}]$""": "looks like a list written as text",
+    r"""^(array\()?[\[({]\s*["'].*["'],?\s*[\])}]\)?$|^\{.*\}$""": "looks like a list written as text",
     r"[\r\n](.|[\r\n])*[,;\t|]": "holds a line break and a delimiter; is a quotation mark not closed?",
 }
+
+
+_SEPARATORS = re.compile("[,;|+/&]")
 
 
 def _doubts(names: Sequence[str], keep_na: bool) -> list[str]:
@@ -621,6 +625,10 @@ def _doubts(names: Sequence[str], keep_na: bool) -> list[str]:
     for pattern, why in _MISTAKES.items():
         found = next(filter(re.compile(pattern).search, names), None)
         told += [f"the name {shown(found)} {why}"] if found is not None else []
+    known = set(names)
+    parts = ((name, re.split(r"\s*[,;|+/&]\s*", name)) for name in names if _SEPARATORS.search(name))
+    several = next((name for name, held in parts if known.issuperset(held)), None)
+    told += [f"the name {shown(several)} is made of other names; one row for each is expected"] if several else []
     return told
 
 
