@@ -193,13 +193,14 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
     if delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
     above = 1 if sep_line else 0
-    padded = delimiter != WHITESPACE and delimiter != " " and re.search(re.escape(delimiter) + ' +"', text) is not None
+    may_be = '"' in text and delimiter not in (WHITESPACE, " ")  # a first look, since a search takes milliseconds
+    padded = may_be and re.search(re.escape(delimiter) + ' +"', text) is not None
     rows = _first_rows(path, text, delimiter, SAMPLE_ROWS + 1 + above, padded)[above:]
     if not rows:
         raise FileFormatError(f"{path}: has no rows below {shown(text.strip())}")
     if len(rows[0][2]) > MOST_COLUMNS:
         raise FileFormatError(f"{path}, line 1: {len(rows[0][2]):,} columns, expected at most {MOST_COLUMNS:,}")
-    lone_cr = re.search(r"\r(?!\n)", text) is not None
+    lone_cr = "\r" in text and re.search(r"\r(?!\n)", text) is not None
     first, last, cells = rows[0]
     cells = [cell.strip() for cell in cells]
     notes = ["blanks before cells in quotes left out"] if padded else []
