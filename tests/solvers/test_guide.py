@@ -95,6 +95,8 @@ def test_the_sample_of_many_comparisons_is_a_part_of_them():
     assert part.loss == problem.objective.loss
     few = noisy_problem("ste", size=900).objective
     assert sample_for_guide(few, rng) is few
+    line = LocalObjective(noisy_problem("ste", size=9000).objective.comparisons, "ste", 1)
+    assert sample_for_guide(line, rng).n_comparisons == 6000  # the best order on a line is hardest to tell
 
 
 def test_streamed_comparisons_are_guided():

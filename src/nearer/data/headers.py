@@ -222,9 +222,10 @@ def refuse_second_table(rows: Rows) -> None:
 def _tell_lone_rows(rows: Rows, alone: np.ndarray) -> None:
     """Tell of a few rows whose words stand in no other row, where the others say much about the same objects."""
     columns = rows.objects()
+    if not 0 < len(alone) <= _MOST_ALONE:
+        return
     n_names = len({text for column in columns for text in column.texts()})
-    often = (len(columns[0]) - len(alone)) * len(columns) >= 2 * (n_names - len(alone) * len(columns))
-    if not often or not 0 < len(alone) <= _MOST_ALONE:
+    if (len(columns[0]) - len(alone)) * len(columns) < 2 * (n_names - len(alone) * len(columns)):
         return
     first = int(alone[0])
     cells = listed(shown(str(column.cell(first))) for column in columns)

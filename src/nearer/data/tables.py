@@ -612,9 +612,7 @@ _MISTAKES = {
     r"""^(array\()?[\[({]\s*["'].*["'],?\s*[\])}]\)?$|^\{.*\}$""": "looks like a list written as text",
     r"[\r\n](.|[\r\n])*[,;\t|]": "holds a line break and a delimiter; is a quotation mark not closed?",
 }
-
-
-_SEPARATORS = re.compile("[,;|+/&]")
+_MARKS = re.compile(r"[\\\[({\r\n,;|+/&]")  # one of them is in every name that holds a mistake
 
 
 def _doubts(names: Sequence[str], keep_na: bool) -> list[str]:
@@ -622,12 +620,13 @@ def _doubts(names: Sequence[str], keep_na: bool) -> list[str]:
     missing = _doubtful(names, keep_na)
     what = listed(map(repr, missing))
     told = [f"the name {what} may stand for a missing cell, but is taken as an object"] if missing else []
+    marked = list(filter(_MARKS.search, names))  # most often none, and then one look is enough
     for pattern, why in _MISTAKES.items():
-        found = next(filter(re.compile(pattern).search, names), None)
+        found = next(filter(re.compile(pattern).search, marked), None)
         told += [f"the name {shown(found)} {why}"] if found is not None else []
-    known = set(names)
-    parts = ((name, re.split(r"\s*[,;|+/&]\s*", name)) for name in names if _SEPARATORS.search(name))
-    several = next((name for name, held in parts if known.issuperset(held)), None)
+    known = set(names) if marked else set()
+    parts = ((name, re.split(r"\s*[,;|+/&]\s*", name)) for name in marked)
+    several = next((name for name, held in parts if len(held) > 1 and known.issuperset(held)), None)
     told += [f"the name {shown(several)} is made of other names; one row for each is expected"] if several else []
     return told
 
