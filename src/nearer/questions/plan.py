@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.objective import resolve_jobs
 from nearer.questions.pool import Pool, check_kind
 from nearer.questions.simulate import Crowd, simulate_study
-from nearer.selection.common import quiet_threads
+from nearer.selection.common import n_d_log_n, quiet_threads
 
 __all__ = ["Plan", "plan_study"]
 
@@ -142,26 +143,23 @@ def plan_study(
     check_integer(n_runs, "n_runs", 2)
     rng = as_generator(random_state)
     most = Pool(n, np.arange(n), kind).n_open
-    unit = n * d * math.log2(n)
-    sizes = sorted({min(round(times * unit), most) for times in _TIMES})
+    sizes = sorted({min(round(times * n_d_log_n(n, d)), most) for times in _TIMES})
     crowds = [_crowd(n, d, wrong, one) for one in rng.spawn(n_runs)]
     seeds = rng.integers(2**31, size=n_runs).tolist()
     base = OrdinalEmbedding(d, n_init=2, n_jobs=1)
-    found: np.ndarray = np.zeros((n_runs, 0))
-    done = 0
-    while done < len(sizes):
-        done = min(done + 3, len(sizes))
 
-        def run(number: int, tried: tuple[int, ...] = tuple(sizes[:done])) -> np.ndarray:
-            return 1.0 - simulate_study(
-                crowds[number], tried, strategy=strategy, kind=kind, batch=max(tried[0] // 2, 1), estimator=base,
-                random_state=seeds[number],
-            ).error  # fmt: skip
+    def accuracy(number: int, tried: list[int]) -> np.ndarray:
+        return 1.0 - simulate_study(
+            crowds[number], tried, strategy=strategy, kind=kind, batch=max(tried[0] // 2, 1), estimator=base,
+            random_state=seeds[number],
+        ).error  # fmt: skip
 
+    for stop in range(3, len(sizes) + 3, 3):
+        run = partial(accuracy, tried=sizes[:stop])
         found = np.array(quiet_threads(run, n_runs, resolve_jobs(n_jobs)))
         if found[:, -1].min() >= target:
             break
-    return Plan(n, d, wrong, target, strategy, np.array(sizes[:done]), found)
+    return Plan(n, d, wrong, target, strategy, np.array(sizes[:stop]), found)
 
 
 def _crowd(n: int, d: int, wrong: float, rng: np.random.Generator) -> Crowd:

@@ -102,8 +102,6 @@ class Pool:
         return self._n_all() - int(inside.sum())
 
     def _n_all(self) -> int:
-        if self.among is not None:
-            return len(self.among)
         m = len(self.objects)
         return m * (m - 1) * (m - 2) // (6 if self.kind == "odd-one-out" else 2)
 

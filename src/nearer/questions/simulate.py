@@ -169,6 +169,13 @@ class Recorded:
     test_size : float, default 0.2
         Fraction of the questions that accuracy is measured on, and that are not asked.
     random_state : int or Generator, optional
+
+    Attributes
+    ----------
+    test, asked : Comparisons
+        The answers held out, and the others.
+    among : ndarray of int32, shape (q, 3)
+        The questions that can be asked, each once.
     """
 
     def __init__(self, comparisons: Any, test_size: float = 0.2, random_state: Any = None):
@@ -183,14 +190,10 @@ class Recorded:
         if not 0 < n_test < len(every):
             raise ValueError(f"test_size: got {test_size}, which of {len(every):,} questions leaves one side empty")
         test = np.isin(keys, every[:n_test])
-        self.n_objects, self._pool = data.n_objects, pool
+        self.n_objects = data.n_objects
         self.test, self.asked = data[test], data[~test]
-        self._keys = pool.keys(self.asked.index)
-
-    @property
-    def among(self) -> np.ndarray:
-        """The questions that can be asked, int (q, 3), each once."""
-        return self.asked.index[np.unique(self._keys, return_index=True)[1]]
+        self._pool = Pool(data.n_objects, np.arange(data.n_objects), among=self.asked.index)
+        self.among = self._pool.among
 
     def answer(self, questions: np.ndarray, kind: str, rng: np.random.Generator) -> Comparisons:
         """Answer questions as they were answered.
@@ -205,15 +208,13 @@ class Recorded:
         -------
         Comparisons
         """
-        order = rng.permutation(len(self._keys))
-        known, first = np.unique(self._keys[order], return_index=True)
-        wanted = self._pool.keys(questions)
-        place = np.searchsorted(known, wanted)
-        missing = (place == len(known)) | (known[np.minimum(place, len(known) - 1)] != wanted)
+        missing = ~self._pool.is_open(questions)
         if missing.any():
             row = questions[int(np.argmax(missing))].tolist()
             raise ValueError(f"questions: got {row}, expected one that was recorded")
-        return self.asked[order[first[place]]]
+        order = rng.permutation(len(self.asked))
+        known, first = np.unique(self._pool.keys(self.asked.index[order]), return_index=True)
+        return self.asked[order[first[np.searchsorted(known, self._pool.keys(questions))]]]
 
     def truth(self, count: int, rng: np.random.Generator) -> Comparisons:
         """The answers held out.

@@ -14,7 +14,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import log_ratio
 from nearer.objective import resolve_jobs
 from nearer.selection.bootstrap import Interval, check_level
-from nearer.selection.common import fit_best, gaps_in_the_middle, quiet_threads, template
+from nearer.selection.common import fit_best, gaps_in_the_middle, n_d_log_n, quiet_threads, template
 
 __all__ = ["Forecast", "forecast"]
 
@@ -127,7 +127,7 @@ def forecast(
     n_objects, d = int(data.seen.sum()), int(base.n_components)
     brought = _brought(data, full, half, more, n_objects * d, rng)
     measured = right + rng.normal(0.0, error, size=_N_DRAWS)
-    early = len(data) < 2 * n_objects * d * math.log2(max(n_objects, 2))
+    early = len(data) < 2 * n_d_log_n(n_objects, d)
     accuracy, gain = _interval(np.clip(measured + brought[0], 0.0, 1.0), level), _interval(brought[1], level)
     if early:
         gain = replace(gain, high=max(gain.high, 1.0 - accuracy.estimate))

@@ -170,11 +170,11 @@ class Uncertainty:
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         X, odds = situation.map()
-        candidates = situation.pool.draw(max(_CANDIDATES, size), rng)
-        bits = _over_heads(
-            candidates, situation.pool.kind, lambda rows: _bits(odds.probability(odds.margin(X, rows)[0]))
-        )
-        return _best(candidates, bits, size)
+
+        def unforeseen(questions: np.ndarray) -> np.ndarray:
+            return _bits(odds.probability(odds.margin(X, questions)[0]))
+
+        return _best(situation.pool, _CANDIDATES, unforeseen, size, rng)
 
 
 class CrowdKernel:
@@ -190,7 +190,6 @@ class CrowdKernel:
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         X, odds = situation.map()
-        candidates = situation.pool.draw(max(_CANDIDATES_EVERYWHERE, size), rng)
         likeness = odds.likeness(cdist(X, X, "sqeuclidean"))
         belief = self._belief(situation.comparisons, likeness, odds)
 
@@ -203,7 +202,7 @@ class CrowdKernel:
                 found.append(_bits(mean) - (belief[head] * _bits(p)).sum(axis=1))
             return np.concatenate(found)
 
-        return _best(candidates, _over_heads(candidates, situation.pool.kind, gain), size)
+        return _best(situation.pool, _CANDIDATES_EVERYWHERE, gain, size, rng)
 
     def _belief(self, data: Comparisons | None, likeness: np.ndarray, odds: Odds) -> np.ndarray:
         """Probability (n, n) that the object of a row is where the object of a column is on the map."""
@@ -235,11 +234,9 @@ class Predictive:
         n, d = X.shape
         unknown, pool = np.arange(n), situation.pool
         if n * d > _MOST_COORDINATES:
-            some = pool.objects
-            if len(some) * d > _MOST_COORDINATES:
-                pool = pool.within(rng.choice(some, max(_MOST_COORDINATES // d, 3), replace=False))
-                if pool.n_open < size:
-                    pool = situation.pool
+            if len(pool.objects) * d > _MOST_COORDINATES:
+                some = pool.within(rng.choice(pool.objects, max(_MOST_COORDINATES // d, 3), replace=False))
+                pool = some if some.n_open >= size else pool
             unknown = pool.objects
         posterior = Posterior(X, odds, unknown)
         if situation.comparisons is not None:
@@ -267,14 +264,17 @@ class Predictive:
         n_jobs: int,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """One after the other; S and M stay, and what each choice changes about the rest is carried along."""
-        worth, by_S, by_M = self._forms(posterior, S, M, candidates, kind, n_jobs)
+        found = [posterior.forms(rows, S, M, n_jobs) for rows in _by_head(candidates, kind)]
+        # Each (1, c), or (3, c) where every object is a head.
+        margin, by_S, by_M = (np.array([one[part] for one in found]) for part in range(3))
+        worth = _WORTH[kind] * posterior.odds.worth(margin, by_S)
         short = np.argsort(-_gain(worth, by_S, by_M), kind="stable")[: max(_SHORT_LIST, 4 * size)]
         candidates, worth, by_S, by_M = candidates[short], worth[:, short], by_S[:, short], by_M[:, short]
         heads = [posterior.gradients(rows) for rows in _by_head(candidates, kind)]
         where, gradient = np.array([at for at, _ in heads]), np.array([g for _, g in heads])
         n_changes = size * len(heads)
         U, R = np.zeros((n_changes, len(S))), np.zeros((n_changes, len(S)))
-        by_u_alone, by_u, by_r = np.zeros(n_changes), np.zeros(n_changes), np.zeros(n_changes)
+        ks, ms = np.zeros(n_changes), np.zeros(n_changes)  # k and k^2 m of each change
         done, bits = 0, np.zeros(size)
         chosen = np.zeros(size, dtype=np.intp)
         for turn in range(size):
@@ -287,26 +287,17 @@ class Predictive:
                 # S g and M g as they are after the changes so far:
                 # S' = S - k u u^T and M' = M - k (u r^T + r u^T) + k^2 m u u^T, with u = S g, r = M g, m = g^T M g.
                 along_u, along_r = U[:done][:, at] @ g, R[:done][:, at] @ g
-                u = S[:, at] @ g - (by_u_alone[:done] * along_u) @ U[:done]
-                r = M[:, at] @ g - (by_r[:done] * along_u) @ R[:done]
-                r -= (by_r[:done] * along_r - by_u[:done] * along_u) @ U[:done]
+                u = S[:, at] @ g - (ks[:done] * along_u) @ U[:done]
+                r = M[:, at] @ g - (ks[:done] * along_u) @ R[:done]
+                r -= (ks[:done] * along_r - ms[:done] * along_u) @ U[:done]
                 s, m = float(u[at] @ g), float(r[at] @ g)
                 k = w / (1.0 + w * s)
-                U[done], R[done] = u, r
-                by_u_alone[done], by_r[done], by_u[done] = k, k, k * k * m
+                U[done], R[done], ks[done], ms[done] = u, r, k, k * k * m
                 done += 1
                 on_u, on_r = ((gradient * vector[where]).sum(axis=2) for vector in (u, r))
                 by_S = by_S - k * on_u**2
                 by_M = by_M - 2.0 * k * on_u * on_r + k * k * m * on_u**2
         return candidates[chosen], bits
-
-    def _forms(
-        self, posterior: Posterior, S: np.ndarray, M: np.ndarray, candidates: np.ndarray, kind: str, n_jobs: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Worth of an answer, ``g^T S g`` and ``g^T M g``, each (1, c), or (3, c) where every object is a head."""
-        found = [posterior.forms(rows, S, M, n_jobs) for rows in _by_head(candidates, kind)]
-        margin, by_S, by_M = (np.array([one[part] for one in found]) for part in range(3))
-        return _WORTH[kind] * posterior.odds.worth(margin, by_S), by_S, by_M
 
 
 # The odd one out of three answers two of the three questions with one of them as the head.
@@ -324,11 +315,12 @@ def _by_head(questions: np.ndarray, kind: str) -> list[np.ndarray]:
     return [rows] if kind == "triplets" else [np.ascontiguousarray(np.roll(rows, k, axis=1)) for k in range(3)]
 
 
-def _over_heads(questions: np.ndarray, kind: str, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    return _WORTH[kind] * np.sum([measure(rows) for rows in _by_head(questions, kind)], axis=0)
-
-
-def _best(candidates: np.ndarray, bits: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+def _best(
+    pool: Pool, n_candidates: int, measure: Callable[[np.ndarray], np.ndarray], size: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of random candidates, those whose triplets measure most in bits, each on its own."""
+    candidates = pool.draw(max(n_candidates, size), rng)
+    bits = _WORTH[pool.kind] * np.sum([measure(rows) for rows in _by_head(candidates, pool.kind)], axis=0)
     best = np.argsort(-bits, kind="stable")[:size]
     return candidates[best], bits[best]
 

@@ -17,11 +17,11 @@ from nearer.data.tables import told_alike
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_distances
 from nearer.objective import resolve_jobs
-from nearer.placement import extended
+from nearer.placement import extended, filled
 from nearer.questions.pool import Pool, check_kind
 from nearer.questions.posterior import Odds, fit_odds
 from nearer.questions.strategies import Balanced, CrowdKernel, Predictive, Random, Situation, Strategy, Uncertainty
-from nearer.selection.common import fit_best, gaps_in_the_middle, quiet_threads, template
+from nearer.selection.common import fit_best, gaps_in_the_middle, n_d_log_n, quiet_threads, template
 
 __all__ = ["STRATEGIES", "Questions", "State", "suggest"]
 
@@ -29,8 +29,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     one.name: one for one in (Random, Balanced, Uncertainty, CrowdKernel, Predictive)
 }
 
-# With fewer than so many times n d log2 n answers about n objects a map is too vague to choose questions by.
-_ENOUGH = 1.0
+_NONE = np.zeros((0, 3), dtype=np.int32)
 # Answers left out to see how sure answers are, and how many there must be for that.
 _HELD_OUT = 0.25
 _FEWEST_FOR_ODDS = 40
@@ -194,11 +193,12 @@ def suggest(
     size = check_integer(size, "size", 1)
     check_fraction(random_share, "random_share")
     check_kind(kind)
-    _check_strategy(strategy)
+    chooser = _strategy(strategy)
     rng = as_generator(random_state)
     model, data, n_objects, labels = _known(known, objects, n_components)
+    d = int(model.n_components)
     # A quadruplet is no question that is suggested.
-    asked = data.index if data is not None and data.kind == "triplets" else np.zeros((0, 3), dtype=np.int32)
+    asked = data.index if data is not None and data.kind == "triplets" else _NONE
     waiting = _rows(pending, "pending", n_objects, labels)
     allowed, closed = _exclusions(exclude, n_objects, labels)
     if len(allowed) < 3:
@@ -217,7 +217,10 @@ def suggest(
             stacklevel=2,
         )
         pool = bounds
-    chooser = _strategy(strategy, data, int(model.n_components))
+    # With fewer answers than that, a map is too vague to choose questions by.
+    least = n_d_log_n(int(data.seen.sum()), d) if data is not None and strategy == "auto" else 1
+    if chooser.needs_map and (data is None or len(data) < least):
+        chooser = Random()
     n_random = size if isinstance(chooser, Random) else round(random_share * size)
     situation = Situation(pool, data, waiting, n_jobs=resolve_jobs(n_jobs))
     if chooser.needs_map and n_random < size:
@@ -225,7 +228,7 @@ def suggest(
         state = _fitted(model, known, data, state, rng)
         X = gaps_in_the_middle(state.embedding)
         situation = replace(situation, embedding=X, odds=_odds(model, X, data, rng))
-    n_balanced = _n_lacking(situation, int(model.n_components)) if strategy == "auto" and chooser.needs_map else 0
+    n_balanced = _n_lacking(situation, d) if strategy == "auto" and chooser.needs_map else 0
     n_balanced = min(n_balanced, size - n_random)
     shares = ((Random(), n_random), (Balanced(), n_balanced), (chooser, size - n_random - n_balanced))
     index, information, names = [], [], []
@@ -243,25 +246,15 @@ def suggest(
     )  # fmt: skip
 
 
-def _check_strategy(strategy: str | Strategy) -> None:
+def _strategy(strategy: str | Strategy) -> Strategy:
+    """What to choose by, once there are answers enough."""
     if not isinstance(strategy, str):
         if not callable(getattr(strategy, "choose", None)):
             raise ValueError(f"strategy: got {strategy!r}, expected a name or an object with a method choose")
-    elif strategy not in ("auto", *STRATEGIES):
+        return strategy
+    if strategy not in ("auto", *STRATEGIES):
         raise ValueError(f"strategy: got {strategy!r}, expected auto, {', '.join(STRATEGIES)}")
-
-
-def _strategy(strategy: str | Strategy, data: Comparisons | None, d: int) -> Strategy:
-    """What to choose by; without enough answers there is no map worth looking at."""
-    if isinstance(strategy, str):
-        chooser: Strategy = Predictive() if strategy == "auto" else STRATEGIES[strategy]()
-    else:
-        chooser = strategy
-    enough = 1.0
-    if strategy == "auto" and data is not None:
-        n = int(data.seen.sum())
-        enough = _ENOUGH * n * d * math.log2(max(n, 2))
-    return Random() if chooser.needs_map and (data is None or len(data) < enough) else chooser
+    return Predictive() if strategy == "auto" else STRATEGIES[strategy]()
 
 
 def _n_lacking(situation: Situation, d: int) -> int:
@@ -281,11 +274,10 @@ def _fitted(
     if getattr(known, "comparisons_", None) is data:
         return State(known.embedding_, known.labels_, len(data))
     base = template(model)
-    loss = base._make_loss().resolve(int(base.n_components))
     starts, fresh, since = [], base.n_init, len(data)
     if state is not None and state.embedding.shape[1] == base.n_components:
-        shape = (data.n_objects, state.embedding.shape[1])
-        starts = [extended(_renumbered(state, data), data, loss, shape, rng, 1)]
+        X = _renumbered(state, data)
+        starts = [extended(X, data, base._make_loss().resolve(X.shape[1]), X.shape, rng, 1)]
         if len(data) < 2 * state.n_comparisons:
             fresh, since = 0, state.n_comparisons
     found = quiet_threads(lambda _: fit_best(base, data, starts, fresh, rng), 1, 1)[0]
@@ -312,15 +304,11 @@ def _odds(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng: np.ran
 
 def _renumbered(state: State, data: Comparisons) -> np.ndarray:
     """The last map with its objects numbered as those of the answers; NaN for objects it does not have."""
-    X = np.full((data.n_objects, state.embedding.shape[1]), np.nan)
     if state.labels is None or data.labels is None:
-        n = min(len(X), len(state.embedding))
-        X[:n] = state.embedding[:n]
-    else:
-        place = {label: number for number, label in enumerate(data.labels.tolist())}
-        for row, label in zip(state.embedding, state.labels.tolist()):
-            if label in place:
-                X[place[label]] = row
+        return filled(state.embedding, data.n_objects)[: data.n_objects]
+    X = np.full((data.n_objects, state.embedding.shape[1]), np.nan)
+    _, now, before = np.intersect1d(data.labels, state.labels, assume_unique=True, return_indices=True)
+    X[now] = state.embedding[before]
     return X
 
 
@@ -338,23 +326,21 @@ def _known(
         data = as_comparisons(known)
     if n_components is not None:
         model.set_params(n_components=check_integer(n_components, "n_components", 1))
-    if data is None and objects is None:
-        raise ValueError("objects: got None and no answers, expected how many objects there are, or their labels")
     if data is None:
+        if objects is None:
+            raise ValueError("objects: got None and no answers, expected how many objects there are, or their labels")
         return model, None, *_fresh(objects)
-    if objects is None:
-        return model, data, data.n_objects, data.labels
-    n_objects, labels = _fresh(objects, data.labels)
-    if (labels is None) != (data.labels is None):
-        have = "none" if data.labels is None else f"labels such as {str(data.labels[0])!r}"
-        raise ValueError(f"objects: got {objects!r}, but the objects of the answers have {have}")
-    if labels is None:
-        if n_objects < data.n_objects:
+    if objects is not None:
+        n_objects, labels = _fresh(objects, data.labels)
+        if labels is not None and data.labels is not None:
+            data = data.relabelled(np.concatenate([data.labels, labels[~np.isin(labels, data.labels)]]))
+        elif labels is not None or data.labels is not None:
+            have = "none" if data.labels is None else f"labels such as {str(data.labels[0])!r}"
+            raise ValueError(f"objects: got {objects!r}, but the objects of the answers have {have}")
+        elif n_objects < data.n_objects:
             raise ValueError(f"objects: got {n_objects:,}, but the answers are about {data.n_objects:,} objects")
-        return model, as_comparisons(data, n_objects=n_objects), n_objects, None
-    assert data.labels is not None
-    further = [label for label in labels.tolist() if label not in set(data.labels.tolist())]
-    data = data.relabelled(np.concatenate([data.labels, np.array(further, dtype=labels.dtype)]))
+        else:
+            data = as_comparisons(data, n_objects=n_objects)
     return model, data, data.n_objects, data.labels
 
 
@@ -375,26 +361,22 @@ def _fresh(objects: Any, beside: np.ndarray | None = None) -> tuple[int, np.ndar
 
 def _exclusions(exclude: Any, n_objects: int, labels: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Objects (m,) that may be asked about, and questions (p, 3) that may not be asked."""
-    everything, none = np.arange(n_objects), np.zeros((0, 3), dtype=np.int32)
-    if exclude is None:
-        return everything, none
+    everything = np.arange(n_objects)
     if isinstance(exclude, str):
         raise ValueError(f"exclude: got {exclude!r}, expected a sequence of objects, or questions of shape (m, 3)")
-    if isinstance(exclude, (Comparisons, Questions)) or np.ndim(exclude) == 2:
+    if exclude is None or isinstance(exclude, (Comparisons, Questions)) or np.ndim(exclude) == 2:
         return everything, _rows(exclude, "exclude", n_objects, labels)
-    return np.setdiff1d(everything, _numbers(np.asarray(exclude), "exclude", n_objects, labels)), none
+    return np.setdiff1d(everything, _numbers(np.asarray(exclude), "exclude", n_objects, labels)), _NONE
 
 
 def _rows(questions: Any, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
     """Questions (m, 3) as numbers of objects."""
-    if questions is None:
-        return np.zeros((0, 3), dtype=np.int32)
     if isinstance(questions, (Comparisons, Questions)):
         own = questions.labels
         questions = questions.index if own is None or labels is None else own[questions.index]
-    rows = np.asarray(questions)
+    rows = np.asarray(_NONE if questions is None else questions)
     if rows.size == 0:
-        return np.zeros((0, 3), dtype=np.int32)
+        return _NONE
     if rows.ndim != 2 or rows.shape[1] != 3:
         raise ValueError(f"{name}: got shape {rows.shape}, expected questions (m, 3): head, a, b")
     numbers = _numbers(rows, name, n_objects, labels)
@@ -409,17 +391,16 @@ def _numbers(values: np.ndarray, name: str, n_objects: int, labels: np.ndarray |
     """Numbers of objects given by number or by label, of the same shape."""
     if not values.size:
         return np.zeros(values.shape, dtype=np.int32)
-    if values.dtype.kind in "iu":
-        numbers = values
-    elif labels is None:
-        raise ValueError(f"{name}: got {values.flat[0]!r}, but the objects have no labels; give numbers")
-    else:
+    if values.dtype.kind not in "iu":
+        if labels is None:
+            raise ValueError(f"{name}: got {values.flat[0]!r}, but the objects have no labels; give numbers")
         place = {label: number for number, label in enumerate(labels.tolist())}
-        unknown = [str(value) for value in values.ravel().tolist() if str(value) not in place]
+        texts = list(map(str, values.ravel().tolist()))
+        unknown = [text for text in texts if text not in place]
         if unknown:
             raise ValueError(f"{name}: got {unknown[0]!r}, expected labels of the objects, such as {str(labels[0])!r}")
-        numbers = np.array([place[str(value)] for value in values.ravel().tolist()]).reshape(values.shape)
-    if numbers.min() < 0 or numbers.max() >= n_objects:
-        worst = int(numbers.min()) if numbers.min() < 0 else int(numbers.max())
-        raise ValueError(f"{name}: got object {worst}, expected numbers from 0 to {n_objects - 1}")
-    return numbers.astype(np.int32)
+        return np.array([place[text] for text in texts], dtype=np.int32).reshape(values.shape)
+    for worst in (int(values.min()), int(values.max())):
+        if not 0 <= worst < n_objects:
+            raise ValueError(f"{name}: got object {worst}, expected numbers from 0 to {n_objects - 1}")
+    return values.astype(np.int32)

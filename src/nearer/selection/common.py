@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +14,9 @@ from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.solvers.starts import in_threads
 
-__all__ = ["Interrupted", "at_random", "fit_best", "gaps_in_the_middle", "quiet_threads", "simulated", "template"]
+__all__ = [
+    "Interrupted", "at_random", "fit_best", "gaps_in_the_middle", "n_d_log_n", "quiet_threads", "simulated", "template",
+]  # fmt: skip
 
 
 class Interrupted(KeyboardInterrupt):
@@ -58,6 +61,11 @@ def fit_best(
         copy.set_params(init="random" if start is None else start)
         fitted.append(copy.fit(comparisons))
     return min(fitted, key=lambda one: np.inf if np.isnan(one.objective_) else one.objective_)
+
+
+def n_d_log_n(n_objects: int, d: int) -> float:
+    """Answers of the order that shows d dimensions of so many objects (Jain, Jamieson and Nowak, NeurIPS 2016)."""
+    return n_objects * d * math.log2(max(n_objects, 2))
 
 
 def gaps_in_the_middle(X: np.ndarray) -> np.ndarray:

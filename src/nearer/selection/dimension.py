@@ -17,14 +17,14 @@ from nearer.dimensions import Evidence, held_out_ratios, weigh
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_loss
 from nearer.objective import resolve_jobs
-from nearer.selection.common import Interrupted, at_random, fit_best, quiet_threads, template
+from nearer.selection.common import Interrupted, at_random, fit_best, n_d_log_n, quiet_threads, template
 from nearer.solvers import Auto, get_solver
 
 __all__ = ["DimensionSelection", "cross_validate_dimensions", "judge_dimension"]
 
 # In standard errors: a smaller dimension is ruled out if the chosen one beats it by so much, larger ones if they fall
-# behind by so much; and so many times n d log n answers are needed to see one dimension more (Jain, Jamieson and Nowak,
-# NeurIPS 2016, give the order). `benchmarks.verdicts` measures how often the verdict then holds.
+# behind by so much; and so many times n d log n answers are needed to see one dimension more. `benchmarks.verdicts`
+# measures how often the verdict then holds.
 _RULED_OUT_BELOW = 2.0
 _RULED_OUT_ABOVE = 3.5
 _ENOUGH = 2.0
@@ -251,7 +251,7 @@ def judge_dimension(
             are = "predicts" if len(close) == 1 else "predict"
             reasons.append(f"{_listed(close)} {are} almost as well as {chosen}")
         candidates = [*close, chosen]
-        needed = _ENOUGH * n_objects * (chosen + 1) * math.log2(max(n_objects, 2))
+        needed = _ENOUGH * n_d_log_n(n_objects, chosen + 1)
         if at == len(dims) - 1:
             reasons.append(f"the largest dimension tried, {chosen}, is the best; try larger ones")
         elif n_comparisons < needed:

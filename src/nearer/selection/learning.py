@@ -19,7 +19,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_ratio
 from nearer.objective import resolve_jobs
 from nearer.selection.bootstrap import Interval, check_level
-from nearer.selection.common import at_random, fit_best, quiet_threads, simulated, template
+from nearer.selection.common import at_random, fit_best, n_d_log_n, quiet_threads, simulated, template
 
 __all__ = ["LearningCurve", "PowerLaw", "fit_power_law", "learning_curve"]
 
@@ -287,8 +287,7 @@ def learning_curve(
     laws = _simulated_laws(
         base, data, full, law, int(n[-1]), float(mean[-1]), n_held_out, rng, resolve_jobs(n_jobs)
     )  # fmt: skip
-    n_objects = int(data.seen.sum())
-    early = bool(n[-1] < 2 * n_objects * full.shape[1] * math.log2(max(n_objects, 2)))
+    early = bool(n[-1] < 2 * n_d_log_n(int(data.seen.sum()), full.shape[1]))
     return LearningCurve(n, mean, se, repeats, fit_power_law(n, mean), tuple(laws), early)
 
 
