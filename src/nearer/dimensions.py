@@ -14,6 +14,7 @@ import numpy as np
 from nearer.data import Comparisons, renumbered
 from nearer.data.answers import asked_together
 from nearer.data.rules import group, same_question
+from nearer.data.values import take
 from nearer.losses import SoftplusLoss
 from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
 from nearer.objective import LocalObjective
@@ -21,7 +22,7 @@ from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.guide import main_axes
 from nearer.solvers.lbfgs import descend
 
-__all__ = ["Evidence", "choose_components", "falling_maps", "held_out_ratios", "questions_of", "weigh"]
+__all__ = ["Evidence", "choose_components", "held_out_ratios", "questions_of", "weigh"]
 
 # A larger dimension is taken if it makes held-out answers likelier by more than so many standard errors, and satisfies
 # more of them. A dimension too many does worse, so little is needed.
@@ -41,34 +42,30 @@ def questions_of(comparisons: Comparisons) -> np.ndarray:
     return group(same_question(comparisons.index)[0], comparisons.n_objects)[1]
 
 
-def falling_maps(comparisons: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> dict[int, np.ndarray]:
-    """Softplus maps (n_objects, d) by dimension, the largest first, each started from the main axes of the one before.
+def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> np.ndarray:
+    """What maps of each dimension, fitted to `train`, say about `test`: its `log_ratio`, (len(dims), len(test)).
 
-    Objects in no comparison are NaN.
+    Of the softplus maps the largest comes first, and each is started from the main axes of the one before. Rows are
+    by dimension, ascending.
     """
-    seen = np.flatnonzero(comparisons.seen)
-    compact = comparisons if len(seen) == comparisons.n_objects else renumbered(comparisons, seen)
-    found: dict[int, np.ndarray] = {}
-    falling = sorted(set(dims), reverse=True)
+    seen = np.flatnonzero(train.seen)
+    compact = train if len(seen) == train.n_objects else renumbered(train, seen)
+    ratios: list[np.ndarray] = []
+    falling = sorted(dims, reverse=True)
     X = rng.normal(size=(len(seen), falling[0]))
     for d in falling:
         objective = LocalObjective(compact, SoftplusLoss(), d, 1)
-        if found:
+        if ratios:
             X = main_axes(X, d)
         else:
             for state in adaptive_start(objective, X, _WARM_UP, 1.0, int(rng.integers(2**63))):
                 X = state.X
         for state in descend(objective, X, _TOL, objective.value_at_zero()):
             X = state.X
-        found[d] = np.full((comparisons.n_objects, d), np.nan)
-        found[d][seen] = X
-    return found
-
-
-def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> np.ndarray:
-    """What maps of each dimension, fitted to `train`, say about `test`: its `log_ratio`, (len(dims), len(test))."""
-    maps = falling_maps(train, dims, rng)
-    return np.array([log_ratio(maps[d], test) for d in sorted(maps)])
+        full = np.full((train.n_objects, d), np.nan)
+        full[seen] = X
+        ratios.append(log_ratio(full, test))
+    return np.array(ratios[::-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +144,8 @@ def choose_components(comparisons: Comparisons, rng: np.random.Generator) -> int
             )
         ratios = [held_out_ratios(data[part != k], data[tested], dims, rng) for k, tested in enumerate(parts)]
         tested = np.concatenate(parts)
-        weights = None if data.weights is None else data.weights[tested]
-        chosen = weigh(dims, np.concatenate(ratios, axis=1), question[tested], weights).chosen
+        found = weigh(dims, np.concatenate(ratios, axis=1), question[tested], take(data.weights, tested))
+        chosen = found.chosen
         if chosen < most or most >= min(_LAST_LOOK, n_objects - 1):
             return chosen
         most = min(2 * most, _LAST_LOOK, n_objects - 1)

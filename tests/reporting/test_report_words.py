@@ -45,7 +45,7 @@ from nearer.reporting.words import (
     scores_line,
     violations_sentence,
 )
-from nearer.selection.dimension import _unfinished
+from nearer.selection.dimension import _selection
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,8 @@ def test_the_bound_of_the_ceiling_holds():
 
 def test_a_part_of_a_cross_validation_is_told_as_a_part():
     nan = np.nan
-    found = _unfinished(np.array([1, 2, 3]), np.array([[[0.8, 0.9, nan], [0.7, nan, nan], [nan] * 3]] * 3))
+    table = np.array([[[0.8, 0.9, nan], [0.7, nan, nan], [nan] * 3]] * 3)
+    found = _selection(np.array([1, 2, 3]), table, None, None, (), ("interrupted",))
     assert dimension_lines(found).splitlines() == [
         "dimensions   held-out answers satisfied",
         "         1   75.0 % ± 5.0   (2 of 3 folds)",

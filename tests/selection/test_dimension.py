@@ -36,7 +36,7 @@ def judge(better, chosen, accuracy=0.8, n_comparisons=10_000):
     found = None if better is None else evidence(better, chosen)
     dims = np.array([chosen]) if found is None else found.dims
     table = np.full((5, len(dims)), accuracy) + np.linspace(-0.01, 0.01, 5)[:, None]
-    return judge_dimension(dims, table, table, table, found, n_objects=20, n_comparisons=n_comparisons)
+    return judge_dimension(dims, np.stack([table] * 3), found, n_objects=20, n_comparisons=n_comparisons)
 
 
 def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
@@ -314,4 +314,5 @@ def test_a_gain_within_a_standard_error_is_none_and_weights_count_as_rows_would(
 def test_only_answers_to_random_questions_judge():
     rows = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1]])
     data = Comparisons(rows, details={"chosen_by": ["random", "predictive", "random", "predictive"]})
-    assert at_random(data).index.tolist() == rows[[0, 2]].tolist()
+    assert at_random(data, np.arange(1, 4)).tolist() == [2]
+    assert at_random(Comparisons(rows), np.arange(1, 4)).tolist() == [1, 2, 3]

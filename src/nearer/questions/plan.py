@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from nearer.data import as_generator, check_fraction, check_integer
+from nearer.data.errors import counted
 from nearer.estimator import OrdinalEmbedding
 from nearer.objective import resolve_jobs
 from nearer.questions.pool import Pool, check_kind
@@ -79,7 +80,7 @@ class Plan:
         }
 
     def __str__(self) -> str:
-        about = f"{self.n_objects:,} objects in {self.n_components} dimension{'s' * (self.n_components != 1)}"
+        about = f"{self.n_objects:,} objects in {counted(self.n_components, 'dimension')}"
         noise = f"if {self.wrong:.0%} of the answers are wrong"
         if math.isinf(self.needed):
             most = f"{self.n_answers[-1]:,}"

@@ -345,22 +345,17 @@ def _full_fit(estimator: OrdinalEmbedding, data: Comparisons, rng: np.random.Gen
 def _by_comparison(data: Comparisons):
     """Draws answers one by one, with all their rows; left out are those to questions that were not drawn at all."""
     question, answer = asked_together(data), kept_together(data)
-    first = np.unique(answer, return_index=True)[1]
-    own = None if data.weights is None else data.weights[first]
-    if own is not None and (data.weights != own[answer]).any():  # rows that were merged are no longer one answer's
-        own, answer = data.weights, np.arange(len(data))
-    n = len(first) if own is None else len(own)
-    counts = own is not None and bool((own == np.round(own)).all())
-    share = own / own.sum() if counts and own is not None else None
-    total = round(float(own.sum())) if counts and own is not None else n
+    rows = np.ones(len(data)) if data.weights is None else data.weights
+    own = rows[np.unique(answer, return_index=True)[1]]
+    if (rows != own[answer]).any():  # rows that were merged are no longer one answer's
+        own, answer = rows, np.arange(len(data))
+    n, counted = len(own), data.weights is not None and bool((own == np.round(own)).all())
 
     def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        if share is not None:
-            weights = rng.multinomial(total, share).astype(float)
+        if counted:
+            weights = rng.multinomial(round(own.sum()), own / own.sum()).astype(float)[answer]
         else:
-            weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
-            weights = weights if own is None else weights * own
-        weights = weights[answer]
+            weights = (own * np.bincount(rng.integers(n, size=n), minlength=n))[answer]
         asked = np.bincount(question, weights=weights) > 0
         return weights, ~asked[question]
 
@@ -385,10 +380,9 @@ def _by_participant(data: Comparisons):
 
 def _covariances(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Covariance (n, d, d) of each object over the resamples that place it, and their number (n,)."""
-    known = np.isfinite(samples).all(axis=2)
-    count = known.sum(axis=0)
-    filled = np.where(known[:, :, None], samples, 0.0)
-    away = np.where(known[:, :, None], samples - filled.sum(axis=0) / np.maximum(count, 1)[:, None], 0.0)
+    mean, counts = _means(samples)
+    count = counts[:, 0]  # a place is known in all coordinates or in none
+    away = np.where(np.isfinite(samples), samples - mean, 0.0)
     covariance = np.einsum("bni,bnj->nij", away, away) / np.maximum(count - 1, 1)[:, None, None]
     covariance[count < 2] = np.nan
     return covariance, count

@@ -73,17 +73,17 @@ def gaps_in_the_middle(X: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(X), np.nanmean(X, axis=0), X)
 
 
-def at_random(answers: Comparisons) -> Comparisons:
-    """The answers that accuracy may be measured on: those to questions that were not chosen by earlier answers."""
-    blind = answers.at_random
+def at_random(comparisons: Comparisons, rows: np.ndarray) -> np.ndarray:
+    """Those of some rows that accuracy may be measured on: to questions that were not chosen by earlier answers."""
+    blind = comparisons.at_random
     if blind is None:
-        return answers
-    if not blind.any():
+        return rows
+    if not blind[rows].any():
         raise ValueError(
-            f"comparisons: got {len(answers):,} held-out answers, all to questions chosen by earlier answers, expected "
+            f"comparisons: got {len(rows):,} held-out answers, all to questions chosen by earlier answers, expected "
             "some to random questions, which alone show how well the map predicts"
         )
-    return answers[blind]
+    return rows[blind[rows]]
 
 
 def simulated(comparisons: Comparisons, chance: np.ndarray, rng: np.random.Generator) -> Comparisons:

@@ -13,6 +13,8 @@ from sklearn.base import clone
 from nearer.data import as_comparisons, as_generator, check_integer
 from nearer.data.answers import asked_together
 from nearer.data.comparisons import fold_of_rows, groups_of
+from nearer.data.errors import counted
+from nearer.data.values import take
 from nearer.dimensions import Evidence, held_out_ratios, weigh
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_loss
@@ -94,7 +96,7 @@ class DimensionSelection:
         found = f"{self.accuracy[at]:.1%} ± {self.accuracy_se[at]:.1%} of held-out answers satisfied"
         if self.decisive:
             fewer = "fewer predict worse, " if at else ""
-            return f"{_dimensions(self.chosen)}: {found}; {fewer}more add nothing that can be seen"
+            return f"{counted(self.chosen, 'dimension')}: {found}; {fewer}more add nothing that can be seen"
         if len(self.candidates) > 1:
             return (
                 f"{_listed(self.candidates)} dimensions, {self.chosen} if in doubt ({found}): {'; '.join(self.reasons)}"
@@ -173,11 +175,12 @@ def cross_validate_dimensions(
         groups = asked_together(data, check_integer(n_folds, "n_folds", 2))
     units = groups_of(data, groups)
     fold = fold_of_rows(len(data), n_folds, rng, units)
-    folds = [(data[fold != number], at_random(data[fold == number])) for number in range(n_folds)]
+    tested = [at_random(data, np.flatnonzero(fold == number)) for number in range(n_folds)]
+    folds = [(data[fold != number], data[rows]) for number, rows in enumerate(tested)]
     # Random numbers of a map depend on its fold and dimension alone, so that they do not on what else is tried.
-    roots = [one.bit_generator.seed_seq for one in rng.spawn(len(folds))]
+    roots = [one.bit_generator.seed_seq for one in rng.spawn(n_folds)]
     judged = len(tried) > 1
-    table = np.full((3, len(folds), len(tried)), np.nan)  # accuracy, log-loss, accuracy on the training answers
+    table = np.full((3, n_folds, len(tried)), np.nan)  # accuracy, log-loss, accuracy on the training answers
 
     def run(number: int) -> np.ndarray | None:
         train, test = folds[number]
@@ -190,33 +193,21 @@ def cross_validate_dimensions(
         return held_out_ratios(train, test, tried.tolist(), _generator(roots[number], 0)) if judged else None
 
     try:
-        results = quiet_threads(run, len(folds), resolve_jobs(n_jobs))
+        results = quiet_threads(run, n_folds, resolve_jobs(n_jobs))
     except KeyboardInterrupt:
         if np.isnan(table[0]).all():
             raise
-        raise Interrupted(_unfinished(tried, table)) from None
+        raise Interrupted(_selection(tried, table, None, None, (), ("interrupted",))) from None
     evidence = None
     if judged:
-        counts = np.ones(len(data), dtype=bool) if data.at_random is None else data.at_random
-        tested = np.concatenate([np.flatnonzero((fold == number) & counts) for number in range(n_folds)])
-        ratios = np.concatenate(results, axis=1)
-        weights = None if data.weights is None else data.weights[tested]
-        evidence = weigh(tried, ratios, units.codes[tested], weights)
-    return judge_dimension(
-        tried, table[0], table[1], table[2], evidence, n_objects=int(data.seen.sum()),
-        n_comparisons=min(len(train) for train, _ in folds),
-    )  # fmt: skip
+        rows = np.concatenate(tested)
+        evidence = weigh(tried, np.concatenate(results, axis=1), units.codes[rows], take(data.weights, rows))
+    n_comparisons = min(len(train) for train, _ in folds)
+    return judge_dimension(tried, table, evidence, n_objects=int(data.seen.sum()), n_comparisons=n_comparisons)
 
 
 def judge_dimension(
-    dims: np.ndarray,
-    fold_accuracy: np.ndarray,
-    fold_log_loss: np.ndarray,
-    fold_train_accuracy: np.ndarray,
-    evidence: Evidence | None,
-    *,
-    n_objects: int,
-    n_comparisons: int,
+    dims: np.ndarray, table: np.ndarray, evidence: Evidence | None, *, n_objects: int, n_comparisons: int
 ) -> DimensionSelection:
     """Say which dimensions the answers rule out, and why others are left.
 
@@ -224,7 +215,8 @@ def judge_dimension(
     ----------
     dims : ndarray of int, shape (m,)
         Ascending.
-    fold_accuracy, fold_log_loss, fold_train_accuracy : ndarray of float64, shape (n_folds, m)
+    table : ndarray of float64, shape (3, n_folds, m)
+        Accuracy, log-loss and accuracy on the training answers.
     evidence : Evidence or None
         None if a single dimension was tried.
     n_objects, n_comparisons : int
@@ -236,10 +228,9 @@ def judge_dimension(
     """
     chosen = int(dims[0]) if evidence is None else evidence.chosen
     at = 0 if evidence is None else evidence.place
-    accuracy, accuracy_se = _mean_and_se(fold_accuracy)
-    lost, lost_se = _mean_and_se(fold_log_loss)
     candidates, reasons = [chosen], []
-    if accuracy[at] - 2.0 * accuracy_se[at] <= 0.5:
+    accuracy, error = _mean_and_se(table[0])
+    if accuracy[at] - 2.0 * error[at] <= 0.5:
         reasons.append("the best map predicts held-out answers no better than a coin")
     if evidence is None:
         reasons.append("only one dimension was tried")
@@ -258,15 +249,12 @@ def judge_dimension(
             candidates.append(int(dims[at + 1]))
             reasons.append(
                 f"a training set of {n_comparisons:,} answers about {n_objects:,} objects is too small to see more "
-                f"than {_dimensions(chosen)} (about {needed:,.0f} needed)"
+                f"than {counted(chosen, 'dimension')} (about {needed:,.0f} needed)"
             )
         elif evidence.by_larger > -_RULED_OUT_ABOVE:
             candidates.append(int(dims[at + 1]))
             reasons.append(f"{dims[at + 1]} does not predict clearly worse than {chosen}")
-    return DimensionSelection(
-        dims, accuracy, accuracy_se, lost, lost_se, fold_accuracy, fold_log_loss, fold_train_accuracy, evidence,
-        chosen, tuple(candidates), not reasons, tuple(reasons),
-    )  # fmt: skip
+    return _selection(dims, table, evidence, chosen, tuple(candidates), tuple(reasons))
 
 
 def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding:
@@ -283,13 +271,13 @@ def _generator(root: Any, key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, key)))
 
 
-def _unfinished(dims: np.ndarray, table: np.ndarray) -> DimensionSelection:
-    """What is known after ctrl-C: means over the folds that were finished."""
-    (accuracy, accuracy_se), (lost, lost_se) = map(_mean_and_se, table[:2])
-    return DimensionSelection(
-        dims, accuracy, accuracy_se, lost, lost_se, table[0], table[1], table[2], evidence=None, chosen=None,
-        candidates=(), decisive=False, reasons=("interrupted",),
-    )  # fmt: skip
+def _selection(
+    dims: np.ndarray, table: np.ndarray, evidence: Evidence | None, chosen: int | None, candidates: tuple[int, ...],
+    reasons: tuple[str, ...],
+) -> DimensionSelection:  # fmt: skip
+    """What was found, with the means over the folds that were finished."""
+    means = (*_mean_and_se(table[0]), *_mean_and_se(table[1]))
+    return DimensionSelection(dims, *means, *table, evidence, chosen, candidates, not reasons, reasons)
 
 
 def _mean_and_se(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -298,10 +286,6 @@ def _mean_and_se(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(table, axis=0) / n
         return mean, np.sqrt(np.nansum((table - mean) ** 2, axis=0) / np.maximum(n - 1, 0) / n)
-
-
-def _dimensions(d: int) -> str:
-    return "1 dimension" if d == 1 else f"{d} dimensions"
 
 
 def _listed(items: Iterable[int]) -> str:

@@ -97,20 +97,14 @@ def fit_power_law(n: np.ndarray, accuracy: np.ndarray, se: np.ndarray | None = N
     -------
     PowerLaw
     """
-    laws, misfit = _laws(n, accuracy, np.ones(len(n)) if se is None else se)
-    return laws[int(np.argmin(misfit))]
-
-
-def _laws(n: np.ndarray, accuracy: np.ndarray, se: np.ndarray) -> tuple[list[PowerLaw], np.ndarray]:
-    """For each exponent the best law, and its sum of squared residuals in units of the standard errors."""
-    laws, misfit = [], []
+    se = np.ones(len(n)) if se is None else se
+    laws = []
     for exponent in _EXPONENTS.tolist():
         decay = (n / n[-1]) ** -exponent  # relative to the last size, so that both columns are of one magnitude
         columns = np.column_stack([np.ones(len(n)), decay]) / se[:, None]
         (floor, scale), residual = nnls(columns, (1.0 - accuracy) / se)
-        laws.append(PowerLaw(float(1.0 - floor), float(scale * n[-1] ** exponent), exponent))
-        misfit.append(residual**2)
-    return laws, np.array(misfit)
+        laws.append((residual, PowerLaw(float(1.0 - floor), float(scale * n[-1] ** exponent), exponent)))
+    return min(laws, key=lambda one: one[0])[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,15 +261,14 @@ def learning_curve(
     generators = rng.spawn(n_repeats)
 
     def run(number: int) -> tuple[list[float], np.ndarray]:
-        order, test = splits[number]
-        scores: list[float] = []
-        X: np.ndarray | None = None
+        (order, test), own = splits[number], generators[number]
+        starts: list[np.ndarray] = []
+        scores = []
         for size in n.tolist():
-            train, start_rng = data[order[:size]], generators[number]
-            starts = [] if X is None else [_without_gaps(X, start_rng)]
-            X = fit_best(base, train, starts, base.n_init, start_rng).embedding_
+            X = fit_best(base, data[order[:size]], starts, base.n_init, own).embedding_
+            starts = [_without_gaps(X, own)]
             scores.append(comparison_accuracy(X, test))
-        return scores, log_ratio(X, test)  # type: ignore[arg-type]
+        return scores, log_ratio(X, test)
 
     results = quiet_threads(run, n_repeats, resolve_jobs(n_jobs))
     repeats = np.array([scores for scores, _ in results])
@@ -368,15 +361,12 @@ def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tup
     n_test = round(test_size * n_questions)
     if not 0 < n_test < n_questions:
         raise ValueError(f"test_size: {test_size} of {n_questions:,} different questions leaves one side empty")
-    held_out = np.zeros(n_questions, dtype=bool)
-    held_out[rng.choice(n_questions, n_test, replace=False)] = True
-    mask = held_out[question]
-    order = rng.permutation(np.flatnonzero(~mask))
+    held_out = np.isin(question, rng.choice(n_questions, n_test, replace=False))
+    order = rng.permutation(np.flatnonzero(~held_out))
     if n_questions < int(questions_of(data).max()) + 1:  # rows of one answer stay side by side, wherever it comes
-        first = np.full(n_questions, len(order))
-        np.minimum.at(first, question[order], np.arange(len(order)))
-        order = order[np.argsort(first[question[order]], kind="stable")]
-    return order, at_random(data[mask])
+        _, first, place = np.unique(question[order], return_index=True, return_inverse=True)
+        order = order[np.argsort(first[place], kind="stable")]
+    return order, data[at_random(data, np.flatnonzero(held_out))]
 
 
 def _sizes(sizes: Sequence[int] | None, n_train: int) -> np.ndarray:
