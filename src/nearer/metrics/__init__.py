@@ -5,6 +5,7 @@ from __future__ import annotations
 from nearer.metrics.alignment import (
     Similarity,
     fit_procrustes,
+    nearest_neighbours,
     neighbourhood_agreement,
     principal_axes,
     procrustes_align,
@@ -21,7 +22,6 @@ from nearer.metrics.comparison import (
     log_loss,
     wilson_interval,
 )
-from nearer.metrics.neighbours import nearest_neighbours
 from nearer.metrics.retrieval import (
     RetrievalScores,
     average_precision_at_k,

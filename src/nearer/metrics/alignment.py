@@ -1,4 +1,4 @@
-"""Compare two maps: Procrustes alignment and distance, agreement of neighbourhoods."""
+"""The shape of maps: axes and neighbours of one; of two, Procrustes alignment and distance, shared neighbours."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer.data import check_bool, in_order_of, row_names
+from nearer.data import check_bool, check_integer, in_order_of, row_names
 from nearer.metrics.comparison import check_points
-from nearer.metrics.neighbours import nearest_neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,17 +95,17 @@ def principal_axes(X: ArrayLike) -> np.ndarray:
         Centred; distances are those of X. A row of X with NaN is NaN.
     """
     points = _checked(X, "X")
-    known = points[~np.isnan(points).any(axis=1)]
-    if not len(known):
+    placed = ~np.isnan(points).any(axis=1)
+    if not placed.any():
         return points
-    centred = known - known.mean(axis=0)
+    centred = points[placed] - points[placed].mean(axis=0)
     unit = centred / (np.abs(centred).max() or 1.0)  # squares of very large or small numbers would be lost
     # Plain sums, not BLAS, whose order of summation may depend on the number of threads.
     axes = np.linalg.eigh(np.einsum("ni,nj->ij", unit, unit))[1][:, ::-1]
     turned = np.einsum("ni,ij->nj", centred, axes)
     farthest = turned[np.abs(turned).argmax(axis=0), np.arange(turned.shape[1])]
     out = np.full(points.shape, np.nan)
-    out[~np.isnan(points).any(axis=1)] = turned * np.where(farthest < 0, -1.0, 1.0)
+    out[placed] = turned * np.where(farthest < 0, -1.0, 1.0)
     return out
 
 
@@ -181,6 +180,43 @@ def neighbourhood_agreement(X: ArrayLike, Y: ArrayLike, k: int = 10) -> float:
     both = np.concatenate([nearest_neighbours(points, k)[0] for points in (a, b)], axis=1)
     both.sort(axis=1)  # a shared neighbour now stands next to itself
     return float(np.count_nonzero(both[:, 1:] == both[:, :-1]) / (len(a) * k))
+
+
+def nearest_neighbours(embedding: ArrayLike, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    """Find the k objects nearest to each object.
+
+    Parameters
+    ----------
+    embedding : array (n, d)
+        Rows of NaN, objects without a position, have no neighbours and are nobody's.
+    k : int, default 10
+
+    Returns
+    -------
+    neighbours : int array (n, m)
+        The nearest first, of equals the one of lower number; m is k, or less if there are not so many objects. -1 for
+        objects without a position.
+    distances : float64 array (n, m)
+        NaN for objects without a position.
+    """
+    from scipy.spatial import cKDTree
+
+    points = check_points(embedding)
+    k = check_integer(k, "k", 1)
+    placed = np.flatnonzero(np.isfinite(points).all(axis=1))
+    m = max(min(k, len(placed) - 1), 0)
+    neighbours, distances = np.full((len(points), m), -1), np.full((len(points), m), np.nan)
+    if not m:
+        return neighbours, distances
+    # One more than asked for: an object is among its own nearest, or as near as any that coincides with it.
+    far, who = cKDTree(points[placed]).query(points[placed], k=m + 1)
+    own = who == np.arange(len(placed))[:, None]
+    own[~own.any(axis=1), -1] = True
+    far, who = far[~own].reshape(-1, m), who[~own].reshape(-1, m)
+    order = np.lexsort((who, far), axis=1)
+    neighbours[placed] = placed[np.take_along_axis(who, order, axis=1)]
+    distances[placed] = np.take_along_axis(far, order, axis=1)
+    return neighbours, distances
 
 
 def _checked(X: ArrayLike, name: str) -> np.ndarray:

@@ -34,9 +34,9 @@ def comparison_distances(embedding: ArrayLike, comparisons: Comparisons | ArrayL
         |x_i - x_j|^2 and |x_l - x_k|^2; NaN where an object has no position.
     """
     points, data = on_points(embedding, comparisons)
+    kernels.check_inside(data.index, len(points))
     near, far = np.empty(len(data)), np.empty(len(data))
-    for rows, chunk_near, chunk_far in _distance_chunks(points, data.index):
-        near[rows], far[rows] = chunk_near, chunk_far
+    kernels.squared_distances(data.index, points, 0, near, far)
     return near, far
 
 

@@ -117,7 +117,7 @@ def retrieval_scores(
     step = max(1, CHUNK_DISTANCES // len(items))
     for start in range(0, len(query_codes), step):
         rows = slice(start, min(start + step, len(query_codes)))
-        distances = cdist(items[inside[rows]] if inside is not None else points[rows], items, "sqeuclidean")
+        distances = cdist(points[rows], items, "sqeuclidean")
         if inside is not None:
             distances[np.arange(len(distances)), inside[rows]] = np.inf  # not its own answer
         relevant = codes[_nearest(distances, depth)] == query_codes[rows, None]
@@ -125,8 +125,16 @@ def retrieval_scores(
         gain = np.cumsum(found / ranks * relevant, axis=1) / np.maximum(n_relevant[rows, None], 1)
         hits[rows], average[rows] = found[:, listed - 1], gain[:, listed - 1]
     average[n_relevant == 0] = np.nan
-    _warn_unanswerable(n_relevant)
-    return RetrievalScores(cutoffs, n_relevant, listed, hits, average)
+    scores = RetrievalScores(cutoffs, n_relevant, listed, hits, average)
+    missing = scores.n_unanswerable
+    if missing == len(n_relevant):
+        raise ValueError("labels: no query has a relevant item in the database, so there is nothing to score")
+    if missing:
+        warnings.warn(
+            f"{missing} of {len(n_relevant)} queries have no relevant item in the database: left out of the means",
+            stacklevel=2,
+        )
+    return scores
 
 
 def precision_at_k(
@@ -240,7 +248,7 @@ def _checked_queries(
         if len(inside) == 0:
             raise ValueError("queries: got none, expected at least one")
         codes = np.unique(names, return_inverse=True)[1].reshape(-1)
-        return codes, codes[inside], items, inside
+        return codes, codes[inside], items[inside], inside
     points = _checked_points(given, "queries")
     if points.shape[1] != items.shape[1] or len(points) == 0:
         raise ValueError(
@@ -251,11 +259,8 @@ def _checked_queries(
     query_names = np.asarray(query_labels)
     if query_names.shape != (len(points),):
         raise ValueError(f"query_labels: got shape {query_names.shape}, expected ({len(points)},)")
-    text = [a.dtype.kind in "US" for a in (names, query_names)]
-    if text[0] != text[1] and "O" not in (
-        names.dtype.kind,
-        query_names.dtype.kind,
-    ):  # numpy would turn numbers into text
+    kinds = {names.dtype.kind, query_names.dtype.kind}
+    if kinds & set("US") and kinds - set("USO"):  # numpy would turn numbers into text
         raise ValueError(f"query_labels: got {query_names.dtype}, but the database's labels are {names.dtype}")
     codes = np.unique(np.concatenate([names, query_names]), return_inverse=True)[1].reshape(-1)
     return codes[: len(items)], codes[len(items) :], points, None
@@ -267,15 +272,3 @@ def _checked_cutoffs(k: int | ArrayLike) -> np.ndarray:
     if cutoffs.ndim != 1 or cutoffs.size == 0 or cutoffs.dtype.kind not in "iu" or np.any(cutoffs < 1):
         raise ValueError(f"k: got {k!r}, expected an integer >= 1 or a 1-D array of them")
     return cutoffs.astype(np.int64)
-
-
-def _warn_unanswerable(n_relevant: np.ndarray) -> None:
-    """Tell how many queries have no relevant item; refuse if all of them."""
-    missing = int(np.count_nonzero(n_relevant == 0))
-    if missing == len(n_relevant):
-        raise ValueError("labels: no query has a relevant item in the database, so there is nothing to score")
-    if missing:
-        warnings.warn(
-            f"{missing} of {len(n_relevant)} queries have no relevant item in the database: left out of the means",
-            stacklevel=3,
-        )
