@@ -94,9 +94,7 @@ def make_comparisons(
     rng = as_generator(random_state)
     if n_test is None:
         chosen = rng.choice(total, n_train, replace=False)
-        rest = np.ones(total, dtype=bool)
-        rest[chosen] = False
-        held_out = np.flatnonzero(rest)
+        held_out = np.delete(np.arange(total), chosen)
     else:
         chosen, held_out = np.split(rng.choice(total, n_train + n_test, replace=False), [n_train])
     train = _answer(array, _questions(chosen, len(array)))

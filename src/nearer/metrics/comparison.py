@@ -179,7 +179,7 @@ def calibration(
     model = _model(loss, points.shape[1])
     weights, total = _weights(data, sample_weight)
     count = np.zeros(n_bins, dtype=np.int64)
-    mass, confidence_sum, right_sum = np.zeros(n_bins), np.zeros(n_bins), np.zeros(n_bins)
+    sums = np.zeros((3, n_bins))  # of weights, and of weights times confidence and times being right
     for rows, near, far in _distance_chunks(points, data.index):
         unsure = np.isnan(near) | np.isnan(far) | (near == far)
         p = np.where(unsure, 0.5, model.probability(near, far))
@@ -188,9 +188,8 @@ def calibration(
         which = np.minimum(((confidence - 0.5) * 2 * n_bins).astype(np.intp), n_bins - 1)
         w = np.ones(len(p)) if weights is None else weights[rows]
         count += np.bincount(which, minlength=n_bins)
-        mass += np.bincount(which, weights=w, minlength=n_bins)
-        confidence_sum += np.bincount(which, weights=w * confidence, minlength=n_bins)
-        right_sum += np.bincount(which, weights=w * right, minlength=n_bins)
+        sums += [np.bincount(which, weights=w * each, minlength=n_bins) for each in (1.0, confidence, right)]
+    mass, confidence_sum, right_sum = sums
     filled = np.where(mass > 0, mass, np.nan)
     return Calibration(
         bins=np.linspace(0.5, 1.0, n_bins + 1),

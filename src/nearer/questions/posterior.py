@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import cho_factor
@@ -127,15 +128,13 @@ def fit_odds(X: np.ndarray, comparisons: Comparisons) -> Odds:
     """The odds under which given answers, that the map was not fitted to, are most likely."""
     typical = max(2.0 * float(X.var(axis=0).sum()), np.finfo(float).tiny)
     weights, best, found = comparisons.weights, -np.inf, Odds(0.0, typical, 1.0, 0.0)
-    for power in _POWERS:
-        for offset in _OFFSETS:
-            unit = typical**-power
-            tried = Odds(power, offset * typical, unit, 0.0)
-            margin = tried.margin(X, comparisons.index)[0]
-            law = fit_answer_law(margin, weights)
-            likely = float(np.average(np.log(law.probability(margin)), weights=weights))
-            if likely > best:
-                best, found = likely, Odds(power, offset * typical, law.slope * unit, law.lapse)
+    for power, offset in itertools.product(_POWERS, _OFFSETS):
+        tried = Odds(power, offset * typical, typical**-power, 0.0)
+        margin = tried.margin(X, comparisons.index)[0]
+        law = fit_answer_law(margin, weights)
+        likely = float(np.average(np.log(law.probability(margin)), weights=weights))
+        if likely > best:
+            best, found = likely, replace(tried, slope=law.slope * tried.slope, lapse=law.lapse)
     return found
 
 
@@ -209,9 +208,8 @@ class Posterior:
         """
         index = np.ascontiguousarray(questions, dtype=np.int32)
         margin, by_S, by_M = (np.empty(len(index)) for _ in range(3))
-        m = len(S) // self.d
-        parts = (matrix.reshape(m, self.d, m, self.d).transpose(0, 2, 1, 3) for matrix in (S, M))
-        blocks = np.ascontiguousarray(np.stack(list(parts), axis=2))
+        m, d = len(S) // self.d, self.d
+        blocks = np.ascontiguousarray(np.stack([S, M]).reshape(2, m, d, m, d).transpose(1, 3, 0, 2, 4))
 
         def run(number: int) -> None:
             start, stop = number * _BLOCK, min((number + 1) * _BLOCK, len(index))

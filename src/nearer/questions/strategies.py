@@ -140,26 +140,19 @@ class Balanced:
         asked, as_head = situation.counts()
         chosen: dict[int, np.ndarray] = {}
         while len(chosen) < size:
-            row = self._next(pool, asked, as_head, chosen, rng)
-            if row is None:  # what is left is where it is
+            # A question about the three objects asked about least, if that leads to one that is open.
+            for leeway in (1.0, 1.0, 1.0, 2.0, 4.0, 8.0):
+                rank = asked[pool.objects] + leeway * rng.random(len(pool.objects))
+                three = pool.objects[np.argpartition(rank, 2)[:3]]
+                row = three[np.argsort(as_head[three] + rng.random(3))]
+                if int(pool.keys(row)[0]) not in chosen and pool.is_open(row)[0]:
+                    break
+            else:  # what is left is where it is
                 row = pool.without(*(one[None] for one in chosen.values())).draw(1, rng)[0]
             chosen[int(pool.keys(row)[0])] = row
             asked[row] += 1
             as_head[row[0]] += 1
         return pool.shuffled(np.array(list(chosen.values())), rng), np.full(size, np.nan)
-
-    def _next(
-        self, pool: Pool, asked: np.ndarray, as_head: np.ndarray, chosen: dict[int, np.ndarray],
-        rng: np.random.Generator,
-    ) -> np.ndarray | None:  # fmt: skip
-        """A question about the three objects asked about least; None if that leads to none that is open."""
-        for leeway in (1.0, 1.0, 1.0, 2.0, 4.0, 8.0):
-            rank = asked[pool.objects] + leeway * rng.random(len(pool.objects))
-            three = pool.objects[np.argpartition(rank, 2)[:3]]
-            row = three[np.argsort(as_head[three] + rng.random(3))]
-            if int(pool.keys(row)[0]) not in chosen and pool.is_open(row)[0]:
-                return row
-        return None
 
 
 class Uncertainty:

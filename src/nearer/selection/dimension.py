@@ -276,8 +276,11 @@ def _selection(
     reasons: tuple[str, ...],
 ) -> DimensionSelection:  # fmt: skip
     """What was found, with the means over the folds that were finished."""
-    means = (*_mean_and_se(table[0]), *_mean_and_se(table[1]))
-    return DimensionSelection(dims, *means, *table, evidence, chosen, candidates, not reasons, reasons)
+    (accuracy, accuracy_se), (lost, lost_se) = map(_mean_and_se, table[:2])
+    return DimensionSelection(
+        dims, accuracy, accuracy_se, lost, lost_se, table[0], table[1], table[2], evidence, chosen, candidates,
+        not reasons, reasons,
+    )  # fmt: skip
 
 
 def _mean_and_se(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
