@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer, check_numbers
+from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy
 from nearer.questions.pool import Pool, check_kind
@@ -182,14 +183,12 @@ class Recorded:
         data = as_comparisons(comparisons)
         if data.kind != "triplets":
             raise ValueError(f"comparisons: got {data.kind}, expected triplets, which can be played back")
-        pool = Pool(data.n_objects, np.arange(data.n_objects))
-        rng = as_generator(random_state)
-        keys = pool.keys(data.index)
-        every = rng.permutation(np.unique(keys))
-        n_test = round(check_fraction(test_size, "test_size") * len(every))
-        if not 0 < n_test < len(every):
-            raise ValueError(f"test_size: got {test_size}, which of {len(every):,} questions leaves one side empty")
-        test = np.isin(keys, every[:n_test])
+        question = questions_of(data)
+        n_questions = int(question.max()) + 1
+        n_test = round(check_fraction(test_size, "test_size") * n_questions)
+        if not 0 < n_test < n_questions:
+            raise ValueError(f"test_size: got {test_size}, which of {n_questions:,} questions leaves one side empty")
+        test = np.isin(question, as_generator(random_state).permutation(n_questions)[:n_test])
         self.n_objects = data.n_objects
         self.test, self.asked = data[test], data[~test]
         self._pool = Pool(data.n_objects, np.arange(data.n_objects), among=self.asked.index)

@@ -195,8 +195,8 @@ class LearningCurve:
             "extrapolated": [False] * len(n),
         }
         if extrapolate_to is not None:
-            for size in np.unique(np.geomspace(n[-1], check_integer(extrapolate_to, "extrapolate_to", n[-1] + 1), 25)
-                                  .round().astype(int))[1:].tolist():  # fmt: skip
+            sizes = np.geomspace(n[-1], check_integer(extrapolate_to, "extrapolate_to", n[-1] + 1), 25)
+            for size in np.unique(sizes.round().astype(int))[1:].tolist():
                 found = self.predict(size, level)
                 row = (size, found.estimate, found.low, found.high, True)
                 for column, value in zip(table.values(), row):
@@ -345,13 +345,13 @@ class _Questions:
     def draw(self, count: int, rng: np.random.Generator) -> Comparisons:
         """Return `count` questions, the near and the far pair in any order."""
         rows = rng.integers(len(self.data), size=count)
-        index, weights = self.data.index[rows], self.data.weights
+        index = self.data.index[rows]
         new = rng.random(count) >= self.shared
         while new.any():
             index[new] = rng.choice(self.objects, size=(int(new.sum()), index.shape[1]))
             new = (np.diff(np.sort(index, axis=1), axis=1) == 0).any(axis=1) & new
-        weights = None if weights is None else weights[rows]
-        return self.data._with(index=index, weights=weights, people=take(self.data.people, rows), details=None)
+        weights, people = take(self.data.weights, rows), take(self.data.people, rows)
+        return self.data._with(index=index, weights=weights, people=people, details=None)
 
 
 def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tuple[np.ndarray, Comparisons]:
