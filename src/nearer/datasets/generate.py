@@ -153,10 +153,9 @@ def _questions(numbers: np.ndarray, n: int) -> np.ndarray:
 
 def _answer(points: np.ndarray, questions: np.ndarray) -> Comparisons:
     """The questions answered by true distance, without ties."""
-    near, far = comparison_distances(points, questions)
-    swap, tie = near > far, near == far
-    questions[swap] = questions[swap][:, [0, 2, 1]]
+    asked = Comparisons.from_triplets(questions, n_objects=len(points))
+    near, far = comparison_distances(points, asked)
+    tie = near == far
     if tie.all():
         raise ValueError("points: all distances asked about are equal, so no question has an answer")
-    answered = Comparisons.from_triplets(questions[~tie], n_objects=len(points))
-    return answered._with(dropped={"ties": int(np.count_nonzero(tie))})
+    return asked.flipped(near > far)[~tie]._with(dropped={"ties": int(np.count_nonzero(tie))})

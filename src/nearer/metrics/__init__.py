@@ -15,12 +15,14 @@ from nearer.metrics.alignment import (
 from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
 from nearer.metrics.comparison import (
     Calibration,
+    WorstComparisons,
     calibration,
     comparison_accuracy,
     comparison_distances,
     comparison_error,
     log_loss,
     wilson_interval,
+    worst_comparisons,
 )
 from nearer.metrics.retrieval import (
     RetrievalScores,
@@ -30,7 +32,6 @@ from nearer.metrics.retrieval import (
     recall_at_k,
     retrieval_scores,
 )
-from nearer.metrics.violations import WorstComparisons, worst_comparisons
 
 __all__ = [
     "AnswerLaw",

@@ -1,17 +1,19 @@
-"""How well an embedding answers comparisons: accuracy, log-loss, calibration."""
+"""How well an embedding answers comparisons: accuracy, log-loss, calibration, and the worst violations."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from nearer import kernels
-from nearer.data import Comparisons, as_comparisons, check_numbers, is_table, on_labels, row_names
+from nearer._tables import data_frame, html_table
+from nearer.data import Comparisons, as_comparisons, check_integer, check_numbers, is_table, on_labels, row_names
 from nearer.losses import Loss, get_loss
 
 CHUNK_ROWS = 1 << 17  # rows handled at once: a few MB of work space, whatever the number of comparisons
@@ -33,7 +35,7 @@ def comparison_distances(embedding: ArrayLike, comparisons: Comparisons | ArrayL
     near, far : float64 arrays (N,)
         |x_i - x_j|^2 and |x_l - x_k|^2; NaN where an object has no position.
     """
-    points, data = on_points(embedding, comparisons)
+    points, data = _on_points(embedding, comparisons)
     kernels.check_inside(data.index, len(points))
     near, far = np.empty(len(data)), np.empty(len(data))
     kernels.squared_distances(data.index, points, 0, near, far)
@@ -59,7 +61,7 @@ def comparison_accuracy(
     -------
     float in [0, 1]
     """
-    points, data = on_points(embedding, comparisons)
+    points, data = _on_points(embedding, comparisons)
     weights, total = _weights(data, sample_weight)
     satisfied = [
         float(np.count_nonzero(near < far) if weights is None else weights[rows][near < far].sum())
@@ -107,7 +109,7 @@ def log_loss(
     float
         In nats; log(2) = 0.693... is what guessing gives.
     """
-    points, data = on_points(embedding, comparisons)
+    points, data = _on_points(embedding, comparisons)
     model = _model(loss, points.shape[1])
     weights, total = _weights(data, sample_weight)
     sums = []
@@ -175,7 +177,7 @@ def calibration(
     """
     if n_bins < 1:
         raise ValueError(f"n_bins: got {n_bins}, expected at least 1")
-    points, data = on_points(embedding, comparisons)
+    points, data = _on_points(embedding, comparisons)
     model = _model(loss, points.shape[1])
     weights, total = _weights(data, sample_weight)
     count = np.zeros(n_bins, dtype=np.int64)
@@ -198,6 +200,106 @@ def calibration(
         count=count,
         weight=mass / total,
         ece=float(np.abs(right_sum - confidence_sum).sum() / total),
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WorstComparisons:
+    """Comparisons that a map violates, the worst first.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (m,)
+        Their places among the comparisons given.
+    objects : ndarray of str or int, shape (m, 3) or (m, 4)
+        Labels (numbers, if there are none): anchor, near, far, or i, j, l, k for d(i, j) < d(l, k).
+    near, far : ndarray of float64, shape (m,)
+        Distances on the map of the pair that should be nearer, and of the other; ``near >= far`` throughout.
+    weights : ndarray of float64, shape (m,)
+        1 where the comparisons have no weights.
+    participants : ndarray, shape (m,), or None
+        Who answered, where known.
+    n_violated, n_comparisons : int
+        How many comparisons are violated, of how many whose objects all have a place.
+    """
+
+    rows: np.ndarray
+    objects: np.ndarray
+    near: np.ndarray
+    far: np.ndarray
+    weights: np.ndarray
+    participants: np.ndarray | None
+    n_violated: int
+    n_comparisons: int
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the columns of a table.
+
+        Returns
+        -------
+        dict of str to list
+            Objects (anchor, near, far or i, j, l, k), near_distance, far_distance, weight and, where known,
+            participant.
+        """
+        names = ("anchor", "near", "far") if self.objects.shape[1] == 3 else ("i", "j", "l", "k")
+        table = {name: column.tolist() for name, column in zip(names, self.objects.T)}
+        table |= {"near_distance": self.near.tolist(), "far_distance": self.far.tolist()}
+        table["weight"] = self.weights.tolist()
+        if self.participants is not None:
+            table["participant"] = self.participants.tolist()
+        return table
+
+    def to_frame(self) -> Any:
+        """Return the same table as a pandas DataFrame, indexed by `rows`.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        return data_frame(self.to_dict(), index=self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"WorstComparisons: {len(self):,} of {self.n_violated:,} violated among {self.n_comparisons:,}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_dict(), repr(self))
+
+
+def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 20) -> WorstComparisons:
+    """Find the comparisons that a map violates most: those with the largest difference of distances.
+
+    Parameters
+    ----------
+    embedding : array-like of float, shape (n_objects, n_components)
+        The map; NaN for objects without a place, whose comparisons are left out.
+    comparisons : Comparisons
+    n : int, default 20
+        How many to return at most.
+
+    Returns
+    -------
+    WorstComparisons
+        Ties count as violated; equal differences come in the order of the comparisons.
+    """
+    n = check_integer(n, "n", 1)
+    points, comparisons = _on_points(embedding, comparisons)
+    near, far = (np.sqrt(squared) for squared in comparison_distances(points, comparisons))
+    placed = np.isfinite(near) & np.isfinite(far)
+    violated = np.flatnonzero(placed & ~(near < far))
+    rows = violated[np.argsort(far[violated] - near[violated], kind="stable")[:n]]
+    index = comparisons.index[rows]
+    return WorstComparisons(
+        rows=rows,
+        objects=index if comparisons.labels is None else comparisons.labels[index],
+        near=near[rows],
+        far=far[rows],
+        weights=np.ones(len(rows)) if comparisons.weights is None else comparisons.weights[rows],
+        participants=None if comparisons.participants is None else np.asarray(comparisons.participants)[rows],
+        n_violated=len(violated),
+        n_comparisons=int(placed.sum()),
     )
 
 
@@ -239,7 +341,7 @@ def check_points(embedding: ArrayLike, name: str = "embedding") -> np.ndarray:
     return points
 
 
-def on_points(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> tuple[np.ndarray, Comparisons]:
+def _on_points(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> tuple[np.ndarray, Comparisons]:
     """The positions, and comparisons of their rows; rows that have names, as the index of a frame, go by them."""
     points, names = check_points(embedding), row_names(embedding)
     if isinstance(comparisons, Comparisons):

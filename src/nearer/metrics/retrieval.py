@@ -238,17 +238,16 @@ def _checked_queries(
     names = np.asarray(labels)
     if names.shape != (len(items),):
         raise ValueError(f"labels: got shape {names.shape}, expected ({len(items)},), one for each row of the database")
-    given = None if queries is None else np.asarray(queries)
-    if given is None or given.ndim == 1:
+    given = np.arange(len(items)) if queries is None else np.asarray(queries)
+    if given.ndim == 1:
         if query_labels is not None:
             raise ValueError("query_labels: given for queries inside the database, whose labels are known already")
-        inside = np.arange(len(items)) if given is None else given
-        if inside.dtype.kind not in "iu" or np.any((inside < 0) | (inside >= len(items))):
+        if given.dtype.kind not in "iu" or np.any((given < 0) | (given >= len(items))):
             raise ValueError(f"queries: a 1-D array means rows of the database, integers from 0 to {len(items) - 1}")
-        if len(inside) == 0:
+        if len(given) == 0:
             raise ValueError("queries: got none, expected at least one")
-        codes = np.unique(names, return_inverse=True)[1].reshape(-1)
-        return codes, codes[inside], items[inside], inside
+        codes = np.unique(names, return_inverse=True)[1]
+        return codes, codes[given], items[given], given
     points = _checked_points(given, "queries")
     if points.shape[1] != items.shape[1] or len(points) == 0:
         raise ValueError(
@@ -262,7 +261,7 @@ def _checked_queries(
     kinds = {names.dtype.kind, query_names.dtype.kind}
     if kinds & set("US") and kinds - set("USO"):  # numpy would turn numbers into text
         raise ValueError(f"query_labels: got {query_names.dtype}, but the database's labels are {names.dtype}")
-    codes = np.unique(np.concatenate([names, query_names]), return_inverse=True)[1].reshape(-1)
+    codes = np.unique(np.concatenate([names, query_names]), return_inverse=True)[1]
     return codes[: len(items)], codes[len(items) :], points, None
 
 

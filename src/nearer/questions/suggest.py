@@ -21,7 +21,7 @@ from nearer.placement import extended, filled
 from nearer.questions.pool import Pool, check_kind
 from nearer.questions.posterior import Odds, fit_odds
 from nearer.questions.strategies import Balanced, CrowdKernel, Predictive, Random, Situation, Strategy, Uncertainty
-from nearer.selection.common import fit_best, gaps_in_the_middle, n_d_log_n, quiet_threads, template
+from nearer.selection.common import fit_quietly, gaps_in_the_middle, n_d_log_n, template
 
 __all__ = ["STRATEGIES", "Questions", "State", "suggest"]
 
@@ -280,7 +280,7 @@ def _fitted(
         starts = [extended(X, data, base._make_loss().resolve(X.shape[1]), X.shape, rng, 1)]
         if len(data) < 2 * state.n_comparisons:
             fresh, since = 0, state.n_comparisons
-    found = quiet_threads(lambda _: fit_best(base, data, starts, fresh, rng), 1, 1)[0]
+    found = fit_quietly(base, data, starts, fresh, rng)
     return State(found.embedding_, data.labels, since)
 
 
@@ -292,7 +292,7 @@ def _odds(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng: np.ran
     if len(data) < _FEWEST_FOR_ODDS:
         return fit_odds(X, data)
     train, test = data.split(_HELD_OUT, random_state=rng)
-    Y = quiet_threads(lambda _: fit_best(template(model), train, [], 1, rng), 1, 1)[0].embedding_
+    Y = fit_quietly(template(model), train, [], 1, rng).embedding_
     known = np.isfinite(Y).all(axis=1)
     test = test[known[test.index].all(axis=1)]
     if not len(test):

@@ -15,7 +15,8 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.solvers.starts import in_threads
 
 __all__ = [
-    "Interrupted", "at_random", "fit_best", "gaps_in_the_middle", "n_d_log_n", "quiet_threads", "simulated", "template",
+    "Interrupted", "at_random", "fit_best", "fit_quietly", "gaps_in_the_middle", "n_d_log_n", "quiet_threads",
+    "simulated", "template",
 ]  # fmt: skip
 
 
@@ -105,3 +106,8 @@ def quiet_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[A
     with warnings.catch_warnings():  # once, around all threads: the filters are not theirs alone
         warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
         return in_threads(task, count, n_jobs)
+
+
+def fit_quietly(*given: Any) -> OrdinalEmbedding:
+    """As `fit_best`, likewise without those warnings."""
+    return quiet_threads(lambda _: fit_best(*given), 1, 1)[0]

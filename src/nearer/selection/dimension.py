@@ -261,9 +261,9 @@ def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding
     """The estimator for a share of the answers: it chooses a penalty where it would for all of them, as `fit` will."""
     estimator = clone(base).set_params(n_components=d)
     solver = get_solver(estimator.solver)
-    return (
-        estimator.set_params(solver=replace(solver, few=share * solver.few)) if isinstance(solver, Auto) else estimator
-    )
+    if isinstance(solver, Auto):
+        estimator.set_params(solver=replace(solver, few=share * solver.few))
+    return estimator
 
 
 def _generator(root: Any, key: int) -> np.random.Generator:

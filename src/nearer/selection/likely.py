@@ -14,7 +14,7 @@ from nearer.data.values import People
 from nearer.estimator import OrdinalEmbedding
 from nearer.losses import Loss, STELoss, TSTELoss
 from nearer.metrics import AnswerLaw, comparison_distances, fit_answer_law
-from nearer.selection.common import fit_best, quiet_threads
+from nearer.selection.common import fit_best, fit_quietly, quiet_threads
 
 __all__ = ["LikelyMap", "likely_map"]
 
@@ -85,7 +85,8 @@ def likely_map(
     lowest, loss, X, no_slip = math.inf, _MODELS[0], np.nan_to_num(start), np.ones(len(data))
     point = X
     for model in _MODELS:
-        fit = _fitted(OrdinalEmbedding(start.shape[1], loss=model, reliability=True, n_jobs=n_jobs), data, point, rng)
+        forgiving = OrdinalEmbedding(start.shape[1], loss=model, reliability=True, n_jobs=n_jobs)
+        fit = fit_quietly(forgiving, data, [point], 0, rng)
         assert fit.reliability_ is not None
         guesses = float(fit.reliability_.guesses[0])
         by_map = (1.0 - guesses) * model.probability(*comparison_distances(fit.embedding_, data))
@@ -108,10 +109,6 @@ def likely_map(
 
     odds, counts = map(np.concatenate, zip(*quiet_threads(judge, len(resamples), n_jobs)))
     return LikelyMap(X, loss, fit_answer_law(odds, counts))
-
-
-def _fitted(base: OrdinalEmbedding, data: Comparisons, start: np.ndarray, rng: np.random.Generator) -> OrdinalEmbedding:
-    return quiet_threads(lambda _: fit_best(base, data, [start], 0, rng), 1, 1)[0]
 
 
 def _log_odds(loss: Loss, X: np.ndarray, comparisons: Comparisons) -> np.ndarray:
