@@ -257,17 +257,16 @@ class Predictive:
         n_jobs: int,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """One after the other; S and M stay, and what each choice changes about the rest is carried along."""
-        found = [posterior.forms(rows, S, M, n_jobs) for rows in _by_head(candidates, kind)]
         # Each (1, c), or (3, c) where every object is a head.
-        margin, by_S, by_M = (np.array([one[part] for one in found]) for part in range(3))
+        forms = (posterior.forms(rows, S, M, n_jobs) for rows in _by_head(candidates, kind))
+        margin, by_S, by_M = map(np.array, zip(*forms))
         worth = _WORTH[kind] * posterior.odds.worth(margin, by_S)
         short = np.argsort(-_gain(worth, by_S, by_M), kind="stable")[: max(_SHORT_LIST, 4 * size)]
         candidates, worth, by_S, by_M = candidates[short], worth[:, short], by_S[:, short], by_M[:, short]
-        heads = [posterior.gradients(rows) for rows in _by_head(candidates, kind)]
-        where, gradient = np.array([at for at, _ in heads]), np.array([g for _, g in heads])
-        n_changes = size * len(heads)
+        where, gradient = map(np.array, zip(*map(posterior.gradients, _by_head(candidates, kind))))
+        n_changes = size * len(where)
         U, R = np.zeros((n_changes, len(S))), np.zeros((n_changes, len(S)))
-        ks, ms = np.zeros(n_changes), np.zeros(n_changes)  # k and k^2 m of each change
+        ks, kkms = np.zeros(n_changes), np.zeros(n_changes)  # k and k^2 m of each change
         done, bits = 0, np.zeros(size)
         chosen = np.zeros(size, dtype=np.intp)
         for turn in range(size):
@@ -275,17 +274,17 @@ class Predictive:
             gain[chosen[:turn]] = -np.inf
             best = chosen[turn] = int(np.argmax(gain))
             bits[turn] = gain[best]
-            for head in range(len(heads)):
+            for head in range(len(where)):
                 at, g, w = where[head, best], gradient[head, best], worth[head, best]
                 # S g and M g as they are after the changes so far:
                 # S' = S - k u u^T and M' = M - k (u r^T + r u^T) + k^2 m u u^T, with u = S g, r = M g, m = g^T M g.
                 along_u, along_r = U[:done][:, at] @ g, R[:done][:, at] @ g
                 u = S[:, at] @ g - (ks[:done] * along_u) @ U[:done]
                 r = M[:, at] @ g - (ks[:done] * along_u) @ R[:done]
-                r -= (ks[:done] * along_r - ms[:done] * along_u) @ U[:done]
+                r -= (ks[:done] * along_r - kkms[:done] * along_u) @ U[:done]
                 s, m = float(u[at] @ g), float(r[at] @ g)
                 k = w / (1.0 + w * s)
-                U[done], R[done], ks[done], ms[done] = u, r, k, k * k * m
+                U[done], R[done], ks[done], kkms[done] = u, r, k, k * k * m
                 done += 1
                 on_u, on_r = ((gradient * vector[where]).sum(axis=2) for vector in (u, r))
                 by_S = by_S - k * on_u**2
