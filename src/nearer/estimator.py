@@ -47,7 +47,7 @@ from nearer.metrics import (
 )
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
-from nearer.solvers import Callback, History, Result, Solver, get_solver
+from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.starts import best_of_starts, keeping_start
 
@@ -144,17 +144,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         With its parameters resolved.
     """
 
-    embedding_: np.ndarray
-    labels_: np.ndarray | None
-    n_objects_: int
-    n_features_in_: int
-    loss_: Loss
-    result_: Result
-    objective_: float
-    n_iter_: int
-    history_: History
     comparisons_: Comparisons
-    n_comparisons_at_start_: int
     reliability_: Reliability | None
     feature_map_: Any  # of a model loaded with one
 
@@ -254,6 +244,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
         with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
+            _warn_unseen(problem)
             self._solve(problem, solver, [self._starting_point] * n_init, keeping)
             self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
             if self.reliability:
@@ -303,7 +294,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             starts += [lambda rng, shape: rng.normal(size=shape)] * int(self.n_init)
             self.n_comparisons_at_start_ = len(comparisons)
         solvers = [keeping_start(solver), *[solver] * (len(starts) - 1)]
-        self._solve(self._in_memory(comparisons, self.n_components_, len(starts)), solvers, starts)
+        problem = self._in_memory(comparisons, self.n_components_, len(starts))
+        _warn_unseen(problem)
+        self._solve(problem, solvers, starts)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -629,7 +622,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         checkpoint: Checkpoint | None = None,
     ) -> None:
         """Solve from every start and make the best result this estimator's own."""
-        _warn_unseen(problem.seen, problem.labels)
         shape = (len(problem.seen), problem.objective.n_components)
         generators = as_generator(self.random_state).spawn(len(starts))
         points = [start(rng, shape)[problem.rows] for start, rng in zip(starts, generators)]
@@ -685,11 +677,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             weights, found = weigh_answers(chance, comparisons.people, comparisons.weights)
             if known is not None and np.abs(found.guesses - known.guesses).max() < _LAPSE_CHANGE:
                 break
-            known, point = found, self.embedding_
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
-                problem = self._in_memory(comparisons._with(weights=np.maximum(weights, 1e-12)), point.shape[1], 1)
-                self._solve(problem, solver, [_at(np.nan_to_num(point))])
+            known = found
+            problem = self._in_memory(comparisons._with(weights=np.maximum(weights, 1e-12)), self.n_components_, 1)
+            self._solve(problem, solver, [lambda rng, shape: np.nan_to_num(self.embedding_)])
         self.comparisons_, self.reliability_ = comparisons, found
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
@@ -815,20 +805,15 @@ class TSTE(_NamedLoss):
         return get_loss(self.loss, alpha=self.alpha)
 
 
-def _at(point: np.ndarray) -> Start:
-    """A start at a given point."""
-    return lambda rng, shape: point
-
-
-def _warn_unseen(seen: np.ndarray, labels: np.ndarray | None) -> None:
-    unseen = np.flatnonzero(~seen)
+def _warn_unseen(problem: _Problem) -> None:
+    unseen = np.flatnonzero(~problem.seen)
     if len(unseen):
         first = int(unseen[0])
-        name = first if labels is None else repr(str(labels[first]))
+        name = first if problem.labels is None else repr(str(problem.labels[first]))
         warnings.warn(
-            f"{len(unseen):,} of {len(seen):,} objects occur in no comparison (first: {name}); "
+            f"{len(unseen):,} of {len(problem.seen):,} objects occur in no comparison (first: {name}); "
             "their rows of embedding_ are NaN",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
