@@ -151,23 +151,18 @@ def _cell(value: Any) -> Any:
 def _write_variables(path: str, out: str) -> None:
     """Write arrays as .npz, with the format and the names of other variables under an empty name."""
     import numpy as np
+    from scipy.io import loadmat, whosmat
 
-    form, variables = _load(path)
+    try:
+        found = loadmat(path, mat_dtype=False, chars_as_strings=True)
+        found |= {name: found[name].astype(bool) for name, _, kind in whosmat(path) if kind == "logical"}
+        form, variables = "MATLAB", {name: _plain(value) for name, value in found.items() if not name.startswith("__")}
+    except NotImplementedError:
+        form, variables = "MATLAB 7.3", _load_hdf5(path)
     structs = [name for name, value in variables.items() if value is None]
     named: dict[str, Any] = {f"={name}": value for name, value in variables.items() if value is not None}
     with open(out, "wb") as file:
         np.savez(file, **named | {"": np.array([form, *structs])})
-
-
-def _load(path: str) -> tuple[str, dict[str, np.ndarray | None]]:
-    from scipy.io import loadmat, whosmat
-
-    try:
-        variables = loadmat(path, mat_dtype=False, chars_as_strings=True)
-        variables |= {name: variables[name].astype(bool) for name, _, kind in whosmat(path) if kind == "logical"}
-    except NotImplementedError:
-        return "MATLAB 7.3", _load_hdf5(path)
-    return "MATLAB", {name: _plain(value) for name, value in variables.items() if not name.startswith("__")}
 
 
 def _plain(value: Any) -> np.ndarray | None:
@@ -196,12 +191,12 @@ def _load_hdf5(path: str) -> dict[str, np.ndarray | None]:
         raise _ToldError(
             "is a MATLAB 7.3 file, which needs h5py: pip install 'nearer[mat73]', or save it with -v7"
         ) from error
-    variables = {}
     with h5py.File(path, "r") as file:
-        for name, node in file.items():
-            if isinstance(node, h5py.Dataset) and not name.startswith("#"):
-                variables[name] = _from_hdf5(file, node)
-    return variables
+        return {
+            name: _from_hdf5(file, node)
+            for name, node in file.items()
+            if isinstance(node, h5py.Dataset) and not name.startswith("#")
+        }
 
 
 def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:

@@ -34,7 +34,6 @@ __all__ = ["Arrays", "as_json", "from_json", "little_endian", "read_archive", "w
 Arrays = dict[str, np.ndarray]
 
 _HEADER = "header.json"
-_KINDS = ("b", "i", "u", "f", "U")
 _CHUNK = 1 << 22
 
 
@@ -146,14 +145,12 @@ class _Sealed:
         self.length = len(self.mark) + 64
 
     def write(self, data: Any) -> int:
-        view = memoryview(data).cast("B")
-        ready = max(len(self.tail) + len(view) - self.length, 0)
-        first, second = self.tail[:ready], view[: max(ready - len(self.tail), 0)]
-        self.tail = self.tail[len(first) :] + bytes(view[len(second) :])
-        for part in (first, second):
-            self.hash.update(part)
-            self.file.write(part)
-        return len(view)
+        held = self.tail + bytes(data)
+        ready = max(len(held) - self.length, 0)
+        self.tail = held[ready:]
+        self.hash.update(held[:ready])
+        self.file.write(held[:ready])
+        return len(data)
 
     def flush(self) -> None:
         self.file.flush()
@@ -205,13 +202,10 @@ def _array(name: str, data: bytes, about: dict[str, Any]) -> np.ndarray:
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
     except Exception as error:  # it is parsed as Python, which can fail in many ways
         raise FileFormatError(f"array {name} has a header that cannot be read ({error})") from error
-    if dtype.kind not in _KINDS or dtype.str != about["dtype"] or list(shape) != about["shape"] or fortran:
+    if dtype.kind not in "biufU" or dtype.str != about["dtype"] or list(shape) != about["shape"] or fortran:
         raise FileFormatError(f"array {name} has dtype {dtype} and shape {shape}, not those that the header says")
     rest = memoryview(data)[buffer.tell() :]
-    count = 1
-    for length in shape:
-        count *= int(length)
-    if count * dtype.itemsize != len(rest):
+    if math.prod(map(int, shape)) * dtype.itemsize != len(rest):
         raise FileFormatError(f"array {name} has {len(rest):,} bytes, not those of shape {shape}")
     array = np.frombuffer(rest, dtype=dtype).reshape(shape).copy()
     refuse_impossible_text(array)
