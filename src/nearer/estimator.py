@@ -337,7 +337,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """
         from nearer.model import save_model
 
-        save_model(self, path, force=force, feature_map=feature_map, with_comparisons=with_comparisons)
+        save_model(self, path, force, feature_map, with_comparisons)
 
     @property
     def n_components_(self) -> int:
@@ -570,8 +570,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 checkpoint=checkpoint,
             ) as found:  # fmt: skip
                 data = found.data
-                seen = np.zeros(data.n_all, dtype=bool)
-                seen[data.seen] = True
+                seen = np.isin(np.arange(data.n_all), data.seen)
                 yield _Problem(found, data.seen, seen, data.labels, data.n_columns, held)
         elif held is not None:
             yield self._in_memory(held, d, n_starts)

@@ -120,24 +120,23 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         self.objects_ = np.flatnonzero(known)
         self.offset_ = places.mean(axis=0)
         default = 1.0 / (mean_squared_distance(features) or 1.0)
-        self.cv_results_: dict[str, Any] | None = None
-        if "cv" in (self.gamma, self.alpha):
-            self.gamma_, self.alpha_ = self._tuned(features, places - self.offset_, default)
-        else:
-            self.gamma_, self.alpha_ = float(default if self.gamma is None else self.gamma), float(self.alpha)
+        self.gamma_, self.alpha_ = self._tuned(features, places - self.offset_, default)
         self.ridge_ = kernel_ridge(gamma=self.gamma_, alpha=self.alpha_)
         self.ridge_.fit(features, places - self.offset_)
         return self
 
     def _tuned(self, features: np.ndarray, places: np.ndarray, default: float) -> tuple[float, float]:
+        gammas = default / _WIDTH_FACTORS if isinstance(self.gamma, str) else [self.gamma or default]
+        alphas = _ALPHAS if isinstance(self.alpha, str) else [self.alpha]
+        self.cv_results_: dict[str, Any] | None = None
+        if len(gammas) == len(alphas) == 1:
+            return float(gammas[0]), float(alphas[0])
         from sklearn.model_selection import GridSearchCV, KFold
 
-        widths = default / _WIDTH_FACTORS if isinstance(self.gamma, str) else [self.gamma or default]
-        alphas = _ALPHAS if isinstance(self.alpha, str) else [self.alpha]
         seed = int(as_generator(self.random_state).integers(2**31))
         search = GridSearchCV(
             kernel_ridge(),
-            {"gamma": list(widths), "alpha": list(alphas)},
+            {"gamma": list(gammas), "alpha": list(alphas)},
             scoring="neg_mean_squared_error",
             cv=KFold(self.cv, shuffle=True, random_state=seed),
             n_jobs=self.n_jobs,

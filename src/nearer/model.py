@@ -44,12 +44,7 @@ _PARTS = {
 
 
 def save_model(
-    estimator: OrdinalEmbedding,
-    path: str | os.PathLike[str],
-    *,
-    force: bool = False,
-    feature_map: FeatureMap | None = None,
-    with_comparisons: bool = True,
+    estimator: OrdinalEmbedding, path: str | os.PathLike[str], force: bool, feature_map: Any, with_comparisons: bool
 ) -> None:
     """Write a fitted estimator, and optionally a fitted feature map, to a file.
 
@@ -65,7 +60,7 @@ def save_model(
     check_bool(with_comparisons, "with_comparisons")
     feature_map = getattr(estimator, "feature_map_", None) if feature_map is None else feature_map
     arrays: Arrays = {}
-    header: dict[str, Any] = {
+    header = {
         "estimator": _encode_estimator(estimator, arrays, with_comparisons),
         "feature_map": None if feature_map is None else _encode_feature_map(feature_map, arrays),
     }

@@ -72,12 +72,11 @@ def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, An
     file.seek(max(size - length, 0))
     found = file.read()
     file.seek(0)
-    start = file.read(4)
     if not found.startswith(seal):
-        if start == b"PK\x03\x04" and _HEADER.encode() in file.read(256):
+        start = file.read(256)
+        if start.startswith(b"PK\x03\x04") and _HEADER.encode() in start:
             raise FileFormatError("is cut short or damaged: the checksum at its end is missing")
         raise FileFormatError(f"is not a {kind} that nearer saved")
-    file.seek(0)
     digest, left = hashlib.sha256(), size - length
     while left > 0 and (part := file.read(min(_CHUNK, left))):
         digest.update(part)
