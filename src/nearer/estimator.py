@@ -245,7 +245,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             solver = keeping_start(solver)
         with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
             _warn_unseen(problem)
-            self._solve(problem, solver, [self._starting_point] * n_init, keeping)
+            self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping)
             self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
             if self.reliability:
                 self._weigh_people(problem.comparisons, keeping_start(solver))
@@ -616,7 +616,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _solve(
         self,
         problem: _Problem,
-        solver: Solver | list[Solver],
+        solvers: list[Solver],
         starts: list[Start],
         checkpoint: Checkpoint | None = None,
     ) -> None:
@@ -625,10 +625,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         generators = as_generator(self.random_state).spawn(len(starts))
         points = [start(rng, shape)[problem.rows] for start, rng in zip(starts, generators)]
         if checkpoint is not None:
-            assert isinstance(solver, Solver)
-            points = checkpoint.begin(problem.objective, solver, points, generators, self._randomness(points))
+            points = checkpoint.begin(problem.objective, solvers[0], points, generators, self._randomness(points))
         result = best_of_starts(
-            problem.objective, solver, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose,
+            problem.objective, solvers, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose,
             checkpoint,
         )  # fmt: skip
         if result.trouble:
@@ -678,7 +677,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 break
             known = found
             problem = self._in_memory(comparisons._with(weights=np.maximum(weights, 1e-12)), self.n_components_, 1)
-            self._solve(problem, solver, [lambda rng, shape: np.nan_to_num(self.embedding_)])
+            self._solve(problem, [solver], [lambda rng, shape: np.nan_to_num(self.embedding_)])
         self.comparisons_, self.reliability_ = comparisons, found
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
