@@ -144,11 +144,11 @@ class _Sealed:
         self.length = len(self.mark) + 64
 
     def write(self, data: Any) -> int:
-        held = self.tail + bytes(data)
+        held = memoryview(self.tail + data)
         ready = max(len(held) - self.length, 0)
-        self.tail = held[ready:]
         self.hash.update(held[:ready])
         self.file.write(held[:ready])
+        self.tail = bytes(held[ready:])
         return len(data)
 
     def flush(self) -> None:
