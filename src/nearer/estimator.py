@@ -550,18 +550,16 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         self, X: Any, y: Any, sample_weight: Any, n_starts: int, client: Any, checkpoint: Checkpoint | None
     ) -> Iterator[_Problem]:
         """The comparisons as a problem to solve: in memory, in a file, or on a cluster."""
-        in_file, is_dask = isinstance(X, (str, os.PathLike)), hasattr(X, "__dask_graph__")
-        on_cluster = client is not None or is_dask
-        held = None
-        if not is_dask and not (in_file and in_blocks(X)):
-            held = _as_comparisons(X, y, sample_weight, self.n_objects)
+        is_dask = hasattr(X, "__dask_graph__")
+        in_file = isinstance(X, (str, os.PathLike)) and in_blocks(X)
+        held = None if is_dask or in_file else _as_comparisons(X, y, sample_weight, self.n_objects)
         if self.reliability:
-            if on_cluster or held is None:
+            if client is not None or held is None:
                 raise ValueError("reliability: got comparisons in a file or on a cluster, expected them in memory")
             if held.people is None:
                 raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
         d = self._dimension(held, checkpoint)
-        if on_cluster:
+        if client is not None or is_dask:
             from nearer.distributed.objective import cluster_objective
 
             given = (X, y, sample_weight) if held is None else (held, None, None)

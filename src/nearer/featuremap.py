@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from nearer.data import as_generator, in_order_of, row_names
-
-if TYPE_CHECKING:
-    from sklearn.kernel_ridge import KernelRidge
 
 __all__ = ["FeatureMap", "mean_squared_distance"]
 
@@ -207,8 +204,8 @@ def mean_squared_distance(X: np.ndarray) -> float:
     return 2.0 * float(np.var(X, axis=0, ddof=1).sum()) if len(X) > 1 else 0.0
 
 
-def kernel_ridge(**parameters: Any) -> KernelRidge:
-    """The regression behind a feature map; half a second to import, which only those who have features spend."""
+def kernel_ridge(**parameters: Any) -> Any:
+    """The `KernelRidge` behind a feature map; half a second to import, which only those who have features spend."""
     from sklearn.kernel_ridge import KernelRidge
 
     return KernelRidge(kernel="rbf", **parameters)

@@ -7,10 +7,11 @@ import logging
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from nearer.data import Comparisons
 from nearer.data.columns import MISSING
 from nearer.data.details import detail_cells
 from nearer.data.errors import counted
@@ -19,9 +20,6 @@ from nearer.data.values import People
 from nearer.io.files import atomic_write, check_ending
 from nearer.io.formats import META_KEY
 from nearer.io.text import text_cells
-
-if TYPE_CHECKING:
-    from nearer.data import Comparisons
 
 logger = logging.getLogger(__name__)
 _BLOCK = 1 << 16
