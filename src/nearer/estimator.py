@@ -398,8 +398,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         -------
         ndarray of str, shape (n_components,)
         """
-        check_is_fitted(self, "embedding_")
-        return np.array([f"x{c + 1}" for c in range(self.embedding_.shape[1])], dtype=object)
+        return np.array([f"x{c + 1}" for c in range(self.n_components_)], dtype=object)
 
     def to_frame(self) -> Any:
         """Return the map as a pandas DataFrame.

@@ -155,11 +155,11 @@ def _split(path: str) -> list[tuple[str, list[str]]]:
     best, score = None, (False, 1)
     for delimiter in _DELIMITERS:
         with contextlib.suppress(FileFormatError):  # quotation marks tell that another one separates
-            rows = list(_rows(path, text, delimiter))
-            width = len(rows[0][1]) if rows else 0
-            new = (all(len(cells) == width for _, cells in rows), width)
-            if width > 1 and new > score:
-                best, score = rows, new
+            width = len(next(_rows(path, text, delimiter), ("", []))[1])
+            if width > 1:
+                rows = list(_rows(path, text, delimiter))
+                new = (all(len(cells) == width for _, cells in rows), width)
+                best, score = (rows, new) if new > score else (best, score)
     return best or list(_rows(path, text, _DELIMITERS[0]))
 
 
@@ -265,7 +265,7 @@ def _find_names(
     def may_name(spot: int) -> bool:
         return holds != NUMBERS or not any(number_in(cell) is not None or not cell.strip() for cell in columns[spot])
 
-    hits = [spot for spot, column in columns.items() if any(unguard(cell) in known for cell in column)]
+    hits = [spot for spot, column in columns.items() if known and any(unguard(cell) in known for cell in column)]
     found = (
         [spot for spot in hits if spot in called]
         or [spot for spot in hits if len({*columns[spot]}) == len(columns[spot]) and may_name(spot)]
