@@ -48,8 +48,7 @@ def write_archive(file: IO[bytes], kind: str, version: int, header: dict[str, An
         digest = hashlib.sha256()
         for part in _npy(array):
             digest.update(part)
-        about = {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest.hexdigest()}
-        header["arrays"][name] = about
+        header["arrays"][name] = {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest.hexdigest()}
     text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False).encode()
     sealed = _Sealed(file, kind)
     with zipfile.ZipFile(cast(Any, sealed), "w", zipfile.ZIP_STORED) as archive:
