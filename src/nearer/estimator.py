@@ -144,6 +144,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         With its parameters resolved.
     """
 
+    # The types of the other results follow from where they are set.
     comparisons_: Comparisons
     reliability_: Reliability | None
     feature_map_: Any  # of a model loaded with one

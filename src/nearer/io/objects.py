@@ -336,8 +336,7 @@ def rows_on_map(name: str, names: np.ndarray, on_map: np.ndarray) -> np.ndarray:
         raise FileFormatError(
             f"{name}: counts its objects from 1 to {len(names)}, but the map from 0; count from 0, or add object 0"
         )
-    told = told_otherwise(names, on_map)
-    if told:
+    if told := told_otherwise(names, on_map):
         warnings.warn(f"{name}: {told}", stacklevel=2)
     row_of = {label: row for row, label in enumerate(on_map.tolist())}
     return np.array([row_of.get(label, -1) for label in names.tolist()])
