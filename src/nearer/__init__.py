@@ -15,14 +15,8 @@ if TYPE_CHECKING:
     from nearer.reporting import report
 
 # Loaded on first use: the command line must answer --help without waiting for compilers and solvers.
-_HOMES = {
+_HOMES = dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"), "nearer.estimator") | {
     "Comparisons": "nearer.data",
-    "OrdinalEmbedding": "nearer.estimator",
-    "GNMDS": "nearer.estimator",
-    "CKL": "nearer.estimator",
-    "STE": "nearer.estimator",
-    "TSTE": "nearer.estimator",
-    "SOE": "nearer.estimator",
     "FeatureMap": "nearer.featuremap",
     "IndividualEmbedding": "nearer.people",
     "load": "nearer.model",

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["main", "read_matlab", "read_sheets"]
 
 _SECONDS = 600
+# What to say where the library that reads a kind of file is not installed.
+_NEEDS = {
+    "MATLAB file": "is a MATLAB 7.3 file, which needs h5py: pip install 'nearer[mat73]', or save it with -v7",
+    "spreadsheet": "is a spreadsheet, which needs python-calamine: pip install 'nearer[excel]', or save it as CSV",
+}
 _CHILD = "import sys; from nearer._apart import main; main(*sys.argv[1:])"
 
 
@@ -90,14 +95,10 @@ def main(kind: str, path: str, out: str) -> None:
     _limit_memory()
     try:
         (_write_variables if kind == "MATLAB file" else _write_sheets)(path, out)
-    except (Exception, MemoryError) as error:  # the readers raise many kinds for a damaged file
-        known = isinstance(error, _ToldError)
-        sys.stdout.write(f"{'' if known else f'is not a readable {kind}: '}{str(error) or type(error).__name__}")
+    except Exception as error:  # the readers raise many kinds for a damaged file
+        why = f"is not a readable {kind}: {str(error) or type(error).__name__}"
+        sys.stdout.write(_NEEDS[kind] if isinstance(error, ImportError) else why)
         sys.exit(1)
-
-
-class _ToldError(Exception):
-    """What is wrong, in words for the user."""
 
 
 def _limit_memory() -> None:
@@ -119,12 +120,8 @@ def _limit_memory() -> None:
 
 def _write_sheets(path: str, out: str) -> None:
     """Write the rows of every sheet as JSON."""
-    try:
-        import python_calamine as calamine
-    except ImportError as error:
-        raise _ToldError(
-            "is a spreadsheet, which needs python-calamine: pip install 'nearer[excel]', or save it as CSV"
-        ) from error
+    import python_calamine as calamine
+
     book = calamine.CalamineWorkbook.from_path(path)
     sheets = {}
     for name in book.sheet_names:
@@ -151,23 +148,18 @@ def _cell(value: Any) -> Any:
 def _write_variables(path: str, out: str) -> None:
     """Write arrays as .npz, with the format and the names of other variables under an empty name."""
     import numpy as np
+    from scipy.io import loadmat, whosmat
 
-    form, variables = _load(path)
+    try:
+        found = loadmat(path, mat_dtype=False, chars_as_strings=True)
+        found |= {name: found[name].astype(bool) for name, _, kind in whosmat(path) if kind == "logical"}
+        form, variables = "MATLAB", {name: _plain(value) for name, value in found.items() if not name.startswith("__")}
+    except NotImplementedError:
+        form, variables = "MATLAB 7.3", _load_hdf5(path)
     structs = [name for name, value in variables.items() if value is None]
     named: dict[str, Any] = {f"={name}": value for name, value in variables.items() if value is not None}
     with open(out, "wb") as file:
         np.savez(file, **named | {"": np.array([form, *structs])})
-
-
-def _load(path: str) -> tuple[str, dict[str, np.ndarray | None]]:
-    from scipy.io import loadmat, whosmat
-
-    try:
-        variables = loadmat(path, mat_dtype=False, chars_as_strings=True)
-        variables |= {name: variables[name].astype(bool) for name, _, kind in whosmat(path) if kind == "logical"}
-    except NotImplementedError:
-        return "MATLAB 7.3", _load_hdf5(path)
-    return "MATLAB", {name: _plain(value) for name, value in variables.items() if not name.startswith("__")}
 
 
 def _plain(value: Any) -> np.ndarray | None:
@@ -190,18 +182,14 @@ def _plain(value: Any) -> np.ndarray | None:
 
 
 def _load_hdf5(path: str) -> dict[str, np.ndarray | None]:
-    try:
-        import h5py
-    except ImportError as error:
-        raise _ToldError(
-            "is a MATLAB 7.3 file, which needs h5py: pip install 'nearer[mat73]', or save it with -v7"
-        ) from error
-    variables = {}
+    import h5py
+
     with h5py.File(path, "r") as file:
-        for name, node in file.items():
-            if isinstance(node, h5py.Dataset) and not name.startswith("#"):
-                variables[name] = _from_hdf5(file, node)
-    return variables
+        return {
+            name: _from_hdf5(file, node)
+            for name, node in file.items()
+            if isinstance(node, h5py.Dataset) and not name.startswith("#")
+        }
 
 
 def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:

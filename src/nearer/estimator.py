@@ -47,7 +47,7 @@ from nearer.metrics import (
 )
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
-from nearer.solvers import Callback, History, Result, Solver, get_solver
+from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.starts import best_of_starts, keeping_start
 
@@ -144,17 +144,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         With its parameters resolved.
     """
 
-    embedding_: np.ndarray
-    labels_: np.ndarray | None
-    n_objects_: int
-    n_features_in_: int
-    loss_: Loss
-    result_: Result
-    objective_: float
-    n_iter_: int
-    history_: History
+    # The types of the other results follow from where they are set.
     comparisons_: Comparisons
-    n_comparisons_at_start_: int
     reliability_: Reliability | None
     feature_map_: Any  # of a model loaded with one
 
@@ -254,7 +245,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
         with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
-            self._solve(problem, solver, [self._starting_point] * n_init, keeping)
+            _warn_unseen(problem)
+            self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping)
             self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
             if self.reliability:
                 self._weigh_people(problem.comparisons, keeping_start(solver))
@@ -303,7 +295,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             starts += [lambda rng, shape: rng.normal(size=shape)] * int(self.n_init)
             self.n_comparisons_at_start_ = len(comparisons)
         solvers = [keeping_start(solver), *[solver] * (len(starts) - 1)]
-        self._solve(self._in_memory(comparisons, self.n_components_, len(starts)), solvers, starts)
+        problem = self._in_memory(comparisons, self.n_components_, len(starts))
+        _warn_unseen(problem)
+        self._solve(problem, solvers, starts)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -344,7 +338,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """
         from nearer.model import save_model
 
-        save_model(self, path, force=force, feature_map=feature_map, with_comparisons=with_comparisons)
+        save_model(self, path, force, feature_map, with_comparisons)
 
     @property
     def n_components_(self) -> int:
@@ -405,8 +399,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         -------
         ndarray of str, shape (n_components,)
         """
-        check_is_fitted(self, "embedding_")
-        return np.array([f"x{c + 1}" for c in range(self.embedding_.shape[1])], dtype=object)
+        return np.array([f"x{c + 1}" for c in range(self.n_components_)], dtype=object)
 
     def to_frame(self) -> Any:
         """Return the map as a pandas DataFrame.
@@ -557,18 +550,16 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         self, X: Any, y: Any, sample_weight: Any, n_starts: int, client: Any, checkpoint: Checkpoint | None
     ) -> Iterator[_Problem]:
         """The comparisons as a problem to solve: in memory, in a file, or on a cluster."""
-        in_file, is_dask = isinstance(X, (str, os.PathLike)), hasattr(X, "__dask_graph__")
-        on_cluster = client is not None or is_dask
-        held = None
-        if not is_dask and not (in_file and in_blocks(X)):
-            held = _as_comparisons(X, y, sample_weight, self.n_objects)
+        is_dask = hasattr(X, "__dask_graph__")
+        in_file = isinstance(X, (str, os.PathLike)) and in_blocks(X)
+        held = None if is_dask or in_file else _as_comparisons(X, y, sample_weight, self.n_objects)
         if self.reliability:
-            if on_cluster or held is None:
+            if client is not None or held is None:
                 raise ValueError("reliability: got comparisons in a file or on a cluster, expected them in memory")
             if held.people is None:
                 raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
         d = self._dimension(held, checkpoint)
-        if on_cluster:
+        if client is not None or is_dask:
             from nearer.distributed.objective import cluster_objective
 
             given = (X, y, sample_weight) if held is None else (held, None, None)
@@ -577,8 +568,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 checkpoint=checkpoint,
             ) as found:  # fmt: skip
                 data = found.data
-                seen = np.zeros(data.n_all, dtype=bool)
-                seen[data.seen] = True
+                seen = np.isin(np.arange(data.n_all), data.seen)
                 yield _Problem(found, data.seen, seen, data.labels, data.n_columns, held)
         elif held is not None:
             yield self._in_memory(held, d, n_starts)
@@ -624,20 +614,18 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _solve(
         self,
         problem: _Problem,
-        solver: Solver | list[Solver],
+        solvers: list[Solver],
         starts: list[Start],
         checkpoint: Checkpoint | None = None,
     ) -> None:
         """Solve from every start and make the best result this estimator's own."""
-        _warn_unseen(problem.seen, problem.labels)
         shape = (len(problem.seen), problem.objective.n_components)
         generators = as_generator(self.random_state).spawn(len(starts))
         points = [start(rng, shape)[problem.rows] for start, rng in zip(starts, generators)]
         if checkpoint is not None:
-            assert isinstance(solver, Solver)
-            points = checkpoint.begin(problem.objective, solver, points, generators, self._randomness(points))
+            points = checkpoint.begin(problem.objective, solvers[0], points, generators, self._randomness(points))
         result = best_of_starts(
-            problem.objective, solver, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose,
+            problem.objective, solvers, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose,
             checkpoint,
         )  # fmt: skip
         if result.trouble:
@@ -685,11 +673,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             weights, found = weigh_answers(chance, comparisons.people, comparisons.weights)
             if known is not None and np.abs(found.guesses - known.guesses).max() < _LAPSE_CHANGE:
                 break
-            known, point = found, self.embedding_
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
-                problem = self._in_memory(comparisons._with(weights=np.maximum(weights, 1e-12)), point.shape[1], 1)
-                self._solve(problem, solver, [_at(np.nan_to_num(point))])
+            known = found
+            problem = self._in_memory(comparisons._with(weights=np.maximum(weights, 1e-12)), self.n_components_, 1)
+            self._solve(problem, [solver], [lambda rng, shape: np.nan_to_num(self.embedding_)])
         self.comparisons_, self.reliability_ = comparisons, found
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
@@ -815,20 +801,15 @@ class TSTE(_NamedLoss):
         return get_loss(self.loss, alpha=self.alpha)
 
 
-def _at(point: np.ndarray) -> Start:
-    """A start at a given point."""
-    return lambda rng, shape: point
-
-
-def _warn_unseen(seen: np.ndarray, labels: np.ndarray | None) -> None:
-    unseen = np.flatnonzero(~seen)
+def _warn_unseen(problem: _Problem) -> None:
+    unseen = np.flatnonzero(~problem.seen)
     if len(unseen):
         first = int(unseen[0])
-        name = first if labels is None else repr(str(labels[first]))
+        name = first if problem.labels is None else repr(str(problem.labels[first]))
         warnings.warn(
-            f"{len(unseen):,} of {len(seen):,} objects occur in no comparison (first: {name}); "
+            f"{len(unseen):,} of {len(problem.seen):,} objects occur in no comparison (first: {name}); "
             "their rows of embedding_ are NaN",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from nearer.data import as_generator, in_order_of, row_names
-
-if TYPE_CHECKING:
-    from sklearn.kernel_ridge import KernelRidge
 
 __all__ = ["FeatureMap", "mean_squared_distance"]
 
@@ -120,24 +117,23 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         self.objects_ = np.flatnonzero(known)
         self.offset_ = places.mean(axis=0)
         default = 1.0 / (mean_squared_distance(features) or 1.0)
-        self.cv_results_: dict[str, Any] | None = None
-        if "cv" in (self.gamma, self.alpha):
-            self.gamma_, self.alpha_ = self._tuned(features, places - self.offset_, default)
-        else:
-            self.gamma_, self.alpha_ = float(default if self.gamma is None else self.gamma), float(self.alpha)
+        self.gamma_, self.alpha_ = self._tuned(features, places - self.offset_, default)
         self.ridge_ = kernel_ridge(gamma=self.gamma_, alpha=self.alpha_)
         self.ridge_.fit(features, places - self.offset_)
         return self
 
     def _tuned(self, features: np.ndarray, places: np.ndarray, default: float) -> tuple[float, float]:
+        gammas = default / _WIDTH_FACTORS if isinstance(self.gamma, str) else [self.gamma or default]
+        alphas = _ALPHAS if isinstance(self.alpha, str) else [self.alpha]
+        self.cv_results_: dict[str, Any] | None = None
+        if len(gammas) == len(alphas) == 1:
+            return float(gammas[0]), float(alphas[0])
         from sklearn.model_selection import GridSearchCV, KFold
 
-        widths = default / _WIDTH_FACTORS if isinstance(self.gamma, str) else [self.gamma or default]
-        alphas = _ALPHAS if isinstance(self.alpha, str) else [self.alpha]
         seed = int(as_generator(self.random_state).integers(2**31))
         search = GridSearchCV(
             kernel_ridge(),
-            {"gamma": list(widths), "alpha": list(alphas)},
+            {"gamma": list(gammas), "alpha": list(alphas)},
             scoring="neg_mean_squared_error",
             cv=KFold(self.cv, shuffle=True, random_state=seed),
             n_jobs=self.n_jobs,
@@ -208,8 +204,8 @@ def mean_squared_distance(X: np.ndarray) -> float:
     return 2.0 * float(np.var(X, axis=0, ddof=1).sum()) if len(X) > 1 else 0.0
 
 
-def kernel_ridge(**parameters: Any) -> KernelRidge:
-    """The regression behind a feature map; half a second to import, which only those who have features spend."""
+def kernel_ridge(**parameters: Any) -> Any:
+    """The `KernelRidge` behind a feature map; half a second to import, which only those who have features spend."""
     from sklearn.kernel_ridge import KernelRidge
 
     return KernelRidge(kernel="rbf", **parameters)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -40,16 +41,10 @@ _PARTS = {
     for name, part in vars(_solvers).items()
     if isinstance(part, type) and issubclass(part, Parameters) and part is not Solver
 }
-_NOT_SAVED = ("callbacks",)
 
 
 def save_model(
-    estimator: OrdinalEmbedding,
-    path: str | os.PathLike[str],
-    *,
-    force: bool = False,
-    feature_map: FeatureMap | None = None,
-    with_comparisons: bool = True,
+    estimator: OrdinalEmbedding, path: str | os.PathLike[str], force: bool, feature_map: Any, with_comparisons: bool
 ) -> None:
     """Write a fitted estimator, and optionally a fitted feature map, to a file.
 
@@ -65,7 +60,7 @@ def save_model(
     check_bool(with_comparisons, "with_comparisons")
     feature_map = getattr(estimator, "feature_map_", None) if feature_map is None else feature_map
     arrays: Arrays = {}
-    header: dict[str, Any] = {
+    header = {
         "estimator": _encode_estimator(estimator, arrays, with_comparisons),
         "feature_map": None if feature_map is None else _encode_feature_map(feature_map, arrays),
     }
@@ -103,9 +98,7 @@ def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
             estimator.feature_map_ = _decode_feature_map(header["feature_map"], arrays)
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
-    except OSError:
-        raise
-    except (ValueError, TypeError, KeyError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
         # The checksums were right, so the file was written wrong: by other hands, or by a version with a fault.
         reason = f"{type(error).__name__}: {error}"
         raise FileFormatError(f"{path}: does not hold what a model of format {FORMAT} must ({reason})") from error
@@ -116,16 +109,15 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
     """Parameters and scalar results as JSON; arrays are added to `arrays`."""
     if _CLASSES.get(type(estimator).__name__) is not type(estimator):
         raise ValueError(f"save: {type(estimator).__name__} is not one of {', '.join(_CLASSES)}")
-    result = estimator.result_
-    arrays["embedding"] = little_endian(estimator.embedding_)
-    arrays["result_embedding"] = little_endian(result.embedding)
-    if estimator.labels_ is not None:
-        arrays["labels"] = little_endian(estimator.labels_)
+    result, parameters = estimator.result_, estimator.get_params(deep=False)
+    del parameters["callbacks"]
+    found = {"embedding": estimator.embedding_, "result_embedding": result.embedding, "labels": estimator.labels_}
+    _put(arrays, "", found)
     for name, column in result.history.to_dict().items():
         arrays[f"history_{name}"] = np.array([math.nan if value is None else value for value in column], dtype="<f8")
     about: dict[str, Any] = {
         "class": type(estimator).__name__,
-        "parameters": _encode_parameters(estimator.get_params(deep=False), arrays),
+        "parameters": _encode_each(parameters, arrays),
         "loss": _encode_value("loss_", estimator.loss_, arrays),
         "n_features_in": int(estimator.n_features_in_),
         "n_comparisons_at_start": int(estimator.n_comparisons_at_start_),
@@ -137,30 +129,24 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
         "comparisons": None,
     }
     if getattr(estimator, "reliability_", None) is not None:
-        for name, values in vars(estimator.reliability_).items():
-            arrays[f"reliability_{name}"] = little_endian(values)
+        _put(arrays, "reliability_", vars(estimator.reliability_))
     if with_comparisons and hasattr(estimator, "comparisons_"):
         data = estimator.comparisons_
         about["comparisons"] = {"n_objects": data.n_objects, "dropped": data.dropped}
-        arrays["comparisons_index"] = little_endian(data.index)
-        if data.weights is not None:
-            arrays["comparisons_weights"] = little_endian(data.weights)
+        columns: dict[str, Any] = {"index": data.index, "weights": data.weights}
         if data.people is not None:
-            arrays["comparisons_person"] = little_endian(data.people.codes)
-            arrays["comparisons_people"] = little_endian(data.people.names)
-        for name, values in ({} if data.details is None else data.details.known()).items():
-            coded = name == "chosen_by"
-            arrays[f"comparisons_{name}"] = little_endian(values.codes if coded else values)
-            if coded:
-                arrays["comparisons_ways"] = little_endian(values.names)
+            columns |= {"person": data.people.codes, "people": data.people.names}
+        columns |= {} if data.details is None else data.details.known()
+        if "chosen_by" in columns:
+            columns |= {"chosen_by": columns["chosen_by"].codes, "ways": columns["chosen_by"].names}
+        _put(arrays, "comparisons_", columns)
     return about
 
 
 def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding:
     """A fitted estimator from what `_encode_estimator` gave."""
-    if about["class"] not in _CLASSES:
-        raise FileFormatError(f"holds a {about['class']!r}, expected one of {', '.join(_CLASSES)}")
-    parameters = {name: _decode_value(value, arrays) for name, value in about["parameters"].items()}
+    _require(about["class"] in _CLASSES, f"holds a {about['class']!r}, expected one of {', '.join(_CLASSES)}")
+    parameters = _decode_each(about["parameters"], arrays)
     if about["class"] != "OrdinalEmbedding":
         parameters |= parameters.pop("loss_params", None) or {}  # version 0.1.0 had them apart for every class
     estimator = _CLASSES[about["class"]](**parameters)
@@ -203,13 +189,11 @@ def _encode_feature_map(feature_map: FeatureMap, arrays: Arrays) -> dict[str, An
     if not hasattr(feature_map, "ridge_"):
         raise ValueError("save: the feature map is not fitted")
     arrays["features"] = little_endian(feature_map.ridge_.X_fit_)
-    arrays["feature_coefficients"] = little_endian(feature_map.ridge_.dual_coef_)
-    arrays["feature_offset"] = little_endian(feature_map.offset_)
-    arrays["feature_objects"] = little_endian(feature_map.objects_)
-    if hasattr(feature_map, "feature_names_in_"):
-        arrays["feature_names"] = little_endian(feature_map.feature_names_in_.astype(str))
+    found = {"coefficients": feature_map.ridge_.dual_coef_, "offset": feature_map.offset_}
+    found |= {"objects": feature_map.objects_, "names": getattr(feature_map, "feature_names_in_", None)}
+    _put(arrays, "feature_", found)
     return {
-        "parameters": _encode_parameters(feature_map.get_params(deep=False), arrays),
+        "parameters": _encode_each(feature_map.get_params(deep=False), arrays),
         "gamma": feature_map.gamma_,
         "alpha": feature_map.alpha_,
         "one_column": feature_map._one_column,
@@ -218,7 +202,7 @@ def _encode_feature_map(feature_map: FeatureMap, arrays: Arrays) -> dict[str, An
 
 def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
     """A fitted feature map from what `_encode_feature_map` gave; the table of its cross-validation is not kept."""
-    feature_map = FeatureMap(**{name: _decode_value(value, arrays) for name, value in about["parameters"].items()})
+    feature_map = FeatureMap(**_decode_each(about["parameters"], arrays))
     features, coefficients = arrays["features"], arrays["feature_coefficients"]
     offset, objects = arrays["feature_offset"], arrays["feature_objects"]
     _require(
@@ -242,11 +226,15 @@ def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
     return feature_map
 
 
-def _encode_parameters(parameters: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+def _put(arrays: Arrays, prefix: str, found: Mapping[str, np.ndarray | None]) -> None:
+    """Add arrays by their names, those that are there."""
+    arrays |= {f"{prefix}{name}": little_endian(array) for name, array in found.items() if array is not None}
+
+
+def _encode_each(values: Mapping[str, Any], arrays: Arrays, within: str = "") -> dict[str, Any]:
     encoded = {}
-    for name, value in parameters.items():  # a comprehension would be one more frame between a warning and its cause
-        if name not in _NOT_SAVED:
-            encoded[name] = _encode_value(name, value, arrays)
+    for name, value in values.items():  # a comprehension would be one more frame between a warning and its cause
+        encoded[str(name)] = _encode_value(f"{within}{name}", value, arrays)
     return encoded
 
 
@@ -254,20 +242,15 @@ def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
     """A parameter as JSON: a plain value, or a one-key object that says what it is."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
+    if value is None or isinstance(value, (bool, int, float, str)):
         return as_json(value, arrays)
     if isinstance(value, dict):
-        return {"dict": {str(key): _encode_value(f"{name}.{key}", item, arrays) for key, item in value.items()}}
+        return {"dict": _encode_each(value, arrays, f"{name}.")}
     if isinstance(value, Loss) and value.name in loss_names():
-        return {
-            "loss": [value.name, {f.name: _encode_value(f.name, getattr(value, f.name), arrays) for f in fields(value)}]
-        }
+        own = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {"loss": [value.name, _encode_each(own, arrays)]}
     if isinstance(value, Parameters) and _PARTS.get(type(value).__name__) is type(value):
-        own = value.get_params(deep=False)
-        parts = {inner: _encode_value(f"{name}.{inner}", part, arrays) for inner, part in own.items()}
-        return {"part": [type(value).__name__, parts]}
+        return {"part": [type(value).__name__, _encode_each(value.get_params(deep=False), arrays, f"{name}.")]}
     if isinstance(value, (np.ndarray, list, tuple)) and np.asarray(value).dtype.kind in "bif":
         arrays[f"parameter_{name}"] = little_endian(np.asarray(value))
         return {"array": f"parameter_{name}"}
@@ -277,6 +260,10 @@ def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
     raise ValueError(f"save: {name} is {value!r}, which cannot be written to a file")
 
 
+def _decode_each(values: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+    return {name: _decode_value(value, arrays) for name, value in values.items()}
+
+
 def _decode_value(value: Any, arrays: Arrays) -> Any:
     if not isinstance(value, dict):
         return value
@@ -284,13 +271,12 @@ def _decode_value(value: Any, arrays: Arrays) -> Any:
     if kind in ("float", "array"):
         return from_json(value, arrays)
     if kind == "dict":
-        return {key: _decode_value(item, arrays) for key, item in content.items()}
+        return _decode_each(content, arrays)
     name, parts = content
-    parts = {key: _decode_value(item, arrays) for key, item in parts.items()}
     if kind == "loss":
-        return get_loss(name, **parts)
+        return get_loss(name, **_decode_each(parts, arrays))
     if kind == "part" and name in _PARTS:
-        return _PARTS[name](**parts)
+        return _PARTS[name](**_decode_each(parts, arrays))
     raise FileFormatError(f"holds a parameter of unknown kind {kind!r} {name!r}")
 
 

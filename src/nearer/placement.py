@@ -16,7 +16,7 @@ from nearer.metrics import comparison_distances
 from nearer.objective import LocalObjective
 from nearer.solvers import LBFGS
 
-__all__ = ["Placement", "each_once", "extended", "filled", "place_objects"]
+__all__ = ["Placement", "extended", "filled", "place_objects"]
 
 # What the pull to the centre costs an object at the rim of the map, in units of the loss of one comparison. It keeps
 # objects that were only ever said to be far from everything from flying away, and moves the others next to nothing.
@@ -129,39 +129,35 @@ def place_objects(
     homeless = np.isnan(full).any(axis=1)
     if homeless.all():
         raise ValueError("place: no object of the map has a place")
-    named = homeless[comparisons.index]
-    used = named.any(axis=1)
-    new = np.zeros(len(full), dtype=bool)
-    new[comparisons.index[named]] = True
-    if not used.any():
+    naming = homeless[comparisons.index].any(axis=1)
+    if not naming.any():
         raise ValueError(f"place: none of the {len(comparisons):,} comparisons names an object that is not on the map")
-    if comparisons.weights is not None:
-        used &= comparisons.weights > 0  # a selection may not be without weight
-    if not used.any():
+    used = naming if comparisons.weights is None else naming & (comparisons.weights > 0)
+    if not used.any():  # a selection may not be without weight
         raise ValueError("place: all comparisons that name an object that is not on the map have weight 0")
     rows = comparisons[used]
 
-    objects = np.flatnonzero(new)
-    group, anchored = _groups(rows, new, objects)
-    if not anchored.all():
+    objects = np.flatnonzero(homeless[: comparisons.n_objects] & comparisons.seen)
+    group, row_group, anchored = _groups(rows, objects, len(full))
+    tied, row_tied = np.isin(group, anchored), np.isin(row_group, anchored)
+    if not tied.all():
         warnings.warn(
-            f"{int((~anchored[group]).sum()):,} of {len(objects):,} new objects are compared with no object of the "
+            f"{int((~tied).sum()):,} of {len(objects):,} new objects are compared with no object of the "
             "map, not even through others: they get no place",
             stacklevel=3,
         )
-    tied = anchored[group]
     if tied.any():
-        row_group = _group_of_rows(rows, objects, group, len(full))
-        placed = _solve(full, rows[anchored[row_group]], loss, objects[tied], group[tied], n_init, rng, n_jobs)
-        full[objects[tied]] = placed
-    counts, satisfied = _counts(full, comparisons[named.any(axis=1)], objects)
+        full[objects[tied]] = _solve(
+            full, rows[row_tied], row_group[row_tied], loss, objects[tied], group[tied], n_init, rng, n_jobs
+        )
+    counts, satisfied = _counts(full, comparisons[naming], objects)
     return Placement(
         embedding=full[objects],
         objects=objects,
         labels=None if comparisons.labels is None else comparisons.labels[objects],
         n_comparisons=counts,
         n_satisfied=satisfied,
-        n_unused=int(len(comparisons) - named.any(axis=1).sum()),
+        n_unused=int(len(comparisons) - naming.sum()),
         full_embedding=full,
         full_labels=comparisons.labels,
     )
@@ -196,42 +192,27 @@ def extended(
     return np.where(np.isnan(known), X, known)
 
 
-def each_once(index: np.ndarray) -> np.ndarray:
-    """The objects of each row, those that it names again as -1: both pairs of a quadruplet may have one of them."""
-    index = np.sort(index, axis=1)
-    index[:, 1:][index[:, 1:] == index[:, :-1]] = -1
-    return index
-
-
-def _groups(rows: Comparisons, new: np.ndarray, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The group of each new object (those joined by comparisons), and which groups are tied to the map.
+def _groups(rows: Comparisons, objects: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The group of each new object (those joined by comparisons), that of each comparison, and groups tied to the map.
 
     A group is tied if some distance between one of its objects and a known one is compared with anything.
     """
-    number = np.full(len(new), -1)
-    number[objects] = np.arange(len(objects))
-    index = rows.quadruplets()
-    edges = [index[:, [a, b]] for a in range(4) for b in range(a)]
-    pairs = np.concatenate([edge[new[edge].all(axis=1)] for edge in edges])
-    graph = coo_matrix((np.ones(len(pairs)), number[pairs].T), shape=(len(objects),) * 2)
-    n_groups, group = connected_components(graph, directed=False)
-    tied = np.zeros(n_groups, dtype=bool)
-    for pair in (index[:, :2], index[:, 2:]):
-        mixed = pair[new[pair].sum(axis=1) == 1]
-        tied[group[number[mixed[new[mixed]]]]] = True
-    return group, tied
-
-
-def _group_of_rows(rows: Comparisons, objects: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
-    """The group of each comparison: all its new objects are of one."""
     number = np.full(n, -1)
-    number[objects] = group
-    return number[rows.index].max(axis=1)
+    number[objects] = np.arange(len(objects))
+    named = number[rows.quadruplets()]
+    is_new = named >= 0
+    last = named.max(axis=1)  # each row names a new object, and joins all those that it names
+    links = named[is_new], np.repeat(last, is_new.sum(axis=1))
+    graph = coo_matrix((np.ones(len(links[0])), links), shape=(len(objects),) * 2)
+    group = connected_components(graph, directed=False)[1]
+    half_new = is_new[:, ::2] != is_new[:, 1::2]  # of the two pairs of a row
+    return group, group[last], group[last[half_new.any(axis=1)]]
 
 
 def _solve(
     full: np.ndarray,
     rows: Comparisons,
+    row_group: np.ndarray,
     loss: Loss,
     objects: np.ndarray,
     group: np.ndarray,
@@ -248,8 +229,6 @@ def _solve(
     weight = len(rows) if rows.weights is None else float(rows.weights.sum())
     local = LocalObjective(small, loss, full.shape[1], n_jobs)
     objective = _FreeRows(local, full[involved], np.searchsorted(involved, objects), _PULL / (rim * weight), centre)
-    _, group = np.unique(group, return_inverse=True)
-    row_group = _group_of_rows(rows, objects, group, len(full))
 
     best = np.full(group.max() + 1, np.inf)
     X = np.empty((len(objects), full.shape[1]))
@@ -257,7 +236,8 @@ def _solve(
         X0 = _near_centres(full, rows, objects, centre) if start == 0 else known[rng.integers(len(known), size=len(X))]
         X0 = X0 + rng.normal(scale=0.01 * np.sqrt(rim), size=X0.shape)
         found = LBFGS().solve(objective, X0).embedding
-        value = _group_values(objective.filled(found), small, loss, row_group)
+        value = loss.terms(*comparison_distances(objective.filled(found), small))[0]
+        value = np.bincount(row_group, weights=value if rows.weights is None else value * rows.weights)
         better = value < best
         best[better] = value[better]
         X[better[group]] = found[better[group]]
@@ -275,17 +255,12 @@ def _near_centres(full: np.ndarray, rows: Comparisons, objects: np.ndarray, cent
     return np.where(count > 0, total[objects] / np.maximum(count, 1), centre)
 
 
-def _group_values(X: np.ndarray, rows: Comparisons, loss: Loss, row_group: np.ndarray) -> np.ndarray:
-    """Total loss of the comparisons of each group."""
-    value = loss.terms(*comparison_distances(X, rows))[0]
-    return np.bincount(row_group, weights=value if rows.weights is None else value * rows.weights)
-
-
 def _counts(full: np.ndarray, rows: Comparisons, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How many comparisons name each object, and how many of them hold."""
     near, far = comparison_distances(full, rows)
-    index = each_once(rows.index)
-    holds = np.broadcast_to((near < far)[:, None], index.shape)
-    total = np.bincount(index[index >= 0], minlength=len(full))
-    held = np.bincount(index[(index >= 0) & holds], minlength=len(full))
+    index = np.sort(rows.index, axis=1)
+    # Both pairs of a quadruplet may have one of the objects, which counts once.
+    counts = np.diff(index, axis=1, prepend=-1) > 0
+    total = np.bincount(index[counts], minlength=len(full))
+    held = np.bincount(index[counts & (near < far)[:, None]], minlength=len(full))
     return total[objects], held[objects]

@@ -34,7 +34,6 @@ __all__ = ["Arrays", "as_json", "from_json", "little_endian", "read_archive", "w
 Arrays = dict[str, np.ndarray]
 
 _HEADER = "header.json"
-_KINDS = ("b", "i", "u", "f", "U")
 _CHUNK = 1 << 22
 
 
@@ -49,8 +48,7 @@ def write_archive(file: IO[bytes], kind: str, version: int, header: dict[str, An
         digest = hashlib.sha256()
         for part in _npy(array):
             digest.update(part)
-        about = {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest.hexdigest()}
-        header["arrays"][name] = about
+        header["arrays"][name] = {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest.hexdigest()}
     text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False).encode()
     sealed = _Sealed(file, kind)
     with zipfile.ZipFile(cast(Any, sealed), "w", zipfile.ZIP_STORED) as archive:
@@ -73,12 +71,11 @@ def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, An
     file.seek(max(size - length, 0))
     found = file.read()
     file.seek(0)
-    start = file.read(4)
     if not found.startswith(seal):
-        if start == b"PK\x03\x04" and _HEADER.encode() in file.read(256):
+        start = file.read(256)
+        if start.startswith(b"PK\x03\x04") and _HEADER.encode() in start:
             raise FileFormatError("is cut short or damaged: the checksum at its end is missing")
         raise FileFormatError(f"is not a {kind} that nearer saved")
-    file.seek(0)
     digest, left = hashlib.sha256(), size - length
     while left > 0 and (part := file.read(min(_CHUNK, left))):
         digest.update(part)
@@ -146,14 +143,12 @@ class _Sealed:
         self.length = len(self.mark) + 64
 
     def write(self, data: Any) -> int:
-        view = memoryview(data).cast("B")
-        ready = max(len(self.tail) + len(view) - self.length, 0)
-        first, second = self.tail[:ready], view[: max(ready - len(self.tail), 0)]
-        self.tail = self.tail[len(first) :] + bytes(view[len(second) :])
-        for part in (first, second):
-            self.hash.update(part)
-            self.file.write(part)
-        return len(view)
+        held = memoryview(self.tail + data)
+        ready = max(len(held) - self.length, 0)
+        self.hash.update(held[:ready])
+        self.file.write(held[:ready])
+        self.tail = bytes(held[ready:])
+        return len(data)
 
     def flush(self) -> None:
         self.file.flush()
@@ -205,13 +200,10 @@ def _array(name: str, data: bytes, about: dict[str, Any]) -> np.ndarray:
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
     except Exception as error:  # it is parsed as Python, which can fail in many ways
         raise FileFormatError(f"array {name} has a header that cannot be read ({error})") from error
-    if dtype.kind not in _KINDS or dtype.str != about["dtype"] or list(shape) != about["shape"] or fortran:
+    if dtype.kind not in "biufU" or dtype.str != about["dtype"] or list(shape) != about["shape"] or fortran:
         raise FileFormatError(f"array {name} has dtype {dtype} and shape {shape}, not those that the header says")
     rest = memoryview(data)[buffer.tell() :]
-    count = 1
-    for length in shape:
-        count *= int(length)
-    if count * dtype.itemsize != len(rest):
+    if math.prod(map(int, shape)) * dtype.itemsize != len(rest):
         raise FileFormatError(f"array {name} has {len(rest):,} bytes, not those of shape {shape}")
     array = np.frombuffer(rest, dtype=dtype).reshape(shape).copy()
     refuse_impossible_text(array)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -50,24 +49,18 @@ def write_embedding(
     _, checked = check_objects(len(X), labels)
     names = [str(row) for row in range(len(X))] if checked is None else checked.tolist()
     suffix = check_ending(path, ENDINGS)
-    if suffix != ".csv":
-        with atomic_write(path, force) as file:
-            _write_arrays(file, suffix, X, np.array(names))
-        return
-    with atomic_write(path, force, mode="w") as file:
-        file.write(",".join(["label", *(f"x{axis + 1}" for axis in range(X.shape[1]))]) + "\n")
-        for name, row in zip(names if labels is None else text_cells(names, "label"), X.tolist()):
-            file.write(",".join([name, *("" if value != value else repr(value) for value in row)]) + "\n")
+    with atomic_write(path, force, mode="w" if suffix == ".csv" else "wb") as file:
+        if suffix == ".npz":
+            np.savez(file, embedding=X, labels=np.array(names))
+        elif suffix == ".mat":
+            from scipy.io import savemat
 
-
-def _write_arrays(file: Any, suffix: str, embedding: np.ndarray, labels: np.ndarray) -> None:
-    if suffix == ".npz":
-        np.savez(file, embedding=embedding, labels=labels)
-        return
-    from scipy.io import savemat
-
-    # A column of objects becomes a cell array; an array of text would be padded with blanks.
-    savemat(file, {"embedding": embedding, "labels": labels.astype(object)[:, None]})
+            # A column of objects becomes a cell array; an array of text would be padded with blanks.
+            savemat(file, {"embedding": X, "labels": np.array(names, dtype=object)[:, None]})
+        else:
+            file.write(",".join(["label", *(f"x{axis + 1}" for axis in range(X.shape[1]))]) + "\n")
+            for name, row in zip(text_cells(names, "label"), X.tolist()):
+                file.write(",".join([name, *("" if value != value else repr(value) for value in row)]) + "\n")
 
 
 def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray | None]:

@@ -84,16 +84,13 @@ class ObjectTable:
         With `empty`, "" for a cell without a word.
         """
         named = [self.columns[spot] for spot in self.values_at]
-        found = [name for name in named if name == column] if column is not None else named
-        if column is None and len(named) > 1:
-            found = [name for name in named if normalise(name) in _GROUPS]
+        if column is not None:
+            found, wanted = [name for name in named if name == column], f"{column!r} among them"
+        else:
+            found = [name for name in named if len(named) == 1 or normalise(name) in _GROUPS]
+            wanted = f"one, or one alone called group, class or category{hint}"
         if len(found) != 1:
             beside = listed(map(repr, named)) or "no column"
-            wanted = (
-                f"{column!r} among them"
-                if column is not None
-                else f"one, or one alone called group, class or category{hint}"
-            )
             raise self.cells.refusal(f"got {beside} beside the names of the objects, expected {wanted}")
         at = self.columns.index(found[0])
         words = ["" if (word := row[at].strip()) in MISSING else word for row in self.rows]
@@ -235,10 +232,10 @@ def read_objects(
 
 def _has_header(cells: Cells, holds: str, known: Collection[str], column: str | None) -> bool:
     first, below = cells.rows[0], cells.rows[1:]
-    words = [normalise(cell) for cell in first]
-    if cells.places[0] == HEADER or any(word in _NAMES or (holds == WORDS and word in _GROUPS) for word in words):
+    titles = _NAMES | _GROUPS if holds == WORDS else _NAMES
+    if cells.places[0] == HEADER or not titles.isdisjoint(map(normalise, first)):
         return True
-    if not first[0].strip() or (column is not None and column in map(str.strip, first)):
+    if not first[0].strip() or column in [cell.strip() for cell in first]:
         return True
     are_numbers = [number_in(cell) is not None for cell in first]
     if any(unguard(cell) in known for cell, is_number in zip(first, are_numbers) if holds != NUMBERS or not is_number):
@@ -265,20 +262,16 @@ def _find_names(
 ) -> int | None:
     """The column of the names of objects, None if there is none beside numbers; `called` are those called so."""
 
-    def are_words(spot: int) -> bool:
-        return not any(number_in(cell) is not None or not cell.strip() for cell in columns[spot])
+    def may_name(spot: int) -> bool:
+        return holds != NUMBERS or not any(number_in(cell) is not None or not cell.strip() for cell in columns[spot])
 
-    found: list[int] = []
-    if known:
-        hits = [spot for spot, column in columns.items() if any(unguard(cell) in known for cell in column)]
-        found = [spot for spot in hits if spot in called] or [
-            spot
-            for spot in hits
-            if len({*columns[spot]}) == len(columns[spot]) and (holds != NUMBERS or are_words(spot))
-        ]
-    found = found or [*called]
-    if not found:
-        found = [spot for spot in columns if holds != NUMBERS or are_words(spot)]
+    hits = [spot for spot, column in columns.items() if known and any(unguard(cell) in known for cell in column)]
+    found = (
+        [spot for spot in hits if spot in called]
+        or [spot for spot in hits if len({*columns[spot]}) == len(columns[spot]) and may_name(spot)]
+        or [*called]
+        or [spot for spot in columns if may_name(spot)]
+    )
     if len(found) > 1 or (not found and holds != NUMBERS):
         raise cells.refusal(
             f"got {listed(repr(titles[spot]) for spot in found or columns)}, and cannot tell which holds the names of "
@@ -343,8 +336,7 @@ def rows_on_map(name: str, names: np.ndarray, on_map: np.ndarray) -> np.ndarray:
         raise FileFormatError(
             f"{name}: counts its objects from 1 to {len(names)}, but the map from 0; count from 0, or add object 0"
         )
-    told = told_otherwise(names, on_map)
-    if told:
+    if told := told_otherwise(names, on_map):
         warnings.warn(f"{name}: {told}", stacklevel=2)
     row_of = {label: row for row, label in enumerate(on_map.tolist())}
     return np.array([row_of.get(label, -1) for label in names.tolist()])

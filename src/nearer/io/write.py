@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from nearer.data import Comparisons
 from nearer.data.columns import MISSING
 from nearer.data.details import detail_cells
 from nearer.data.errors import counted
 from nearer.data.roles import INDEX_COLUMNS
-from nearer.data.values import Details, People
+from nearer.data.values import People
 from nearer.io.files import atomic_write, check_ending
 from nearer.io.formats import META_KEY
 from nearer.io.text import text_cells
-
-if TYPE_CHECKING:
-    from nearer.data import Comparisons
 
 logger = logging.getLogger(__name__)
 _BLOCK = 1 << 16
@@ -51,30 +49,25 @@ def write_comparisons(path: str | os.PathLike[str], comparisons: Comparisons, *,
     elif ending in (".parquet", ".pq"):
         _write_parquet(path, comparisons, force)
     else:
-        _tell_unseen(path, comparisons)
-        _tell_missing(path, comparisons)
+        _tell_lost(os.fspath(path), comparisons)
         if ending in _DELIMITERS:
             _write_table(path, comparisons, _DELIMITERS[ending], force)
         else:
             _write_jsonl(path, comparisons, force)
 
 
-def _tell_unseen(path: Any, comparisons: Comparisons) -> None:
+def _tell_lost(path: str, comparisons: Comparisons) -> None:
+    """Tell what reading rows alone will not give back."""
     unseen = int(np.count_nonzero(~comparisons.seen))
     if unseen:
-        logger.warning(
-            "%s: %s in no comparison cannot be kept in this format", os.fspath(path), counted(unseen, "object")
-        )
-
-
-def _tell_missing(path: Any, comparisons: Comparisons) -> None:
+        logger.warning("%s: %s in no comparison cannot be kept in this format", path, counted(unseen, "object"))
     people = None if comparisons.people is None else comparisons.people.names
     for what, names in (("label", comparisons.labels), ("participant", people)):
         words = sorted(set(MISSING) & set(() if names is None else names.tolist()))
         if words:
             logger.warning(
                 "%s: the %s %r looks like a missing value in this format; read it with keep_na=True",
-                os.fspath(path), what, words[0],
+                path, what, words[0],
             )  # fmt: skip
 
 
@@ -88,64 +81,63 @@ def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
         names = comparisons.people.names
         arrays["participants"] = (names if names.dtype.kind == "i" else names.astype(str))[comparisons.people.codes]
     for name, cells in detail_cells(comparisons.details).items():
-        numbers = [np.nan if cell is None else cell for cell in cells] if name in ("seconds", "order") else None
-        texts = ["" if cell is None else str(cell).lower() if isinstance(cell, bool) else cell for cell in cells]
-        arrays[name] = np.array(texts) if numbers is None else np.array(numbers)
+        if name in ("seconds", "order"):
+            arrays[name] = np.array([np.nan if cell is None else cell for cell in cells])
+        else:
+            arrays[name] = np.array(list(map(_cell, cells)))
     return arrays
 
 
-Spelled = Callable[[np.ndarray, str], np.ndarray]  # names as they are to be written; what they are is for messages
-
-
-def _columns(
-    comparisons: Comparisons, spelled: Spelled = lambda names, what: names
-) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
+def _columns(comparisons: Comparisons) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
     """Columns of a table by name: values (N,) and None, or codes (N,) and the names they stand for."""
-    labels, people = comparisons.labels, comparisons.people
-    if labels is not None:
-        labels = spelled(labels, "label")
-    columns = {
-        name: (column, labels) for name, column in zip(INDEX_COLUMNS[comparisons.index.shape[1]], comparisons.index.T)
-    }
+    index, people = comparisons.index, comparisons.people
+    columns = {name: (column, comparisons.labels) for name, column in zip(INDEX_COLUMNS[index.shape[1]], index.T)}
     if comparisons.weights is not None:
         columns["weight"] = comparisons.weights, None
     if people is not None:
-        columns["participant"] = people.codes, spelled(people.names, "participant")
+        columns["participant"] = people.codes, people.names
     return columns
 
 
-def _blocks(
-    columns: Mapping[str, tuple[np.ndarray, np.ndarray | None]], details: Details | None
-) -> Iterator[dict[str, list[Any]]]:
+def _blocks(comparisons: Comparisons) -> Iterator[dict[str, list[Any]]]:
     """Yield columns of Python values by name, those of the details beside them, a block of rows at a time."""
-    n_rows = len(next(iter(columns.values()))[0])
-    for start in range(0, n_rows, _BLOCK):
+    columns = _columns(comparisons)
+    for start in range(0, len(comparisons), _BLOCK):
         rows = slice(start, start + _BLOCK)
         cells = {
             name: (values[rows] if names is None else names[values[rows]]).tolist()
             for name, (values, names) in columns.items()
         }
-        yield cells | detail_cells(details, rows)
+        yield cells | detail_cells(comparisons.details, rows)
 
 
 def _write_table(path: Any, comparisons: Comparisons, delimiter: str, force: bool) -> None:
-    def spelled(names: np.ndarray, what: str) -> np.ndarray:
-        if names.dtype.kind not in "UO":
-            return names
-        return np.array(text_cells(names.tolist(), what, delimiter), dtype=object)
-
     # Distinct texts are quoted once; the rows are then joined by C code.
-    columns, details = _columns(comparisons, spelled), comparisons.details
-    if details is not None and details.chosen_by is not None:
-        chosen_by = details.chosen_by
-        details = replace(details, chosen_by=People(chosen_by.codes, spelled(chosen_by.names, "chosen_by")))
+    quoted = _quoted(comparisons, delimiter)
     with atomic_write(path, force, mode="w") as file:
-        for number, block in enumerate(_blocks(columns, details)):
+        for number, block in enumerate(_blocks(quoted)):
             if not number:
                 file.write(delimiter.join(block) + "\n")
             texts = [cells if isinstance(cells[0], str) and None not in cells else list(map(_cell, cells))
                      for cells in block.values()]  # fmt: skip
             file.write("\n".join(map(delimiter.join, zip(*texts))) + "\n")
+
+
+def _quoted(comparisons: Comparisons, delimiter: str) -> Comparisons:
+    """The same with names as cells of a text file."""
+
+    def quoted(coded: People | None, what: str) -> People | None:
+        if coded is None or coded.names.dtype.kind not in "UO":
+            return coded
+        return replace(coded, names=np.array(text_cells(coded.names.tolist(), what, delimiter), dtype=object))
+
+    labels, people, details = comparisons.labels, comparisons.people, comparisons.details
+    if labels is not None:
+        labels = np.array(text_cells(labels.tolist(), "label", delimiter), dtype=object)
+    people = quoted(people, "participant")
+    if details is not None:
+        details = replace(details, chosen_by=quoted(details.chosen_by, "chosen_by"))
+    return comparisons._with(labels=labels, people=people, details=details)
 
 
 def _cell(value: Any) -> str:
@@ -156,7 +148,7 @@ def _cell(value: Any) -> str:
 
 def _write_jsonl(path: Any, comparisons: Comparisons, force: bool) -> None:
     with atomic_write(path, force, mode="w") as file:
-        for block in _blocks(_columns(comparisons), comparisons.details):
+        for block in _blocks(comparisons):
             rows = (json.dumps(dict(zip(block, row)), ensure_ascii=False) for row in zip(*block.values()))
             file.writelines(row + "\n" for row in rows)
 
