@@ -55,6 +55,7 @@ class NumberOrAuto(click.ParamType):
 
 
 DIMENSIONS = _Dimensions()
+MAP = click.argument("map_path", metavar="MAP", type=click.Path())
 FORCE = click.option("--force", is_flag=True, is_eager=True, help="Replace files that exist.")
 GROUPS = click.option("--groups", type=click.Path(), help="Table with the columns label, group; colours the map.")
 IMAGES = click.option(

@@ -10,17 +10,14 @@ from nearer.cli._options import read_answers, reading_options
 from nearer.cli._say import Say, speaking
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer check answers.csv -d 2
-  nearer check export.csv --columns anchor=head,near=winner,far=loser --json"""
+@speaking(
+    "nearer check answers.csv -d 2",
+    "nearer check export.csv --columns anchor=head,near=winner,far=loser --json",
 )
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), help="Also look for objects with too few answers for it.")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if there is a problem.")
 @reading_options
-@speaking
 def command(say: Say, file: str, n_components: int | None, strict: bool, reading: dict[str, Any]) -> None:
     """Look for faults in FILE: contradictions, islands, objects in too few answers, doubtful participants.
 

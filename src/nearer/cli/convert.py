@@ -11,18 +11,15 @@ from nearer.cli._output import ANSWERS, OutputFile
 from nearer.cli._say import Say, speaking
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer convert votes.csv answers.parquet
-  nearer convert triplets.mat answers.csv --index-base 1"""
+@speaking(
+    "nearer convert votes.csv answers.parquet",
+    "nearer convert triplets.mat answers.csv --index-base 1",
 )
 @click.argument("file", type=click.Path())
 @click.argument("target", type=OutputFile(*ANSWERS))
 @click.option("--aggregate", is_flag=True, help="Equal answers become one row, with their number as weight.")
 @FORCE
 @reading_options
-@speaking
 def command(say: Say, file: str, target: str, aggregate: bool, force: bool, reading: dict[str, Any]) -> None:
     """Write the answers of FILE to TARGET as plain comparisons: anchor, near, far or i, j, l, k.
 
@@ -34,4 +31,4 @@ def command(say: Say, file: str, target: str, aggregate: bool, force: bool, read
     comparisons = result.comparisons.aggregate() if aggregate else result.comparisons
     write_comparisons(target, comparisons, force=force)
     values = {"input": result.facts(), "output": target, "n_comparisons": len(comparisons)}
-    say.result(values, None if say.quiet else f"wrote {target}: {comparisons!r}")
+    say.done(values, f"wrote {target}: {comparisons!r}")

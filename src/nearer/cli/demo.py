@@ -25,16 +25,13 @@ _TURNED = (
 )
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer demo
-  nearer demo -o cities --random-state 1"""
+@speaking(
+    "nearer demo",
+    "nearer demo -o cities --random-state 1",
 )
 @click.option("-o", "--out", default="demo", show_default=True, type=click.Path(), help="Folder for the results.")
 @RANDOM_STATE
 @FORCE
-@speaking
 def command(say: Say, out: str, random_state: int, force: bool) -> None:
     """Map 21 European cities from comparisons of road distances alone.
 
@@ -61,7 +58,7 @@ def command(say: Say, out: str, random_state: int, force: bool) -> None:
     values["training"] = {"accuracy": model.score(train), "n_comparisons": len(train)}
     with folder as target:
         _write(target, model, train, values)
-    say.result(values | {"files": folder.files()}, None if say.quiet else _told(values, folder))
+    say.done(values | {"files": folder.files()}, _told(values, folder))
 
 
 def _measured(model: OrdinalEmbedding, distances: np.ndarray) -> dict[str, Any]:

@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from nearer.selection import DimensionSelection
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer dims answers.csv
-  nearer dims answers.csv --dims 1-8 --loss ste --plot dims.png"""
+@speaking(
+    "nearer dims answers.csv",
+    "nearer dims answers.csv --dims 1-8 --loss ste --plot dims.png",
 )
 @click.argument("file", type=click.Path())
 @click.option("--dims", type=DIMENSIONS, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
@@ -28,7 +26,6 @@ Example:
 @FORCE
 @fitting_options
 @reading_options
-@speaking
 def command(
     say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None, force: bool,
     fitting: dict[str, Any], reading: dict[str, Any],
@@ -40,13 +37,12 @@ def command(
     """
     estimator = make_estimator(fitting)
     comparisons = read_answers(say, file, reading).comparisons
-    from nearer.kernels import while_compiling
     from nearer.reporting.words import dimension_lines
     from nearer.selection import Interrupted, cross_validate_dimensions
 
     say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {cv} folds")
     try:
-        with while_compiling(say.compiling):
+        with say.compiling():
             found = cross_validate_dimensions(
                 estimator, comparisons, dims, n_folds=cv, groups="participants" if cv_by == "participant" else None,
                 random_state=estimator.random_state, n_jobs=estimator.n_jobs,

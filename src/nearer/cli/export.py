@@ -5,21 +5,18 @@ from __future__ import annotations
 import click
 
 from nearer.cli._inputs import open_map
-from nearer.cli._options import FORCE
+from nearer.cli._options import FORCE, MAP
 from nearer.cli._output import POSITIONS, OutputFile
 from nearer.cli._say import Say, speaking
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer export out map.mat
-  nearer export out/model.nearer map.npz"""
+@speaking(
+    "nearer export out map.mat",
+    "nearer export out/model.nearer map.npz",
 )
-@click.argument("map_path", metavar="MAP", type=click.Path())
+@MAP
 @click.argument("target", type=OutputFile(*POSITIONS))
 @FORCE
-@speaking
 def command(say: Say, map_path: str, target: str, force: bool) -> None:
     """Write the coordinates and labels of a MAP to TARGET.
 
@@ -36,4 +33,4 @@ def command(say: Say, map_path: str, target: str, force: bool) -> None:
     objects = count(model.n_objects_, "object", "objects")
     dimensions = count(model.embedding_.shape[1], "dimension", "dimensions")
     values = {"output": target, "n_objects": model.n_objects_, "n_components": model.embedding_.shape[1]}
-    say.result(values, None if say.quiet else f"wrote {target}: {objects}, {dimensions}")
+    say.done(values, f"wrote {target}: {objects}, {dimensions}")

@@ -38,12 +38,10 @@ if TYPE_CHECKING:
 FILES = ("embedding.csv", MODEL, "summary.json", "report.html")
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer fit answers.csv -d 2 --loss tste -o out
-  nearer fit votes.csv -o out --images photos --bootstrap 100 --force
-  nearer fit 'parts/*.parquet' -d 3 --cluster tcp://host:8786 -o out"""
+@speaking(
+    "nearer fit answers.csv -d 2 --loss tste -o out",
+    "nearer fit votes.csv -o out --images photos --bootstrap 100 --force",
+    "nearer fit 'parts/*.parquet' -d 3 --cluster tcp://host:8786 -o out",
 )
 @click.argument("file", type=click.Path())
 @click.option("-o", "--out", required=True, type=click.Path(), help="Folder for the results.")
@@ -69,7 +67,6 @@ Example:
 @FORCE
 @fitting_options
 @reading_options
-@speaking
 def command(
     say: Say, file: str, out: str, n_components: int | str, cv: int | None, cv_by: str, dims: tuple[int, ...] | None,
     learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
@@ -188,7 +185,6 @@ def _fit(
 ) -> OrdinalEmbedding:
     from dataclasses import replace
 
-    from nearer.kernels import while_compiling
     from nearer.objective import resolve_jobs
     from nearer.reporting.words import count
     from nearer.solvers import get_solver
@@ -203,7 +199,7 @@ def _fit(
             f"fitting: {_as_many(n_components)}, loss {fitting['loss']}, "
             f"solver {fitting['solver']}, {count(fitting['n_init'], 'start', 'starts')}, seed {fitting['random_state']}"
         )
-        with watch.showing(), while_compiling(say.compiling):
+        with watch.showing(), say.compiling():
             model.fit(answers.to_fit, client=client, **keeping)
     say.note(model.result_.message)
     if n_components == "auto":

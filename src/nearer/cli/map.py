@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nearer.cli._inputs import labels_of, open_map, read_numbers
-from nearer.cli._options import FORCE, RANDOM_STATE
+from nearer.cli._options import FORCE, MAP, RANDOM_STATE
 from nearer.cli._output import POSITIONS, OutputFile, give_positions
 from nearer.cli._say import Say, speaking
 
@@ -28,13 +28,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer map out features.csv
-  nearer map out features_of_all.npy -o new.csv --gamma 0.5 --alpha 0.1"""
+@speaking(
+    "nearer map out features.csv",
+    "nearer map out features_of_all.npy -o new.csv --gamma 0.5 --alpha 0.1",
 )
-@click.argument("map_path", metavar="MAP", type=click.Path())
+@MAP
 @click.argument("features", type=click.Path())
 @click.option("-o", "--out", type=OutputFile(*POSITIONS), help="CSV file for the positions; printed if not given.")
 @click.option("--gamma", type=_NumberOrCV(), default="cv", show_default=True, help="Inverse width of the kernel.")
@@ -44,7 +42,6 @@ Example:
 )
 @RANDOM_STATE
 @FORCE
-@speaking
 def command(
     say: Say, map_path: str, features: str, out: str | None, gamma: Any, alpha: Any, standardise: bool,
     random_state: int, force: bool,

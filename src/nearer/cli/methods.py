@@ -5,18 +5,16 @@ from __future__ import annotations
 import click
 
 from nearer.cli._inputs import open_map, read_summary
+from nearer.cli._options import MAP
 from nearer.cli._say import Say, speaking
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer methods out
-  nearer methods out/model.nearer --bibtex > references.bib"""
+@speaking(
+    "nearer methods out",
+    "nearer methods out/model.nearer --bibtex > references.bib",
 )
-@click.argument("map_path", metavar="MAP", type=click.Path())
+@MAP
 @click.option("--bibtex", is_flag=True, help="Print the references as BibTeX instead.")
-@speaking
 def command(say: Say, map_path: str, bibtex: bool) -> None:
     """Write how a MAP was made, for the methods section of a paper.
 

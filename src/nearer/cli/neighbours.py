@@ -7,23 +7,20 @@ import difflib
 import click
 
 from nearer.cli._inputs import labels_of, open_map
-from nearer.cli._options import FORCE
+from nearer.cli._options import FORCE, MAP
 from nearer.cli._output import TABLES, OutputFile, csv_text, give_table
 from nearer.cli._say import Say, speaking
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer neighbours out Paris Rome -k 3
-  nearer neighbours out -o neighbours.csv"""
+@speaking(
+    "nearer neighbours out Paris Rome -k 3",
+    "nearer neighbours out -o neighbours.csv",
 )
-@click.argument("map_path", metavar="MAP", type=click.Path())
+@MAP
 @click.argument("objects", nargs=-1, metavar="[OBJECT]...")
 @click.option("-k", type=click.IntRange(1), default=5, show_default=True, help="How many for each object.")
 @click.option("-o", "--out", type=OutputFile(*TABLES), help="CSV file to write, instead of printing.")
 @FORCE
-@speaking
 def command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str | None, force: bool) -> None:
     """Tell which objects are nearest to each OBJECT on the MAP; for all objects if none is named.
 

@@ -11,19 +11,16 @@ from nearer.cli._output import ANSWERS, TABLES, OutputFile, csv_text, write_text
 from nearer.cli._say import Say, speaking
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer people answers.csv
-  nearer people answers.csv --rules rules.toml -o kept.csv
-
-\b
+@speaking(
+    "nearer people answers.csv",
+    "nearer people answers.csv --rules rules.toml -o kept.csv",
+    more="""\b
 rules.toml holds what was written down beforehand, any of:
   min_answers = 30
   min_seconds = 0.5
   max_same_side = 0.9
   catch_passed = 0.8
-  better_than_chance = true"""
+  better_than_chance = true""",
 )
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the others' maps.")
@@ -35,7 +32,6 @@ rules.toml holds what was written down beforehand, any of:
 @FORCE
 @fitting_options
 @reading_options
-@speaking
 def command(
     say: Say, file: str, n_components: int, rules: str | None, out: str | None, table: str | None, folds: int,
     differ_too: bool, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
@@ -51,10 +47,9 @@ def command(
 
     asked = None if rules is None else ExclusionRules.read(rules)
     result = read_answers(say, file, reading)
-    from nearer.kernels import while_compiling
     from nearer.people import differ, exclude, participants
 
-    with while_compiling(say.compiling):
+    with say.compiling():
         found = participants(result.comparisons, estimator, n_folds=folds, random_state=fitting["random_state"])
     values: dict[str, Any] = {"input": result.facts(), "people": found.table(), "in_order": found.in_order}
     told = [str(found)]

@@ -7,18 +7,16 @@ from typing import Any
 import click
 
 from nearer.cli._inputs import open_map, read_for_map
-from nearer.cli._options import FORCE, LOSS_OF_COORDINATES, reading_options
+from nearer.cli._options import FORCE, LOSS_OF_COORDINATES, MAP, reading_options
 from nearer.cli._output import POSITIONS, OutputFile, give_positions
 from nearer.cli._say import Say, speaking
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer place out answers_about_new.csv
-  nearer place out answers_about_new.csv -o new.csv --json"""
+@speaking(
+    "nearer place out answers_about_new.csv",
+    "nearer place out answers_about_new.csv -o new.csv --json",
 )
-@click.argument("map_path", metavar="MAP", type=click.Path())
+@MAP
 @click.argument("file", type=click.Path())
 @click.option("-o", "--out", type=OutputFile(*POSITIONS), help="CSV file for the positions; printed if not given.")
 @click.option("--whole-map", is_flag=True, help="Give all objects, not only the new ones.")
@@ -26,7 +24,6 @@ Example:
 @LOSS_OF_COORDINATES
 @FORCE
 @reading_options
-@speaking
 def command(
     say: Say, map_path: str, file: str, out: str | None, whole_map: bool, n_init: int, loss: str | None, force: bool,
     reading: dict[str, Any],

@@ -12,11 +12,9 @@ from nearer.cli.suggest import QUESTIONS, STRATEGIES
 _BAR = 30
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer plan 40
-  nearer plan 60 -d 3 --wrong 0.2 --target 0.85 --plot plan.png"""
+@speaking(
+    "nearer plan 40",
+    "nearer plan 60 -d 3 --wrong 0.2 --target 0.85 --plot plan.png",
 )
 @click.argument("n_objects", type=click.IntRange(4))
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Dimensions.")
@@ -35,7 +33,6 @@ Example:
 @click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
 @RANDOM_STATE
 @FORCE
-@speaking
 def command(
     say: Say, n_objects: int, n_components: int, wrong: float, target: float, strategy: str, ask: str, n_runs: int,
     n_jobs: int | None, picture: str | None, random_state: int, force: bool,
@@ -45,11 +42,10 @@ def command(
     Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
     answers until they are right about as many questions as asked for.
     """
-    from nearer.kernels import while_compiling
     from nearer.questions import plan_study
 
     say.note(f"simulating {n_runs} studies of {n_objects:,} objects")
-    with while_compiling(say.compiling):
+    with say.compiling():
         found = plan_study(
             n_objects, n_components, wrong=wrong, target=target, strategy=strategy, kind=ask, n_runs=n_runs,
             random_state=random_state, n_jobs=n_jobs,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nearer.cli._inputs import labels_of, open_map, read_for_map, read_groups
-from nearer.cli._options import FORCE, GROUPS, LOSS_OF_COORDINATES, reading_options, refuse_given
+from nearer.cli._options import FORCE, GROUPS, LOSS_OF_COORDINATES, MAP, reading_options, refuse_given
 from nearer.cli._output import PICTURES, OutputFile
 from nearer.cli._say import Say, speaking
 
@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer plot out -o map.png
-  nearer plot out -o map.svg --groups genres.csv --axes 1,3
-  nearer plot out -o calibration.png --what calibration --file new_answers.csv"""
+@speaking(
+    "nearer plot out -o map.png",
+    "nearer plot out -o map.svg --groups genres.csv --axes 1,3",
+    "nearer plot out -o calibration.png --what calibration --file new_answers.csv",
 )
-@click.argument("map_path", metavar="MAP", type=click.Path())
+@MAP
 @click.option("-o", "--out", required=True, type=OutputFile(*PICTURES), help="Picture to write: .png, .svg or .pdf.")
 @click.option(
     "--what", type=click.Choice(["map", "convergence", "steps", "calibration"]), default="map", show_default=True
@@ -37,7 +35,6 @@ Example:
 @LOSS_OF_COORDINATES
 @FORCE
 @reading_options
-@speaking
 def command(
     say: Say, map_path: str, out: str, what: str, axes: str, groups: str | None, with_labels: bool, title: str | None,
     size: str | None, dpi: float, file: str | None, loss: str | None, force: bool, reading: dict[str, Any],
@@ -74,7 +71,7 @@ def command(
     if title is not None and what != "map":
         drawn.set_title(title, parse_math=False)
     plots.save_figure(drawn, out, dpi=dpi, force=force)
-    say.result({"output": out, "what": what}, None if say.quiet else f"wrote {out}")
+    say.done({"output": out, "what": what}, f"wrote {out}")
 
 
 def _size(text: str | None) -> tuple[float, float] | None:

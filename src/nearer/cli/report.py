@@ -9,18 +9,16 @@ from typing import Any
 import click
 
 from nearer.cli._inputs import labels_of, open_map, read_for_map, read_groups, read_summary
-from nearer.cli._options import FORCE, GROUPS, IMAGES, reading_options, refuse_given
+from nearer.cli._options import FORCE, GROUPS, IMAGES, MAP, reading_options, refuse_given
 from nearer.cli._output import PAGES, OutputFile
 from nearer.cli._say import Say, speaking
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer report out -o report.html --images photos --groups genres.csv
-  nearer report out/embedding.csv --file answers.csv -o report.html"""
+@speaking(
+    "nearer report out -o report.html --images photos --groups genres.csv",
+    "nearer report out/embedding.csv --file answers.csv -o report.html",
 )
-@click.argument("map_path", metavar="MAP", type=click.Path())
+@MAP
 @click.option("-o", "--out", required=True, type=OutputFile(*PAGES), help="HTML file to write.")
 @click.option("--file", type=click.Path(), help="Answers to judge the map by, if it was saved without its own.")
 @IMAGES
@@ -28,7 +26,6 @@ Example:
 @click.option("--title", help="Heading of the report.  [default: as before]")
 @FORCE
 @reading_options
-@speaking
 def command(
     say: Say, map_path: str, out: str, file: str | None, images: str | None, groups: str | None, title: str | None,
     force: bool, reading: dict[str, Any],
@@ -61,5 +58,4 @@ def command(
     made = describe(model, comparisons, found, command=earlier.get("command") or "")
     kept |= {name: value for name, value in changes.items() if value is not None}
     replace(made, **kept).save(out, force=force)
-    told = scores_line(found)
-    say.result({"output": out, **found.summary()}, None if say.quiet else f"{told}\nwrote {out}".lstrip())
+    say.done({"output": out, **found.summary()}, f"{scores_line(found)}\nwrote {out}".lstrip())

@@ -7,21 +7,18 @@ from typing import Any
 import click
 
 from nearer.cli._inputs import open_map, read_for_map
-from nearer.cli._options import LOSS_OF_COORDINATES, reading_options
+from nearer.cli._options import LOSS_OF_COORDINATES, MAP, reading_options
 from nearer.cli._say import Say, speaking
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer score out new_answers.csv
-  nearer score out/embedding.csv new_answers.csv --loss ste --json"""
+@speaking(
+    "nearer score out new_answers.csv",
+    "nearer score out/embedding.csv new_answers.csv --loss ste --json",
 )
-@click.argument("map_path", metavar="MAP", type=click.Path())
+@MAP
 @click.argument("file", type=click.Path())
 @LOSS_OF_COORDINATES
 @reading_options
-@speaking
 def command(say: Say, map_path: str, file: str, loss: str | None, reading: dict[str, Any]) -> None:
     """Tell how many answers of FILE the MAP satisfies.
 

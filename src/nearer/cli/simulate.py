@@ -12,12 +12,10 @@ from nearer.cli._output import ANSWERS, OutputFile
 from nearer.cli._say import Say, speaking
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer simulate points.csv -n 10000 --noise 0.1 -o answers.csv
-  nearer simulate distances.csv --from distances -o answers.csv
-  nearer simulate species.csv --from classes -n 5000 -o answers.parquet"""
+@speaking(
+    "nearer simulate points.csv -n 10000 --noise 0.1 -o answers.csv",
+    "nearer simulate distances.csv --from distances -o answers.csv",
+    "nearer simulate species.csv --from classes -n 5000 -o answers.parquet",
 )
 @click.argument("file", type=click.Path())
 @click.option(
@@ -35,7 +33,6 @@ Example:
     "-o", "--out", required=True, type=OutputFile(*ANSWERS), help="File to write: .csv, .tsv, .jsonl, .parquet, .npz."
 )
 @FORCE
-@speaking
 def command(
     say: Say, file: str, source: str, n_comparisons: int | None, kind: str, noise: float, class_column: str | None,
     random_state: int, out: str, force: bool,
@@ -81,4 +78,4 @@ def command(
     turned = round(noise * len(made))
     values_out = {"output": out, "kind": made.kind, "n_comparisons": len(made), "n_objects": made.n_objects}
     values_out |= {"n_turned_around": turned, "dropped": made.dropped, "random_state": random_state}
-    say.result(values_out, None if say.quiet else f"wrote {out}: {made!r}, {turned:,} turned around by noise")
+    say.done(values_out, f"wrote {out}: {made!r}, {turned:,} turned around by noise")

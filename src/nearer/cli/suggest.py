@@ -16,12 +16,10 @@ STRATEGIES = ("auto", "random", "balanced", "uncertainty", "crowd-kernel", "pred
 QUESTIONS = ("triplets", "odd-one-out")
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer suggest answers.csv -n 100 -o questions.csv
-  nearer suggest --objects 40 -n 200 -o questions.csv          (no answers yet)
-  nearer suggest answers.csv -n 50 --pending questions.csv -o more.csv"""
+@speaking(
+    "nearer suggest answers.csv -n 100 -o questions.csv",
+    "nearer suggest --objects 40 -n 200 -o questions.csv          (no answers yet)",
+    "nearer suggest answers.csv -n 50 --pending questions.csv -o more.csv",
 )
 @click.argument("file", type=click.Path(), required=False)
 @click.option("-n", "--size", type=click.IntRange(1), default=100, show_default=True, help="How many questions.")
@@ -42,7 +40,6 @@ Example:
 @RANDOM_STATE
 @FORCE
 @reading_options
-@speaking
 def command(
     say: Say, file: str | None, size: int, out: str | None, strategy: str, random_share: float, objects: str | None,
     exclude: str | None, pending: str | None, ask: str, n_components: int, random_state: int, force: bool,
@@ -59,10 +56,9 @@ def command(
     if file is None:
         refuse_given(reading, "says how to read FILE, but got none")
     known = None if file is None else read_answers(say, file, reading).comparisons
-    from nearer.kernels import while_compiling
     from nearer.questions import suggest
 
-    with while_compiling(say.compiling):
+    with say.compiling():
         found = suggest(
             known, size, strategy=strategy, random_share=random_share, objects=_objects(say, objects, known), kind=ask,
             exclude=_excluded(exclude, known, objects), n_components=n_components, random_state=random_state,
