@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import copy
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nearer.cli._options import FORCE, RANDOM_STATE
-from nearer.cli._output import OutputFolder
-from nearer.cli._say import Say, plain, repeat_command, speaking
+from nearer.cli._output import OutputFolder, write_summary
+from nearer.cli._say import Say, repeat_command, speaking
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,8 +121,7 @@ def _write(target: Any, model: OrdinalEmbedding, train: Any, values: dict[str, A
     facts = {"For the eye": _TURNED}
     report = describe(shown, train, study(shown, train, cv=0), title=title, facts=facts, command=repeat_command())
     replace(report, scores=scores).save(target / "report.html")
-    text = json.dumps(plain(values | {"command": repeat_command()}), indent=2, allow_nan=False)
-    (target / "summary.json").write_text(text + "\n", encoding="utf-8")
+    write_summary(target, values | {"command": repeat_command()})
 
 
 def _geography(names: Any) -> np.ndarray:

@@ -58,11 +58,13 @@ def command(
     known = None if file is None else read_answers(say, file, reading).comparisons
     from nearer.questions import suggest
 
+    numbered = (objects or "").isdecimal() if known is None else known.labels is None
+    excluded = [cell.strip() for cell in (exclude or "").split(",") if cell.strip()]
     with say.compiling():
         found = suggest(
             known, size, strategy=strategy, random_share=random_share, objects=_objects(say, objects, known), kind=ask,
-            exclude=_excluded(exclude, known, objects), n_components=n_components, random_state=random_state,
-            pending=None if pending is None else _questions(pending, ask, known, objects),
+            exclude=None if exclude is None else _names(excluded, numbered, "--exclude"), n_components=n_components,
+            pending=None if pending is None else _questions(pending, ask, numbered), random_state=random_state,
         )  # fmt: skip
     table = found.to_dict()
     chosen = {name: int((found.strategy == name).sum()) for name in sorted(set(found.strategy.tolist()))}
@@ -84,13 +86,9 @@ def _objects(say: Say, given: str | None, known: Any) -> int | list[str] | None:
     return table.labels.tolist()
 
 
-def _by_number(known: Any, objects: str | None) -> bool:
-    """Whether the objects have no labels."""
-    return known.labels is None if known is not None else objects is not None and objects.isdecimal()
-
-
-def _names(cells: list[str], known: Any, objects: str | None, what: str) -> list[Any]:
-    if not _by_number(known, objects):
+def _names(cells: list[str], numbered: bool, what: str) -> list[Any]:
+    """Objects by name, or by number where they have no labels."""
+    if not numbered:
         return cells
     wrong = [cell for cell in cells if not cell.isdecimal()]
     if wrong:
@@ -98,13 +96,7 @@ def _names(cells: list[str], known: Any, objects: str | None, what: str) -> list
     return [int(cell) for cell in cells]
 
 
-def _excluded(given: str | None, known: Any, objects: str | None) -> list[Any] | None:
-    if given is None:
-        return None
-    return _names([cell.strip() for cell in given.split(",") if cell.strip()], known, objects, "--exclude")
-
-
-def _questions(path: str, ask: str, known: Any, objects: str | None) -> list[list[Any]]:
+def _questions(path: str, ask: str, numbered: bool) -> list[list[Any]]:
     """The questions of a file that this command wrote."""
     from nearer.io.objects import read_cells
     from nearer.io.text import unguard
@@ -119,5 +111,5 @@ def _questions(path: str, ask: str, known: Any, objects: str | None) -> list[lis
         objects_asked = [unguard(line[header.index(name)]) for name in names]
         if len(set(objects_asked)) < 3 or "" in objects_asked:
             raise cells.refusal(f"got {', '.join(objects_asked)}, expected three different objects", row)
-        questions.append(_names(objects_asked, known, objects, f"{path}, {cells.places[row]}"))
+        questions.append(_names(objects_asked, numbered, f"{path}, {cells.places[row]}"))
     return questions
