@@ -25,12 +25,12 @@ def command(say: Say, map_path: str, target: str, force: bool) -> None:
     .mat  embedding, labels: MATLAB, Octave
     .npz  embedding, labels: NumPy
     """
+    from nearer.data.errors import counted
     from nearer.io import write_embedding
-    from nearer.reporting.words import count
 
     model = open_map(map_path)
     write_embedding(target, model.embedding_, model.labels_, force=force)
-    objects = count(model.n_objects_, "object", "objects")
-    dimensions = count(model.embedding_.shape[1], "dimension", "dimensions")
+    objects = counted(model.n_objects_, "object")
+    dimensions = counted(model.embedding_.shape[1], "dimension")
     values = {"output": target, "n_objects": model.n_objects_, "n_components": model.embedding_.shape[1]}
     say.done(values, f"wrote {target}: {objects}, {dimensions}")

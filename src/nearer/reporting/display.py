@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "MAX_GROUPS", "N_SHAPES", "PALETTE", "clean_text", "group_codes", "label_texts", "merge_small_groups",
-    "natural_key", "shorten", "shorten_apart",
+    "MAX_GROUPS", "N_SHAPES", "PALETTE", "clean_text", "decimals_of", "group_codes", "label_texts",
+    "merge_small_groups", "natural_key", "shorten", "shorten_apart",
 ]  # fmt: skip
 
 # Okabe and Ito's colours, told apart with every common form of colour blindness; yellow last, it is pale on white.
@@ -94,6 +94,12 @@ def _check_one_each(values: Any, name: str, n_objects: int) -> None:
         raise ValueError(f"{name}: got a {kind}, expected a sequence with one for each object, in their order")
     if len(values) != n_objects:
         raise ValueError(f"{name}: got {len(values):,}, expected {n_objects:,}, one for each object")
+
+
+def decimals_of(values: np.ndarray, digits: int) -> int:
+    """After how many decimals the largest of some numbers has so many digits."""
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0)) or 1.0
+    return digits - 1 - int(np.floor(np.log10(largest)))
 
 
 def natural_key(text: str) -> tuple:

@@ -12,9 +12,9 @@ from scipy.stats import t
 
 from nearer import selection
 from nearer.data import Comparisons, check_bool
+from nearer.data.errors import counted
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.people import participants
-from nearer.reporting.words import count
 
 if TYPE_CHECKING:
     from nearer.data import CheckResult
@@ -396,7 +396,7 @@ def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | No
     answers = model._on_map(comparisons)[1]
     strangers = answers.n_objects - model.n_objects_
     if strangers > 0:
-        are = count(strangers, "object that is", "objects that are")
+        are = counted(strangers, "object that is", "objects that are")
         raise ValueError(f"comparisons: got {are} not on the map, expected objects of the map only")
     return answers
 
