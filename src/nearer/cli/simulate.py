@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import click
 
@@ -56,26 +57,24 @@ def command(
         raise click.UsageError(f"-n: got none, expected how many comparisons to draw from {source}")
     if source == "classes" and kind != "triplets":
         raise click.UsageError("--kind: got quadruplets, expected triplets, all that classes give")
-    values: Any
+    make: Callable[..., Comparisons]
     if source == "points":
-        values, labels = read_numbers(say, file)
+        points, labels = read_numbers(say, file)
+        make = partial(Comparisons.from_points, points, n_comparisons or 0, kind)
     elif source == "distances":
-        values, labels = read_distances(file)
+        distances, labels = read_distances(file)
+        make = partial(Comparisons.from_distances, distances, n_comparisons, kind)
     else:
-        values, labels = read_classes(say, file, class_column)
+        classes, labels = read_classes(say, file, class_column)
+        make = partial(Comparisons.from_classes, classes, n_comparisons or 0)
     try:
-        if source == "classes":
-            made = Comparisons.from_classes(values, n_comparisons or 0, random_state, noise, labels)
-        elif source == "points":
-            made = Comparisons.from_points(values, n_comparisons or 0, kind, random_state, noise, labels)
-        else:
-            made = Comparisons.from_distances(values, n_comparisons, kind, random_state, noise, labels)
+        made = make(random_state=random_state, noise=noise, labels=labels)
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from error
     for reason, dropped in made.dropped.items():
         say.note(f"{dropped:,} left out: {reason}")
     write_comparisons(out, made, force=force)
     turned = round(noise * len(made))
-    values_out = {"output": out, "kind": made.kind, "n_comparisons": len(made), "n_objects": made.n_objects}
-    values_out |= {"n_turned_around": turned, "dropped": made.dropped, "random_state": random_state}
-    say.done(values_out, f"wrote {out}: {made!r}, {turned:,} turned around by noise")
+    values = {"output": out, "kind": made.kind, "n_comparisons": len(made), "n_objects": made.n_objects}
+    values |= {"n_turned_around": turned, "dropped": made.dropped, "random_state": random_state}
+    say.done(values, f"wrote {out}: {made!r}, {turned:,} turned around by noise")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from scipy.stats import t
 
 from nearer import selection
 from nearer.data import Comparisons, check_bool
+from nearer.data.answers import votes_of_rows
 from nearer.data.errors import counted
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.people import participants
@@ -372,7 +372,7 @@ def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
     known: dict[str, Any] = {}
     if data.weights is not None:
         known = {"weight": float(data.weights.sum()), "weight_satisfied": float(data.weights[satisfied].sum())}
-        known["weights_are_votes"] = bool((data.weights == np.floor(data.weights)).all())
+        known["weights_are_votes"] = votes_of_rows(data)[1]
     loss = getattr(model, "loss_", None)
     if loss is not None and loss.has_model:
         known |= {"loss": loss.name, "log_loss": log_loss(embedding, data, loss)}
