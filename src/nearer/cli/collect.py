@@ -47,11 +47,11 @@ Example:
   nearer collect export fruit -o answers.csv
   nearer fit answers.csv -o map""",
 )
-def command() -> None:
+def collect_command() -> None:
     """Run a study: ask people, keep their answers, write them for `nearer fit`. Needs nearer[collect]."""
 
 
-@command.command(
+@collect_command.command(
     examples=[
         "nearer collect new fruit --images photos",
         "nearer collect new words --words list.txt --kind odd",
@@ -82,7 +82,7 @@ def new(say: Say, study: str, **given: Any) -> None:
     say.done(values, told)
 
 
-@command.command(
+@collect_command.command(
     examples=[
         "nearer collect serve fruit",
         "nearer collect serve fruit --host 0.0.0.0 --port 443 --certificate cert.pem --key key.pem",
@@ -150,7 +150,7 @@ def serve(
     store.close()
 
 
-@command.command(examples=["nearer collect status fruit", "nearer collect status fruit --json"])
+@collect_command.command(examples=["nearer collect status fruit", "nearer collect status fruit --json"])
 @_STUDY
 @_DATABASE
 def status(say: Say, study: str, database: str | None) -> None:
@@ -164,7 +164,7 @@ def status(say: Say, study: str, database: str | None) -> None:
     say.result({**values, "people": people}, _status_line(values))
 
 
-@command.command(
+@collect_command.command(
     examples=[
         "nearer collect export fruit -o answers.csv",
         "nearer fit answers.csv -o map",
@@ -193,7 +193,7 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
     say.done(values, f"wrote {out}: {counted(found.n_rows, 'answer')}")
 
 
-@command.command(examples=["nearer collect backup fruit -o fruit-monday.db"])
+@collect_command.command(examples=["nearer collect backup fruit -o fruit-monday.db"])
 @_STUDY
 @_DATABASE
 @click.option("-o", "--out", required=True, type=OutputFile(), help="SQLite file to write; must not exist.")
@@ -207,7 +207,7 @@ def backup(say: Say, study: str, database: str | None, out: str) -> None:
     say.done({"output": out, "n_answers": count}, f"wrote {out}: {counted(count, 'answer')}")
 
 
-@command.command(examples=["nearer collect pause fruit"])
+@collect_command.command(examples=["nearer collect pause fruit"])
 @_STUDY
 @_DATABASE
 def pause(say: Say, study: str, database: str | None) -> None:
@@ -215,7 +215,7 @@ def pause(say: Say, study: str, database: str | None) -> None:
     _switch(say, study, database, True)
 
 
-@command.command(examples=["nearer collect resume fruit"])
+@collect_command.command(examples=["nearer collect resume fruit"])
 @_STUDY
 @_DATABASE
 def resume(say: Say, study: str, database: str | None) -> None:

@@ -31,7 +31,7 @@ _TURNED = (
 @click.option("-o", "--out", default="demo", show_default=True, type=click.Path(), help="Folder for the results.")
 @RANDOM_STATE
 @FORCE
-def command(say: Say, out: str, random_state: int, force: bool) -> None:
+def demo_command(say: Say, out: str, random_state: int, force: bool) -> None:
     """Map 21 European cities from comparisons of road distances alone.
 
     The distances only answer questions of the form "is Paris nearer to Lyons than to Madrid?". The map is made from

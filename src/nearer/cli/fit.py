@@ -1,4 +1,4 @@
-"""`nearer fit`: a file of answers in; coordinates, model, summary and report out."""
+"""`nearer fit`: a file of answers in, a map and its report out; `nearer dims`: how many dimensions it should have."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from nearer.cli._options import (
     reading_options,
     refuse_given,
     were_given,
-)  # fmt: skip
-from nearer.cli._output import OutputFolder, claim, write_summary
+)
+from nearer.cli._output import PICTURES, OutputFile, OutputFolder, claim, write_summary
 from nearer.cli._progress import Interrupt, Watch
 from nearer.cli._say import INTERRUPTED, Say, repeat_command, speaking
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from nearer.data import Comparisons
     from nearer.estimator import OrdinalEmbedding
     from nearer.reporting import Findings
+    from nearer.selection import DimensionSelection
+
 
 FILES = ("embedding.csv", MODEL, "summary.json", "report.html")
 
@@ -66,7 +68,7 @@ FILES = ("embedding.csv", MODEL, "summary.json", "report.html")
 @FORCE
 @fitting_options
 @reading_options
-def command(
+def fit_command(
     say: Say, file: str, out: str, n_components: int | str, cv: int | None, cv_by: str, dims: tuple[int, ...] | None,
     learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
     cluster: str | None, checkpoint: str | None, resume: bool, force: bool, fitting: dict[str, Any],
@@ -258,3 +260,64 @@ def _write(target: Path, model: OrdinalEmbedding, summary: dict[str, Any]) -> No
     write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
     model.save(target / MODEL)
     write_summary(target, summary)
+
+
+@speaking(
+    "nearer dims answers.csv",
+    "nearer dims answers.csv --dims 1-8 --loss ste --plot dims.png",
+)
+@click.argument("file", type=click.Path())
+@click.option("--dims", type=DIMENSIONS, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
+@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
+@CV_BY
+@click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the result: .png, .svg or .pdf.")
+@FORCE
+@fitting_options
+@reading_options
+def dims_command(
+    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None, force: bool,
+    fitting: dict[str, Any], reading: dict[str, Any],
+) -> None:  # fmt: skip
+    """Tell how many dimensions the answers in FILE speak for.
+
+    Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
+    dimension that no larger one beats. Ctrl-C stops the computation and tells what is known by then (exit code 130).
+    """
+    estimator = make_estimator(fitting)
+    comparisons = read_answers(say, file, reading).comparisons
+    from nearer.reporting.words import dimension_lines
+    from nearer.selection import Interrupted, cross_validate_dimensions
+
+    say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {cv} folds")
+    try:
+        with say.compiling():
+            found = cross_validate_dimensions(
+                estimator, comparisons, dims, n_folds=cv, groups="participants" if cv_by == "participant" else None,
+                random_state=estimator.random_state, n_jobs=estimator.n_jobs,
+            )  # fmt: skip
+    except Interrupted as stopped:
+        say.result(_values(stopped.found), dimension_lines(stopped.found))
+        click.echo(f"nearer dims: interrupted{'' if picture is None else f'; {picture} was not drawn'}", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    check = comparisons.check()
+    ceiling = check.noise_ceiling
+    if picture is not None:
+        from nearer.plots import plot_dimensions, save_figure
+
+        low = check.noise_ceiling_low
+        band = None if ceiling is None or low is None else (low, ceiling)
+        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=force)
+        say.note(f"wrote {picture}")
+    say.result(_values(found) | {"noise_ceiling": ceiling}, dimension_lines(found))
+
+
+def _values(found: DimensionSelection) -> dict[str, Any]:
+    """The result as JSON says it."""
+    return {
+        "partial": found.chosen is None,
+        "table": found.to_dict(),
+        "chosen": found.chosen,
+        "candidates": list(found.candidates),
+        "decisive": found.decisive,
+        "verdict": found.verdict,
+    }

@@ -1,4 +1,4 @@
-"""`nearer suggest`: which questions to ask next."""
+"""Commands for studies that have to ask yet: `nearer suggest`, which questions, and `nearer plan`, how many."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from nearer.cli._options import FORCE, RANDOM_STATE, read_answers, reading_options, refuse_given
-from nearer.cli._output import TABLES, OutputFile, csv_text, give_table
+from nearer.cli._output import PICTURES, TABLES, OutputFile, csv_text, give_table
 from nearer.cli._say import Say, speaking
 
 # Known here so that --help need not load the library; a test compares them with it.
@@ -40,7 +40,7 @@ QUESTIONS = ("triplets", "odd-one-out")
 @RANDOM_STATE
 @FORCE
 @reading_options
-def command(
+def suggest_command(
     say: Say, file: str | None, size: int, out: str | None, strategy: str, random_share: float, objects: str | None,
     exclude: str | None, pending: str | None, ask: str, n_components: int, random_state: int, force: bool,
     reading: dict[str, Any],
@@ -113,3 +113,58 @@ def _questions(path: str, ask: str, numbered: bool) -> list[list[Any]]:
             raise cells.refusal(f"got {', '.join(objects_asked)}, expected three different objects", row)
         questions.append(_names(objects_asked, numbered, f"{path}, {cells.places[row]}"))
     return questions
+
+
+_BAR = 30
+
+
+@speaking(
+    "nearer plan 40",
+    "nearer plan 60 -d 3 --wrong 0.2 --target 0.85 --plot plan.png",
+)
+@click.argument("n_objects", type=click.IntRange(4))
+@click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Dimensions.")
+@click.option(
+    "--wrong", type=click.FloatRange(0.01, 0.45, min_open=True, max_open=True), default=0.15, show_default=True,
+    help="Fraction of answers that are not what the true distances say.",
+)  # fmt: skip
+@click.option(
+    "--target", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.9, show_default=True,
+    help="Fraction of all questions that the map is to be right about.",
+)  # fmt: skip
+@click.option("--strategy", type=click.Choice(STRATEGIES), default="random", show_default=True, help="Of asking.")
+@click.option("--ask", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question.")
+@click.option("--n-runs", type=click.IntRange(2), default=5, show_default=True, help="Simulated studies.")
+@click.option("--n-jobs", type=int, help="Threads; all cores if not given.")
+@click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
+@RANDOM_STATE
+@FORCE
+def plan_command(
+    say: Say, n_objects: int, n_components: int, wrong: float, target: float, strategy: str, ask: str, n_runs: int,
+    n_jobs: int | None, picture: str | None, random_state: int, force: bool,
+) -> None:  # fmt: skip
+    """Tell how many answers a map of N_OBJECTS objects needs, before anything is asked.
+
+    Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
+    answers until they are right about as many questions as asked for.
+    """
+    from nearer.questions import plan_study
+
+    say.note(f"simulating {n_runs} studies of {n_objects:,} objects")
+    with say.compiling():
+        found = plan_study(
+            n_objects, n_components, wrong=wrong, target=target, strategy=strategy, kind=ask, n_runs=n_runs,
+            random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
+    if picture is not None:
+        from nearer.plots import plot_learning_curve, save_figure
+
+        save_figure(plot_learning_curve(found, ceiling=target), picture, force=force)
+        say.note(f"wrote {picture}")
+    table = found.to_dict()
+    lines = [f"{'answers':>8}  {'right':>6}  from    to"]
+    for n, mean, low, high in zip(*table.values()):
+        bar = "#" * round(_BAR * max(2 * mean - 1, 0))
+        lines.append(f"{n:>8,}  {mean:>6.1%}  {low:.0%}  {high:>4.0%}  {bar}")
+    values = {"table": table, "needed": found.needed, "range": list(found.range), "sentence": str(found)}
+    say.result(values | {"random_state": random_state}, "\n".join([*lines, "", str(found)]))
