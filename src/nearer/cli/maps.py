@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._inputs import labels_of, open_map, read_for_map, read_numbers
+from nearer.cli._inputs import as_names, labels_of, open_map, read_for_map, read_numbers
 from nearer.cli._options import FORCE, LOSS_OF_COORDINATES, MAP, RANDOM_STATE, reading_options
 from nearer.cli._output import POSITIONS, TABLES, OutputFile, csv_text, give_positions, give_table
 from nearer.cli._say import Say, speaking
@@ -67,12 +67,10 @@ def place_command(
     say.note(repr(placed))
     if placed.n_unused:
         say.note(f"{counted(placed.n_unused, 'comparison')} not used: no new object is named")
-    labels = placed.objects.astype(str) if placed.labels is None else placed.labels
+    positions, labels = placed.embedding, placed.objects if placed.labels is None else placed.labels
     if whole_map:
-        everyone = range(len(placed.full_embedding)) if placed.full_labels is None else placed.full_labels
-        give_positions(say, placed.full_embedding, everyone, out, force, placed.to_dict())
-    else:
-        give_positions(say, placed.embedding, labels, out, force, placed.to_dict())
+        positions, labels = placed.full_embedding, as_names(placed.full_labels, len(placed.full_embedding))
+    give_positions(say, positions, labels, out, force, placed.to_dict())
 
 
 class _NumberOrCV(click.ParamType):

@@ -7,13 +7,16 @@ from typing import Any
 
 import click
 
-from nearer.cli._options import FORCE, RANDOM_STATE, read_answers, reading_options, refuse_given
+from nearer.cli._options import FORCE, N_JOBS, RANDOM_STATE, read_answers, reading_options, refuse_given
 from nearer.cli._output import PICTURES, TABLES, OutputFile, csv_text, give_table
 from nearer.cli._say import Say, speaking
 
 # Known here so that --help need not load the library; a test compares them with it.
 STRATEGIES = ("auto", "random", "balanced", "uncertainty", "crowd-kernel", "predictive")
 QUESTIONS = ("triplets", "odd-one-out")
+_ASK = click.option(
+    "--ask", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question."
+)
 
 
 @speaking(
@@ -35,7 +38,7 @@ QUESTIONS = ("triplets", "odd-one-out")
 )  # fmt: skip
 @click.option("--exclude", metavar="LABEL,...", help="Objects not to ask about.")
 @click.option("--pending", type=click.Path(), help="CSV file of questions in flight, as this command writes them.")
-@click.option("--ask", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question.")
+@_ASK
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the map.")
 @RANDOM_STATE
 @FORCE
@@ -133,9 +136,9 @@ _BAR = 30
     help="Fraction of all questions that the map is to be right about.",
 )  # fmt: skip
 @click.option("--strategy", type=click.Choice(STRATEGIES), default="random", show_default=True, help="Of asking.")
-@click.option("--ask", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question.")
+@_ASK
 @click.option("--n-runs", type=click.IntRange(2), default=5, show_default=True, help="Simulated studies.")
-@click.option("--n-jobs", type=int, help="Threads; all cores if not given.")
+@N_JOBS
 @click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
 @RANDOM_STATE
 @FORCE

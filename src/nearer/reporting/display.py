@@ -21,7 +21,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#0
 N_SHAPES = 7
 MAX_GROUPS = len(PALETTE) * N_SHAPES
 
-_VISIBLE = {"\n": "↵", "\r": "", "\t": "→"}
+_LINE_END = re.compile("\r\n|[\n\r\u2028\u2029]")
 
 
 def clean_text(value: object) -> str:
@@ -30,16 +30,8 @@ def clean_text(value: object) -> str:
     So do the two marks that turn the direction of all that follows: with them, text can be made to look like other
     text. Letters of all scripts, emoji and the joiners they need are kept.
     """
-    text = str(value).replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
-    out = []
-    for ch in text:
-        if ch in _VISIBLE:
-            out.append(_VISIBLE[ch])
-        elif unicodedata.category(ch) in ("Cc", "Cs") or ch in "\u202d\u202e":
-            out.append("\ufffd")
-        else:
-            out.append(ch)
-    return "".join(out)
+    text = _LINE_END.sub("↵", str(value)).replace("\t", "→")
+    return "".join("\ufffd" if unicodedata.category(ch) in ("Cc", "Cs") or ch in "\u202d\u202e" else ch for ch in text)
 
 
 def shorten(text: str, limit: int) -> str:

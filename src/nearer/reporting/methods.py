@@ -166,15 +166,11 @@ def _fit(figures: Figures) -> str:
 def _dimension(figures: Figures) -> str:
     if figures.chosen is None:
         return ""
-    tried = ", ".join(map(str, figures.dims_tried))
-    if figures.chosen == figures.n_components:
-        return (
-            f"Of {tried} dimensions, this is the smallest number that no larger one beats in the prediction of "
-            "held-out answers."
-        )
+    is_shown = figures.chosen == figures.n_components
+    why = "" if is_shown else f"; a map of {figures.n_components} is shown for [give your reason]"
     return (
-        f"Of {tried} dimensions, {figures.chosen} is the smallest number that no larger one beats in the prediction of "
-        f"held-out answers; a map of {figures.n_components} is shown for [give your reason]."
+        f"Of {', '.join(map(str, figures.dims_tried))} dimensions, {'this' if is_shown else figures.chosen} is the "
+        f"smallest number that no larger one beats in the prediction of held-out answers{why}."
     )
 
 
