@@ -105,7 +105,7 @@ class Watch:
             yield
 
     def __call__(self, row: Any, state: Any) -> bool:
-        if self.shows and self._bar is not None and self._lock.acquire(blocking=False):
+        if self._bar is not None and self._lock.acquire(blocking=False):
             try:
                 self._show(row, state)
             finally:

@@ -191,17 +191,14 @@ class Findings:
     def scores(self) -> Scores:
         """The scores that a report shows."""
         held_out, check = self.cross_validation, self.check
-        return Scores(
-            training=self.training,
-            held_out=None if held_out is None else held_out.accuracy,
-            held_out_low=None if held_out is None else held_out.low,
-            held_out_high=None if held_out is None else held_out.high,
-            level=_LEVEL if held_out is None else held_out.level,
-            ceiling=None if check is None else check.noise_ceiling,
-            ceiling_low=None if check is None else check.noise_ceiling_low,
-            ceiling_questions=None if check is None else check.n_repeated_questions or None,
-            random_only=check is not None and check.n_adaptive > 0,
-        )
+        known: dict[str, Any] = {}
+        if held_out is not None:
+            known |= {"held_out": held_out.accuracy, "held_out_low": held_out.low, "held_out_high": held_out.high}
+            known["level"] = held_out.level
+        if check is not None:
+            known |= {"ceiling": check.noise_ceiling, "ceiling_low": check.noise_ceiling_low}
+            known |= {"ceiling_questions": check.n_repeated_questions or None, "random_only": check.n_adaptive > 0}
+        return Scores(self.training, **known)
 
     def summary(self) -> dict[str, Any]:
         """The figures as plain values."""

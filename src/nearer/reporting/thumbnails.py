@@ -117,9 +117,6 @@ def _data_uri(picture: PIL.Image.Image) -> str:
     picture = picture.convert("RGBA" if clear else "RGB")
     picture.thumbnail((SIDE, SIDE))
     buffer = io.BytesIO()
-    if clear:
-        picture.save(buffer, "PNG", optimize=True)
-    else:
-        picture.save(buffer, "JPEG", quality=80)
     kind = "png" if clear else "jpeg"
+    picture.save(buffer, kind, **({"optimize": True} if clear else {"quality": 80}))
     return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
