@@ -15,7 +15,7 @@ from nearer.cli._say import Say, speaking
 STRATEGIES = ("auto", "random", "balanced", "uncertainty", "crowd-kernel", "predictive")
 QUESTIONS = ("triplets", "odd-one-out")
 _ASK = click.option(
-    "--ask", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question."
+    "--ask", "kind", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question."
 )
 
 
@@ -44,9 +44,8 @@ _ASK = click.option(
 @FORCE
 @reading_options
 def suggest_command(
-    say: Say, file: str | None, size: int, out: str | None, strategy: str, random_share: float, objects: str | None,
-    exclude: str | None, pending: str | None, ask: str, n_components: int, random_state: int, force: bool,
-    reading: dict[str, Any],
+    say: Say, file: str | None, out: str | None, objects: str | None, exclude: str | None, pending: str | None,
+    force: bool, reading: dict[str, Any], **choosing: Any,
 ) -> None:  # fmt: skip
     """Tell which questions to ask next, given the answers in FILE.
 
@@ -65,13 +64,16 @@ def suggest_command(
     excluded = [cell.strip() for cell in (exclude or "").split(",") if cell.strip()]
     with say.compiling():
         found = suggest(
-            known, size, strategy=strategy, random_share=random_share, objects=_objects(say, objects, known), kind=ask,
-            exclude=None if exclude is None else _names(excluded, numbered, "--exclude"), n_components=n_components,
-            pending=None if pending is None else _questions(pending, ask, numbered), random_state=random_state,
-        )  # fmt: skip
+            known,
+            objects=_objects(say, objects, known),
+            exclude=None if exclude is None else _names(excluded, numbered, "--exclude"),
+            pending=None if pending is None else _questions(pending, choosing["kind"], numbered),
+            **choosing,
+        )
     table = found.to_dict()
     chosen = {name: int((found.strategy == name).sum()) for name in sorted(set(found.strategy.tolist()))}
-    values = {"output": out, "kind": ask, "strategies": chosen, "questions": table, "random_state": random_state}
+    values = {"output": out, "kind": choosing["kind"], "strategies": chosen, "questions": table}
+    values["random_state"] = choosing["random_state"]
     give_table(say, csv_text(table, ".6g"), out, force, values, repr(found))
 
 
@@ -99,14 +101,14 @@ def _names(cells: list[str], numbered: bool, what: str) -> list[Any]:
     return [int(cell) for cell in cells]
 
 
-def _questions(path: str, ask: str, numbered: bool) -> list[list[Any]]:
+def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
     """The questions of a file that this command wrote."""
     from nearer.io.objects import read_cells
     from nearer.io.text import unguard
 
     cells = read_cells(path)
     header = [cell.strip() for cell in cells.rows[0]]
-    names = ("head", "a", "b") if ask == "triplets" else ("a", "b", "c")
+    names = ("head", "a", "b") if kind == "triplets" else ("a", "b", "c")
     if any(header.count(name) != 1 for name in names):
         raise cells.refusal(f"got the columns {', '.join(header)}, expected {', '.join(names)}, each once")
     questions = []
@@ -142,10 +144,7 @@ _BAR = 30
 @click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
 @RANDOM_STATE
 @FORCE
-def plan_command(
-    say: Say, n_objects: int, n_components: int, wrong: float, target: float, strategy: str, ask: str, n_runs: int,
-    n_jobs: int | None, picture: str | None, random_state: int, force: bool,
-) -> None:  # fmt: skip
+def plan_command(say: Say, n_objects: int, picture: str | None, force: bool, **simulated: Any) -> None:
     """Tell how many answers a map of N_OBJECTS objects needs, before anything is asked.
 
     Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
@@ -153,16 +152,13 @@ def plan_command(
     """
     from nearer.questions import plan_study
 
-    say.note(f"simulating {n_runs} studies of {n_objects:,} objects")
+    say.note(f"simulating {simulated['n_runs']} studies of {n_objects:,} objects")
     with say.compiling():
-        found = plan_study(
-            n_objects, n_components, wrong=wrong, target=target, strategy=strategy, kind=ask, n_runs=n_runs,
-            random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
+        found = plan_study(n_objects, **simulated)
     if picture is not None:
         from nearer.plots import plot_learning_curve, save_figure
 
-        save_figure(plot_learning_curve(found, ceiling=target), picture, force=force)
+        save_figure(plot_learning_curve(found, ceiling=simulated["target"]), picture, force=force)
         say.note(f"wrote {picture}")
     table = found.to_dict()
     lines = [f"{'answers':>8}  {'right':>6}  from    to"]
@@ -170,4 +166,4 @@ def plan_command(
         bar = "#" * round(_BAR * max(2 * mean - 1, 0))
         lines.append(f"{n:>8,}  {mean:>6.1%}  {low:.0%}  {high:>4.0%}  {bar}")
     values = {"table": table, "needed": found.needed, "range": list(found.range), "sentence": str(found)}
-    say.result(values | {"random_state": random_state}, "\n".join([*lines, "", str(found)]))
+    say.result(values | {"random_state": simulated["random_state"]}, "\n".join([*lines, "", str(found)]))

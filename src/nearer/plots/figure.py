@@ -21,8 +21,6 @@ from matplotlib.text import Text
 from nearer.io.files import atomic_write, check_ending
 from nearer.reporting.display import clean_text, natural_key, shorten
 
-__all__ = ["GREY", "chart_axes", "columns", "literal", "literal_legend", "new_axes", "save_figure", "style_axes"]
-
 GREY = "#6b7280"
 ENDINGS = (".png", ".svg", ".pdf")
 

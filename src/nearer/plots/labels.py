@@ -17,8 +17,6 @@ from scipy.spatial import cKDTree
 from nearer.plots.figure import GREY, literal
 from nearer.reporting.display import shorten_apart
 
-__all__ = ["LabelBox", "LabelLayer", "arrange_labels"]
-
 _NEAR = np.deg2rad([0, 180, 90, 270, 35, 145, 215, 325])
 _FAR = np.deg2rad(np.arange(0, 360, 30))
 _STRIP = np.deg2rad([90, 270, 70, 110, 250, 290])

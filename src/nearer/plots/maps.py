@@ -24,8 +24,6 @@ from nearer.reporting.display import (
     shorten_apart,
 )
 
-__all__ = ["ellipse_axes", "plot_map", "plot_weights"]
-
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")[:N_SHAPES]
 _NAMED = 30  # with more people than this, their names would cover each other
 

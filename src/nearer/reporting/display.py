@@ -9,11 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "MAX_GROUPS", "N_SHAPES", "PALETTE", "clean_text", "decimals_of", "group_codes", "label_texts",
-    "merge_small_groups", "natural_key", "shorten", "shorten_apart",
-]  # fmt: skip
-
 # Okabe and Ito's colours, told apart with every common form of colour blindness; yellow last, it is pale on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000", "#F0E442")
 

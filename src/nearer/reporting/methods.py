@@ -13,8 +13,6 @@ from nearer.reporting.words import interval, percent
 if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
 
-__all__ = ["Figures", "bibliography", "methods_paragraph", "references", "told_of"]
-
 _LOSSES = {
     "hinge": ("generalised non-metric multidimensional scaling", "agarwal2007"),
     "ckl": ("the crowd kernel", "tamuz2011"),

@@ -21,8 +21,6 @@ from nearer.reporting.words import few_answers_sentence
 if TYPE_CHECKING:
     from nearer.reporting.content import Report
 
-__all__ = ["embed_json", "render", "script_data"]
-
 _SCRIPTS = ("base.js", "view.js", "draw.js", "map.js", "pairs.js", "charts.js", "main.js")
 # Numbers in the covariances beyond which they are left out: the file would grow past what a browser opens with ease.
 MAX_COVARIANCE_NUMBERS = 600_000

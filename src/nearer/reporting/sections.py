@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from nearer.reporting.content import Report
     from nearer.reporting.studies import Scores
 
-__all__ = ["make_sections"]
-
 # A table of more rows slows the page down; the download has them all.
 MAX_TABLE = 500
 # A square table of more objects is too much for a spreadsheet.

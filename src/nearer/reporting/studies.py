@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from nearer.people import ParticipantTable
     from nearer.selection import Bootstrap, DimensionSelection, LearningCurve
 
-__all__ = [
-    "CrossValidation", "Findings", "Judgement", "Monitor", "Scores", "answers_about", "calibrate", "cross_validate",
-    "default_cv", "judge", "study",
-]  # fmt: skip
-
 Monitor = Callable[[str, str, Callable[[], Any]], Any]
 """Called as ``monitor(study, details, run)`` for each study; returns ``run()``, or None to leave the study out."""
 

@@ -16,8 +16,6 @@ from nearer.data.errors import listed
 if TYPE_CHECKING:
     import PIL.Image
 
-__all__ = ["Thumbnails", "load_thumbnails"]
-
 # Found by name; which are read, the content alone decides. Some of Pillow's other readers start programs.
 _ENDINGS = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif"}
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")

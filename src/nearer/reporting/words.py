@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from nearer.reporting.studies import Findings, Judgement, Scores
     from nearer.selection import DimensionSelection
 
-__all__ = [
-    "Tried", "answer_sentence", "ceiling_source", "check_facts", "convergence_sentence", "data_sentence",
-    "dimension_lines", "dimensions_sentence", "distances_sentence", "few_answers_sentence", "fit_sentences",
-    "headline", "interval", "judgement_lines", "map_sentence", "percent", "points", "scores_line",
-    "violations_sentence",
-]  # fmt: skip
-
 # Accuracy points beyond which seen and unseen answers count as clearly different.
 _OVERFIT = 0.05
 # Accuracy points for which another dimension is worth its while.
@@ -96,10 +89,23 @@ def headline(scores: Scores) -> str:
 
 def fit_sentences(scores: Scores, tried: Tried | None = None) -> list[str]:
     """What the scores say together, and what they cannot say."""
-    said = (
-        _unmeasured(scores), _stuck(scores), _guessing(scores), _gap(scores, tried), _agreement(scores),
-        _dimension(scores, tried), _room(scores, tried),
-    )  # fmt: skip
+    held_out, training, said = scores.held_out, scores.training, []
+    if held_out is None and training is not None:
+        said.append(
+            "How the map does on new answers was not measured. A score on the answers used to make it is always "
+            "too hopeful."
+        )
+    elif held_out is not None and training is not None and _is_stuck(scores):
+        said.append(
+            f"Maps made in the same way from a part of the answers satisfy {percent(held_out)} of the rest, more than "
+            f"the {percent(training)} that this map satisfies of its own: its computation ended in a poor place. More "
+            "starts (n_init) should mend that."
+        )
+    if _is_guessing(scores):
+        said.append("This cannot be told apart from guessing, which satisfies 50 %.")
+    if held_out is not None and training is not None and training - held_out > _OVERFIT:
+        said.append(_gap(training - held_out, tried))
+    said += [_agreement(scores), _dimension(scores, tried), _room(scores, tried)]
     return [sentence for sentence in said if sentence]
 
 
@@ -113,38 +119,8 @@ def _is_guessing(scores: Scores) -> bool:
     return least is not None and least <= 0.5
 
 
-def _unmeasured(scores: Scores) -> str:
-    if scores.held_out is not None or scores.training is None:
-        return ""
-    return (
-        "How the map does on new answers was not measured. A score on the answers used to make it is always "
-        "too hopeful."
-    )
-
-
-def _stuck(scores: Scores) -> str:
-    if scores.held_out is None or scores.training is None or not _is_stuck(scores):
-        return ""
-    return (
-        f"Maps made in the same way from a part of the answers satisfy {percent(scores.held_out)} of the rest, more "
-        f"than the {percent(scores.training)} that this map satisfies of its own: its computation ended in a poor "
-        "place. More starts (n_init) should mend that."
-    )
-
-
-def _guessing(scores: Scores) -> str:
-    if not _is_guessing(scores):
-        return ""
-    return "This cannot be told apart from guessing, which satisfies 50 %."
-
-
-def _gap(scores: Scores, tried: Tried | None) -> str:
-    if scores.held_out is None or scores.training is None or scores.training - scores.held_out <= _OVERFIT:
-        return ""
-    told = (
-        "It fits answers it has seen clearly better than new ones "
-        f"(a gap of {points(scores.training - scores.held_out)}): "
-    )
+def _gap(gap: float, tried: Tried | None) -> str:
+    told = f"It fits answers it has seen clearly better than new ones (a gap of {points(gap)}): "
     if tried is None:
         return told + (
             "there are too few answers for this dimension, or the dimension is wrong. More dimensions may do better as "
