@@ -14,6 +14,7 @@ from nearer.cli._say import Say, speaking
 # Known here so that --help need not load the library; a test compares them with it.
 STRATEGIES = ("auto", "random", "balanced", "uncertainty", "crowd-kernel", "predictive")
 QUESTIONS = ("triplets", "odd-one-out")
+_BAR = 30  # signs of a full bar
 _ASK = click.option(
     "--ask", "kind", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question."
 )
@@ -118,9 +119,6 @@ def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
             raise cells.refusal(f"got {', '.join(objects_asked)}, expected three different objects", row)
         questions.append(_names(objects_asked, numbered, f"{path}, {cells.places[row]}"))
     return questions
-
-
-_BAR = 30
 
 
 @speaking(
