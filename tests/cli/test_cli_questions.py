@@ -21,8 +21,8 @@ def test_options_name_what_the_library_has():
     assert ("auto", *STRATEGIES) == questions.STRATEGIES
     assert questions.QUESTIONS == KINDS
     for command in (questions.suggest_command, questions.plan_command):
-        choices = {option.name: option.type.choices for option in command.params if option.name in ("strategy", "kind")}
-        assert choices == {"strategy": questions.STRATEGIES, "kind": questions.QUESTIONS}
+        choices = {option.name: option.type.choices for option in command.params if option.name in ("strategy", "ask")}
+        assert choices == {"strategy": questions.STRATEGIES, "ask": questions.QUESTIONS}
 
 
 def test_questions_about_answers(nearer, tmp_path, answers):

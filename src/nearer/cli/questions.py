@@ -16,7 +16,7 @@ STRATEGIES = ("auto", "random", "balanced", "uncertainty", "crowd-kernel", "pred
 QUESTIONS = ("triplets", "odd-one-out")
 _BAR = 30  # signs of a full bar
 _ASK = click.option(
-    "--ask", "kind", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question."
+    "--ask", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question."
 )
 
 
@@ -46,7 +46,7 @@ _ASK = click.option(
 @reading_options
 def suggest_command(
     say: Say, file: str | None, out: str | None, objects: str | None, exclude: str | None, pending: str | None,
-    force: bool, reading: dict[str, Any], **choosing: Any,
+    ask: str, force: bool, reading: dict[str, Any], **choosing: Any,
 ) -> None:  # fmt: skip
     """Tell which questions to ask next, given the answers in FILE.
 
@@ -68,12 +68,13 @@ def suggest_command(
             known,
             objects=_objects(say, objects, known),
             exclude=None if exclude is None else _names(excluded, numbered, "--exclude"),
-            pending=None if pending is None else _questions(pending, choosing["kind"], numbered),
+            pending=None if pending is None else _questions(pending, ask, numbered),
+            kind=ask,
             **choosing,
         )
     table = found.to_dict()
     chosen = {name: int((found.strategy == name).sum()) for name in sorted(set(found.strategy.tolist()))}
-    values = {"output": out, "kind": choosing["kind"], "strategies": chosen, "questions": table}
+    values = {"output": out, "kind": ask, "strategies": chosen, "questions": table}
     values["random_state"] = choosing["random_state"]
     give_table(say, csv_text(table, ".6g"), out, force, values, repr(found))
 
@@ -142,7 +143,7 @@ def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
 @click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
 @RANDOM_STATE
 @FORCE
-def plan_command(say: Say, n_objects: int, picture: str | None, force: bool, **simulated: Any) -> None:
+def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, force: bool, **simulated: Any) -> None:
     """Tell how many answers a map of N_OBJECTS objects needs, before anything is asked.
 
     Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
@@ -152,7 +153,7 @@ def plan_command(say: Say, n_objects: int, picture: str | None, force: bool, **s
 
     say.note(f"simulating {simulated['n_runs']} studies of {n_objects:,} objects")
     with say.compiling():
-        found = plan_study(n_objects, **simulated)
+        found = plan_study(n_objects, kind=ask, **simulated)
     if picture is not None:
         from nearer.plots import plot_learning_curve, save_figure
 
