@@ -132,7 +132,7 @@ class LabelLayer(Artist):
         self,
         ax: Axes,
         positions: np.ndarray,
-        texts: Sequence[str] | None,
+        texts: Sequence[str],
         *,
         marker_radius: float,
         fontsize: float,
@@ -148,7 +148,7 @@ class LabelLayer(Artist):
         self._max_labels = max_labels
         self._strip = strip
         self._notes = list(notes)
-        self._labels = shorten_apart(texts or (), 32)
+        self._labels = shorten_apart(texts, 32)
         self._fontsize = fontsize
         self._texts: dict[int, Text] = {}
         self.note = Text(0, 0, "", fontsize=fontsize, va="top", color=GREY, parse_math=False)

@@ -17,7 +17,6 @@ from nearer.plots.labels import LabelLayer
 from nearer.reporting.display import (
     N_SHAPES,
     PALETTE,
-    clean_text,
     group_codes,
     label_texts,
     merge_small_groups,
@@ -87,7 +86,7 @@ def plot_map(
     shown = [0] if n_components == 1 else list(axes)
     if n_components > 1 and (len(set(shown)) != 2 or not all(0 <= k < n_components for k in shown)):
         raise ValueError(f"axes: got {axes}, expected two different columns of 0 to {n_components - 1}")
-    texts = None if labels is None else label_texts(labels, n_objects)
+    texts = [] if labels is None else label_texts(labels, n_objects)
     regions = None if covariances is None else _regions(covariances, X.shape, shown)
     keep = np.isfinite(X).all(axis=1)
     xy = np.column_stack([X[keep, 0], np.zeros(keep.sum())]) if n_components == 1 else X[keep][:, shown]
@@ -110,11 +109,10 @@ def plot_map(
         notes.insert(0, f"{'bars' if n_components == 1 else 'ellipses'}: {100 * level:g} % regions")
     if n_components > 2:
         notes.insert(0, f"dimensions {shown[0] + 1} and {shown[1] + 1} of {n_components}")
-    kept_texts = None if texts is None else [t for t, k in zip(texts, keep) if k]
     LabelLayer(
         ax,
         xy,
-        kept_texts,
+        [text for text, kept in zip(texts, keep) if kept],
         marker_radius=dot / 2,
         fontsize=font_size,
         max_labels=len(xy) if max_labels is None else max_labels,
@@ -210,7 +208,7 @@ def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], 
     texts = (["no group"] if len(handles) > len(names) else []) + names
     columns, limit = _legend_shape(len(texts))
     literal_legend(
-        ax, handles, shorten_apart([clean_text(text) for text in texts], limit),
+        ax, handles, shorten_apart(texts, limit),
         loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, ncols=columns, fontsize=8.5,
         handletextpad=0.3, markerscale=max(1.0, 6 / size),
     )  # fmt: skip
@@ -269,7 +267,7 @@ def plot_weights(
     if len(names) <= _NAMED:
         for name, a, b in zip(names, x, y):
             text = ax.annotate("", (a, b), xytext=(4, 3), textcoords="offset points", fontsize=8)
-            literal(text, clean_text(name))
+            literal(text, name)
     ax.set_xlabel("Person" if one else f"Weight of axis {axes[0] + 1}")
     ax.set_ylabel("Weight of the axis" if one else f"Weight of axis {axes[1] + 1}")
     if len(kinds) > 1:
