@@ -329,7 +329,7 @@ _DROPPED = """
 import gc
 import sys
 import time
-import nearer.cli.check as check
+import nearer.cli.answers as commands
 from nearer.cli import main
 
 class Slow:
@@ -342,7 +342,7 @@ def busy(*args):
     while True:
         time.sleep(0.01)
 
-check.read_answers = busy
+commands.read_answers = busy
 main()
 """
 

@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from nearer.cli import plan, suggest
+from nearer.cli import questions
 from nearer.io import read_comparisons
 from nearer.questions import STRATEGIES
 from nearer.questions.pool import KINDS
@@ -18,9 +18,11 @@ def rows_of(path):
 
 
 def test_options_name_what_the_library_has():
-    assert ("auto", *STRATEGIES) == suggest.STRATEGIES
-    assert suggest.QUESTIONS == KINDS
-    assert plan.command.name == "command"
+    assert ("auto", *STRATEGIES) == questions.STRATEGIES
+    assert questions.QUESTIONS == KINDS
+    for command in (questions.suggest_command, questions.plan_command):
+        choices = {option.name: option.type.choices for option in command.params if option.name in ("strategy", "ask")}
+        assert choices == {"strategy": questions.STRATEGIES, "ask": questions.QUESTIONS}
 
 
 def test_questions_about_answers(nearer, tmp_path, answers):

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from serving import WORDS, Served, Visitor, make_study
 
 from nearer.cli import cli
-from nearer.cli.collect import command
+from nearer.cli.collect import collect_command as command
 from nearer.collect.export import Export, back_up
 from nearer.collect.store import Store, answers, participants, questions
 from nearer.collect.study import read_study

@@ -19,7 +19,8 @@ from experiments.theory.run import rate_of_decay, smallest_epsilon, step_bounds
 from experiments.trials import Lab
 from experiments.verdicts import HOLDS, NOT, PART, UNKNOWN, convex_scaling, four_times, judge_all, recall
 
-from nearer.cli.reproduce import command, find_experiments
+from nearer.cli.reproduce import find_experiments
+from nearer.cli.reproduce import reproduce_command as command
 from nearer.solvers.curvature import theorem_inner_steps
 
 ROOT = Path(__file__).resolve().parents[2]

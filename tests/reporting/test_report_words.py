@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearer.data.errors import counted
 from nearer.data.quality import noise_ceiling
 from nearer.reporting import Scores
 from nearer.reporting.display import (
@@ -27,7 +28,6 @@ from nearer.reporting.words import (
     ceiling_source,
     check_facts,
     convergence_sentence,
-    count,
     data_sentence,
     dimension_lines,
     dimensions_sentence,
@@ -64,8 +64,10 @@ def test_percent(fraction, text):
 
 
 def test_count():
-    assert count(1, "answer", "answers") == "1 answer"
-    assert count(1200, "answer", "answers") == "1,200 answers"
+    assert counted(1, "answer") == "1 answer"
+    assert counted(1200.0, "answer") == "1,200 answers"
+    assert counted(1, "person", "people") == "1 person"
+    assert counted(0, "person", "people") == "0 people"
 
 
 def test_headline_prefers_what_was_not_seen():

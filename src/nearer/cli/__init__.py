@@ -1,4 +1,4 @@
-"""The command line: `nearer <command>`, one file per command, each loaded only when it is called."""
+"""The command line: `nearer <command>`, one file per subject, each loaded only when a command of it is called."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from nearer.cli._say import INTERRUPTED, as_options, explain, visible
 
 __all__ = ["main"]
 
-# The list of commands is shown from this table, so that it needs none of them.
+# The list of commands is shown from this table, so that it needs none of them: the file that has a command, its help.
 COMMANDS = {
-    "fit": "Make a map from a file of answers.",
-    "score": "How many answers a map satisfies.",
-    "check": "Look for faults in a file of answers.",
-    "people": "Tell who answered how, and leave out by rules.",
-    "dims": "How many dimensions a map should have.",
-    "place": "Put new objects on a map by a few answers.",
-    "map": "Put new objects on a map by their features.",
-    "neighbours": "Tell which objects are nearest to which.",
-    "plot": "Draw a map, or how its fit went.",
-    "report": "Write the report of a map again.",
-    "methods": "Write how a map was made, for a paper.",
-    "export": "Write a map for R, MATLAB or NumPy.",
-    "convert": "Write a file of answers in another format.",
-    "suggest": "Tell which questions to ask next.",
-    "plan": "How many answers a study needs, before it.",
-    "collect": "Run a study: ask people and keep their answers.",
-    "simulate": "Make answers from points, distances or classes.",
-    "demo": "Map 21 European cities from comparisons alone.",
-    "reproduce": "Repeat an experiment of the paper, from a checkout.",
-    "completion": "Print a script that completes commands in a shell.",
+    "fit": ("fit", "Make a map from a file of answers."),
+    "score": ("maps", "How many answers a map satisfies."),
+    "check": ("answers", "Look for faults in a file of answers."),
+    "people": ("answers", "Tell who answered how, and leave out by rules."),
+    "dims": ("fit", "How many dimensions a map should have."),
+    "place": ("maps", "Put new objects on a map by a few answers."),
+    "map": ("maps", "Put new objects on a map by their features."),
+    "neighbours": ("maps", "Tell which objects are nearest to which."),
+    "plot": ("reports", "Draw a map, or how its fit went."),
+    "report": ("reports", "Write the report of a map again."),
+    "methods": ("reports", "Write how a map was made, for a paper."),
+    "export": ("maps", "Write a map for R, MATLAB or NumPy."),
+    "convert": ("answers", "Write a file of answers in another format."),
+    "suggest": ("questions", "Tell which questions to ask next."),
+    "plan": ("questions", "How many answers a study needs, before it."),
+    "collect": ("collect", "Run a study: ask people and keep their answers."),
+    "simulate": ("answers", "Make answers from points, distances or classes."),
+    "demo": ("demo", "Map 21 European cities from comparisons alone."),
+    "reproduce": ("reproduce", "Repeat an experiment of the paper, from a checkout."),
+    "completion": ("completion", "Print a script that completes commands in a shell."),
 }
 
 
@@ -54,11 +54,12 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        return importlib.import_module(f"nearer.cli.{cmd_name}").command
+        home, _ = COMMANDS[cmd_name]
+        return getattr(importlib.import_module(f"nearer.cli.{home}"), f"{cmd_name}_command")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, told) for name, (_, told) in COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

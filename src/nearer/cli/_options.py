@@ -55,6 +55,7 @@ class NumberOrAuto(click.ParamType):
 
 
 DIMENSIONS = _Dimensions()
+MAP = click.argument("map_path", metavar="MAP", type=click.Path())
 FORCE = click.option("--force", is_flag=True, is_eager=True, help="Replace files that exist.")
 GROUPS = click.option("--groups", type=click.Path(), help="Table with the columns label, group; colours the map.")
 IMAGES = click.option(
@@ -67,6 +68,7 @@ CV_BY = click.option(
     "--cv-by", type=click.Choice(("question", "participant")), default="question", show_default=True,
     help="What stays together in cross-validation: all answers to a question, or all of a person.",
 )  # fmt: skip
+N_JOBS = click.option("--n-jobs", type=int, help="Threads; all cores if not given.")
 RANDOM_STATE = click.option(
     "--random-state", type=click.IntRange(0), default=0, show_default=True, help="Seed: same number, same result."
 )
@@ -112,7 +114,7 @@ _FITTING = (
     click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Time limit of each start."),
     click.option("--max-epochs", type=click.IntRange(1), help="Most epochs of each start."),
     click.option("--tol", type=click.FloatRange(0), help="Precision at which the solver stops; 0: never."),
-    click.option("--n-jobs", type=int, help="Threads; all cores if not given."),
+    N_JOBS,
     click.option("--reliability", is_flag=True, help="Weigh answers by how often each participant seems to guess."),
 )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._say import Say
+from nearer.cli._say import Say, json_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -192,6 +192,11 @@ def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
         for name, values in table.items()
     )
     return "".join(f"{','.join(row)}\n" for row in [tuple(table), *zip(*columns)])
+
+
+def write_summary(folder: Path, values: Mapping[str, Any]) -> None:
+    """Write what was found to the summary.json of a folder."""
+    (folder / "summary.json").write_text(json_text(values) + "\n", encoding="utf-8")
 
 
 def write_text(path: str, text: str, force: bool) -> None:

@@ -84,9 +84,7 @@ class Watch:
         self.shows = sys.stderr.isatty() and not say.quiet
         self._lock = threading.Lock()
         self._bar: Any = None
-        self._task: Any = None
         self._last = 0.0
-        self._started = 0.0
         self._sample: Any = None
 
     @contextlib.contextmanager
@@ -100,12 +98,11 @@ class Watch:
 
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as self._bar:
-            self._task = self._bar.add_task("starting", total=self.limit)
-            self._started = time.perf_counter()
+            self._bar.add_task("starting", total=self.limit)
             yield
 
     def __call__(self, row: Any, state: Any) -> bool:
-        if self.shows and self._bar is not None and self._lock.acquire(blocking=False):
+        if self._bar is not None and self._lock.acquire(blocking=False):
             try:
                 self._show(row, state)
             finally:
@@ -121,10 +118,10 @@ class Watch:
         error = self._error(state.X)
         if error is not None:
             text += f"  error {100 * error:.1f} %"
-        elapsed = now - self._started
+        task = self._bar.tasks[0]
         if self.limit is not None:
-            text += f"  at most {max(self.limit - elapsed, 0.0):.0f} s left"
-        self._bar.update(self._task, description=text, completed=None if self.limit is None else elapsed)
+            text += f"  at most {max(self.limit - task.elapsed, 0.0):.0f} s left"
+        self._bar.update(task.id, description=text, completed=None if self.limit is None else task.elapsed)
 
     def _error(self, X: Any) -> float | None:
         """Part of the comparisons not satisfied; X (n_seen, d) has the objects that occur only."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-import functools
+import contextlib
 import json
 import math
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -74,27 +75,34 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
+def json_text(values: Mapping[str, Any]) -> str:
+    """A result as JSON, for people to read as well."""
+    return json.dumps(plain(values), indent=2, allow_nan=False)
+
+
 def repeat_command() -> str:
     """The command line as it was given, fit to be pasted into a shell where its result is already there."""
     given = click.get_current_context().meta.get("nearer.arguments", [])
     return shlex.join(["nearer", *given, *([] if "--force" in given else ["--force"])])
 
 
+@dataclass(frozen=True)
 class Say:
     """What a command says: results as JSON if asked for; if quiet, nothing but results, warnings and errors."""
 
-    def __init__(self, as_json: bool, quiet: bool):
-        self.as_json = as_json
-        self.quiet = quiet
+    as_json: bool
+    quiet: bool
 
     def note(self, text: str) -> None:
         """Tell what goes on, on standard error."""
         if not self.quiet:
             click.echo(visible(as_options(text)), err=True)
 
-    def compiling(self) -> None:
-        """Tell why the first computation on a machine takes longer."""
-        self.note("compiling for this machine, once: some seconds")
+    def compiling(self) -> contextlib.AbstractContextManager[None]:
+        """Tell, during a block, why the first computation on a machine takes longer."""
+        from nearer.kernels import while_compiling
+
+        return while_compiling(lambda: self.note("compiling for this machine, once: some seconds"))
 
     def result(self, values: Mapping[str, Any], text: str | None = None, is_data: bool = False) -> None:
         """Give the result on standard output: `values` as JSON, else `text` (None: nothing).
@@ -102,25 +110,44 @@ class Say:
         Text that is data reaches another program to the letter; a terminal gets it with controls spelt out.
         """
         if self.as_json:
-            click.echo(json.dumps(plain(values), indent=2, allow_nan=False))
+            click.echo(json_text(values))
         elif text is not None:
             click.echo(text if is_data and not sys.stdout.isatty() else visible(text))
 
+    def done(self, values: Mapping[str, Any], told: str) -> None:
+        """Give what was done as the result, whose text is left out if quiet."""
+        self.result(values, None if self.quiet else told)
 
-def speaking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --json, --quiet and --debug to a command, which gets a `Say` first."""
 
-    @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-    @click.option("-q", "--quiet", is_flag=True, help="Say nothing but results, warnings and errors.")
-    @click.option(
-        "--debug", is_flag=True, expose_value=False, is_eager=True, callback=_set_debug, help="Show where errors arise."
-    )
-    @functools.wraps(function)
-    def speaker(*args: Any, as_json: bool, quiet: bool, **kwargs: Any) -> Any:
-        return function(Say(as_json, quiet), *args, **kwargs)
+class Command(click.Command):
+    """A command with worked examples that gets a `Say` first; --json, --quiet and --debug are the last of its options.
 
-    return speaker
+    `more` stands below the examples.
+    """
+
+    def __init__(self, *, examples: Sequence[str], more: str = "", params: list[click.Parameter], **attributes: Any):
+        lines = "\n".join(["\b", "Example:", *(f"  {example}" for example in examples)])
+        super().__init__(params=[*params, *_SPEAKING], epilog=f"{lines}\n\n{more}".rstrip(), **attributes)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        ctx.params["say"] = Say(ctx.params.pop("as_json"), ctx.params.pop("quiet"))
+        return super().invoke(ctx)
+
+
+def speaking(*examples: str, more: str = "") -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function that takes a `Say` first a `Command`."""
+    return click.command(cls=Command, examples=examples, more=more)
 
 
 def _set_debug(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     ctx.meta["nearer.debug"] = value
+
+
+_SPEAKING = (
+    click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
+    click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing but results, warnings and errors."),
+    click.Option(
+        ["--debug"], is_flag=True, expose_value=False, is_eager=True, callback=_set_debug,
+        help="Show where errors arise.",
+    ),
+)  # fmt: skip

@@ -10,7 +10,7 @@ import click
 
 from nearer.cli._options import FORCE
 from nearer.cli._output import TABLES, OutputFile
-from nearer.cli._say import Say, speaking
+from nearer.cli._say import Command, Say
 
 if TYPE_CHECKING:
     from nearer.collect.store import Store
@@ -25,6 +25,8 @@ _DATABASE = click.option(
 
 class _Group(click.Group):
     """Turns errors of the database into one line."""
+
+    command_class = Command
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -45,15 +47,15 @@ Example:
   nearer collect export fruit -o answers.csv
   nearer fit answers.csv -o map""",
 )
-def command() -> None:
+def collect_command() -> None:
     """Run a study: ask people, keep their answers, write them for `nearer fit`. Needs nearer[collect]."""
 
 
-@command.command(
-    epilog="""\b
-Example:
-  nearer collect new fruit --images photos
-  nearer collect new words --words list.txt --kind odd"""
+@collect_command.command(
+    examples=[
+        "nearer collect new fruit --images photos",
+        "nearer collect new words --words list.txt --kind odd",
+    ]
 )
 @_STUDY
 @click.option("--images", type=click.Path(), help="Folder of pictures.")
@@ -65,7 +67,6 @@ Example:
     help="Which of two is more like this one; the odd one out of three; those of many most like this one.",
 )  # fmt: skip
 @click.option("--title", help="Of the study.  [default: the name of the folder]")
-@speaking
 def new(say: Say, study: str, **given: Any) -> None:
     """Begin a STUDY: a folder with study.toml, every setting explained, and items.csv."""
     _need()
@@ -78,15 +79,15 @@ def new(say: Say, study: str, **given: Any) -> None:
         f"wrote {study}/study.toml: {len(made.items)} objects, {made.questions.number} questions for each participant\n"
         f"next: read it through, above all the consent, then: nearer collect serve {study}"
     )
-    say.result(values, None if say.quiet else told)
+    say.done(values, told)
 
 
-@command.command(
-    epilog="""\b
-Example:
-  nearer collect serve fruit
-  nearer collect serve fruit --host 0.0.0.0 --port 443 --certificate cert.pem --key key.pem
-  nearer collect serve fruit --database postgresql://nearer@db/fruit --processes 2 --behind-proxy"""
+@collect_command.command(
+    examples=[
+        "nearer collect serve fruit",
+        "nearer collect serve fruit --host 0.0.0.0 --port 443 --certificate cert.pem --key key.pem",
+        "nearer collect serve fruit --database postgresql://nearer@db/fruit --processes 2 --behind-proxy",
+    ]
 )
 @_STUDY
 @_DATABASE
@@ -97,7 +98,6 @@ Example:
 @click.option("--behind-proxy", is_flag=True, help="A proxy on this machine passes requests on, and tells from whom.")
 @click.option("--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="With PostgreSQL only.")
 @click.option("--background/--no-background", default=True, help="Whether this server also computes the map.")
-@speaking
 def serve(
     say: Say, study: str, database: str | None, host: str, port: int, certificate: str | None, key: str | None,
     behind_proxy: bool, processes: int, background: bool,
@@ -150,10 +150,9 @@ def serve(
     store.close()
 
 
-@command.command(epilog="\b\nExample:\n  nearer collect status fruit\n  nearer collect status fruit --json")
+@collect_command.command(examples=["nearer collect status fruit", "nearer collect status fruit --json"])
 @_STUDY
 @_DATABASE
-@speaking
 def status(say: Say, study: str, database: str | None) -> None:
     """Tell how many took part in a STUDY, and how far they are."""
     _, store = _opened(study, database)
@@ -165,17 +164,16 @@ def status(say: Say, study: str, database: str | None) -> None:
     say.result({**values, "people": people}, _status_line(values))
 
 
-@command.command(
-    epilog="""\b
-Example:
-  nearer collect export fruit -o answers.csv
-  nearer fit answers.csv -o map"""
+@collect_command.command(
+    examples=[
+        "nearer collect export fruit -o answers.csv",
+        "nearer fit answers.csv -o map",
+    ]
 )
 @_STUDY
 @_DATABASE
 @click.option("-o", "--out", required=True, type=OutputFile(*TABLES), help="CSV file to write.")
 @FORCE
-@speaking
 def export(say: Say, study: str, database: str | None, out: str, force: bool) -> None:
     """Write the answers of a STUDY as a CSV file that `nearer fit` reads. Works while it is served.
 
@@ -192,14 +190,13 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
     for reason, count in found.left_out.items():
         say.note(f"{count:,} left out: {reason}")
     values = {"output": out, "n_answers": found.n_rows, "left_out": found.left_out}
-    say.result(values, None if say.quiet else f"wrote {out}: {counted(found.n_rows, 'answer')}")
+    say.done(values, f"wrote {out}: {counted(found.n_rows, 'answer')}")
 
 
-@command.command(epilog="\b\nExample:\n  nearer collect backup fruit -o fruit-monday.db")
+@collect_command.command(examples=["nearer collect backup fruit -o fruit-monday.db"])
 @_STUDY
 @_DATABASE
 @click.option("-o", "--out", required=True, type=OutputFile(), help="SQLite file to write; must not exist.")
-@speaking
 def backup(say: Say, study: str, database: str | None, out: str) -> None:
     """Copy the whole database of a STUDY, as it is at one moment, also while it is served."""
     _, store = _opened(study, database)
@@ -207,22 +204,20 @@ def backup(say: Say, study: str, database: str | None, out: str) -> None:
     from nearer.data.errors import counted
 
     count = back_up(store, out)
-    say.result({"output": out, "n_answers": count}, None if say.quiet else f"wrote {out}: {counted(count, 'answer')}")
+    say.done({"output": out, "n_answers": count}, f"wrote {out}: {counted(count, 'answer')}")
 
 
-@command.command(epilog="\b\nExample:\n  nearer collect pause fruit")
+@collect_command.command(examples=["nearer collect pause fruit"])
 @_STUDY
 @_DATABASE
-@speaking
 def pause(say: Say, study: str, database: str | None) -> None:
     """Hand out no more questions; open ones may still be answered. Works while the STUDY is served."""
     _switch(say, study, database, True)
 
 
-@command.command(epilog="\b\nExample:\n  nearer collect resume fruit")
+@collect_command.command(examples=["nearer collect resume fruit"])
 @_STUDY
 @_DATABASE
-@speaking
 def resume(say: Say, study: str, database: str | None) -> None:
     """Go on after `pause`. Open pages of participants go on by themselves."""
     _switch(say, study, database, False)
@@ -233,7 +228,7 @@ def _switch(say: Say, study: str, database: str | None, paused: bool) -> None:
     changed = store.set_paused(paused)
     state = "paused" if paused else "open"
     told = f"{study}: {state}" if changed else f"{study}: was {state} already"
-    say.result({"paused": paused, "changed": changed}, None if say.quiet else told)
+    say.done({"paused": paused, "changed": changed}, told)
 
 
 def _need() -> None:

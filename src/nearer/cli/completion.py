@@ -13,7 +13,7 @@ Example:
   nearer completion fish > ~/.config/fish/completions/nearer.fish"""
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def command(shell: str) -> None:
+def completion_command(shell: str) -> None:
     """Print a script that makes SHELL complete commands, options and file names of nearer."""
     from click.shell_completion import get_completion_class
 

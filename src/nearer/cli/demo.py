@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import copy
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nearer.cli._options import FORCE, RANDOM_STATE
-from nearer.cli._output import OutputFolder
-from nearer.cli._say import Say, plain, repeat_command, speaking
+from nearer.cli._output import OutputFolder, write_summary
+from nearer.cli._say import Say, repeat_command, speaking
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,17 +24,14 @@ _TURNED = (
 )
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer demo
-  nearer demo -o cities --random-state 1"""
+@speaking(
+    "nearer demo",
+    "nearer demo -o cities --random-state 1",
 )
 @click.option("-o", "--out", default="demo", show_default=True, type=click.Path(), help="Folder for the results.")
 @RANDOM_STATE
 @FORCE
-@speaking
-def command(say: Say, out: str, random_state: int, force: bool) -> None:
+def demo_command(say: Say, out: str, random_state: int, force: bool) -> None:
     """Map 21 European cities from comparisons of road distances alone.
 
     The distances only answer questions of the form "is Paris nearer to Lyons than to Madrid?". The map is made from
@@ -61,7 +57,7 @@ def command(say: Say, out: str, random_state: int, force: bool) -> None:
     values["training"] = {"accuracy": model.score(train), "n_comparisons": len(train)}
     with folder as target:
         _write(target, model, train, values)
-    say.result(values | {"files": folder.files()}, None if say.quiet else _told(values, folder))
+    say.done(values | {"files": folder.files()}, _told(values, folder))
 
 
 def _measured(model: OrdinalEmbedding, distances: np.ndarray) -> dict[str, Any]:
@@ -125,8 +121,7 @@ def _write(target: Any, model: OrdinalEmbedding, train: Any, values: dict[str, A
     facts = {"For the eye": _TURNED}
     report = describe(shown, train, study(shown, train, cv=0), title=title, facts=facts, command=repeat_command())
     replace(report, scores=scores).save(target / "report.html")
-    text = json.dumps(plain(values | {"command": repeat_command()}), indent=2, allow_nan=False)
-    (target / "summary.json").write_text(text + "\n", encoding="utf-8")
+    write_summary(target, values | {"command": repeat_command()})
 
 
 def _geography(names: Any) -> np.ndarray:

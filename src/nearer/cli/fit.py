@@ -1,13 +1,12 @@
-"""`nearer fit`: a file of answers in; coordinates, model, summary and report out."""
+"""`nearer fit`: a file of answers in, a map and its report out; `nearer dims`: how many dimensions it should have."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,25 +24,25 @@ from nearer.cli._options import (
     reading_options,
     refuse_given,
     were_given,
-)  # fmt: skip
-from nearer.cli._output import OutputFolder, claim
+)
+from nearer.cli._output import PICTURES, OutputFile, OutputFolder, claim, write_summary
 from nearer.cli._progress import Interrupt, Watch
-from nearer.cli._say import INTERRUPTED, Say, plain, repeat_command, speaking
+from nearer.cli._say import INTERRUPTED, Say, repeat_command, speaking
 
 if TYPE_CHECKING:
     from nearer.data import Comparisons
     from nearer.estimator import OrdinalEmbedding
     from nearer.reporting import Findings
+    from nearer.selection import DimensionSelection
+
 
 FILES = ("embedding.csv", MODEL, "summary.json", "report.html")
 
 
-@click.command(
-    epilog="""\b
-Example:
-  nearer fit answers.csv -d 2 --loss tste -o out
-  nearer fit votes.csv -o out --images photos --bootstrap 100 --force
-  nearer fit 'parts/*.parquet' -d 3 --cluster tcp://host:8786 -o out"""
+@speaking(
+    "nearer fit answers.csv -d 2 --loss tste -o out",
+    "nearer fit votes.csv -o out --images photos --bootstrap 100 --force",
+    "nearer fit 'parts/*.parquet' -d 3 --cluster tcp://host:8786 -o out",
 )
 @click.argument("file", type=click.Path())
 @click.option("-o", "--out", required=True, type=click.Path(), help="Folder for the results.")
@@ -69,8 +68,7 @@ Example:
 @FORCE
 @fitting_options
 @reading_options
-@speaking
-def command(
+def fit_command(
     say: Say, file: str, out: str, n_components: int | str, cv: int | None, cv_by: str, dims: tuple[int, ...] | None,
     learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
     cluster: str | None, checkpoint: str | None, resume: bool, force: bool, fitting: dict[str, Any],
@@ -91,47 +89,47 @@ def command(
         claim(checkpoint, "--checkpoint")
         _look_at_checkpoint(say, checkpoint, resume)
     make_estimator(fitting, n_components)  # refuses bad options before a large file is read
-    answers = _read(say, file, reading, cluster)
-    if answers.comparisons is None and (cv or dims or learning_curve or bootstrap or cv_by == "participant"):
+    answers, read = _read(say, file, reading, cluster)
+    if answers is None and (cv or dims or learning_curve or bootstrap or cv_by == "participant"):
         studies = "--cv, --cv-by participant, --dims, --learning-curve and --bootstrap"
         raise ValueError(f"{studies} need the answers, which stay on the cluster")
     if cv == 0 and not dims:
         refuse_given(["cv_by"], "got --cv 0, expected some folds to keep together by it")
     colours = None
-    if answers.comparisons is not None:  # a bad file is refused before the work
-        colours = read_groups(say, groups, as_names(answers.comparisons.labels, answers.comparisons.n_objects))
+    if answers is not None:  # a bad file is refused before the work
+        colours = read_groups(say, groups, as_names(answers.labels, answers.n_objects))
     elif groups is not None:
         from nearer.io.objects import read_cells
 
         read_cells(groups)
-    if cv_by == "participant" and answers.comparisons is not None and answers.comparisons.people is None:
+    if cv_by == "participant" and answers is not None and answers.people is None:
         raise ValueError("--cv-by participant: who gave the answers is not known; say --participant COLUMN")
     from nearer.reporting import default_cv, describe, study
     from nearer.reporting.words import scores_line
 
     interrupt = Interrupt(say)
     keeping = {} if checkpoint is None else {"checkpoint": checkpoint, "resume": resume}
-    model = _fit(say, answers, fitting, n_components, cluster, interrupt, keeping)
-    if cv is None and answers.comparisons is not None and not default_cv(len(answers.comparisons)):
-        say.note(f"no cross-validation for {len(answers.comparisons):,} comparisons unless asked for: --cv 5")
+    model = _fit(say, file if answers is None else answers, fitting, n_components, cluster, interrupt, keeping)
+    if cv is None and answers is not None and not default_cv(len(answers)):
+        say.note(f"no cross-validation for {len(answers):,} comparisons unless asked for: --cv 5")
     found = study(
-        model, answers.comparisons, cv=cv, cv_by=cv_by, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
+        model, answers, cv=cv, cv_by=cv_by, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
         monitor=interrupt.attempt,
     )  # fmt: skip
     for problem in [] if found.check is None else found.check.problems:
         say.note(f"problem: {problem}")
-    facts = {"Input": answers.facts.get("understood", answers.facts["path"])}
+    facts = {"Input": read.get("understood", read["path"])}
     if interrupt.pressed:
         facts["Interrupted"] = "yes: the best map so far was kept"
-    summary = _summary(model, found, answers, fitting, interrupt.pressed)
+    summary = _summary(model, found, read, fitting, interrupt.pressed)
     with folder as target:
         _write(target, model, summary)
         folder.keep()  # the map, whatever the report may meet
         report = describe(
-            model, answers.comparisons, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
+            model, answers, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
             groups=colours or read_groups(say, groups, labels_of(model)), images=images,
         )  # fmt: skip
-        _write_summary(target, summary | {"report": plain(report.to_dict())})
+        write_summary(target, summary | {"report": report.to_dict()})
         report.save(target / "report.html")
     told = scores_line(found)
     say.result(summary, told or None if say.quiet else f"{told}\nwrote {', '.join(folder.files())}".lstrip())
@@ -144,23 +142,18 @@ def command(
         Path(checkpoint).unlink(missing_ok=True)  # only now: the results are in their place
 
 
-class _Answers(NamedTuple):
-    """The answers: what `fit` takes, the comparisons (None if only workers of a cluster read them), and facts."""
-
-    to_fit: Any
-    comparisons: Comparisons | None
-    facts: dict[str, Any]
-
-
-def _read(say: Say, file: str, reading: dict[str, Any], cluster: str | None) -> _Answers:
+def _read(
+    say: Say, file: str, reading: dict[str, Any], cluster: str | None
+) -> tuple[Comparisons | None, dict[str, Any]]:
+    """The comparisons, None if only workers of a cluster read them, and facts about the file."""
     if cluster is not None and (any(mark in file for mark in "*?") or _is_parquet(file)):
         told = were_given(reading)
         if not told:
             say.note(f"{file}: Parquet files, read by the workers of the cluster")
-            return _Answers(file, None, {"path": file, "format": "parquet", "read_by": "workers"})
+            return None, {"path": file, "format": "parquet", "read_by": "workers"}
         say.note(f"{file}: read here, not by the workers of the cluster, who know nothing of {', '.join(told)}")
     result = read_answers(say, file, reading)
-    return _Answers(result.comparisons, result.comparisons, result.facts())
+    return result.comparisons, result.facts()
 
 
 def _look_at_checkpoint(say: Say, path: str, resume: bool) -> None:
@@ -179,44 +172,40 @@ def _is_parquet(file: str) -> bool:
 
 def _fit(
     say: Say,
-    answers: _Answers,
+    answers: Comparisons | str,
     fitting: dict[str, Any],
     n_components: int | str,
     cluster: str | None,
     interrupt: Interrupt,
     keeping: dict[str, Any],
 ) -> OrdinalEmbedding:
+    """Fit a map to answers, or to a file of them that workers read."""
     from dataclasses import replace
 
-    from nearer.kernels import while_compiling
+    from nearer.data.errors import counted
     from nearer.objective import resolve_jobs
-    from nearer.reporting.words import count
     from nearer.solvers import get_solver
 
+    in_reach = None if isinstance(answers, str) else answers
+    many = "as many dimensions as the answers speak for"
+    if isinstance(n_components, int):
+        many = counted(n_components, "dimension")
     rounds = math.ceil(fitting["n_init"] / (1 if cluster else resolve_jobs(fitting["n_jobs"])))
-    watch = Watch(say, interrupt, answers.comparisons, fitting["max_seconds"], rounds)
+    watch = Watch(say, interrupt, in_reach, fitting["max_seconds"], rounds)
     model = make_estimator(fitting, n_components, [watch])
-    if answers.comparisons is None:  # the workers alone can tell the training error
+    if in_reach is None:  # the workers alone can tell the training error
         model.set_params(solver=replace(get_solver(model.solver), record_error=True))
     with _connected(cluster) as client, interrupt.deferred():
         say.note(
-            f"fitting: {_as_many(n_components)}, loss {fitting['loss']}, "
-            f"solver {fitting['solver']}, {count(fitting['n_init'], 'start', 'starts')}, seed {fitting['random_state']}"
+            f"fitting: {many}, loss {fitting['loss']}, solver {fitting['solver']}, "
+            f"{counted(fitting['n_init'], 'start')}, seed {fitting['random_state']}"
         )
-        with watch.showing(), while_compiling(say.compiling):
-            model.fit(answers.to_fit, client=client, **keeping)
+        with watch.showing(), say.compiling():
+            model.fit(answers, client=client, **keeping)
     say.note(model.result_.message)
     if n_components == "auto":
-        say.note(f"the answers speak for {count(model.n_components_, 'dimension', 'dimensions')}")
+        say.note(f"the answers speak for {counted(model.n_components_, 'dimension')}")
     return model.set_params(callbacks=None)
-
-
-def _as_many(n_components: int | str) -> str:
-    from nearer.reporting.words import count
-
-    if isinstance(n_components, str):
-        return "as many dimensions as the answers speak for"
-    return count(n_components, "dimension", "dimensions")
 
 
 @contextlib.contextmanager
@@ -235,35 +224,33 @@ def _connected(cluster: str | None) -> Iterator[Any]:
 
 
 def _summary(
-    model: OrdinalEmbedding, found: Findings, answers: _Answers, fitting: dict[str, Any], interrupted: bool
+    model: OrdinalEmbedding, found: Findings, read: dict[str, Any], fitting: dict[str, Any], interrupted: bool
 ) -> dict[str, Any]:
     """Everything in figures, as it stands in summary.json."""
     from nearer import __version__
 
-    return plain(
-        {
-            "nearer": __version__,
-            "command": repeat_command(),
-            "interrupted": interrupted,
-            "input": answers.facts,
-            "n_objects": model.n_objects_,
-            "n_components": model.n_components_,
-            "loss": {"name": model.loss_.name} | vars(model.loss_),
-            "options": fitting,
-            "result": {
-                "map": fingerprint(model),
-                "objective": model.objective_,
-                "converged": model.result_.converged,
-                "message": model.result_.message,
-                "n_iter": model.result_.n_iter,
-                "n_gradients": model.result_.n_gradients,
-                "seconds": model.history_[-1].seconds,
-            },
-            **found.summary(),
-            "reliability": None if model.reliability_ is None else model.reliability_.table(),
-            "files": list(FILES),
-        }
-    )
+    return {
+        "nearer": __version__,
+        "command": repeat_command(),
+        "interrupted": interrupted,
+        "input": read,
+        "n_objects": model.n_objects_,
+        "n_components": model.n_components_,
+        "loss": {"name": model.loss_.name} | vars(model.loss_),
+        "options": fitting,
+        "result": {
+            "map": fingerprint(model),
+            "objective": model.objective_,
+            "converged": model.result_.converged,
+            "message": model.result_.message,
+            "n_iter": model.result_.n_iter,
+            "n_gradients": model.result_.n_gradients,
+            "seconds": model.history_[-1].seconds,
+        },
+        **found.summary(),
+        "reliability": None if model.reliability_ is None else model.reliability_.table(),
+        "files": list(FILES),
+    }
 
 
 def _write(target: Path, model: OrdinalEmbedding, summary: dict[str, Any]) -> None:
@@ -272,8 +259,65 @@ def _write(target: Path, model: OrdinalEmbedding, summary: dict[str, Any]) -> No
 
     write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
     model.save(target / MODEL)
-    _write_summary(target, summary)
+    write_summary(target, summary)
 
 
-def _write_summary(target: Path, summary: dict[str, Any]) -> None:
-    (target / "summary.json").write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+@speaking(
+    "nearer dims answers.csv",
+    "nearer dims answers.csv --dims 1-8 --loss ste --plot dims.png",
+)
+@click.argument("file", type=click.Path())
+@click.option("--dims", type=DIMENSIONS, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
+@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
+@CV_BY
+@click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the result: .png, .svg or .pdf.")
+@FORCE
+@fitting_options
+@reading_options
+def dims_command(
+    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None, force: bool,
+    fitting: dict[str, Any], reading: dict[str, Any],
+) -> None:  # fmt: skip
+    """Tell how many dimensions the answers in FILE speak for.
+
+    Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
+    dimension that no larger one beats. Ctrl-C stops the computation and tells what is known by then (exit code 130).
+    """
+    estimator = make_estimator(fitting)
+    comparisons = read_answers(say, file, reading).comparisons
+    from nearer.reporting.words import dimension_lines
+    from nearer.selection import Interrupted, cross_validate_dimensions
+
+    say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {cv} folds")
+    try:
+        with say.compiling():
+            found = cross_validate_dimensions(
+                estimator, comparisons, dims, n_folds=cv, groups="participants" if cv_by == "participant" else None,
+                random_state=estimator.random_state, n_jobs=estimator.n_jobs,
+            )  # fmt: skip
+    except Interrupted as stopped:
+        say.result(_values(stopped.found), dimension_lines(stopped.found))
+        click.echo(f"nearer dims: interrupted{'' if picture is None else f'; {picture} was not drawn'}", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    check = comparisons.check()
+    ceiling = check.noise_ceiling
+    if picture is not None:
+        from nearer.plots import plot_dimensions, save_figure
+
+        low = check.noise_ceiling_low
+        band = None if ceiling is None or low is None else (low, ceiling)
+        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=force)
+        say.note(f"wrote {picture}")
+    say.result(_values(found) | {"noise_ceiling": ceiling}, dimension_lines(found))
+
+
+def _values(found: DimensionSelection) -> dict[str, Any]:
+    """The result as JSON says it."""
+    return {
+        "partial": found.chosen is None,
+        "table": found.to_dict(),
+        "chosen": found.chosen,
+        "candidates": list(found.candidates),
+        "decisive": found.decisive,
+        "verdict": found.verdict,
+    }

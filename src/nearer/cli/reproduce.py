@@ -35,7 +35,7 @@ EXPERIMENTS = ("table1", "fig1", "fig2", "table2", "fig3", "music", "theory")
     help="SUN397 features, .mat or .npz with testdata and testgnd: also run table2 and fig3 on them.",
 )
 @click.option("--draw-only", is_flag=True, help="Only draw the figures again, from the tables of an earlier run.")
-def command(
+def reproduce_command(
     what: str, quick: bool, trials: int | None, random_state: int, out: Path | None, n_jobs: int | None,
     sun: Path | None, draw_only: bool,
 ) -> None:  # fmt: skip

@@ -30,9 +30,9 @@ def shown(text: object, limit: int = 60) -> str:
     return quoted if len(quoted) <= limit else quoted[: limit - 4] + "..." + quoted[-1]
 
 
-def counted(count: int, noun: str) -> str:
-    """Return e.g. ``"1 row"`` or ``"9,090 rows"``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def counted(count: float, noun: str, plural: str = "") -> str:
+    """Return e.g. ``"1 row"`` or ``"9,090 rows"``; `plural` is for nouns that need more than an s."""
+    return f"{count:,.0f} {noun if count == 1 else plural or noun + 's'}"
 
 
 def closest(name: str, known: Sequence[str]) -> str | None:

@@ -15,8 +15,7 @@ from nearer.plots.curves import (
     plot_step_sizes,
 )
 from nearer.plots.figure import save_figure
-from nearer.plots.maps import plot_map
-from nearer.plots.people import plot_weights
+from nearer.plots.maps import plot_map, plot_weights
 
 __all__ = [
     "plot_calibration",

@@ -14,15 +14,6 @@ from nearer.metrics import wilson_interval
 from nearer.plots.figure import GREY, chart_axes, columns, literal_legend
 from nearer.reporting.display import PALETTE
 
-__all__ = [
-    "plot_calibration",
-    "plot_convergence",
-    "plot_dimensions",
-    "plot_learning_curve",
-    "plot_retrieval",
-    "plot_step_sizes",
-]
-
 _X_TITLES = {"epoch": "Epoch", "n_gradients": "Gradients of single comparisons", "seconds": "Seconds"}
 _Y_TITLES = {
     "objective": "Objective",

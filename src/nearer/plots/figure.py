@@ -21,8 +21,6 @@ from matplotlib.text import Text
 from nearer.io.files import atomic_write, check_ending
 from nearer.reporting.display import clean_text, natural_key, shorten
 
-__all__ = ["GREY", "chart_axes", "columns", "literal", "literal_legend", "new_axes", "save_figure", "style_axes"]
-
 GREY = "#6b7280"
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -148,13 +146,13 @@ def literal_legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], **kwa
     legend = ax.legend(handles, [str(k) for k in range(len(names))], frameon=False, **kwargs)
     for text, name in zip(legend.get_texts(), names):
         literal(text, shorten(clean_text(name), 32))
-    literal(legend.get_title(), legend.get_title().get_text())
 
 
 def _drawable(text: str) -> tuple[str, list[str]]:
     """Return the text and the font families it needs; letters that no installed font has are spelt U+XXXX."""
     base = list(rcParams["font.family"])
-    missing = {ch for ch in text if not ch.isspace() and ord(ch) not in _default_charmap()}
+    default = _charmap(font_manager.findfont(font_manager.FontProperties()))
+    missing = {ch for ch in text if not ch.isspace() and ord(ch) not in default}
     # Joiners, direction marks and variation selectors have no picture of their own.
     invisible = {ch for ch in missing if 0x200B <= ord(ch) <= 0x200F or 0x2028 <= ord(ch) <= 0x202E}
     invisible |= {ch for ch in missing if 0xFE00 <= ord(ch) <= 0xFE0F or 0x2060 <= ord(ch) <= 0x2069 or ch == "\ufeff"}
@@ -168,10 +166,6 @@ def _drawable(text: str) -> tuple[str, list[str]]:
             families.append(family)
     shown = "".join(f"[U+{ord(ch):04X}]" if ch in unknown else ch for ch in text if ch not in invisible)
     return shown, (base + families if families else [])
-
-
-def _default_charmap() -> frozenset[int]:
-    return _charmap(font_manager.findfont(font_manager.FontProperties()))
 
 
 @lru_cache(maxsize=4096)

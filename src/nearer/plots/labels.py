@@ -17,8 +17,6 @@ from scipy.spatial import cKDTree
 from nearer.plots.figure import GREY, literal
 from nearer.reporting.display import shorten_apart
 
-__all__ = ["LabelBox", "LabelLayer", "arrange_labels"]
-
 _NEAR = np.deg2rad([0, 180, 90, 270, 35, 145, 215, 325])
 _FAR = np.deg2rad(np.arange(0, 360, 30))
 _STRIP = np.deg2rad([90, 270, 70, 110, 250, 290])
@@ -94,14 +92,7 @@ def _inside(box: np.ndarray, bounds: tuple[float, float, float, float]) -> bool:
 
 def _meets(box: np.ndarray, boxes: np.ndarray) -> bool:
     gap = 1.0
-    return bool(
-        np.any(
-            (boxes[:, 0] < box[2] + gap)
-            & (boxes[:, 2] > box[0] - gap)
-            & (boxes[:, 1] < box[3] + gap)
-            & (boxes[:, 3] > box[1] - gap)
-        )
-    )
+    return bool(np.any(((boxes[:, :2] < box[2:] + gap) & (boxes[:, 2:] > box[:2] - gap)).all(axis=1)))
 
 
 def _covers(box: np.ndarray, points: np.ndarray, margin: float) -> bool:
@@ -141,14 +132,13 @@ class LabelLayer(Artist):
         self,
         ax: Axes,
         positions: np.ndarray,
-        texts: Sequence[str] | None,
+        texts: Sequence[str],
         *,
         marker_radius: float,
-        fontsize: float = 8.0,
-        max_labels: int = 200,
-        max_length: int = 32,
-        strip: bool = False,
-        notes: Sequence[str] = (),
+        fontsize: float,
+        max_labels: int,
+        strip: bool,
+        notes: Sequence[str],
     ) -> None:
         super().__init__()
         self.set_zorder(6)
@@ -158,7 +148,7 @@ class LabelLayer(Artist):
         self._max_labels = max_labels
         self._strip = strip
         self._notes = list(notes)
-        self._labels = shorten_apart(texts if texts is not None else (), max_length)
+        self._labels = shorten_apart(texts, 32)
         self._fontsize = fontsize
         self._texts: dict[int, Text] = {}
         self.note = Text(0, 0, "", fontsize=fontsize, va="top", color=GREY, parse_math=False)

@@ -1,8 +1,9 @@
-"""The map itself: objects as points, with labels, groups and regions of uncertainty."""
+"""The map itself: objects as points, with labels, groups and regions of uncertainty; and its axes for each person."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,21 +12,19 @@ from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 
 from nearer.metrics import spread_shares
-from nearer.plots.figure import GREY, literal, literal_legend, new_axes
+from nearer.plots.figure import GREY, chart_axes, literal, literal_legend, new_axes
 from nearer.plots.labels import LabelLayer
 from nearer.reporting.display import (
     N_SHAPES,
     PALETTE,
-    clean_text,
     group_codes,
     label_texts,
     merge_small_groups,
     shorten_apart,
 )
 
-__all__ = ["ellipse_axes", "plot_map"]
-
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")[:N_SHAPES]
+_NAMED = 30  # with more people than this, their names would cover each other
 
 
 def plot_map(
@@ -87,7 +86,7 @@ def plot_map(
     shown = [0] if n_components == 1 else list(axes)
     if n_components > 1 and (len(set(shown)) != 2 or not all(0 <= k < n_components for k in shown)):
         raise ValueError(f"axes: got {axes}, expected two different columns of 0 to {n_components - 1}")
-    texts = None if labels is None else label_texts(labels, n_objects)
+    texts = [] if labels is None else label_texts(labels, n_objects)
     regions = None if covariances is None else _regions(covariances, X.shape, shown)
     keep = np.isfinite(X).all(axis=1)
     xy = np.column_stack([X[keep, 0], np.zeros(keep.sum())]) if n_components == 1 else X[keep][:, shown]
@@ -110,11 +109,10 @@ def plot_map(
         notes.insert(0, f"{'bars' if n_components == 1 else 'ellipses'}: {100 * level:g} % regions")
     if n_components > 2:
         notes.insert(0, f"dimensions {shown[0] + 1} and {shown[1] + 1} of {n_components}")
-    kept_texts = None if texts is None else [t for t, k in zip(texts, keep) if k]
     LabelLayer(
         ax,
         xy,
-        kept_texts,
+        [text for text, kept in zip(texts, keep) if kept],
         marker_radius=dot / 2,
         fontsize=font_size,
         max_labels=len(xy) if max_labels is None else max_labels,
@@ -210,7 +208,7 @@ def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], 
     texts = (["no group"] if len(handles) > len(names) else []) + names
     columns, limit = _legend_shape(len(texts))
     literal_legend(
-        ax, handles, shorten_apart([clean_text(text) for text in texts], limit),
+        ax, handles, shorten_apart(texts, limit),
         loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, ncols=columns, fontsize=8.5,
         handletextpad=0.3, markerscale=max(1.0, 6 / size),
     )  # fmt: skip
@@ -227,3 +225,51 @@ def _legend_width(names: list[str]) -> float:
     columns, limit = _legend_shape(len(names) + 1)
     longest = min(max((len(name) for name in names), default=0), limit)
     return columns * (0.45 + 0.075 * max(longest, len("no group")))
+
+
+def plot_weights(
+    model: Any, *, axes: tuple[int, int] = (0, 1), groups: Mapping[Any, Any] | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw the weights of two axes of an individual map, a point for each person; 1 on both is the group.
+
+    Parameters
+    ----------
+    model : IndividualEmbedding
+        Fitted.
+    axes : (int, int)
+        Which axes, counted from 0. For a map of one axis, people stand side by side.
+    groups : mapping of participant to group, optional
+        For the colour.
+    ax : Axes, optional
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    Axes
+    """
+    weights, names = np.asarray(model.weights_), [str(name) for name in model.participants_.tolist()]
+    one = weights.shape[1] == 1
+    if not one and not all(0 <= axis < weights.shape[1] for axis in axes):
+        raise ValueError(f"axes: got {axes}, expected two numbers from 0 to {weights.shape[1] - 1}")
+    x = np.arange(len(names), dtype=float) if one else weights[:, axes[0]]
+    y = weights[:, 0 if one else axes[1]]
+    ax = chart_axes(ax)
+    if not one:
+        ax.axvline(1.0, color=GREY, linewidth=0.8, zorder=0)
+    ax.axhline(1.0, color=GREY, linewidth=0.8, zorder=0)
+    of = {str(name): str(group) for name, group in (groups or {}).items()}
+    kinds = sorted({of.get(name, "") for name in names})
+    handles = []
+    for number, kind in enumerate(kinds):
+        own = np.array([of.get(name, "") == kind for name in names])
+        colour = PALETTE[number % len(PALETTE)]
+        handles.append(ax.scatter(x[own], y[own], s=28, color=colour, edgecolor="white", linewidth=0.5))
+    if len(names) <= _NAMED:
+        for name, a, b in zip(names, x, y):
+            text = ax.annotate("", (a, b), xytext=(4, 3), textcoords="offset points", fontsize=8)
+            literal(text, name)
+    ax.set_xlabel("Person" if one else f"Weight of axis {axes[0] + 1}")
+    ax.set_ylabel("Weight of the axis" if one else f"Weight of axis {axes[1] + 1}")
+    if len(kinds) > 1:
+        literal_legend(ax, handles, [kind or "others" for kind in kinds])
+    return ax

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from nearer.data import Comparisons
     from nearer.estimator import OrdinalEmbedding
 
-__all__ = ["Report", "describe", "report"]
-
 
 ENDINGS = (".html", ".htm")
 # The learning curve is continued to this many times the answers there are.

@@ -9,11 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "MAX_GROUPS", "N_SHAPES", "PALETTE", "clean_text", "group_codes", "label_texts", "merge_small_groups",
-    "natural_key", "shorten", "shorten_apart",
-]  # fmt: skip
-
 # Okabe and Ito's colours, told apart with every common form of colour blindness; yellow last, it is pale on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000", "#F0E442")
 
@@ -21,7 +16,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#0
 N_SHAPES = 7
 MAX_GROUPS = len(PALETTE) * N_SHAPES
 
-_VISIBLE = {"\n": "↵", "\r": "", "\t": "→"}
+_LINE_END = re.compile("\r\n|[\n\r\u2028\u2029]")
 
 
 def clean_text(value: object) -> str:
@@ -30,16 +25,8 @@ def clean_text(value: object) -> str:
     So do the two marks that turn the direction of all that follows: with them, text can be made to look like other
     text. Letters of all scripts, emoji and the joiners they need are kept.
     """
-    text = str(value).replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
-    out = []
-    for ch in text:
-        if ch in _VISIBLE:
-            out.append(_VISIBLE[ch])
-        elif unicodedata.category(ch) in ("Cc", "Cs") or ch in "\u202d\u202e":
-            out.append("\ufffd")
-        else:
-            out.append(ch)
-    return "".join(out)
+    text = _LINE_END.sub("↵", str(value)).replace("\t", "→")
+    return "".join("\ufffd" if unicodedata.category(ch) in ("Cc", "Cs") or ch in "\u202d\u202e" else ch for ch in text)
 
 
 def shorten(text: str, limit: int) -> str:
@@ -94,6 +81,12 @@ def _check_one_each(values: Any, name: str, n_objects: int) -> None:
         raise ValueError(f"{name}: got a {kind}, expected a sequence with one for each object, in their order")
     if len(values) != n_objects:
         raise ValueError(f"{name}: got {len(values):,}, expected {n_objects:,}, one for each object")
+
+
+def decimals_of(values: np.ndarray, digits: int) -> int:
+    """After how many decimals the largest of some numbers has so many digits."""
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0)) or 1.0
+    return digits - 1 - int(np.floor(np.log10(largest)))
 
 
 def natural_key(text: str) -> tuple:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nearer import __version__
-from nearer.reporting.words import count, interval, percent
+from nearer.data.errors import counted
+from nearer.reporting.words import interval, percent
 
 if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
-
-__all__ = ["Figures", "bibliography", "methods_paragraph", "references", "told_of"]
 
 _LOSSES = {
     "hinge": ("generalised non-metric multidimensional scaling", "agarwal2007"),
@@ -141,13 +140,13 @@ def bibliography(figures: Figures) -> str:
 
 def _data(figures: Figures) -> str:
     if figures.n_answers is None or figures.n_questions is None:
-        return f"Comparisons of {count(figures.n_objects, 'object', 'objects')} were collected."
-    people = "" if figures.n_people is None else f" from {count(figures.n_people, 'participant', 'participants')}"
+        return f"Comparisons of {counted(figures.n_objects, 'object')} were collected."
+    people = "" if figures.n_people is None else f" from {counted(figures.n_people, 'participant')}"
     several = "" if figures.n_comparisons is None else f", which give {figures.n_comparisons:,} comparisons"
     return (
-        f"We collected {count(figures.n_answers, 'answer', 'answers')}{people} to "
-        f"{count(figures.n_questions, 'question', 'distinct questions')} about "
-        f"{count(figures.n_objects, 'object', 'objects')}{several}."
+        f"We collected {counted(figures.n_answers, 'answer')}{people} to "
+        f"{counted(figures.n_questions, 'question', 'distinct questions')} about "
+        f"{counted(figures.n_objects, 'object')}{several}."
     )
 
 
@@ -157,23 +156,19 @@ def _fit(figures: Figures) -> str:
         name, key = _LOSSES[figures.loss]
         method = f"{name} ({_WORKS[key][0]})"
     seed = "" if figures.seed is None else f", seed {figures.seed}"
-    starts = count(figures.n_init, "random start", "random starts")
-    dimensions = count(figures.n_components, "dimension", "dimensions")
+    starts = counted(figures.n_init, "random start")
+    dimensions = counted(figures.n_components, "dimension")
     return f"The objects were placed in {dimensions} by {method}, computed with nearer {__version__} ({starts}{seed})."
 
 
 def _dimension(figures: Figures) -> str:
     if figures.chosen is None:
         return ""
-    tried = ", ".join(map(str, figures.dims_tried))
-    if figures.chosen == figures.n_components:
-        return (
-            f"Of {tried} dimensions, this is the smallest number that no larger one beats in the prediction of "
-            "held-out answers."
-        )
+    is_shown = figures.chosen == figures.n_components
+    why = "" if is_shown else f"; a map of {figures.n_components} is shown for [give your reason]"
     return (
-        f"Of {tried} dimensions, {figures.chosen} is the smallest number that no larger one beats in the prediction of "
-        f"held-out answers; a map of {figures.n_components} is shown for [give your reason]."
+        f"Of {', '.join(map(str, figures.dims_tried))} dimensions, {'this' if is_shown else figures.chosen} is the "
+        f"smallest number that no larger one beats in the prediction of held-out answers{why}."
     )
 
 

@@ -6,22 +6,20 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearer.metrics import spread_shares
-from nearer.reporting.display import PALETTE, group_codes, label_texts, merge_small_groups, shorten_apart
+from nearer.reporting.display import PALETTE, decimals_of, group_codes, label_texts, merge_small_groups, shorten_apart
 from nearer.reporting.sections import make_sections
 from nearer.reporting.thumbnails import load_thumbnails
 from nearer.reporting.words import few_answers_sentence
 
 if TYPE_CHECKING:
     from nearer.reporting.content import Report
-
-__all__ = ["embed_json", "render", "script_data"]
 
 _SCRIPTS = ("base.js", "view.js", "draw.js", "map.js", "pairs.js", "charts.js", "main.js")
 # Numbers in the covariances beyond which they are left out: the file would grow past what a browser opens with ease.
@@ -57,7 +55,7 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         "n": n_objects,
         "d": n_components,
         "labels": labels,
-        "x": [_numbers(column, 6, _scale(report.embedding)) for column in report.embedding.T],
+        "x": [_numbers(column, decimals_of(report.embedding, 6)) for column in report.embedding.T],
         "level": report.level,
         "palette": list(PALETTE),
         "shares": [round(float(share), 3) for share in spread_shares(report.embedding)],
@@ -79,9 +77,9 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         if n_objects * n_components * (n_components + 1) // 2 > MAX_COVARIANCE_NUMBERS:
             notes.append("Regions of uncertainty are not shown: too many objects and dimensions for one file.")
         else:
-            scale = _scale(report.covariances)
+            decimals = decimals_of(report.covariances, 5)
             upper = [report.covariances[:, a, b] for a in range(n_components) for b in range(a, n_components)]
-            values["cov"] = [_numbers(column, 5, scale) for column in upper]
+            values["cov"] = [_numbers(column, decimals) for column in upper]
     if report.images is not None:
         # The labels as given: file names may hold what a printable label cannot.
         given = labels if report.labels is None else list(report.labels)
@@ -115,16 +113,9 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
-def _scale(array: np.ndarray) -> float:
-    finite = np.abs(array[np.isfinite(array)])
-    return float(finite.max()) if finite.size and finite.max() > 0 else 1.0
-
-
-def _numbers(column: Sequence | np.ndarray, digits: int, scale: float) -> list[float | None]:
-    """Round to `digits` digits of `scale`; what is not finite becomes None."""
-    decimals = digits - 1 - int(np.floor(np.log10(scale)))
-    values = np.round(np.asarray(column, dtype=float), decimals)
-    return [value if np.isfinite(value) else None for value in values.tolist()]
+def _numbers(column: np.ndarray, decimals: int) -> list[float | None]:
+    """Rounded; what is not finite becomes None."""
+    return [value if np.isfinite(value) else None for value in np.round(column, decimals).tolist()]
 
 
 def _numeric(table: Mapping[str, Any]) -> dict[str, list]:

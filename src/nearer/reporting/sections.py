@@ -11,13 +11,11 @@ import numpy as np
 from nearer.metrics import spread_shares
 from nearer.people.quality import shown_cells
 from nearer.reporting import words
-from nearer.reporting.display import clean_text, label_texts
+from nearer.reporting.display import clean_text, decimals_of, label_texts
 
 if TYPE_CHECKING:
     from nearer.reporting.content import Report
     from nearer.reporting.studies import Scores
-
-__all__ = ["make_sections"]
 
 # A table of more rows slows the page down; the download has them all.
 MAX_TABLE = 500
@@ -25,6 +23,17 @@ MAX_TABLE = 500
 MAX_DISTANCES = 1500
 # People listed, the most doubtful first.
 MAX_PEOPLE = 100
+_LINKS = {
+    "map": "Map",
+    "fit": "Fit",
+    "dimensions": "Dimensions",
+    "learning": "How many answers",
+    "violations": "Violations",
+    "check": "Data",
+    "people": "People",
+    "convergence": "Computation",
+    "repeat": "Repeat it",
+}
 
 
 def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
@@ -46,20 +55,8 @@ def make_sections(report: Report, notes: list[str]) -> dict[str, str]:
         "people": _people(report.people),
         "repeat": _repeat(report),
     }
-    links = [("map", "Map", True), ("fit", "Fit", True)] + [
-        (name, title, bool(parts[name]))
-        for name, title in (
-            ("dimensions", "Dimensions"),
-            ("learning", "How many answers"),
-            ("violations", "Violations"),
-            ("check", "Data"),
-            ("people", "People"),
-            ("convergence", "Computation"),
-            ("repeat", "Repeat it"),
-        )
-    ]
-    parts["links"] = "".join(f'<a href="#{name}">{title}</a>' for name, title, there in links if there)
-    return parts
+    links = (f'<a href="#{name}">{title}</a>' for name, title in _LINKS.items() if parts.get(name, "always there"))
+    return parts | {"links": "".join(links)}
 
 
 def _text(value: object) -> str:
@@ -92,14 +89,19 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "") -
 
 def _tried(report: Report) -> words.Tried | None:
     """How the map's dimension compares with the one chosen; None if it was not among those tried."""
-    if report.dimensions is None or report.chosen_dimension is None:
-        return None
-    accuracy = dict(zip(map(int, report.dimensions["n_components"]), report.dimensions["accuracy"]))
+    accuracy = {d: value for d, value, _ in _by_dimension(report)}
     shown, chosen = report.embedding.shape[1], report.chosen_dimension
-    known = {d: float(value) for d, value in accuracy.items() if value is not None and np.isfinite(value)}
-    if shown not in known or chosen not in known:
+    if chosen is None or not {shown, chosen} <= set(accuracy):
         return None
-    return words.Tried(shown, chosen, known[shown], known[chosen])
+    return words.Tried(shown, chosen, accuracy[shown], accuracy[chosen])
+
+
+def _by_dimension(report: Report) -> list[tuple[int, float, float | None]]:
+    """The dimensions tried whose accuracy is known, that accuracy, and its standard error."""
+    table = report.dimensions or {"n_components": (), "accuracy": ()}
+    errors = table.get("standard_error", [None] * len(table["accuracy"]))
+    rows = zip(table["n_components"], table["accuracy"], errors)
+    return [(int(d), float(a), e) for d, a, e in rows if a is not None and np.isfinite(a)]
 
 
 def _scores(scores: Scores, tried: words.Tried | None = None) -> str:
@@ -156,14 +158,11 @@ def _coordinates(report: Report) -> str:
     buttons = " ".join(f'<button type="button" id="{name}">{what}</button>' for name, what in names.items())
     button = f'<p class="downloads">Download (CSV): {buttons}</p>'
     if n_objects > MAX_TABLE:
-        return (
-            button
-            + f'<p class="small">With {n_objects:,} objects the table of coordinates is in the download only.</p>'
-        )
+        only = f"With {n_objects:,} objects the table of coordinates is in the download only."
+        return f'{button}<p class="small">{only}</p>'
     labels = label_texts(report.labels, n_objects)
     head = ["Object", *(f"x{k + 1}" for k in range(n_components))]
-    scale = float(np.nanmax(np.abs(report.embedding), initial=0)) or 1.0
-    decimals = max(0, 4 - int(np.floor(np.log10(scale))))
+    decimals = max(0, decimals_of(report.embedding, 5))
     rows = (
         [_name(label), *(f"{value:.{decimals}f}" if np.isfinite(value) else "–" for value in row)]
         for label, row in zip(labels, report.embedding)
@@ -178,22 +177,15 @@ def _chart(name: str, label: str) -> str:
 def _dimensions(report: Report) -> str:
     if report.dimensions is None:
         return ""
-    table = report.dimensions
-    errors = table.get("standard_error", [None] * len(table["accuracy"]))
-    known = ((d, a, e) for d, a, e in zip(table["n_components"], table["accuracy"], errors) if a is not None)
-    scores = [row for row in known if np.isfinite(row[1])]
-    is_partial = report.chosen_dimension is None and "n_folds" in table
-    accuracy = {int(d): float(a) for d, a, _ in scores}
+    scores = _by_dimension(report)
+    is_partial = report.chosen_dimension is None and "n_folds" in report.dimensions
+    accuracy = {d: a for d, a, _ in scores}
     told = words.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1], accuracy, is_partial)
     rows = (
-        [
-            f"{int(d)}",
-            _sentence(words.percent(float(a))),
-            "–" if e is None or not np.isfinite(e) else f"± {100 * e:.1f}",
-        ]
+        [str(d), _sentence(words.percent(a)), "–" if e is None or not np.isfinite(e) else f"± {100 * e:.1f}"]
         for d, a, e in scores
     )
-    label = "Held-out accuracy by dimension: " + ", ".join(f"{int(d)}: {words.percent(float(a))}" for d, a, _ in scores)
+    label = "Held-out accuracy by dimension: " + ", ".join(f"{d}: {words.percent(a)}" for d, a, _ in scores)
     body = f'<p>{_sentence(told)}</p><div class="two">{_chart("chart-dimensions", label)}'
     body += _table(["Dimensions", "Held-out", "Standard error"], rows, "numbers") + "</div>"
     return _section("dimensions", "How many dimensions?", body)
@@ -202,10 +194,9 @@ def _dimensions(report: Report) -> str:
 def _learning(report: Report) -> str:
     if report.learning_curve is None:
         return ""
-    body = f"<p>{_sentence(words.learning_sentence())}</p>" + _chart(
-        "chart-learning", "Held-out accuracy by number of comparisons"
-    )
-    return _section("learning", "Would more answers help?", body)
+    told = "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
+    chart = _chart("chart-learning", "Held-out accuracy by number of comparisons")
+    return _section("learning", "Would more answers help?", f"<p>{told}</p>{chart}")
 
 
 def _convergence(report: Report) -> str:

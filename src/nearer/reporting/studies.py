@@ -7,25 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from scipy.stats import t
 
 from nearer import selection
 from nearer.data import Comparisons, check_bool
+from nearer.data.answers import votes_of_rows
+from nearer.data.errors import counted
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.people import participants
-from nearer.reporting.words import count
 
 if TYPE_CHECKING:
     from nearer.data import CheckResult
     from nearer.estimator import OrdinalEmbedding
     from nearer.people import ParticipantTable
     from nearer.selection import Bootstrap, DimensionSelection, LearningCurve
-
-__all__ = [
-    "CrossValidation", "Findings", "Judgement", "Monitor", "Scores", "answers_about", "calibrate", "cross_validate",
-    "default_cv", "judge", "study",
-]  # fmt: skip
 
 Monitor = Callable[[str, str, Callable[[], Any]], Any]
 """Called as ``monitor(study, details, run)`` for each study; returns ``run()``, or None to leave the study out."""
@@ -191,17 +186,14 @@ class Findings:
     def scores(self) -> Scores:
         """The scores that a report shows."""
         held_out, check = self.cross_validation, self.check
-        return Scores(
-            training=self.training,
-            held_out=None if held_out is None else held_out.accuracy,
-            held_out_low=None if held_out is None else held_out.low,
-            held_out_high=None if held_out is None else held_out.high,
-            level=_LEVEL if held_out is None else held_out.level,
-            ceiling=None if check is None else check.noise_ceiling,
-            ceiling_low=None if check is None else check.noise_ceiling_low,
-            ceiling_questions=None if check is None else check.n_repeated_questions or None,
-            random_only=check is not None and check.n_adaptive > 0,
-        )
+        known: dict[str, Any] = {}
+        if held_out is not None:
+            known |= {"held_out": held_out.accuracy, "held_out_low": held_out.low, "held_out_high": held_out.high}
+            known["level"] = held_out.level
+        if check is not None:
+            known |= {"ceiling": check.noise_ceiling, "ceiling_low": check.noise_ceiling_low}
+            known |= {"ceiling_questions": check.n_repeated_questions or None, "random_only": check.n_adaptive > 0}
+        return Scores(self.training, **known)
 
     def summary(self) -> dict[str, Any]:
         """The figures as plain values."""
@@ -372,7 +364,7 @@ def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
     known: dict[str, Any] = {}
     if data.weights is not None:
         known = {"weight": float(data.weights.sum()), "weight_satisfied": float(data.weights[satisfied].sum())}
-        known["weights_are_votes"] = bool((data.weights == np.floor(data.weights)).all())
+        known["weights_are_votes"] = votes_of_rows(data)[1]
     loss = getattr(model, "loss_", None)
     if loss is not None and loss.has_model:
         known |= {"loss": loss.name, "log_loss": log_loss(embedding, data, loss)}
@@ -396,7 +388,7 @@ def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | No
     answers = model._on_map(comparisons)[1]
     strangers = answers.n_objects - model.n_objects_
     if strangers > 0:
-        are = count(strangers, "object that is", "objects that are")
+        are = counted(strangers, "object that is", "objects that are")
         raise ValueError(f"comparisons: got {are} not on the map, expected objects of the map only")
     return answers
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from nearer.data.errors import listed
+
 if TYPE_CHECKING:
     import PIL.Image
-
-__all__ = ["Thumbnails", "load_thumbnails"]
 
 # Found by name; which are read, the content alone decides. Some of Pillow's other readers start programs.
 _ENDINGS = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif"}
@@ -68,8 +68,7 @@ def load_thumbnails(
     for number, label in enumerate(labels):
         name = unicodedata.normalize("NFC", str(label))
         fitting = [files[name]] if name in files else folded.get(name.casefold(), [])
-        source = fitting[0] if fitting else None
-        if source is None:
+        if not fitting:
             missing.append(str(label))
             continue
         if len({path.stem for path in fitting}) > 1:
@@ -79,24 +78,35 @@ def load_thumbnails(
             over += 1
             continue
         try:
-            with warnings.catch_warnings(), Image.open(source, formats=_FORMATS) as picture:
+            with warnings.catch_warnings(), Image.open(fitting[0], formats=_FORMATS) as picture:
                 warnings.simplefilter("ignore")  # of damage that the reader gets over
                 if picture.width * picture.height > _MAX_PIXELS:
                     raise ValueError(f"{picture.width:,} x {picture.height:,} pixels")
                 uri = _data_uri(ImageOps.exif_transpose(picture))
         except UnidentifiedImageError:
-            unreadable.append(f"{source.name}: not PNG, JPEG, GIF or WebP")
+            unreadable.append(f"{fitting[0].name}: not PNG, JPEG, GIF or WebP")
             continue
         except (Exception, Image.DecompressionBombError) as error:  # readers raise many kinds for a damaged file
-            unreadable.append(f"{source.name}: {str(error)[:80] or type(error).__name__}")
+            unreadable.append(f"{fitting[0].name}: {str(error)[:80] or type(error).__name__}")
             continue
         uris[number] = uri
         size += len(uri)
     if missing:
-        warnings.warn(f"images: no picture in {str(root)!r} is named {_some(missing)}", stacklevel=2)
+        warnings.warn(f"images: no picture in {str(root)!r} is named {listed(missing, 5)}", stacklevel=2)
     if unclear:
-        warnings.warn(f"images: several pictures fit, so none is shown: {_some(unclear)}", stacklevel=2)
-    return Thumbnails(uris, _notes(len(uris), len(labels), missing, unclear, over, doubled, unreadable))
+        warnings.warn(f"images: several pictures fit, so none is shown: {listed(unclear, 5)}", stacklevel=2)
+    notes = [f"Pictures: {len(uris):,} of {len(labels):,} objects."]
+    left_out: tuple[tuple[str, int, list[str]], ...] = (
+        ("Without a picture of their name in the folder", len(missing), missing),
+        ("Not shown, since several pictures fit", len(unclear), unclear),
+        ("Left out to keep this file small", over, []),
+        ("Files of the same name as another, of which the first in the alphabet was taken", doubled, []),
+        ("Could not be read", len(unreadable), unreadable),
+    )
+    for what, number, names in left_out:
+        if number:
+            notes.append(f"{what}: {number:,}{f' ({listed(names, 5)})' if names else ''}.")
+    return Thumbnails(uris, notes)
 
 
 def _data_uri(picture: PIL.Image.Image) -> str:
@@ -105,32 +115,6 @@ def _data_uri(picture: PIL.Image.Image) -> str:
     picture = picture.convert("RGBA" if clear else "RGB")
     picture.thumbnail((SIDE, SIDE))
     buffer = io.BytesIO()
-    if clear:
-        picture.save(buffer, "PNG", optimize=True)
-    else:
-        picture.save(buffer, "JPEG", quality=80)
     kind = "png" if clear else "jpeg"
+    picture.save(buffer, kind, **({"optimize": True} if clear else {"quality": 80}))
     return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
-
-
-def _some(names: list[str], shown: int = 5) -> str:
-    """The first few, and how many more."""
-    more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more
-
-
-def _notes(
-    found: int, n_objects: int, missing: list[str], unclear: list[str], over: int, doubled: int, unreadable: list[str]
-) -> list[str]:
-    notes = [f"Pictures: {found:,} of {n_objects:,} objects."]
-    if missing:
-        notes.append(f"Without a picture of their name in the folder: {len(missing):,} ({_some(missing)}).")
-    if unclear:
-        notes.append(f"Not shown, since several pictures fit: {len(unclear):,} ({_some(unclear)}).")
-    if over:
-        notes.append(f"Left out to keep this file small: {over:,}.")
-    if doubled:
-        notes.append(f"Files of the same name as another, of which the first in the alphabet was taken: {doubled:,}.")
-    if unreadable:
-        notes.append(f"Could not be read: {len(unreadable):,} ({_some(unreadable)}).")
-    return notes

@@ -10,8 +10,6 @@ import numpy as np
 from nearer.data.rules import group
 from nearer.reporting.display import label_texts
 
-__all__ = ["Violation", "Violations", "worst_violations"]
-
 _CHUNK = 1_000_000
 
 

@@ -8,18 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nearer.data.errors import counted
+
 if TYPE_CHECKING:
-    from nearer.data import CheckResult
     from nearer.reporting.studies import Findings, Judgement, Scores
     from nearer.selection import DimensionSelection
-
-__all__ = [
-    "Tried", "answer_sentence", "ceiling_source", "check_facts", "convergence_sentence", "count", "data_sentence",
-    "dimension_lines", "dimensions_sentence", "distances_sentence", "few_answers_sentence", "fit_sentences",
-    "headline", "interval", "judgement_lines", "learning_sentence", "map_sentence", "on_random", "percent", "points",
-    "scores_line",
-    "violations_sentence",
-]  # fmt: skip
 
 # Accuracy points beyond which seen and unseen answers count as clearly different.
 _OVERFIT = 0.05
@@ -37,15 +30,10 @@ def percent(fraction: float) -> str:
     return f"{text.removesuffix('.0') if fraction in (0, 1) else text} %"
 
 
-def count(number: float, one: str, many: str) -> str:
-    """`count(1200, "answer", "answers")` is "1,200 answers"."""
-    return f"{number:,.0f} {one if number == 1 else many}"
-
-
 def points(fraction: float) -> str:
     """A difference of two fractions: 0.081 as "8 points"."""
     whole = round(100 * fraction)
-    return "less than 1 point" if whole < 1 else count(whole, "point", "points")
+    return "less than 1 point" if whole < 1 else counted(whole, "point")
 
 
 def interval(low: float, high: float) -> str:
@@ -101,10 +89,23 @@ def headline(scores: Scores) -> str:
 
 def fit_sentences(scores: Scores, tried: Tried | None = None) -> list[str]:
     """What the scores say together, and what they cannot say."""
-    said = (
-        _unmeasured(scores), _stuck(scores), _guessing(scores), _gap(scores, tried), _agreement(scores),
-        _dimension(scores, tried), _room(scores, tried),
-    )  # fmt: skip
+    held_out, training, said = scores.held_out, scores.training, []
+    if held_out is None and training is not None:
+        said.append(
+            "How the map does on new answers was not measured. A score on the answers used to make it is always "
+            "too hopeful."
+        )
+    elif held_out is not None and training is not None and _is_stuck(scores):
+        said.append(
+            f"Maps made in the same way from a part of the answers satisfy {percent(held_out)} of the rest, more than "
+            f"the {percent(training)} that this map satisfies of its own: its computation ended in a poor place. More "
+            "starts (n_init) should mend that."
+        )
+    if _is_guessing(scores):
+        said.append("This cannot be told apart from guessing, which satisfies 50 %.")
+    if held_out is not None and training is not None and training - held_out > _OVERFIT:
+        said.append(_gap(training - held_out, tried))
+    said += [_agreement(scores), _dimension(scores, tried), _room(scores, tried)]
     return [sentence for sentence in said if sentence]
 
 
@@ -118,38 +119,8 @@ def _is_guessing(scores: Scores) -> bool:
     return least is not None and least <= 0.5
 
 
-def _unmeasured(scores: Scores) -> str:
-    if scores.held_out is not None or scores.training is None:
-        return ""
-    return (
-        "How the map does on new answers was not measured. A score on the answers used to make it is always "
-        "too hopeful."
-    )
-
-
-def _stuck(scores: Scores) -> str:
-    if scores.held_out is None or scores.training is None or not _is_stuck(scores):
-        return ""
-    return (
-        f"Maps made in the same way from a part of the answers satisfy {percent(scores.held_out)} of the rest, more "
-        f"than the {percent(scores.training)} that this map satisfies of its own: its computation ended in a poor "
-        "place. More starts (n_init) should mend that."
-    )
-
-
-def _guessing(scores: Scores) -> str:
-    if not _is_guessing(scores):
-        return ""
-    return "This cannot be told apart from guessing, which satisfies 50 %."
-
-
-def _gap(scores: Scores, tried: Tried | None) -> str:
-    if scores.held_out is None or scores.training is None or scores.training - scores.held_out <= _OVERFIT:
-        return ""
-    told = (
-        "It fits answers it has seen clearly better than new ones "
-        f"(a gap of {points(scores.training - scores.held_out)}): "
-    )
+def _gap(gap: float, tried: Tried | None) -> str:
+    told = f"It fits answers it has seen clearly better than new ones (a gap of {points(gap)}): "
     if tried is None:
         return told + (
             "there are too few answers for this dimension, or the dimension is wrong. More dimensions may do better as "
@@ -166,7 +137,7 @@ def _agreement(scores: Scores) -> str:
     if scores.ceiling is None:
         return "No repeated questions were measured, so how far people agree with each other is unknown."
     if scores.ceiling_is_rough and scores.ceiling_questions is not None:
-        questions = count(scores.ceiling_questions, "question was", "questions were")
+        questions = counted(scores.ceiling_questions, "question was", "questions were")
         return f"Only {questions} repeated, too few to tell how far people agree with each other."
     if scores.ceiling == 1 and scores.ceiling_low in (None, 1):
         return "Wherever a question was repeated, all answers were the same, so a map could satisfy 100 %."
@@ -178,7 +149,7 @@ def _agreement(scores: Scores) -> str:
 def _dimension(scores: Scores, tried: Tried | None) -> str:
     if tried is None or tried.chosen == tried.shown or _is_stuck(scores):
         return ""
-    dimensions = count(tried.chosen, "dimension satisfies", "dimensions satisfies")
+    dimensions = counted(tried.chosen, "dimension satisfies", "dimensions satisfies")
     other = f"A map of {dimensions} {percent(tried.chosen_accuracy)} of new answers"
     if tried.needs_more:
         return f"{other}, {points(tried.gain)} more than one of {tried.shown}."
@@ -215,7 +186,7 @@ def ceiling_source(scores: Scores) -> str:
     """What the noise ceiling was found from."""
     if scores.ceiling_questions is None:
         return "noise ceiling, from repeated questions"
-    questions = count(scores.ceiling_questions, "repeated question", "repeated questions")
+    questions = counted(scores.ceiling_questions, "repeated question")
     return f"noise ceiling, from {questions}" + (": too few to rely on" if scores.ceiling_is_rough else "")
 
 
@@ -227,28 +198,23 @@ def scores_line(found: Findings) -> str:
     held_out = found.cross_validation
     if held_out is not None:
         how = f"{held_out.n_folds}-fold cross-validation, {100 * held_out.level:g} % interval"
+        which = " to random questions" if found.scores.random_only else ""
         parts.append(
-            f"{percent(held_out.accuracy)} of held-out answers{on_random(found.check)} ({how} "
-            f"{interval(held_out.low, held_out.high)})"
+            f"{percent(held_out.accuracy)} of held-out answers{which} ({how} {interval(held_out.low, held_out.high)})"
         )
     if found.check is not None and found.check.noise_ceiling is not None:
-        rough = f" (from {count(found.check.n_repeated_questions, 'repeated question', 'repeated questions')} only)"
+        rough = f" (from {counted(found.check.n_repeated_questions, 'repeated question')} only)"
         ceiling = percent(found.check.noise_ceiling)
         parts.append(f"noise ceiling {ceiling}{rough if found.scores.ceiling_is_rough else ''}")
     return "; ".join(parts)
 
 
-def on_random(check: CheckResult | None) -> str:
-    """Which held-out answers an accuracy is of, where questions were chosen by earlier answers; else ""."""
-    return " to random questions" if check is not None and check.n_adaptive else ""
-
-
 def judgement_lines(found: Judgement) -> str:
     """How well a map satisfies some answers, in a line or two."""
-    rows = count(found.n_comparisons, "comparison", "comparisons")
+    rows = counted(found.n_comparisons, "comparison")
     of = f"{found.n_satisfied:,} of {rows}"
     if found.weights_are_votes:
-        answers = count(found.weight or 0, "answer", "answers")
+        answers = counted(found.weight or 0, "answer")
         of = f"{found.weight_satisfied:,.0f} of {answers}, as the weights of {rows} count them"
     elif found.weight is not None:
         of = f"{found.weight_satisfied:,.1f} of {found.weight:,.1f} by weight, {of} without weights"
@@ -275,22 +241,22 @@ def map_sentence(n_objects: int, n_components: int, shares: Sequence[float] = ()
     )
     if n_components > 3 and len(shares) >= 2:
         text += f" The first two hold {100 * (shares[0] + shares[1]):.0f} % of its spread."
-    return f"{count(n_objects, 'object', 'objects')}. {text}"
+    return f"{counted(n_objects, 'object')}. {text}"
 
 
 def few_answers_sentence(n_few: int, n_components: int) -> str:
     """What hollow markers say."""
-    objects = count(n_few, "object that is", "objects that are")
+    objects = counted(n_few, "object that is", "objects that are")
     return f"Hollow: {objects} in fewer than {n_components + 1} questions, too few for a certain place."
 
 
 def data_sentence(check: Mapping[str, Any]) -> str:
     """What the map was made from: "1,200 answers to 900 questions about 40 objects, by 12 people"."""
-    answers = count(check["n_answers"], "answer", "answers")
-    questions = count(check["n_questions"], "question", "questions")
-    text = f"{answers} to {questions} about {count(check['n_objects'], 'object', 'objects')}"
+    answers = counted(check["n_answers"], "answer")
+    questions = counted(check["n_questions"], "question")
+    text = f"{answers} to {questions} about {counted(check['n_objects'], 'object')}"
     people = check.get("participants")
-    return text if people is None else f"{text}, by {count(len(people), 'person', 'people')}"
+    return text if people is None else f"{text}, by {counted(len(people), 'person', 'people')}"
 
 
 PEOPLE_TITLES = {
@@ -305,7 +271,7 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
     """How people answered: how many answers, how far they agree with the others, who cannot be told from a guesser."""
     n_people, answers = len(people["participant"]), sorted(people["answers"])
     each = f"{answers[0]:,}" if answers[0] == answers[-1] else f"{answers[0]:,} to {answers[-1]:,}"
-    told = [f"{count(n_people, 'person', 'people')} gave {each} answers each."]
+    told = [f"{counted(n_people, 'person', 'people')} gave {each} answers each."]
     agreement = sorted(value for value in people["agreement"] if value is not None and value == value)
     if agreement:
         middle = agreement[len(agreement) // 2]
@@ -315,7 +281,7 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
         )
     guessing = sum(value is None or not value < 0.05 for value in people["p_chance"])
     if guessing:
-        some = count(guessing, "person", "people")
+        some = counted(guessing, "person", "people")
         told.append(f"{some} cannot be told from somebody who only guesses. Nobody was left out for that.")
     else:
         told.append("All agree with it better than somebody who only guesses.")
@@ -325,7 +291,7 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
 def reliability_sentence(guesses: Sequence[float]) -> str:
     """What was found about guessers by a fit that weighs people."""
     most = sum(share > 0.5 for share in guesses)
-    people = count(len(guesses), "person", "people")
+    people = counted(len(guesses), "person", "people")
     return f"answers weighed by how often each of {people} seems to guess; {most:,} do so more often than not"
 
 
@@ -338,7 +304,7 @@ def dimensions_sentence(
         return f"{told} The computation was interrupted: some maps are missing, and no dimension is chosen."
     if chosen is None:
         return told
-    marked = f"{told} The ring marks {count(chosen, 'dimension', 'dimensions')}, the fewest that no larger number beats"
+    marked = f"{told} The ring marks {counted(chosen, 'dimension')}, the fewest that no larger number beats"
     marked += "; this map has as many." if chosen == shown else f"; this map has {shown}."
     return " ".join(filter(None, (marked, _choice(chosen, accuracy or {}))))
 
@@ -367,11 +333,6 @@ def dimension_lines(found: DimensionSelection) -> str:
     return "\n".join([*lines, found.verdict])
 
 
-def learning_sentence() -> str:
-    """What the learning curve shows."""
-    return "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
-
-
 def convergence_sentence(in_stages: bool = False) -> str:
     """What the chart of the computation shows; a solver that works in stages minimises something else in each."""
     told = ["How the objective came down."]
@@ -389,7 +350,7 @@ def violations_sentence(
     """
     what = "answer" if are_answers else "comparison"
     weighed = "" if share is None else f", {percent(share)} by weight"
-    told = f"The map contradicts {n_violated:,.0f} of {count(n_answers, what, f'{what}s')}{weighed}."
+    told = f"The map contradicts {n_violated:,.0f} of {counted(n_answers, what)}{weighed}."
     if n_unplaced:
         told += f" {n_unplaced:,.0f} more {'concerns' if n_unplaced == 1 else 'concern'} objects without a position."
     return told
