@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from nearer.collect.asking import Asked, Dealer, plan
+from nearer.collect.asking import Asked, Dealer, parted, plan
 from nearer.collect.batches import Refusal, Work
+from nearer.collect.limits import Signer
 from nearer.collect.store import Prepared, Store, answers, insert, meta, participants, questions, ready
 from nearer.collect.study import Study
-from nearer.collect.tokens import Signer
 from nearer.data.columns import MISSING
 
 AHEAD = 2
@@ -188,7 +188,7 @@ class Desk:
             if not self.study.questions.cannot_tell:
                 raise Refusal(422, "choice: got null, expected a choice: this study has no 'cannot tell'")
             return None
-        n_options = len(json.loads(row.shown)) - (row.kind != "odd")
+        n_options = len(parted(row.kind, json.loads(row.shown))[1])
         whole = isinstance(choice, list) and all(type(one) is int and 0 <= one < n_options for one in choice)
         if not whole or len(choice) != row.n_chosen or len(set(choice)) < len(choice):
             raise Refusal(
@@ -262,14 +262,23 @@ class Desk:
         raise Refusal(409, "questions: there is none left that this participant has not seen")
 
     def _choose(self, person: int, slot: str) -> Work[Asked | None]:
+        """A question for a place of the plan; None if there is no such one at the moment."""
         if slot == "catch":
             # A study has few of its own: drawn blindly, one that was asked would come again.
             return self.dealer.catch((yield from self._seen(person)) if self.dealer.catches else ())
-        if slot == "repeat":
-            return (yield from self._repeat(person))
-        if slot == "ready":
-            return (yield from self._take_ready(person))
-        return self.dealer.random()
+        if slot == "random":
+            return self.dealer.random()
+        if slot == "ready":  # the first of the queue that this participant has not seen; it leaves the queue
+            found = yield self._sql.take_ready(person=person)
+        else:  # a random one that somebody else was asked: from a random place of the table on, the first
+            [(last,)] = yield self._sql.last_question()
+            from_here = self.dealer.rng.randint(1, max(last or 0, 1))
+            found = yield self._sql.repeat(person=person, kind=self.study.questions.kind, from_here=from_here)
+        # Its objects may no longer be asked about, or not as many at once.
+        items = json.loads(found[0].shown) if found else []
+        if len(items) != self.study.questions.n_items or not all(number in self.by_number for number in items):
+            return None
+        return self.dealer.shown(items, found[0].chosen_by if slot == "ready" else slot)
 
     def _seen(self, person: int) -> Work[set[str]]:
         return {row.key for row in (yield self._sql.seen(person=person))}
@@ -282,31 +291,10 @@ class Desk:
             "expected": asked.expected, "asked": time.time(),
         }  # fmt: skip
 
-    def _repeat(self, person: int) -> Work[Asked | None]:
-        """A random question that somebody else was asked: from a random place of the table on, the first."""
-        [(last,)] = yield self._sql.last_question()
-        from_here = self.dealer.rng.randint(1, max(last or 0, 1))
-        kind = self.study.questions.kind
-        found = yield self._sql.repeat(person=person, kind=kind, from_here=from_here)
-        return self._known(found[0].shown, "repeat") if found else None
-
-    def _take_ready(self, person: int) -> Work[Asked | None]:
-        """The first question of the queue that this participant has not seen; it leaves the queue."""
-        found = yield self._sql.take_ready(person=person)
-        return self._known(found[0].shown, found[0].chosen_by) if found else None
-
-    def _known(self, text: str, chosen_by: str) -> Asked | None:
-        """A stored question, if its objects are still asked about, and as many as now."""
-        items = json.loads(text)
-        if len(items) != self.study.questions.n_items or not all(number in self.by_number for number in items):
-            return None
-        return self.dealer.again(items, chosen_by)
-
     def _for_page(self, kind: str, n_chosen: int, ordered: bool, items: Any) -> dict[str, Any]:
-        shown = [self._item(number) for number in items]
-        head = None if kind == "odd" else shown[0]
-        options = shown if kind == "odd" else shown[1:]
-        return {"kind": kind, "choose": n_chosen, "ordered": bool(ordered), "head": head, "options": options}
+        head, options = parted(kind, [self._item(number) for number in items])
+        about = {"kind": kind, "choose": n_chosen, "ordered": bool(ordered)}
+        return {**about, "head": head[0] if head else None, "options": options}
 
     def _item(self, number: int) -> dict[str, Any]:
         item = self.by_number.get(number)
