@@ -135,24 +135,21 @@ class Office:
             raise Refusal(422, "participant: expected the participant's id as text")
         if not self._arrivals.allow(self._caller(request)):
             raise Refusal(429, "start: too many participants from one address; try again in a minute")
-        done = await self.batches.run(partial(self.desk.start, name=name))
+        done = await self.batches.run(partial(self.desk.start, name))
         return answered({**done, "id": name})
 
     async def next(self, request: Request) -> Response:
         """Open questions."""
-        token = (await read_json(request)).get("participant")
-        self._not_too_often(token)
-        return answered(await self.batches.run(partial(self.desk.next, token=token)))
+        person = self._participant(await read_json(request))
+        return answered(await self.batches.run(partial(self.desk.next, person)))
 
     async def answer(self, request: Request) -> Response:
         """Store an answer, and give the next question."""
         given = await read_json(request)
-        token, question = given.get("participant"), given.get("question")
         if "choice" not in given:
             raise Refusal(422, "choice: got none, expected a list of whole numbers, or null")
-        self._not_too_often(token)
-        choice, seconds = given["choice"], given.get("seconds")
-        work = partial(self.desk.answer, token=token, question=question, choice=choice, seconds=seconds)
+        person = self._participant(given)
+        work = partial(self.desk.answer, person, given.get("question"), given["choice"], given.get("seconds"))
         return answered(await self.batches.run(work))
 
     async def health(self, _request: Request) -> Response:
@@ -167,9 +164,12 @@ class Office:
         headers = {"Content-Security-Policy": _ITEM, "Cache-Control": "private, max-age=86400"}
         return FileResponse(item.content, media_type=item.media_type, headers=headers)
 
-    def _not_too_often(self, token: object) -> None:
-        if not self._often.allow(self.desk.participant(token)):
+    def _participant(self, given: dict[str, Any]) -> int:
+        """The number of the participant who asks, if not too often."""
+        person = self.desk.participant(given.get("participant"))
+        if not self._often.allow(person):
             raise Refusal(429, "too many requests; slow down")
+        return person
 
     def _caller(self, request: Request) -> bytes:
         """Something that is the same for the same address, and tells nothing about it after a restart."""

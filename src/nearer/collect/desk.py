@@ -83,22 +83,35 @@ class Desk:
         fresh["total"] = self.study.questions.number
         yield self._sql.add_person(**fresh)
         [(person,)] = yield self._sql.visit(person=name)
-        return {"participant": self.signer.sign(person, _PERSON), **(yield from self._state(person))}
+        return {"participant": self.signer.sign(person, _PERSON), **(yield from self.next(person))}
 
-    def next(self, token: object) -> Work[dict[str, Any]]:
-        """Progress and open questions of a participant.
+    def next(self, number: int) -> Work[dict[str, Any]]:
+        """Progress and open questions of a participant, new ones included.
 
         `answered`, `total`, `paused`, `finished`, `questions` (at most `AHEAD`), and `completion` at the end.
         """
-        return (yield from self._state(self.participant(token)))
+        paused = yield from self._is_paused()
+        for _ in range(3):
+            person, handed = yield from self._handed(number)
+            # What was handed out and not answered stands behind what was answered.
+            position = person.answered + len(handed)
+            while len(handed) < AHEAD and position < person.total and not paused:
+                position += 1
+                row = yield from self._hand_out(person, position)
+                if row is None:
+                    break
+                handed.append(row)
+            if handed or paused or person.answered >= person.total:
+                break
+            # Another tab answered the last ones, at another server, between two of our queries.
+        return self._told(person, handed, paused)
 
-    def answer(self, token: object, question: object, choice: Any, seconds: Any) -> Work[dict[str, Any]]:
+    def answer(self, person: int, question: object, choice: Any, seconds: Any) -> Work[dict[str, Any]]:
         """Store an answer, once, and give the next question.
 
         `choice` lists the options chosen, counted from 0 as they stand on the screen, the nearest first; None: cannot
         tell. Gives what `next` does, and `stored`: False if the question had been answered before.
         """
-        person = self.participant(token)
         number = self.signer.number(question, f"{_QUESTION}:{person}")
         if number is None:
             raise Refusal(403, "question: is no question of this participant")
@@ -108,7 +121,7 @@ class Desk:
             raise Refusal(404, "question: is not known")
         made = {"question": number, "choice": self._choice(asked, choice), "seconds": _seconds(seconds)}
         if asked.done:
-            return {"stored": False, **(yield from self._state(person))}
+            return {"stored": False, **(yield from self.next(person))}
         paused = yield from self._is_paused()
         ahead, position = [row for row in handed if row.id != number], about.answered + len(handed) + 1
         fresh, more = None, not paused and len(ahead) < AHEAD and position <= about.total
@@ -119,7 +132,7 @@ class Desk:
         if fresh and added:
             ahead.append(_Handed.new(added, fresh))
         if counted is None or (more and not added):  # somebody was quicker, or the question was no new one
-            return {"stored": counted is not None, **(yield from self._state(person))}
+            return {"stored": counted is not None, **(yield from self.next(person))}
         return {"stored": True, **self._told(about._replace(answered=counted), ahead, paused)}
 
     def participant(self, token: object) -> int:
@@ -195,24 +208,6 @@ class Desk:
                 422, f"choice: expected a list of {row.n_chosen} different whole numbers from 0 to {n_options - 1}"
             )
         return json.dumps(choice)
-
-    def _state(self, number: int) -> Work[dict[str, Any]]:
-        """What a participant is told, new questions included."""
-        paused = yield from self._is_paused()
-        for _ in range(3):
-            person, handed = yield from self._handed(number)
-            # What was handed out and not answered stands behind what was answered.
-            position = person.answered + len(handed)
-            while len(handed) < AHEAD and position < person.total and not paused:
-                position += 1
-                row = yield from self._hand_out(person, position)
-                if row is None:
-                    break
-                handed.append(row)
-            if handed or paused or person.answered >= person.total:
-                break
-            # Another tab answered the last ones, at another server, between two of our queries.
-        return self._told(person, handed, paused)
 
     def _told(self, person: _Person, handed: list[_Handed], paused: bool) -> dict[str, Any]:
         finished = person.answered >= person.total
