@@ -50,9 +50,9 @@ _HEADERS = [
 _RETRY = {"Retry-After": "2"}
 
 
-def make_app(study: Study, store: Store, *, seed: int | None = None) -> Starlette:
-    """The web application of a study; the database stays open when it ends. Tests give the seed of the questions."""
-    office = Office(study, store, seed)
+def make_app(study: Study, store: Store) -> Starlette:
+    """The web application of a study; the database stays open when it ends."""
+    office = Office(study, store)
     routes: list[BaseRoute] = [
         Route("/api/study", office.study_told),
         Route("/api/start", office.start, methods=["POST"]),
@@ -89,9 +89,9 @@ def make_app(study: Study, store: Store, *, seed: int | None = None) -> Starlett
 class Office:
     """What the addresses of the interface do."""
 
-    def __init__(self, study: Study, store: Store, seed: int | None = None):
+    def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store
-        self.desk = Desk(study, store, seed)
+        self.desk = Desk(study, store)
         self._often = Rate(study.server.requests_per_second, 3 * study.server.requests_per_second)
         per_minute = study.server.new_participants_per_minute
         self._arrivals = Rate(per_minute / 60, per_minute)

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from nearer.collect.asking import Asked, Dealer, parted, plan
 from nearer.collect.batches import Refusal, Work
+from nearer.collect.items import Item
 from nearer.collect.limits import Signer
 from nearer.collect.store import Prepared, Store, answers, insert, meta, participants, questions, ready
 from nearer.collect.study import Study
@@ -55,16 +56,16 @@ class _Handed(NamedTuple):
 
 
 class Desk:
-    """Hands out questions and takes answers; tests give the seed of the random questions."""
+    """Hands out questions and takes answers."""
 
-    def __init__(self, study: Study, store: Store, seed: int | None = None):
+    def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store
         self.signer = Signer(store.secret)
         self.numbers = store.number_items([item.name for item in study.items])
         self.names = {number: name for name, number in self.numbers.items()}
         self.by_number = {self.numbers[item.name]: item for item in study.items}
         catches = [tuple(self.numbers[name] for name in row) for row in study.questions.catch_questions]
-        self.dealer = Dealer(study.questions, list(self.by_number), catches, seed)
+        self.dealer = Dealer(study.questions, list(self.by_number), catches)
         self._paused, self._asked_at = False, 0.0
         self._sql = _Statements(store.engine)
         self._plan = functools.lru_cache(maxsize=5000)(self._make_plan)
@@ -78,10 +79,8 @@ class Desk:
             raise Refusal(
                 422, f"participant: got {name[:20]!r}, expected 1 to {_MAX_ID} printable characters, and no NA"
             )
-        now = time.time()
-        fresh = {"name": name, "started": now, "seen": now, "visits": 0, "answered": 0}
-        fresh["total"] = self.study.questions.number
-        yield self._sql.add_person(**fresh)
+        now, total = time.time(), self.study.questions.number
+        yield self._sql.add_person(name=name, started=now, seen=now, visits=0, answered=0, total=total)
         [(person,)] = yield self._sql.visit(person=name)
         return {"participant": self.signer.sign(person, _PERSON), **(yield from self.next(person))}
 
@@ -151,10 +150,7 @@ class Desk:
         asked = self.study.questions
         if not asked.practice:
             return None
-        if asked.practice_question:
-            items = tuple(self.numbers[name] for name in asked.practice_question)
-        else:
-            items = self.dealer.random().items
+        items = [self.numbers[name] for name in asked.practice_question] or self.dealer.random().items
         return self._for_page(asked.kind, asked.n_chosen, asked.ordered, items)
 
     # ---- how ---------------------------------------------------------------------------------------------------------
@@ -210,9 +206,9 @@ class Desk:
         return json.dumps(choice)
 
     def _told(self, person: _Person, handed: list[_Handed], paused: bool) -> dict[str, Any]:
-        finished = person.answered >= person.total
-        state: dict[str, Any] = {"answered": person.answered, "total": person.total, "paused": paused}
-        state["finished"] = finished
+        answered, total = person.answered, person.total
+        finished = answered >= total
+        state: dict[str, Any] = {"answered": answered, "total": total, "paused": paused, "finished": finished}
         if finished:
             # Ids in an address are escaped: they must not add to it.
             link = self.study.completion.link.replace("{participant}", quote(person.name, safe=""))
@@ -292,12 +288,11 @@ class Desk:
         return {**about, "head": head[0] if head else None, "options": options}
 
     def _item(self, number: int) -> dict[str, Any]:
-        item = self.by_number.get(number)
-        if item is None:  # taken out of the study after the question was handed out
-            return {"name": (name := self.names[number]), "form": "text", "text": name, "alt": name}
-        if item.form == "text":
-            return {"name": item.name, "form": "text", "text": str(item.content), "alt": item.alt}
-        return {"name": item.name, "form": item.form, "url": f"items/{number}", "alt": item.alt}
+        name = self.names[number]
+        # It may have been taken out of the study after the question was handed out.
+        item = self.by_number.get(number) or Item(name, "text", name, name)
+        content = {"text": str(item.content)} if item.form == "text" else {"url": f"items/{number}"}
+        return {"name": name, "form": item.form, **content, "alt": item.alt}
 
 
 class _Statements:
@@ -307,14 +302,13 @@ class _Statements:
         def made(statement: Any, columns: Any = ()) -> Prepared:
             return Prepared(engine, statement, columns)
 
-        def added(table: sa.Table, columns: list[str]) -> Prepared:
+        def added(table: sa.Table) -> Prepared:
             key = next(iter(table.primary_key))
+            columns = [column.name for column in table.c if column.name != "id"]
             return made(insert(engine, table).on_conflict_do_nothing().returning(key), columns)
 
         given, person = sa.bindparam, questions.c.participant == sa.bindparam("person")
-        self.add_person = added(participants, ["name", "started", "seen", "visits", "total", "answered"])
-        self.add_answer = added(answers, [column.name for column in answers.c])
-        self.add_question = added(questions, _ASKED)
+        self.add_person, self.add_answer, self.add_question = map(added, (participants, answers, questions))
         visits = {"visits": participants.c.visits + 1}
         by_name = participants.c.name == given("person")
         self.visit = made(sa.update(participants).where(by_name).values(visits).returning(participants.c.id))
