@@ -129,14 +129,14 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any,
     """Put questions that are worth asking in the place of the old queue; returns the state for the next call."""
     from nearer.questions import suggest
 
-    kind = {"triplet": "triplets", "odd": "odd-one-out"}.get(study.questions.kind)
-    if kind is None or not study.questions.adaptive:
+    if not queue_size(study):
         return None
     names = [item.name for item in study.items]
     numbers = store.number_items(names)
     gone = [] if data is None else [label for label in data.labels.tolist() if label not in set(names)]  # type: ignore[union-attr]
     chosen = suggest(
-        data, queue_size(study), random_share=0, objects=names, exclude=gone or None, kind=kind,
+        data, queue_size(study), random_share=0, objects=names, exclude=gone or None,
+        kind="odd-one-out" if study.questions.kind == "odd" else "triplets",
         n_components=study.questions.map_dimensions, random_state=seed, n_jobs=1, state=state,
     )  # fmt: skip
     assert chosen.labels is not None
@@ -152,5 +152,7 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any,
 
 
 def queue_size(study: Study) -> int:
-    """How many questions the queue holds when it is full."""
+    """How many questions the queue holds when it is full: none if the study chooses none."""
+    if not study.questions.adaptive or study.questions.kind == "choose":
+        return 0
     return max(1, min(_QUEUE, n_questions(study.questions, len(study.items)) // 2))

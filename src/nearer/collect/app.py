@@ -103,10 +103,8 @@ class Office:
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         """Keep threads for the database while the application runs."""
         self.batches = Batches(self.store, 1 if self.store.is_sqlite else 2)
-        try:
+        with contextlib.closing(self.batches):
             yield
-        finally:
-            self.batches.close()
 
     async def study_told(self, _request: Request) -> Response:
         """What the page shows before anything is stored."""
@@ -194,16 +192,15 @@ class Office:
 
     def _status(self) -> dict[str, Any]:
         with self.store.reading() as connection:
-            found: dict[str, Any] = {"status": study_status(connection)}
-            people = participant_table(connection)
-            computed = {name: self.store.finding(connection, name) for name in ("people", "map", "forecast")}
-        judged = computed.pop("people") or {}
+            status, people = study_status(connection), participant_table(connection)
+            found = {name: self.store.finding(connection, name) for name in ("people", "map", "forecast")}
+        judged = found["people"] or {}
         images = {item.name: f"items/{number}" for number, item in self.desk.by_number.items() if item.form == "image"}
         asked = self.study.questions
         about = {"title": self.study.title, "kind": asked.kind, "number": asked.number, "adaptive": asked.adaptive}
         about |= {"n_objects": len(self.study.items), "images": images}
         told = [{**person, "quality": judged.get(person["participant"])} for person in people]
-        return {"study": about, "now": time.time(), "people": told, **found, **computed}
+        return {**found, "study": about, "now": time.time(), "status": status, "people": told}
 
     async def download(self, request: Request) -> Response:
         """The answers as a CSV file."""

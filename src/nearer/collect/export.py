@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -120,15 +121,13 @@ def back_up(store: Store, path: str | os.PathLike[str]) -> int:
     part = path.with_name(part_name(path))
     try:
         copy = Store(f"sqlite:///{part}", create=True)
-        try:
-            with store.reading() as source, copy.writing() as target:
-                for table in tables.sorted_tables:
-                    target.execute(sa.delete(table))
-                    for block in source.execution_options(yield_per=2000).execute(sa.select(table)).partitions():
-                        target.execute(sa.insert(table), [dict(row._mapping) for row in block])
-                count = Store.count(target, answers)
-        finally:
-            copy.close()  # the last to leave puts the log into the file
+        # The last to leave puts the log into the file.
+        with contextlib.closing(copy), store.reading() as source, copy.writing() as target:
+            for table in tables.sorted_tables:
+                target.execute(sa.delete(table))
+                for block in source.execution_options(yield_per=2000).execute(sa.select(table)).partitions():
+                    target.execute(sa.insert(table), [dict(row._mapping) for row in block])
+            count = Store.count(target, answers)
         with open(part, "rb") as file:
             os.fsync(file.fileno())
         os.link(part, path)  # refuses what has appeared meanwhile, as a rename would not

@@ -6,9 +6,9 @@ import contextlib
 import json
 import secrets
 import time
-from collections import namedtuple
+from collections import Counter, namedtuple
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -103,14 +103,11 @@ class Prepared:
     def __call__(self, **values: Any) -> Call:
         """The statement with its values, to be run by `Store.run`."""
         given = {**self._fixed, **values}
-        return Call(self, given if self._order is None else [given[name] for name in self._order])
+        return self, given if self._order is None else [given[name] for name in self._order]
 
 
-class Call(NamedTuple):
-    """A statement to be run, with its values."""
-
-    statement: Prepared
-    values: Any
+Call = tuple[Prepared, Any]
+"""A statement to be run, with its values."""
 
 
 class Store:
@@ -276,11 +273,10 @@ def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
     """Progress of each participant, and what can be told about the quality of the answers without a map."""
     both = questions.join(answers, answers.c.question == questions.c.id)
     checked = sa.select(questions.c.participant, questions.c.expected, answers.c.choice).select_from(both)
-    right: dict[int, list[int]] = {}
+    asked, right = Counter[int](), Counter[int]()
     for person, expected, choice in connection.execute(checked.where(questions.c.expected.is_not(None))):
-        tally = right.setdefault(person, [0, 0])
-        tally[0] += choice is not None and expected in json.loads(choice)[:1]
-        tally[1] += 1
+        asked[person] += 1
+        right[person] += choice is not None and json.loads(choice)[0] == expected
     return [
         {
             "participant": row.name,
@@ -289,8 +285,8 @@ def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
             "visits": row.visits,
             "started": row.started,
             "seen": row.seen,
-            "catch_right": right.get(row.id, (0, 0))[0],
-            "catch_asked": right.get(row.id, (0, 0))[1],
+            "catch_right": right[row.id],
+            "catch_asked": asked[row.id],
         }
         for row in connection.execute(sa.select(participants).order_by(participants.c.id))
     ]
