@@ -8,7 +8,7 @@ import math
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -100,11 +100,11 @@ class Study:
     title: str
     language: str
     items: list[Item]
-    questions: Questions = field(default_factory=Questions)
-    participants: Participants = field(default_factory=Participants)
-    completion: Completion = field(default_factory=Completion)
-    server: Server = field(default_factory=Server)
-    texts: dict[str, str] = field(default_factory=dict)
+    questions: Questions
+    participants: Participants
+    completion: Completion
+    server: Server
+    texts: dict[str, str]
 
     @property
     def database(self) -> str:
@@ -326,7 +326,7 @@ def _fitted(text: str, n_items: int) -> str:
     number = min(config["number"], n_questions(asked, n_items))
     changes = {
         "number": number, "repeats": min(config["repeats"], number // 4), "catch": min(config["catch"], number // 4),
-        "options": options, "choose": min(config["choose"], max(options - 1, 1)),
+        "options": options, "choose": min(config["choose"], options - 1),
     }  # fmt: skip
     for name, value in changes.items():
         if value != config[name]:
