@@ -122,8 +122,8 @@ def _wishes(data: Comparisons, X: np.ndarray, loss: Any, no_guess: np.ndarray) -
     swap = [0, 2, 1] if data.index.shape[1] == 3 else [2, 3, 0, 1]
     upper = np.triu_indices(X.shape[1])
     factor = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
-    slopes = [metric_slopes(index, loss, X) for index in (data.index, np.ascontiguousarray(data.index[:, swap]))]
-    both = np.stack(slopes)[:, :, upper[0], upper[1]] * factor  # of the answer, and of its opposite
+    ways = (data.index, np.ascontiguousarray(data.index[:, swap]))  # the answers, and their opposites
+    both = np.stack([metric_slopes(index, loss, X)[:, upper[0], upper[1]] for index in ways]) * factor
     both = np.where(np.isfinite(both[0]).all(axis=1)[:, None], both, 0.0) * no_guess[:, :, None]
     if data.weights is not None:
         both *= data.weights[:, None]
