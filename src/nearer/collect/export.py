@@ -61,7 +61,7 @@ class Export:
                     self.left_out[why] = self.left_out.get(why, 0) + 1
                     continue
                 self.n_rows += 1
-                yield self._cells(row, [names[number] for number in shown], json.loads(row.choice))
+                yield _cells(row, [names[number] for number in shown], json.loads(row.choice))
 
     def lines(self) -> Iterator[str]:
         """Lines of a CSV file, the names of the columns first; what a spreadsheet could run as a formula is guarded."""
@@ -86,27 +86,28 @@ class Export:
             return "a catch question that shows an object twice"
         return ""
 
-    def _cells(self, row: Any, shown: list[str], choice: list[int]) -> list[str]:
-        head, options = parted(row.kind, shown)
-        chosen = [options[number] for number in choice]
-        if row.kind == "odd":
-            about = [*shown, *chosen]
-        else:
-            about = [*head, *chosen, *(name for number, name in enumerate(options) if number not in choice)]
-        if row.kind == "choose":
-            about += [str(row.n_chosen), str(bool(row.ordered)).lower()]
-        catch = row.expected is not None
-        return [
-            *about,
-            row.person,
-            str(choice[0]),
-            "" if row.seconds is None else f"{row.seconds:.3f}",
-            str(row.position),
-            str(catch).lower(),
-            str(choice[0] == row.expected).lower() if catch else "",
-            row.chosen_by,
-            datetime.fromtimestamp(row.answered, timezone.utc).isoformat(timespec="milliseconds"),
-        ]
+
+def _cells(row: Any, shown: list[str], choice: list[int]) -> list[str]:
+    head, options = parted(row.kind, shown)
+    chosen = [options[number] for number in choice]
+    if row.kind == "odd":
+        about = [*shown, *chosen]
+    else:
+        about = [*head, *chosen, *(name for number, name in enumerate(options) if number not in choice)]
+    if row.kind == "choose":
+        about += [str(row.n_chosen), str(bool(row.ordered)).lower()]
+    catch = row.expected is not None
+    return [
+        *about,
+        row.person,
+        str(choice[0]),
+        "" if row.seconds is None else f"{row.seconds:.3f}",
+        str(row.position),
+        str(catch).lower(),
+        str(choice[0] == row.expected).lower() if catch else "",
+        row.chosen_by,
+        datetime.fromtimestamp(row.answered, timezone.utc).isoformat(timespec="milliseconds"),
+    ]
 
 
 def back_up(store: Store, path: str | os.PathLike[str]) -> int:
