@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -22,11 +21,6 @@ class Asked:
     key: str  # the same for the same question in another order
     chosen_by: str  # "random", "catch", "repeat", or the name of a strategy
     expected: int | None = None  # the right option of a catch question
-
-    @property
-    def text(self) -> str:
-        """The objects as they are stored."""
-        return json.dumps(self.items, separators=(",", ":"))
 
 
 def parted(kind: str, items: Sequence[_T]) -> tuple[list[_T], list[_T]]:

@@ -16,6 +16,7 @@ from nearer.collect.items import Item
 from nearer.collect.limits import Signer
 from nearer.collect.store import Prepared, Store, answers, insert, meta, participants, questions, ready
 from nearer.collect.study import Study
+from nearer.data import is_number
 from nearer.data.columns import MISSING
 
 AHEAD = 2
@@ -118,7 +119,8 @@ class Desk:
         asked = next((row for row in handed if row.id == number), None)
         if asked is None:
             raise Refusal(404, "question: is not known")
-        made = {"question": number, "choice": self._choice(asked, choice), "seconds": _seconds(seconds)}
+        seconds = float(seconds) if is_number(seconds) and 0 <= seconds < 1e6 else None  # a time that makes sense
+        made = {"question": number, "choice": self._choice(asked, choice), "seconds": seconds}
         if asked.done:
             return {"stored": False, **(yield from self.next(person))}
         paused = yield from self._is_paused()
@@ -275,10 +277,10 @@ class Desk:
         return {row.key for row in (yield self._sql.seen(person=person))}
 
     def _row(self, person: int, position: int, asked: Asked) -> dict[str, Any]:
-        about = self.study.questions
+        about, shown = self.study.questions, json.dumps(asked.items, separators=(",", ":"))
         return {
             "participant": person, "position": position, "kind": about.kind, "n_chosen": about.n_chosen,
-            "ordered": about.ordered, "shown": asked.text, "key": asked.key, "chosen_by": asked.chosen_by,
+            "ordered": about.ordered, "shown": shown, "key": asked.key, "chosen_by": asked.chosen_by,
             "expected": asked.expected, "asked": time.time(),
         }  # fmt: skip
 
@@ -366,10 +368,3 @@ def _storing(engine: sa.Engine) -> Any:
     asked_id = asked.returning(questions.c.id).cte("asked")
     both = counted.outerjoin(asked_id, sa.true())
     return sa.select(counted.c.answered, asked_id.c.id).select_from(both)
-
-
-def _seconds(value: Any) -> float | None:
-    """A time that makes sense, or None."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e6:
-        return float(value)
-    return None

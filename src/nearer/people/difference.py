@@ -136,8 +136,7 @@ def _wishes(data: Comparisons, X: np.ndarray, loss: Any, no_guess: np.ndarray) -
 
 def _cleaned(wishes: np.ndarray, guess: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """The wishes without the direction in which each unit's would move by guessing."""
-    n_units = int(unit.max()) + 1
-    away = sums_of(guess, unit, n_units)
+    away = sums_of(guess, unit)
     length = np.linalg.norm(away, axis=1, keepdims=True)
     away = np.divide(away, length, out=np.zeros_like(away), where=length > 0)[unit]
     return wishes - away * (wishes * away).sum(axis=1, keepdims=True)
@@ -171,13 +170,12 @@ def _by_people(
     """Agreement of the people of each group, and the same with people dealt out to groups at random."""
     people, place = np.unique(np.stack([person, unit]), axis=1, return_inverse=True)
     place = place.ravel()
-    sums = sums_of(_cleaned(wishes, guess, place), place, people.shape[1])
+    sums = sums_of(_cleaned(wishes, guess, place), place)
     counts = np.bincount(place).astype(float)
     group = people[1]
-    n_groups = int(group.max()) + 1
 
     def agreement(of: np.ndarray) -> float:
-        total = np.maximum(np.bincount(of, weights=counts, minlength=n_groups), 1.0)
-        return float(((sums_of(sums, of, n_groups) ** 2).sum(axis=1) / total).sum())
+        total = np.maximum(np.bincount(of, weights=counts), 1.0)
+        return float(((sums_of(sums, of) ** 2).sum(axis=1) / total).sum())
 
     return agreement(group), np.array([agreement(rng.permutation(group)) for _ in range(n_resamples)])

@@ -58,9 +58,9 @@ def units_of(comparisons: Comparisons, groups: Any = None) -> People:
     return found
 
 
-def sums_of(values: np.ndarray, unit: np.ndarray, n_units: int) -> np.ndarray:
+def sums_of(values: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """Sums (n_units, m) of the rows (N, m) of each unit."""
-    return np.stack([np.bincount(unit, weights=column, minlength=n_units) for column in values.T], axis=1)
+    return np.stack([np.bincount(unit, weights=column) for column in values.T], axis=1)
 
 
 def places_within(unit: np.ndarray, order: np.ndarray) -> np.ndarray:
@@ -542,15 +542,15 @@ def _log_odds(loss: Loss, near: np.ndarray, far: np.ndarray) -> np.ndarray:
 
 def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
     """The rotation of a map whose axes are those on which people differ most."""
-    d, n_units, unit = X.shape[1], problem.n_people, problem.person
-    if d == 1 or n_units < 2:
+    d, unit = X.shape[1], problem.person
+    if d == 1 or problem.n_people < 2:
         return np.eye(d)
     slopes = metric_slopes(problem.index, problem.loss, X)
     if len(problem.scale):
         slopes = slopes * problem.scale[:, None, None]
     flat = slopes.reshape(len(slopes), -1)
-    sums = sums_of(flat, unit, n_units)
-    counts = np.bincount(unit, minlength=n_units)[:, None]
+    sums = sums_of(flat, unit)
+    counts = np.bincount(unit)[:, None]
     sums = sums - counts * (sums.sum(axis=0) / len(flat))
     return joint_axes(sums.reshape(-1, d, d) / np.sqrt(np.maximum(counts, 1))[:, :, None])
 
