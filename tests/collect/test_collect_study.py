@@ -60,6 +60,7 @@ def test_questions_are_counted():
         ({"number": "ten"}, "questions.number: got 'ten', expected a whole number"),
         ({"number": True}, "questions.number: got True, expected a whole number"),
         ({"kind": "quartet"}, "questions.kind: got 'quartet', expected one of 'triplet'"),
+        ({"kind": ["odd"]}, "questions.kind: got ['odd'], expected a text"),
         ({"repeats": 200}, "questions.repeats: got 200, expected with catch and repeats together"),
         ({"catch": -1}, "questions.catch: got -1"),
         ({"kind": "choose", "options": 8}, "questions.options: got 8, expected a number from 2 to 7"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,19 +27,27 @@ _LEAST = 30  # answers before anything is fitted
 _QUEUE = 400
 
 
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Without warnings: objects without answers are left out of the map, and that few questions are left is no news."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def read_answers(study: Study, store: Store) -> Comparisons | None:
     """All answers that a map can use, over the objects of the study; None while there are none."""
     export = Export(store, study.questions)
     rows = list(export.rows())
     if not rows:
         return None
-    table = dict(zip(export.columns, map(list, zip(*rows))))
-    table = {name: table[name] for name in table if name != "answered_at"}
+    table = {name: list(cells) for name, cells in zip(export.columns, zip(*rows)) if name != "answered_at"}
     with store.reading() as connection:
         labels = list(connection.scalars(sa.select(items.c.name).order_by(items.c.id)))
     return Comparisons.from_labels_table(table, labels=labels, keep_na=True)
 
 
+@_quietly()
 def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
     """Fit a map, and measure it on answers that it has not seen; None where a figure is not known.
 
@@ -48,17 +58,13 @@ def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
     found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low"))
     if len(data) < _LEAST:
         return found
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # objects without answers are left out below
-        model = _estimator(study).fit(data)
-        seen = ~np.isnan(model.embedding_).any(axis=1)
-        found["labels"] = [str(label) for label, there in zip(data.labels.tolist(), seen) if there]  # type: ignore[union-attr]
-        found["embedding"] = np.round(model.embedding_[seen], 5).tolist()
-        checked = data.check()
-    found |= _held_out(study, data)
+    model = _estimator(study).fit(data)
+    seen = ~np.isnan(model.embedding_).any(axis=1)
+    found["labels"] = [str(label) for label, there in zip(data.labels.tolist(), seen) if there]  # type: ignore[union-attr]
+    found["embedding"] = np.round(model.embedding_[seen], 5).tolist()
+    checked = data.check()
     found |= {"ceiling": checked.noise_ceiling, "ceiling_low": checked.noise_ceiling_low}
-    found["n_repeated"] = checked.n_repeated_questions
-    return found
+    return found | {"n_repeated": checked.n_repeated_questions} | _held_out(study, data)
 
 
 def _estimator(study: Study) -> OrdinalEmbedding:
@@ -88,27 +94,25 @@ def _without_catches(data: Comparisons) -> Comparisons:
     return data if caught is None else data[~caught]
 
 
+@_quietly()
 def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
     """What twice as many answers would give, with its 90 % interval; None while there are too few."""
     data = _without_catches(data)
     if (len(data) if data.at_random is None else data.at_random.sum()) < 10 * _LEAST:
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        curve = learning_curve(_estimator(study), data, n_repeats=4, random_state=0, n_jobs=1)
+    curve = learning_curve(_estimator(study), data, n_repeats=4, random_state=0, n_jobs=1)
     more = curve.predict(2 * int(curve.n_comparisons[-1]))
     found = {"n_rows": len(data), "now": curve.accuracy[-1], "doubled": more.estimate, "low": more.low}
     return {name: float(value) for name, value in found.items()} | {"high": float(more.high), "early": curve.early}
 
 
+@_quietly()
 def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
     """By participant, from three on, what `nearer.people.participants` says; None where something is not known."""
     assert data.people is not None
     if len(data.people.names) < 3 or len(data) < _LEAST:
         return {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        table = participants(data, _estimator(study), n_folds=_FOLDS).table()
+    table = participants(data, _estimator(study), n_folds=_FOLDS).table()
     shown = ("seconds", "first", "streak", "catch_passed", "agreement", "guesses", "guesses_low", "guesses_high")
     return {
         str(name): {column: _number(table[column][row]) if column in table else None for column in shown}
@@ -120,22 +124,21 @@ def _number(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
+@_quietly()
 def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any, seed: int) -> Any:
     """Put questions that are worth asking in the place of the old queue; returns the state for the next call."""
     from nearer.questions import suggest
 
-    kind = {"triplet": "triplets", "odd": "odd-one-out"}.get(study.questions.kind)
-    if kind is None or not study.questions.adaptive:
+    if not queue_size(study):
         return None
-    numbers = store.number_items([item.name for item in study.items])
     names = [item.name for item in study.items]
+    numbers = store.number_items(names)
     gone = [] if data is None else [label for label in data.labels.tolist() if label not in set(names)]  # type: ignore[union-attr]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that few questions are left is no news
-        chosen = suggest(
-            data, queue_size(study), random_share=0, objects=names, exclude=gone or None, kind=kind,
-            n_components=study.questions.map_dimensions, random_state=seed, n_jobs=1, state=state,
-        )  # fmt: skip
+    chosen = suggest(
+        data, queue_size(study), random_share=0, objects=names, exclude=gone or None,
+        kind="odd-one-out" if study.questions.kind == "odd" else "triplets",
+        n_components=study.questions.map_dimensions, random_state=seed, n_jobs=1, state=state,
+    )  # fmt: skip
     assert chosen.labels is not None
     rows = []
     for row, strategy in zip(chosen.labels[chosen.index].tolist(), chosen.strategy.tolist()):
@@ -149,5 +152,7 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any,
 
 
 def queue_size(study: Study) -> int:
-    """How many questions the queue holds when it is full."""
+    """How many questions the queue holds when it is full: none if the study chooses none."""
+    if not study.questions.adaptive or study.questions.kind == "choose":
+        return 0
     return max(1, min(_QUEUE, n_questions(study.questions, len(study.items)) // 2))

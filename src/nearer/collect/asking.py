@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from nearer.collect.study import Questions, n_questions
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -20,17 +22,17 @@ class Asked:
     chosen_by: str  # "random", "catch", "repeat", or the name of a strategy
     expected: int | None = None  # the right option of a catch question
 
-    @property
-    def text(self) -> str:
-        """The objects as they are stored."""
-        return json.dumps(self.items, separators=(",", ":"))
+
+def parted(kind: str, items: Sequence[_T]) -> tuple[list[_T], list[_T]]:
+    """The head of a question, in a list ("odd" has none), and its options."""
+    start = 0 if kind == "odd" else 1
+    return list(items[:start]), list(items[start:])
 
 
 def question_key(kind: str, items: Sequence[int], catch: bool = False) -> str:
     """A text that two questions share if they ask the same; those with a known answer do not count among the others."""
-    start = 0 if kind == "odd" else 1
-    parts = [*items[:start], *sorted(items[start:])]
-    return ("c" if catch else kind[0]) + "-".join(map(str, parts))
+    head, options = parted(kind, items)
+    return ("c" if catch else kind[0]) + "-".join(map(str, head + sorted(options)))
 
 
 class Deck:
@@ -71,10 +73,8 @@ class Dealer:
 
     def random(self) -> Asked:
         """A question in which every object is as likely as any other, and comes as often."""
-        items: list[int] = [] if self.asked.kind == "odd" else [self._heads.deal()]
-        while len(items) < self.asked.n_items:
-            items.append(self._options.deal(items))
-        return self._shown(items, "random")
+        items = [] if self.asked.kind == "odd" else [self._heads.deal()]
+        return self.shown(self._with_options(items), "random")
 
     def other_than(self, keys: set[str]) -> Asked | None:
         """A random question whose key is not among `keys`: slow and sure, for studies that ask nearly everything."""
@@ -87,41 +87,34 @@ class Dealer:
                 items = options if head is None else (head, *options)
                 if question_key(asked.kind, items) not in keys:
                     left.append(items)
-        return self._shown(list(self.rng.choice(left)), "random") if left else None
+        return self.shown(self.rng.choice(left), "random") if left else None
 
     def catch(self, seen: Collection[str] = ()) -> Asked | None:
         """A question with a known answer; of the study's own, one that is not among the keys `seen`, or None."""
-        kind = self.asked.kind
+        odd = self.asked.kind == "odd"
         if self.catches:
-            left = [row for row in self.catches if question_key(kind, row, catch=True) not in seen]
+            left = [row for row in self.catches if question_key(self.asked.kind, row, catch=True) not in seen]
             if not left:
                 return None
-            row = self.rng.choice(left)
-            items, right = list(row), row[2 if kind == "odd" else 1]
+            items = list(self.rng.choice(left))
         else:
-            items = [self._heads.deal()]
-            right = items[0]
-            if kind == "odd":
-                right = self._options.deal(items)
-                items += [items[0], right]
-            else:
-                items.append(right)
-                while len(items) < self.asked.n_items:
-                    items.append(self._options.deal(items))
-        made = self._shown(items, "catch", catch=True)
-        start = 0 if kind == "odd" else 1
-        return Asked(made.items, made.key, made.chosen_by, made.items.index(right, start) - start)
+            head = self._heads.deal()
+            items = [head, head, self._options.deal([head])] if odd else self._with_options([head, head])
+        right = items[2 if odd else 1]
+        made = self.shown(items, "catch")
+        return replace(made, expected=parted(self.asked.kind, made.items)[1].index(right))
 
-    def again(self, items: Sequence[int], chosen_by: str) -> Asked:
-        """A question that was asked, or chosen, before; its options change places."""
-        return self._shown(list(items), chosen_by)
+    def _with_options(self, items: list[int]) -> list[int]:
+        while len(items) < self.asked.n_items:
+            items.append(self._options.deal(items))
+        return items
 
-    def _shown(self, items: list[int], chosen_by: str, catch: bool = False) -> Asked:
-        start = 0 if self.asked.kind == "odd" else 1
-        options = items[start:]
+    def shown(self, items: Sequence[int], chosen_by: str) -> Asked:
+        """A question about some objects, the head first; its options change places."""
+        head, options = parted(self.asked.kind, items)
         self.rng.shuffle(options)
-        shown = (*items[:start], *options)
-        return Asked(shown, question_key(self.asked.kind, shown, catch), chosen_by)
+        shown = (*head, *options)
+        return Asked(shown, question_key(self.asked.kind, shown, chosen_by == "catch"), chosen_by)
 
 
 def plan(asked: Questions, total: int, seed: str) -> list[str]:

@@ -38,8 +38,7 @@ class Background:
             count, waiting = Store.count(connection, answers), Store.count(connection, ready)
         if self._done < 0 or count >= max(self._done + _SOON, _GROWTH * self._done):
             return True
-        asks = self.study.questions.adaptive and self.study.questions.kind != "choose"
-        return asks and waiting < min(_LOW, analysis.queue_size(self.study) // 2) and count > self._done
+        return waiting < min(_LOW, analysis.queue_size(self.study) // 2) and count > self._done
 
     def round(self) -> None:
         """Compute everything anew, the questions first."""

@@ -15,8 +15,9 @@ from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from starlette.exceptions import HTTPException
 
-from nearer.collect.store import Call, Store
+from nearer.collect.store import Call, Store, reason
 
 _T = TypeVar("_T")
 Work = Generator[Call, list[Any], _T]
@@ -26,12 +27,8 @@ _WAITING = 4_000  # pieces that may wait
 _DEADLOCK, _SERIALIZATION = "40P01", "40001"
 
 
-class Refusal(Exception):
+class Refusal(HTTPException):
     """A request that is refused, with a status of HTTP; raised before anything was written."""
-
-    def __init__(self, status: int, message: str):
-        super().__init__(message)
-        self.status = status
 
 
 class Unavailable(Exception):
@@ -56,9 +53,8 @@ class Batches:
         """
         if self._queue.qsize() >= _WAITING:
             raise Unavailable("too much waits already")
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[_T] = loop.create_future()
-        self._queue.put((work, future, loop))
+        future: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+        self._queue.put((work, future))
         try:
             return await asyncio.wait_for(future, timeout)
         except asyncio.TimeoutError:
@@ -97,9 +93,9 @@ class Batches:
         return batch
 
     def _do(self, connection: sa.Connection, batch: list[Any], again: bool = True) -> None:
-        batch = [piece for piece in batch if not piece[1].cancelled()]
+        batch = [(work, future) for work, future in batch if not future.cancelled()]
         try:
-            results = self._together(connection, [work for work, _, _ in batch])
+            results = self._together(connection, [work for work, _ in batch])
         except Exception as error:
             if connection.invalidated and again:  # the database was restarted, or cut the line: there may be another
                 self._do(connection, batch, again=False)
@@ -139,13 +135,13 @@ class Batches:
     def _fail(self, batch: list[Any], error: Exception) -> None:
         cause = getattr(error, "orig", error)
         if isinstance(cause, (self._store.driver.Error, sa.exc.TimeoutError)):
-            error = Unavailable(str(cause).strip().split("\n")[0])
+            error = Unavailable(reason(cause))
         _deliver(batch, [error] * len(batch))
 
 
 def _deliver(batch: list[Any], results: list[Any]) -> None:
     def settle() -> None:
-        for (_, future, _), result in zip(batch, results):
+        for (_, future), result in zip(batch, results):
             if future.done():
                 continue
             if isinstance(result, Exception):
@@ -155,7 +151,5 @@ def _deliver(batch: list[Any], results: list[Any]) -> None:
 
     if batch:
         # All pieces come from the one loop of the server: it is woken once.
-        try:
-            batch[0][2].call_soon_threadsafe(settle)
-        except RuntimeError:  # the loop has ended
-            return
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            batch[0][1].get_loop().call_soon_threadsafe(settle)

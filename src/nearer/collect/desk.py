@@ -10,11 +10,13 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from nearer.collect.asking import Asked, Dealer, plan
+from nearer.collect.asking import Asked, Dealer, parted, plan
 from nearer.collect.batches import Refusal, Work
+from nearer.collect.items import Item
+from nearer.collect.limits import Signer
 from nearer.collect.store import Prepared, Store, answers, insert, meta, participants, questions, ready
 from nearer.collect.study import Study
-from nearer.collect.tokens import Signer
+from nearer.data import is_number
 from nearer.data.columns import MISSING
 
 AHEAD = 2
@@ -55,16 +57,16 @@ class _Handed(NamedTuple):
 
 
 class Desk:
-    """Hands out questions and takes answers; tests give the seed of the random questions."""
+    """Hands out questions and takes answers."""
 
-    def __init__(self, study: Study, store: Store, seed: int | None = None):
+    def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store
         self.signer = Signer(store.secret)
         self.numbers = store.number_items([item.name for item in study.items])
         self.names = {number: name for name, number in self.numbers.items()}
         self.by_number = {self.numbers[item.name]: item for item in study.items}
         catches = [tuple(self.numbers[name] for name in row) for row in study.questions.catch_questions]
-        self.dealer = Dealer(study.questions, list(self.by_number), catches, seed)
+        self.dealer = Dealer(study.questions, list(self.by_number), catches)
         self._paused, self._asked_at = False, 0.0
         self._sql = _Statements(store.engine)
         self._plan = functools.lru_cache(maxsize=5000)(self._make_plan)
@@ -78,27 +80,38 @@ class Desk:
             raise Refusal(
                 422, f"participant: got {name[:20]!r}, expected 1 to {_MAX_ID} printable characters, and no NA"
             )
-        now = time.time()
-        fresh = {"name": name, "started": now, "seen": now, "visits": 0, "answered": 0}
-        fresh["total"] = self.study.questions.number
-        yield self._sql.add_person(**fresh)
+        now, total = time.time(), self.study.questions.number
+        yield self._sql.add_person(name=name, started=now, seen=now, visits=0, answered=0, total=total)
         [(person,)] = yield self._sql.visit(person=name)
-        return {"participant": self.signer.sign(person, _PERSON), **(yield from self._state(person))}
+        return {"participant": self.signer.sign(person, _PERSON), **(yield from self.next(person))}
 
-    def next(self, token: object) -> Work[dict[str, Any]]:
-        """Progress and open questions of a participant.
+    def next(self, number: int) -> Work[dict[str, Any]]:
+        """Progress and open questions of a participant, new ones included.
 
         `answered`, `total`, `paused`, `finished`, `questions` (at most `AHEAD`), and `completion` at the end.
         """
-        return (yield from self._state(self.participant(token)))
+        paused = yield from self._is_paused()
+        for _ in range(3):
+            person, handed = yield from self._handed(number)
+            # What was handed out and not answered stands behind what was answered.
+            position = person.answered + len(handed)
+            while len(handed) < AHEAD and position < person.total and not paused:
+                position += 1
+                row = yield from self._hand_out(person, position)
+                if row is None:
+                    break
+                handed.append(row)
+            if handed or paused or person.answered >= person.total:
+                break
+            # Another tab answered the last ones, at another server, between two of our queries.
+        return self._told(person, handed, paused)
 
-    def answer(self, token: object, question: object, choice: Any, seconds: Any) -> Work[dict[str, Any]]:
+    def answer(self, person: int, question: object, choice: Any, seconds: Any) -> Work[dict[str, Any]]:
         """Store an answer, once, and give the next question.
 
         `choice` lists the options chosen, counted from 0 as they stand on the screen, the nearest first; None: cannot
         tell. Gives what `next` does, and `stored`: False if the question had been answered before.
         """
-        person = self.participant(token)
         number = self.signer.number(question, f"{_QUESTION}:{person}")
         if number is None:
             raise Refusal(403, "question: is no question of this participant")
@@ -106,9 +119,10 @@ class Desk:
         asked = next((row for row in handed if row.id == number), None)
         if asked is None:
             raise Refusal(404, "question: is not known")
-        made = {"question": number, "choice": self._choice(asked, choice), "seconds": _seconds(seconds)}
+        seconds = float(seconds) if is_number(seconds) and 0 <= seconds < 1e6 else None  # a time that makes sense
+        made = {"question": number, "choice": self._choice(asked, choice), "seconds": seconds}
         if asked.done:
-            return {"stored": False, **(yield from self._state(person))}
+            return {"stored": False, **(yield from self.next(person))}
         paused = yield from self._is_paused()
         ahead, position = [row for row in handed if row.id != number], about.answered + len(handed) + 1
         fresh, more = None, not paused and len(ahead) < AHEAD and position <= about.total
@@ -119,7 +133,7 @@ class Desk:
         if fresh and added:
             ahead.append(_Handed.new(added, fresh))
         if counted is None or (more and not added):  # somebody was quicker, or the question was no new one
-            return {"stored": counted is not None, **(yield from self._state(person))}
+            return {"stored": counted is not None, **(yield from self.next(person))}
         return {"stored": True, **self._told(about._replace(answered=counted), ahead, paused)}
 
     def participant(self, token: object) -> int:
@@ -138,10 +152,7 @@ class Desk:
         asked = self.study.questions
         if not asked.practice:
             return None
-        if asked.practice_question:
-            items = tuple(self.numbers[name] for name in asked.practice_question)
-        else:
-            items = self.dealer.random().items
+        items = [self.numbers[name] for name in asked.practice_question] or self.dealer.random().items
         return self._for_page(asked.kind, asked.n_chosen, asked.ordered, items)
 
     # ---- how ---------------------------------------------------------------------------------------------------------
@@ -188,7 +199,7 @@ class Desk:
             if not self.study.questions.cannot_tell:
                 raise Refusal(422, "choice: got null, expected a choice: this study has no 'cannot tell'")
             return None
-        n_options = len(json.loads(row.shown)) - (row.kind != "odd")
+        n_options = len(parted(row.kind, json.loads(row.shown))[1])
         whole = isinstance(choice, list) and all(type(one) is int and 0 <= one < n_options for one in choice)
         if not whole or len(choice) != row.n_chosen or len(set(choice)) < len(choice):
             raise Refusal(
@@ -196,28 +207,10 @@ class Desk:
             )
         return json.dumps(choice)
 
-    def _state(self, number: int) -> Work[dict[str, Any]]:
-        """What a participant is told, new questions included."""
-        paused = yield from self._is_paused()
-        for _ in range(3):
-            person, handed = yield from self._handed(number)
-            # What was handed out and not answered stands behind what was answered.
-            position = person.answered + len(handed)
-            while len(handed) < AHEAD and position < person.total and not paused:
-                position += 1
-                row = yield from self._hand_out(person, position)
-                if row is None:
-                    break
-                handed.append(row)
-            if handed or paused or person.answered >= person.total:
-                break
-            # Another tab answered the last ones, at another server, between two of our queries.
-        return self._told(person, handed, paused)
-
     def _told(self, person: _Person, handed: list[_Handed], paused: bool) -> dict[str, Any]:
-        finished = person.answered >= person.total
-        state: dict[str, Any] = {"answered": person.answered, "total": person.total, "paused": paused}
-        state["finished"] = finished
+        answered, total = person.answered, person.total
+        finished = answered >= total
+        state: dict[str, Any] = {"answered": answered, "total": total, "paused": paused, "finished": finished}
         if finished:
             # Ids in an address are escaped: they must not add to it.
             link = self.study.completion.link.replace("{participant}", quote(person.name, safe=""))
@@ -262,59 +255,46 @@ class Desk:
         raise Refusal(409, "questions: there is none left that this participant has not seen")
 
     def _choose(self, person: int, slot: str) -> Work[Asked | None]:
+        """A question for a place of the plan; None if there is no such one at the moment."""
         if slot == "catch":
             # A study has few of its own: drawn blindly, one that was asked would come again.
             return self.dealer.catch((yield from self._seen(person)) if self.dealer.catches else ())
-        if slot == "repeat":
-            return (yield from self._repeat(person))
-        if slot == "ready":
-            return (yield from self._take_ready(person))
-        return self.dealer.random()
+        if slot == "random":
+            return self.dealer.random()
+        if slot == "ready":  # the first of the queue that this participant has not seen; it leaves the queue
+            found = yield self._sql.take_ready(person=person)
+        else:  # a random one that somebody else was asked: from a random place of the table on, the first
+            [(last,)] = yield self._sql.last_question()
+            from_here = self.dealer.rng.randint(1, max(last or 0, 1))
+            found = yield self._sql.repeat(person=person, kind=self.study.questions.kind, from_here=from_here)
+        # Its objects may no longer be asked about, or not as many at once.
+        items = json.loads(found[0].shown) if found else []
+        if len(items) != self.study.questions.n_items or not all(number in self.by_number for number in items):
+            return None
+        return self.dealer.shown(items, found[0].chosen_by if slot == "ready" else slot)
 
     def _seen(self, person: int) -> Work[set[str]]:
         return {row.key for row in (yield self._sql.seen(person=person))}
 
     def _row(self, person: int, position: int, asked: Asked) -> dict[str, Any]:
-        about = self.study.questions
+        about, shown = self.study.questions, json.dumps(asked.items, separators=(",", ":"))
         return {
             "participant": person, "position": position, "kind": about.kind, "n_chosen": about.n_chosen,
-            "ordered": about.ordered, "shown": asked.text, "key": asked.key, "chosen_by": asked.chosen_by,
+            "ordered": about.ordered, "shown": shown, "key": asked.key, "chosen_by": asked.chosen_by,
             "expected": asked.expected, "asked": time.time(),
         }  # fmt: skip
 
-    def _repeat(self, person: int) -> Work[Asked | None]:
-        """A random question that somebody else was asked: from a random place of the table on, the first."""
-        [(last,)] = yield self._sql.last_question()
-        from_here = self.dealer.rng.randint(1, max(last or 0, 1))
-        kind = self.study.questions.kind
-        found = yield self._sql.repeat(person=person, kind=kind, from_here=from_here)
-        return self._known(found[0].shown, "repeat") if found else None
-
-    def _take_ready(self, person: int) -> Work[Asked | None]:
-        """The first question of the queue that this participant has not seen; it leaves the queue."""
-        found = yield self._sql.take_ready(person=person)
-        return self._known(found[0].shown, found[0].chosen_by) if found else None
-
-    def _known(self, text: str, chosen_by: str) -> Asked | None:
-        """A stored question, if its objects are still asked about, and as many as now."""
-        items = json.loads(text)
-        if len(items) != self.study.questions.n_items or not all(number in self.by_number for number in items):
-            return None
-        return self.dealer.again(items, chosen_by)
-
     def _for_page(self, kind: str, n_chosen: int, ordered: bool, items: Any) -> dict[str, Any]:
-        shown = [self._item(number) for number in items]
-        head = None if kind == "odd" else shown[0]
-        options = shown if kind == "odd" else shown[1:]
-        return {"kind": kind, "choose": n_chosen, "ordered": bool(ordered), "head": head, "options": options}
+        head, options = parted(kind, [self._item(number) for number in items])
+        about = {"kind": kind, "choose": n_chosen, "ordered": bool(ordered)}
+        return {**about, "head": head[0] if head else None, "options": options}
 
     def _item(self, number: int) -> dict[str, Any]:
-        item = self.by_number.get(number)
-        if item is None:  # taken out of the study after the question was handed out
-            return {"name": (name := self.names[number]), "form": "text", "text": name, "alt": name}
-        if item.form == "text":
-            return {"name": item.name, "form": "text", "text": str(item.content), "alt": item.alt}
-        return {"name": item.name, "form": item.form, "url": f"items/{number}", "alt": item.alt}
+        name = self.names[number]
+        # It may have been taken out of the study after the question was handed out.
+        item = self.by_number.get(number) or Item(name, "text", name, name)
+        content = {"text": str(item.content)} if item.form == "text" else {"url": f"items/{number}"}
+        return {"name": name, "form": item.form, **content, "alt": item.alt}
 
 
 class _Statements:
@@ -324,14 +304,13 @@ class _Statements:
         def made(statement: Any, columns: Any = ()) -> Prepared:
             return Prepared(engine, statement, columns)
 
-        def added(table: sa.Table, columns: list[str]) -> Prepared:
+        def added(table: sa.Table) -> Prepared:
             key = next(iter(table.primary_key))
+            columns = [column.name for column in table.c if column.name != "id"]
             return made(insert(engine, table).on_conflict_do_nothing().returning(key), columns)
 
         given, person = sa.bindparam, questions.c.participant == sa.bindparam("person")
-        self.add_person = added(participants, ["name", "started", "seen", "visits", "total", "answered"])
-        self.add_answer = added(answers, [column.name for column in answers.c])
-        self.add_question = added(questions, _ASKED)
+        self.add_person, self.add_answer, self.add_question = map(added, (participants, answers, questions))
         visits = {"visits": participants.c.visits + 1}
         by_name = participants.c.name == given("person")
         self.visit = made(sa.update(participants).where(by_name).values(visits).returning(participants.c.id))
@@ -389,10 +368,3 @@ def _storing(engine: sa.Engine) -> Any:
     asked_id = asked.returning(questions.c.id).cte("asked")
     both = counted.outerjoin(asked_id, sa.true())
     return sa.select(counted.c.answered, asked_id.c.id).select_from(both)
-
-
-def _seconds(value: Any) -> float | None:
-    """A time that makes sense, or None."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e6:
-        return float(value)
-    return None

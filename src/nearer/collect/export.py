@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -13,6 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from nearer.collect.asking import parted
 from nearer.collect.store import Store, answers, items, participants, questions, tables
 from nearer.collect.study import Questions
 from nearer.io.files import part_name, remove_leftovers
@@ -53,12 +55,13 @@ class Export:
         with self.store.reading() as connection:
             names = {row.id: row.name for row in connection.execute(sa.select(items))}
             for row in connection.execution_options(yield_per=2000).execute(statement):
-                why = self._unfit(row)
+                shown = json.loads(row.shown)
+                why = self._unfit(row, shown)
                 if why:
                     self.left_out[why] = self.left_out.get(why, 0) + 1
                     continue
                 self.n_rows += 1
-                yield [*self._about(row, names), *_details(row)]
+                yield _cells(row, [names[number] for number in shown], json.loads(row.choice))
 
     def lines(self) -> Iterator[str]:
         """Lines of a CSV file, the names of the columns first; what a spreadsheet could run as a formula is guarded."""
@@ -72,40 +75,36 @@ class Export:
         while block := list(itertools.islice(lines, size)):
             yield "".join(block)
 
-    def _unfit(self, row: Any) -> str:
+    def _unfit(self, row: Any, shown: list[int]) -> str:
         if row.kind != self.asked.kind:
             return f"a question of another kind ({row.kind})"
         if row.choice is None:
             return "cannot tell"
-        shown = json.loads(row.shown)
         if self.asked.kind == "choose" and len(shown) != self.asked.n_items:
             return f"a question with {len(shown) - 1} options instead of {self.asked.n_shown}"
         if len(set(shown)) < len(shown):
             return "a catch question that shows an object twice"
         return ""
 
-    def _about(self, row: Any, names: dict[int, str]) -> list[str]:
-        shown, choice = [names[number] for number in json.loads(row.shown)], json.loads(row.choice)
-        if self.asked.kind == "odd":
-            return [*shown, shown[choice[0]]]
-        options = shown[1:]
-        if self.asked.kind == "triplet":
-            return [shown[0], options[choice[0]], options[1 - choice[0]]]
-        rest = [name for number, name in enumerate(options) if number not in choice]
-        ranked = [options[number] for number in choice]
-        return [shown[0], *ranked, *rest, str(row.n_chosen), str(bool(row.ordered)).lower()]
 
-
-def _details(row: Any) -> list[str]:
-    first = json.loads(row.choice)[0]
+def _cells(row: Any, shown: list[str], choice: list[int]) -> list[str]:
+    head, options = parted(row.kind, shown)
+    chosen = [options[number] for number in choice]
+    if row.kind == "odd":
+        about = [*shown, *chosen]
+    else:
+        about = [*head, *chosen, *(name for number, name in enumerate(options) if number not in choice)]
+    if row.kind == "choose":
+        about += [str(row.n_chosen), str(bool(row.ordered)).lower()]
     catch = row.expected is not None
     return [
+        *about,
         row.person,
-        str(first),
+        str(choice[0]),
         "" if row.seconds is None else f"{row.seconds:.3f}",
         str(row.position),
         str(catch).lower(),
-        str(first == row.expected).lower() if catch else "",
+        str(choice[0] == row.expected).lower() if catch else "",
         row.chosen_by,
         datetime.fromtimestamp(row.answered, timezone.utc).isoformat(timespec="milliseconds"),
     ]
@@ -123,15 +122,13 @@ def back_up(store: Store, path: str | os.PathLike[str]) -> int:
     part = path.with_name(part_name(path))
     try:
         copy = Store(f"sqlite:///{part}", create=True)
-        try:
-            with store.reading() as source, copy.writing() as target:
-                for table in tables.sorted_tables:
-                    target.execute(sa.delete(table))
-                    for block in source.execution_options(yield_per=2000).execute(sa.select(table)).partitions():
-                        target.execute(sa.insert(table), [dict(row._mapping) for row in block])
-                count = Store.count(target, answers)
-        finally:
-            copy.close()  # the last to leave puts the log into the file
+        # The last to leave puts the log into the file.
+        with contextlib.closing(copy), store.reading() as source, copy.writing() as target:
+            for table in tables.sorted_tables:
+                target.execute(sa.delete(table))
+                for block in source.execution_options(yield_per=2000).execute(sa.select(table)).partitions():
+                    target.execute(sa.insert(table), [dict(row._mapping) for row in block])
+            count = Store.count(target, answers)
         with open(part, "rb") as file:
             os.fsync(file.fileno())
         os.link(part, path)  # refuses what has appeared meanwhile, as a rename would not

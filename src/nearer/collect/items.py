@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nearer.data.columns import MISSING
 from nearer.data.errors import FileFormatError, counted
 
 ENDINGS = {
@@ -39,7 +41,7 @@ class Item:
         return ENDINGS[self.form][Path(self.content).suffix.lower()]
 
 
-def list_files(folder: str | Path, form: str = "image") -> list[Path]:
+def list_files(folder: str | Path, form: str) -> list[Path]:
     """Files of a folder that are pictures (or sounds, or HTML), in the order of their names; not the hidden ones."""
     folder = Path(folder)
     if not folder.is_dir():
@@ -70,8 +72,6 @@ def read_words(path: str | Path) -> list[str]:
 
 def write_items(rows: Iterable[tuple[str, str]], form: str) -> str:
     """The text of items.csv, from names and contents (a text, or a file relative to the study's folder)."""
-    import io
-
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["name", form])
@@ -139,8 +139,6 @@ def _check_name(where: str, name: str) -> None:
 
 def check_names(path: str | Path, names: Sequence[str]) -> None:
     """Refuse names that are given twice, or too few of them."""
-    from nearer.data.columns import MISSING
-
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -41,8 +41,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        busy = self.cycle is not None and not self.cycle.response_complete
-        if not busy and not self.transport.is_closing():
+        if self._waits():
             self._watch()
 
     def on_message_begin(self) -> None:
@@ -77,9 +76,13 @@ class PatientProtocol(HttpToolsProtocol):
 
     def _cut(self) -> None:
         self._timer = None
-        busy = self.cycle is not None and not self.cycle.response_complete
-        if not busy and self.timeout_keep_alive_task is None and not self.transport.is_closing():
+        if self._waits() and self.timeout_keep_alive_task is None:
             self.transport.abort()
+
+    def _waits(self) -> bool:
+        """Whether it is the other side's turn to send something."""
+        busy = self.cycle is not None and not self.cycle.response_complete
+        return not busy and not self.transport.is_closing()
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -6,9 +6,9 @@ import contextlib
 import json
 import secrets
 import time
-from collections import namedtuple
+from collections import Counter, namedtuple
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -103,14 +103,11 @@ class Prepared:
     def __call__(self, **values: Any) -> Call:
         """The statement with its values, to be run by `Store.run`."""
         given = {**self._fixed, **values}
-        return Call(self, given if self._order is None else [given[name] for name in self._order])
+        return self, given if self._order is None else [given[name] for name in self._order]
 
 
-class Call(NamedTuple):
-    """A statement to be run, with its values."""
-
-    statement: Prepared
-    values: Any
+Call = tuple[Prepared, Any]
+"""A statement to be run, with its values."""
 
 
 class Store:
@@ -136,7 +133,7 @@ class Store:
                 self.secret = bytes.fromhex(str(self.value(connection, "secret")))
         except sa.exc.DBAPIError as error:
             self.close()
-            raise FileFormatError(f"{self.shown}: cannot be opened: {_reason(error)}") from error
+            raise FileFormatError(f"{self.shown}: cannot be opened: {reason(error)}") from error
         except BaseException:
             self.close()
             raise
@@ -250,22 +247,22 @@ def study_status(connection: sa.Connection) -> dict[str, Any]:
     now = time.time()
     people = sa.select(
         sa.func.count(),
-        sa.func.coalesce(sa.func.sum(sa.case((participants.c.answered >= participants.c.total, 1), else_=0)), 0),
-        sa.func.coalesce(sa.func.sum(sa.case((participants.c.seen > now - _PRESENT, 1), else_=0)), 0),
+        sa.func.count().filter(participants.c.answered >= participants.c.total),
+        sa.func.count().filter(participants.c.seen > now - _PRESENT),
         sa.func.coalesce(sa.func.sum(participants.c.answered), 0),
     )
     n_people, finished, present, n_answers = connection.execute(people).one()
     minute = sa.cast(sa.func.floor((now - answers.c.answered) / 60), sa.Integer)
     recent = sa.select(minute.label("ago"), sa.func.count()).where(answers.c.answered > now - 3600).group_by("ago")
-    counts = {int(ago): int(number) for ago, number in connection.execute(recent)}
+    counts = dict(connection.execute(recent).all())
     return {
-        "participants": int(n_people),
-        "finished": int(finished),
-        "present": int(present),
-        "answers": int(n_answers),
+        "participants": n_people,
+        "finished": finished,
+        "present": present,
+        "answers": n_answers,
         "answers_last_minute": counts.get(0, 0),
         "cannot_tell": Store.count(connection, answers, answers.c.choice.is_(None)),
-        "questions_open": Store.count(connection, questions) - int(n_answers),
+        "questions_open": Store.count(connection, questions) - n_answers,
         "questions_ready": Store.count(connection, ready),
         "paused": Store.value(connection, "paused") == "1",
         "per_minute": [counts.get(ago, 0) for ago in range(59, -1, -1)],
@@ -276,11 +273,10 @@ def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
     """Progress of each participant, and what can be told about the quality of the answers without a map."""
     both = questions.join(answers, answers.c.question == questions.c.id)
     checked = sa.select(questions.c.participant, questions.c.expected, answers.c.choice).select_from(both)
-    right: dict[int, list[int]] = {}
+    asked, right = Counter[int](), Counter[int]()
     for person, expected, choice in connection.execute(checked.where(questions.c.expected.is_not(None))):
-        tally = right.setdefault(person, [0, 0])
-        tally[0] += choice is not None and expected in json.loads(choice)[:1]
-        tally[1] += 1
+        asked[person] += 1
+        right[person] += choice is not None and json.loads(choice)[0] == expected
     return [
         {
             "participant": row.name,
@@ -289,8 +285,8 @@ def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
             "visits": row.visits,
             "started": row.started,
             "seen": row.seen,
-            "catch_right": right.get(row.id, (0, 0))[0],
-            "catch_asked": right.get(row.id, (0, 0))[1],
+            "catch_right": right[row.id],
+            "catch_asked": asked[row.id],
         }
         for row in connection.execute(sa.select(participants).order_by(participants.c.id))
     ]
@@ -306,8 +302,9 @@ def _put(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> Non
     connection.execute(statement.on_conflict_do_update(index_elements=table.primary_key, set_=new))
 
 
-def _reason(error: sa.exc.DBAPIError) -> str:
-    return str(error.orig).strip().split("\n")[0]
+def reason(error: Exception) -> str:
+    """The first line of what a database says, of an error of its driver or of SQLAlchemy around it."""
+    return str(getattr(error, "orig", error)).strip().split("\n")[0]
 
 
 def _engine(url: str) -> sa.Engine:

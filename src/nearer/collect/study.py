@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearer.collect.items import ENDINGS, Item, check_names, list_files, read_items, read_words, write_items
+from nearer.collect.items import Item, check_names, list_files, read_items, read_words, write_items
 from nearer.data.errors import FileFormatError, closest, listed, shown
 
 if sys.version_info >= (3, 11):
@@ -19,13 +20,13 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-KINDS = ("triplet", "odd", "choose")
 _TEMPLATE = Path(__file__).with_name("study.toml")
 _ASKED = {
     "triplet": "Which of these two is more like this one?",
     "odd": "Which of these three is the odd one out?",
     "choose": "Which of these are most like this one?",
 }
+KINDS = tuple(_ASKED)
 _CONFIG, _ITEMS = "study.toml", "items.csv"
 
 
@@ -99,11 +100,11 @@ class Study:
     title: str
     language: str
     items: list[Item]
-    questions: Questions = field(default_factory=Questions)
-    participants: Participants = field(default_factory=Participants)
-    completion: Completion = field(default_factory=Completion)
-    server: Server = field(default_factory=Server)
-    texts: dict[str, str] = field(default_factory=dict)
+    questions: Questions
+    participants: Participants
+    completion: Completion
+    server: Server
+    texts: dict[str, str]
 
     @property
     def database(self) -> str:
@@ -124,31 +125,22 @@ def read_study(folder: str | Path) -> Study:
         given = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise FileFormatError(f"{path}: {error}") from error
-    standard = _standard_texts(given)
     top = {"title": "A study", "language": "en", "items": _ITEMS}
     sections = {"questions": Questions, "participants": Participants, "completion": Completion, "server": Server}
     _refuse_unknown(path, "", given, [*top, *sections, "texts"])
-    words = {name: _typed(path, name, given.get(name, value), str) for name, value in top.items()}
+    words = {name: _value(path, name, given.get(name, value), "str") for name, value in top.items()}
     items = read_items(folder / words["items"])
-    filled = {name: _filled(path, name, cls, given.get(name, {})) for name, cls in sections.items()}
-    study = Study(folder, words["title"], words["language"], items, **filled, texts=_texts(path, given, standard))
+    filled = {}
+    for name, cls in sections.items():
+        kinds = {one.name: str(one.type) for one in dataclasses.fields(cls)}
+        filled[name] = cls(**_table(path, name, given, kinds))
+    asked = filled["questions"].kind
+    standard = tomllib.loads(_template(title="", kind=asked if asked in KINDS else "triplet"))["texts"]
+    texts = standard | _table(path, "texts", given, dict.fromkeys(standard, "str"))
+    texts = {name: text.strip() for name, text in texts.items()}
+    study = Study(folder, words["title"], words["language"], items, **filled, texts=texts)
     _check(path, study)
     return study
-
-
-def _standard_texts(given: Mapping[str, Any]) -> dict[str, str]:
-    questions = given.get("questions")
-    kind = questions.get("kind") if isinstance(questions, dict) else None
-    text = _template(title="", kind=kind if kind in _ASKED else "triplet")
-    return {name: value.strip() for name, value in tomllib.loads(text)["texts"].items()}
-
-
-def _texts(path: Path, given: Mapping[str, Any], standard: Mapping[str, str]) -> dict[str, str]:
-    told = given.get("texts", {})
-    if not isinstance(told, dict):
-        raise FileFormatError(f"{path}: texts: got {shown(told)}, expected a table [texts]")
-    _refuse_unknown(path, "texts.", told, list(standard))
-    return {name: _typed(path, f"texts.{name}", told.get(name, text), str).strip() for name, text in standard.items()}
 
 
 def _refuse_unknown(path: Path, prefix: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -159,88 +151,81 @@ def _refuse_unknown(path: Path, prefix: str, given: Mapping[str, Any], known: Se
             raise FileFormatError(f"{path}: {prefix}{name}: unknown; {hint}")
 
 
-def _filled(path: Path, section: str, cls: Any, table: Any) -> Any:
+def _table(path: Path, section: str, given: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, Any]:
+    """The values of a table of the file, which may be missing; `kinds` are the annotations of those it may have."""
+    table = given.get(section, {})
     if not isinstance(table, dict):
         raise FileFormatError(f"{path}: {section}: got {shown(table)}, expected a table [{section}]")
-    fields = {one.name: one for one in dataclasses.fields(cls)}
-    _refuse_unknown(path, f"{section}.", table, list(fields))
-    values = {
-        name: _value(path, f"{section}.{name}", value, fields[name].default, str(fields[name].type))
-        for name, value in table.items()
-    }
-    return cls(**values)
+    _refuse_unknown(path, f"{section}.", table, list(kinds))
+    return {name: _value(path, f"{section}.{name}", value, kinds[name]) for name, value in table.items()}
 
 
-def _value(path: Path, name: str, value: Any, default: Any, annotation: str) -> Any:
-    if annotation == "tuple[str, ...]":
-        return tuple(_typed(path, name, each, str) for each in _typed(path, name, value, list))
-    if annotation.startswith("tuple"):
-        rows = [_typed(path, name, each, list) for each in _typed(path, name, value, list)]
-        return tuple(tuple(_typed(path, name, each, str) for each in row) for row in rows)
-    return _typed(path, name, value, float if annotation == "float" else type(default))
+_CALLED: dict[str, tuple[Any, str]] = {
+    "str": (str, "a text"), "int": (int, "a whole number"), "float": ((int, float), "a number"),
+    "bool": (bool, "true or false"), "tuple": (list, "a list"),
+}  # fmt: skip
 
 
-_CALLED = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
-
-
-def _typed(path: Path, name: str, value: Any, wanted: type) -> Any:
-    fits = isinstance(value, (int, float) if wanted is float else wanted)
-    if not fits or (isinstance(value, bool) and wanted is not bool):
-        raise FileFormatError(f"{path}: {name}: got {shown(value)}, expected {_CALLED[wanted]}")
-    return value
+def _value(path: Path, name: str, value: Any, kind: str) -> Any:
+    """A value, if it is of the kind that an annotation such as ``int`` or ``tuple[str, ...]`` says."""
+    outer, _, inner = kind.removesuffix(", ...]").partition("[")
+    types, called = _CALLED[outer]
+    if not isinstance(value, types) or (isinstance(value, bool) and kind != "bool"):
+        raise FileFormatError(f"{path}: {name}: got {shown(value)}, expected {called}")
+    return tuple(_value(path, name, each, inner) for each in value) if inner else value
 
 
 def _check(path: Path, study: Study) -> None:
     asked, n_items = study.questions, len(study.items)
 
-    def refuse(name: str, expected: str, section: Any = asked, prefix: str = "questions") -> None:
-        raise FileFormatError(f"{path}: {prefix}.{name}: got {shown(getattr(section, name))}, expected {expected}")
+    def check(name: str, holds: bool, expected: str) -> None:
+        if not holds:
+            section, _, key = name.partition(".")
+            value = getattr(getattr(study, section), key)
+            raise FileFormatError(f"{path}: {name}: got {shown(value)}, expected {expected}")
 
-    if asked.kind not in KINDS:
-        refuse("kind", f"one of {listed(map(repr, KINDS))}")
-    if not 1 <= asked.number <= 100_000:
-        refuse("number", "a number from 1 to 100000")
-    if asked.kind == "choose" and not 2 <= asked.options < n_items:
-        refuse("options", f"a number from 2 to {n_items - 1}, as there are {n_items} objects")
-    if asked.kind == "choose" and not 1 <= asked.choose < asked.options:
-        refuse("choose", f"a number from 1 to {asked.options - 1}, less than are shown")
-    if asked.repeats < 0 or asked.catch < 0 or asked.repeats + asked.catch > asked.number:
-        refuse("catch" if asked.catch < 0 else "repeats", "with catch and repeats together no more than number")
-    if asked.break_every < 0:
-        refuse("break_every", "a number from 0 on")
-    if not 0 <= asked.random_share <= 1:
-        refuse("random_share", "a number from 0 to 1")
-    if not 1 <= asked.map_dimensions <= 10:
-        refuse("map_dimensions", "a number from 1 to 10")
-    possible = n_questions(asked, n_items)
-    if asked.number - asked.catch > possible:
-        refuse("number", f"at most {possible + asked.catch}: {n_items} objects make no more different questions")
+    check("questions.kind", asked.kind in KINDS, f"one of {listed(map(repr, KINDS))}")
+    check("questions.number", 1 <= asked.number <= 100_000, "a number from 1 to 100000")
+    if asked.kind == "choose":
+        there = f"a number from 2 to {n_items - 1}, as there are {n_items} objects"
+        check("questions.options", 2 <= asked.options < n_items, there)
+        fewer = f"a number from 1 to {asked.options - 1}, less than are shown"
+        check("questions.choose", 1 <= asked.choose < asked.options, fewer)
+    together = "with catch and repeats together no more than number"
+    check("questions.catch", asked.catch >= 0, together)
+    check("questions.repeats", 0 <= asked.repeats <= asked.number - asked.catch, together)
+    check("questions.break_every", asked.break_every >= 0, "a number from 0 on")
+    check("questions.random_share", 0 <= asked.random_share <= 1, "a number from 0 to 1")
+    check("questions.map_dimensions", 1 <= asked.map_dimensions <= 10, "a number from 1 to 10")
+    most = n_questions(asked, n_items) + asked.catch
+    objects = f"at most {most}: {n_items} objects make no more different questions"
+    check("questions.number", asked.number <= most, objects)
     _check_names(path, study)
-    if not all(map(str.strip, study.participants.id)):
-        refuse("id", "names that are not empty", study.participants, "participants")
-    if not study.participants.id and not study.participants.anonymous:
-        refuse("id", "a name, since anonymous is false", study.participants, "participants")
-    if study.completion.link and not study.completion.link.startswith(("https://", "http://")):
-        refuse("link", "an address that begins with https://", study.completion, "completion")
-    for origin in study.server.origins:
-        if not origin.startswith(("https://", "http://")) or origin.count("/") != 2:
-            refuse("origins", "addresses such as https://lab.example.org, without a path", study.server, "server")
-    if study.server.page and not (study.folder / study.server.page / "index.html").is_file():
-        refuse("page", "a folder of the study that holds index.html", study.server, "server")
-    for name in ("requests_per_second", "new_participants_per_minute"):
-        if not getattr(study.server, name) > 0:
-            refuse(name, "a number above 0", study.server, "server")
+    different = len(set(asked.catch_questions))
+    twice = f"at most {different}, the number of different catch_questions: nobody is asked the same twice"
+    check("questions.catch", not different or asked.catch <= different, twice)
+    people, server, web = study.participants, study.server, ("https://", "http://")
+    check("participants.id", all(map(str.strip, people.id)), "names that are not empty")
+    check("participants.id", bool(people.id) or people.anonymous, "a name, since anonymous is false")
+    link = study.completion.link
+    check("completion.link", not link or link.startswith(web), "an address that begins with https://")
+    hosts = all(origin.startswith(web) and origin.count("/") == 2 for origin in server.origins)
+    check("server.origins", hosts, "addresses such as https://lab.example.org, without a path")
+    is_page = not server.page or (study.folder / server.page / "index.html").is_file()
+    check("server.page", is_page, "a folder of the study that holds index.html")
+    check("server.requests_per_second", server.requests_per_second > 0, "a number above 0")
+    check("server.new_participants_per_minute", server.new_participants_per_minute > 0, "a number above 0")
 
 
 def _check_names(path: Path, study: Study) -> None:
-    asked, names = study.questions, {item.name for item in study.items}
+    asked, names = study.questions, [item.name for item in study.items]
     rows = [("catch_questions", row) for row in asked.catch_questions]
     if asked.practice_question:
         rows.append(("practice_question", asked.practice_question))
     for name, row in rows:
         for word in row:
             if word not in names:
-                near = closest(word, list(names))
+                near = closest(word, names)
                 hint = f"; did you mean {near!r}?" if near else ""
                 raise FileFormatError(f"{path}: questions.{name}: {word!r} is no object of the study{hint}")
         wanted = asked.n_items
@@ -250,19 +235,12 @@ def _check_names(path: Path, study: Study) -> None:
             )
     if asked.catch_questions and asked.kind == "choose":
         raise FileFormatError(f'{path}: questions.catch_questions: are for "triplet" and "odd", leave it empty')
-    if asked.catch_questions and len(set(asked.catch_questions)) < asked.catch:
-        raise FileFormatError(
-            f"{path}: questions.catch: got {asked.catch}, expected at most {len(set(asked.catch_questions))}, the "
-            "number of different catch_questions: nobody is asked the same twice"
-        )
 
 
 def n_questions(asked: Questions, n_items: int) -> int:
     """How many different questions there are."""
-    from math import comb
-
     heads = 1 if asked.kind == "odd" else n_items
-    return heads * comb(n_items - (heads > 1), asked.n_shown)
+    return heads * math.comb(n_items - (heads > 1), asked.n_shown)
 
 
 # ---- beginning -------------------------------------------------------------------------------------------------------
@@ -285,7 +263,7 @@ def new_study(
     """
     folder = Path(folder)
     given = {"images": images, "audio": audio, "words": words, "items": items}
-    told = [name for name, value in given.items() if value is not None]
+    told = {name: value for name, value in given.items() if value is not None}
     if len(told) != 1:
         raise ValueError(f"new: got {' and '.join(told) or 'no objects'}, expected one of {listed(given)}")
     if kind not in KINDS:
@@ -293,7 +271,7 @@ def new_study(
     for name in (_CONFIG, _ITEMS):
         if (folder / name).exists():
             raise FileExistsError(f"{folder / name}: exists already; choose another folder")
-    text, copies = _gathered(images, audio, words, items)
+    text, copies = _gathered(*told.popitem())
     fresh = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -301,8 +279,8 @@ def new_study(
             (folder / target).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, folder / target)
         (folder / _ITEMS).write_text(text, encoding="utf-8")
-        (folder / _CONFIG).write_text(_template(title=title or folder.resolve().name, kind=kind), encoding="utf-8")
-        _fit_numbers(folder)
+        config = _fitted(_template(title or folder.resolve().name, kind), len(read_items(folder / _ITEMS)))
+        (folder / _CONFIG).write_text(config, encoding="utf-8")
         return read_study(folder)
     except BaseException:
         if fresh:
@@ -313,22 +291,20 @@ def new_study(
         raise
 
 
-def _gathered(
-    images: str | Path | None, audio: str | Path | None, words: str | Path | None, items: str | Path | None
-) -> tuple[str, list[tuple[Path, str]]]:
+def _gathered(what: str, source: str | Path) -> tuple[str, list[tuple[Path, str]]]:
     """The text of items.csv, and what is to be copied where."""
-    if words is not None:
-        return write_items(((word, word) for word in read_words(words)), "text"), []
-    if items is not None:
-        found = read_items(items)
-        base = Path(items).parent.resolve()
-        copies = [(item.content, item.content.relative_to(base).as_posix()) for item in found if item.form in ENDINGS]  # type: ignore[union-attr]
-        return Path(items).read_text(encoding="utf-8-sig"), copies  # type: ignore[return-value]
-    form, source = ("image", images) if images is not None else ("audio", audio)
-    files = list_files(source, form)  # type: ignore[arg-type]
+    if what == "words":
+        return write_items(((word, word) for word in read_words(source)), "text"), []
+    if what == "items":
+        table = Path(source)
+        base = table.parent.resolve()
+        files = [item.content for item in read_items(table) if isinstance(item.content, Path)]
+        return table.read_text(encoding="utf-8-sig"), [(file, file.relative_to(base).as_posix()) for file in files]
+    form = what.removesuffix("s")
+    files = list_files(source, form)
     stems = [file.stem for file in files]
     names = stems if len(set(stems)) == len(stems) else [file.name for file in files]
-    check_names(source, names)  # type: ignore[arg-type]
+    check_names(source, names)
     targets = [f"{form}s/{file.name}" for file in files]
     return write_items(zip(names, targets), form), list(zip(files, targets))
 
@@ -342,21 +318,18 @@ def _template(title: str, kind: str) -> str:
     return text
 
 
-def _fit_numbers(folder: Path) -> None:
-    """With few objects there are few questions: write numbers that can be asked."""
-    path = folder / _CONFIG
-    text = path.read_text(encoding="utf-8")
-    n_items = len(read_items(folder / _ITEMS))
+def _fitted(text: str, n_items: int) -> str:
+    """A template with numbers that can be asked: with few objects there are few questions."""
     config = tomllib.loads(text)["questions"]
     options = min(config["options"], max(n_items // 2, 2))
     asked = Questions(kind=config["kind"], options=options)
     number = min(config["number"], n_questions(asked, n_items))
     changes = {
         "number": number, "repeats": min(config["repeats"], number // 4), "catch": min(config["catch"], number // 4),
-        "options": options, "choose": min(config["choose"], max(options - 1, 1)),
+        "options": options, "choose": min(config["choose"], options - 1),
     }  # fmt: skip
     for name, value in changes.items():
         if value != config[name]:
             old = f"{name} = {config[name]} "
             text = text.replace(old, f"{name} = {value} ".ljust(len(old)), 1)
-    path.write_text(text, encoding="utf-8")
+    return text

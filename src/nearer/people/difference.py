@@ -93,14 +93,13 @@ def differ(
     wishes, guess = _wishes(data, X, estimator.loss_, no_guess)
     rng = as_generator(random_state)
     answer = answer_of_rows(data)
-    first = np.append(0, np.flatnonzero(np.diff(answer)) + 1)
+    first = np.flatnonzero(np.diff(answer, prepend=-1))
     wishes, guess = np.add.reduceat(wishes, first), np.add.reduceat(guess, first)
     unit = units.codes[first]
     if groups is not None and data.people is not None:
-        found = _by_people(wishes, guess, data.people.codes[first], unit, n_resamples, rng)
+        value, others = _by_people(wishes, guess, data.people.codes[first], unit, n_resamples, rng)
     else:
-        found = _by_signs(_cleaned(wishes, guess, unit), unit, n_resamples, rng)
-    value, others = found
+        value, others = _by_signs(_cleaned(wishes, guess, unit), unit, n_resamples, rng)
     p_value = (1 + int(np.count_nonzero(others >= value))) / (n_resamples + 1)
     spread = float(others.std()) or 1.0
     return Difference(
@@ -123,17 +122,13 @@ def _wishes(data: Comparisons, X: np.ndarray, loss: Any, no_guess: np.ndarray) -
     swap = [0, 2, 1] if data.index.shape[1] == 3 else [2, 3, 0, 1]
     upper = np.triu_indices(X.shape[1])
     factor = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
-    said, turned = (
-        metric_slopes(index, loss, X)[:, upper[0], upper[1]] * factor
-        for index in (data.index, np.ascontiguousarray(data.index[:, swap]))
-    )
-    known = np.isfinite(said).all(axis=1)
-    said, turned = np.where(known[:, None], said, 0.0), np.where(known[:, None], turned, 0.0)
-    said, turned = (one * weight[:, None] for one, weight in zip((said, turned), no_guess))
+    ways = (data.index, np.ascontiguousarray(data.index[:, swap]))  # the answers, and their opposites
+    both = np.stack([metric_slopes(index, loss, X)[:, upper[0], upper[1]] for index in ways]) * factor
+    both = np.where(np.isfinite(both[0]).all(axis=1)[:, None], both, 0.0) * no_guess[:, :, None]
     if data.weights is not None:
-        said, turned = said * data.weights[:, None], turned * data.weights[:, None]
-    guess = 0.5 * (said + turned)
-    said = said - said.mean(axis=0)  # what all ask for is no difference between them
+        both *= data.weights[:, None]
+    guess = 0.5 * (both[0] + both[1])
+    said = both[0] - both[0].mean(axis=0)  # what all ask for is no difference between them
     scale, turn = np.linalg.eigh(said.T @ said / len(said))
     whiten = turn / np.sqrt(np.maximum(scale, 1e-12 * scale.max()))
     return said @ whiten, guess @ whiten
@@ -141,8 +136,7 @@ def _wishes(data: Comparisons, X: np.ndarray, loss: Any, no_guess: np.ndarray) -
 
 def _cleaned(wishes: np.ndarray, guess: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """The wishes without the direction in which each unit's would move by guessing."""
-    n_units = int(unit.max()) + 1
-    away = sums_of(guess, unit, n_units)
+    away = sums_of(guess, unit)
     length = np.linalg.norm(away, axis=1, keepdims=True)
     away = np.divide(away, length, out=np.zeros_like(away), where=length > 0)[unit]
     return wishes - away * (wishes * away).sum(axis=1, keepdims=True)
@@ -154,7 +148,7 @@ def _by_signs(
     """Agreement of the answers of each unit with one another, and the same with random signs."""
     order = np.argsort(unit, kind="stable")
     wishes = wishes[order]
-    start = np.append(0, np.flatnonzero(np.diff(unit[order])) + 1)
+    start = np.flatnonzero(np.diff(unit[order], prepend=-1))
     counts = np.diff(np.append(start, len(wishes))).astype(float)
     squares = np.add.reduceat((wishes * wishes).sum(axis=1), start)
 
@@ -176,13 +170,12 @@ def _by_people(
     """Agreement of the people of each group, and the same with people dealt out to groups at random."""
     people, place = np.unique(np.stack([person, unit]), axis=1, return_inverse=True)
     place = place.ravel()
-    sums = sums_of(_cleaned(wishes, guess, place), place, people.shape[1])
+    sums = sums_of(_cleaned(wishes, guess, place), place)
     counts = np.bincount(place).astype(float)
     group = people[1]
-    n_groups = int(group.max()) + 1
 
     def agreement(of: np.ndarray) -> float:
-        total = np.maximum(np.bincount(of, weights=counts, minlength=n_groups), 1.0)
-        return float(((sums_of(sums, of, n_groups) ** 2).sum(axis=1) / total).sum())
+        total = np.maximum(np.bincount(of, weights=counts), 1.0)
+        return float(((sums_of(sums, of) ** 2).sum(axis=1) / total).sum())
 
     return agreement(group), np.array([agreement(rng.permutation(group)) for _ in range(n_resamples)])

@@ -44,20 +44,32 @@ def units_of(comparisons: Comparisons, groups: Any = None) -> People:
                 "participants: who gave the answers is not known; give comparisons with participants, or groups="
             )
         return comparisons.people
-    if not isinstance(groups, Mapping):
-        found = check_people(groups, len(comparisons), "groups")
-        assert found is not None
-        return found
-    if comparisons.people is None:
-        raise ValueError("groups: got a group for each participant, but the participants are not known")
-    known = {str(name): group for name, group in groups.items()}
-    lacking = [str(name) for name in comparisons.people.names.tolist() if str(name) not in known]
-    if lacking:
-        raise ValueError(f"groups: participant {lacking[0]!r} has no group ({len(lacking):,} have none)")
-    of_person = [known[str(name)] for name in comparisons.people.names.tolist()]
-    found = check_people(np.array(of_person, dtype=object)[comparisons.people.codes], len(comparisons), "groups")
+    if isinstance(groups, Mapping):
+        if comparisons.people is None:
+            raise ValueError("groups: got a group for each participant, but the participants are not known")
+        known = {str(name): group for name, group in groups.items()}
+        names = [str(name) for name in comparisons.people.names.tolist()]
+        lacking = [name for name in names if name not in known]
+        if lacking:
+            raise ValueError(f"groups: participant {lacking[0]!r} has no group ({len(lacking):,} have none)")
+        groups = np.array([known[name] for name in names], dtype=object)[comparisons.people.codes]
+    found = check_people(groups, len(comparisons), "groups")
     assert found is not None
     return found
+
+
+def sums_of(values: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Sums (n_units, m) of the rows (N, m) of each unit."""
+    return np.stack([np.bincount(unit, weights=column) for column in values.T], axis=1)
+
+
+def places_within(unit: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The place of each row among those of its unit, from 0 on, where rows follow each other in an order (N,)."""
+    counts = np.bincount(unit)
+    place = np.empty(len(unit), dtype=np.int64)
+    by_unit = order[np.argsort(unit[order], kind="stable")]
+    place[by_unit] = np.arange(len(unit)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return place
 
 
 @dataclass(frozen=True)
@@ -114,9 +126,7 @@ class _Problem:
 
     def distances(self, X: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Squared distances of the near and of the far pairs, for whoever answered."""
-        near, far = np.empty(len(self.index)), np.empty(len(self.index))
-        kernels.weighted_distances(self.index, X, W, self.person, 0, near, far)
-        return near, far
+        return _weighted_distances(self.index, X, W, self.person)
 
     def without_guesses(
         self, X: np.ndarray, W: np.ndarray, rounds: int, spread: float, max_iter: int, tol: float
@@ -165,11 +175,6 @@ def metric_slopes(index: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
     u, v = X[i] - X[j], X[l] - X[k]
     _, a, b = loss.terms((u * u).sum(axis=1), (v * v).sum(axis=1))
     return a[:, None, None] * u[:, :, None] * u[:, None, :] + b[:, None, None] * v[:, :, None] * v[:, None, :]
-
-
-def sums_of(values: np.ndarray, unit: np.ndarray, n_units: int) -> np.ndarray:
-    """Sums (n_units, m) of the rows (N, m) of each unit."""
-    return np.stack([np.bincount(unit, weights=column, minlength=n_units) for column in values.T], axis=1)
 
 
 def joint_axes(matrices: np.ndarray) -> np.ndarray:
@@ -507,11 +512,7 @@ class IndividualEmbedding(BaseEstimator):
             known = [place.get(str(name), len(self.weights_)) for name in units.names.tolist()]
             who = np.array(known, np.int32)[units.codes]
         W = np.vstack([self.weights_, np.ones(self.embedding_.shape[1])])
-        near, far = np.empty(len(data)), np.empty(len(data))
-        kernels.weighted_distances(
-            frozen(data.index), np.ascontiguousarray(self.embedding_), W, frozen(who), 0, near, far
-        )
-        return near, far
+        return _weighted_distances(frozen(data.index), np.ascontiguousarray(self.embedding_), W, frozen(who))
 
     def to_frame(self) -> Any:
         """The weights as a data frame: one row for each person, one column for each axis.
@@ -525,6 +526,14 @@ class IndividualEmbedding(BaseEstimator):
         return data_frame(self.weights_, index=self.participants_, columns=names)
 
 
+def _weighted_distances(
+    index: np.ndarray, X: np.ndarray, W: np.ndarray, person: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    near, far = np.empty(len(index)), np.empty(len(index))
+    kernels.weighted_distances(index, X, W, person, 0, near, far)
+    return near, far
+
+
 def _log_odds(loss: Loss, near: np.ndarray, far: np.ndarray) -> np.ndarray:
     """Logarithm of the odds of answers."""
     tiny = np.finfo(np.float64).tiny
@@ -533,26 +542,20 @@ def _log_odds(loss: Loss, near: np.ndarray, far: np.ndarray) -> np.ndarray:
 
 def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
     """The rotation of a map whose axes are those on which people differ most."""
-    d, n_units, unit = X.shape[1], problem.n_people, problem.person
-    if d == 1 or n_units < 2:
+    d, unit = X.shape[1], problem.person
+    if d == 1 or problem.n_people < 2:
         return np.eye(d)
     slopes = metric_slopes(problem.index, problem.loss, X)
     if len(problem.scale):
         slopes = slopes * problem.scale[:, None, None]
     flat = slopes.reshape(len(slopes), -1)
-    sums = sums_of(flat, unit, n_units)
-    counts = np.bincount(unit, minlength=n_units)[:, None]
+    sums = sums_of(flat, unit)
+    counts = np.bincount(unit)[:, None]
     sums = sums - counts * (sums.sum(axis=0) / len(flat))
     return joint_axes(sums.reshape(-1, d, d) / np.sqrt(np.maximum(counts, 1))[:, :, None])
 
 
 def _folds_within(units: People, n_folds: int, rng: np.random.Generator) -> np.ndarray:
     """The fold of each row, the rows of every unit dealt out evenly: int, shape (N,)."""
-    shuffled = rng.permutation(len(units))
-    order = shuffled[np.argsort(units.codes[shuffled], kind="stable")]
-    counts = np.bincount(units.codes, minlength=len(units.names))
-    first = np.cumsum(counts) - counts
-    place = np.arange(len(units)) - np.repeat(first, counts)
-    fold = np.empty(len(units), dtype=np.int64)
-    fold[order] = (place + rng.integers(n_folds, size=len(counts))[np.repeat(np.arange(len(counts)), counts)]) % n_folds
-    return fold
+    place = places_within(units.codes, rng.permutation(len(units)))
+    return (place + rng.integers(n_folds, size=len(units.names))[units.codes]) % n_folds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import SHARES, log_likelihoods, population, responsibilities
 from nearer.metrics import comparison_distances
 from nearer.metrics.answers import fit_answer_law, log_ratio
+from nearer.people.individual import places_within
 from nearer.selection.common import template
 
 __all__ = ["ParticipantTable", "participants", "shown_cells"]
@@ -214,34 +216,33 @@ def participants(
     ratio = leans[:, 0]
 
     answer = answer_of_rows(data)
-    first = np.append(0, np.flatnonzero(np.diff(answer)) + 1)  # a row for each answer
+    first = np.flatnonzero(np.diff(answer, prepend=-1))  # a row for each answer
     own = people.codes[first]
     counts = np.bincount(answer)
     n_people = len(people.names)
+    of_each = functools.partial(np.bincount, own, minlength=n_people)
 
-    def of_each(values: np.ndarray) -> np.ndarray:
-        return np.bincount(own, weights=np.asarray(values, dtype=float), minlength=n_people)
+    def of_answers(values: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(values, first) / counts
 
-    n_answers = np.bincount(own, minlength=n_people)
     told = np.isfinite(ratio)
     right = np.where(told, np.where(ratio == 0, 0.5, ratio > 0), 0.0)
-    n_told = of_each(np.add.reduceat(told, first) / counts)
-    agreement = _ratio(of_each(np.add.reduceat(right, first) / counts), n_told)
+    agreement = _ratio(of_each(weights=of_answers(right)), of_each(weights=of_answers(told)))
 
     # Several rows of one answer count as one answer.
     share = 1.0 / counts[answer]
     chance, logs = _law_of_careful(leans, people, share)
     guesses, low, high = _share_of_guesses(logs)
-    lean = np.add.reduceat(2.0 * chance - 1.0, first) / counts
-    p_chance = norm.sf(_ratio(of_each(lean), np.sqrt(of_each(lean**2)), 0.0))
+    lean = of_answers(2.0 * chance - 1.0)
+    p_chance = norm.sf(_ratio(of_each(weights=lean), np.sqrt(of_each(weights=lean**2)), 0.0))
     rank, in_order = _rank_within(data, first, own)
-    p_decline = _p_decline(lean, own, rank, n_people, guesses)
+    p_decline = _p_decline(lean, own, rank, guesses)
 
     found: dict[str, Any] = _details(data, first, own, rank, n_people)
     repeats, alike = _repeats(data)
     order = np.lexsort((p_chance * -1.0, -guesses))
     columns = {
-        "participant": people.names, "answers": n_answers, "repeats": repeats, "repeats_alike": alike,
+        "participant": people.names, "answers": of_each(), "repeats": repeats, "repeats_alike": alike,
         "agreement": agreement, "guesses": guesses, "guesses_low": low, "guesses_high": high, "p_chance": p_chance,
         "p_decline": p_decline, **found,
     }  # fmt: skip
@@ -332,25 +333,17 @@ def _rank_within(data: Comparisons, first: np.ndarray, own: np.ndarray) -> tuple
     order = None if data.details is None else data.details.order
     known = order is not None and bool((order[first] >= 0).all())
     within = order[first] if order is not None and known else np.arange(len(first))
-    sorted_rows = np.lexsort((np.arange(len(first)), within, own))
-    counts = np.bincount(own)
-    start = np.cumsum(counts) - counts
-    rank = np.empty(len(first))
-    place = np.arange(len(first)) - np.repeat(start, counts)
-    rank[sorted_rows] = place / np.maximum(np.repeat(counts, counts) - 1, 1)
-    return rank, known
+    place = places_within(own, np.argsort(within, kind="stable"))
+    return place / np.maximum(np.bincount(own)[own] - 1, 1), known
 
 
-def _p_decline(lean: np.ndarray, own: np.ndarray, rank: np.ndarray, n_people: int, guesses: np.ndarray) -> np.ndarray:
+def _p_decline(lean: np.ndarray, own: np.ndarray, rank: np.ndarray, guesses: np.ndarray) -> np.ndarray:
     """Probability of so much less agreement towards the end, if the share of guesses stays the same."""
     expected = (1.0 - guesses[own]) * lean**2  # of 2 g - 1, if the answer is right with probability g
     rest = lean - expected
-    strength = np.bincount(own, weights=lean**2, minlength=n_people)
-    middle = _ratio(np.bincount(own, weights=lean**2 * rank, minlength=n_people), strength, 0.5)
-    late = rank - middle[own]
-    top = np.bincount(own, weights=late * rest, minlength=n_people)
-    below = np.sqrt(np.bincount(own, weights=(late * rest) ** 2, minlength=n_people))
-    return norm.cdf(_ratio(top, below, 0.0))
+    middle = _ratio(np.bincount(own, lean**2 * rank), np.bincount(own, lean**2), 0.5)
+    late = (rank - middle[own]) * rest
+    return norm.cdf(_ratio(np.bincount(own, late), np.sqrt(np.bincount(own, late**2)), 0.0))
 
 
 def _details(data: Comparisons, first: np.ndarray, own: np.ndarray, rank: np.ndarray, n_people: int) -> dict[str, Any]:

@@ -126,21 +126,19 @@
   function preload(question) {
     for (const item of [question.head, ...question.options]) {
       if (!item || loaded.has(item.url)) continue;
-      if (item.form === "image") {
-        const image = new Image();
-        image.src = item.url;
-        loaded.set(item.url, image);
-      } else if (item.form === "audio") {
-        const sound = new Audio();
-        sound.preload = "auto";
-        sound.src = item.url;
-        loaded.set(item.url, sound);
-      }
+      if (item.form === "image") loaded.set(item.url, make("img", { src: item.url }));
+      else if (item.form === "audio") loaded.set(item.url, make("audio", { preload: "auto", src: item.url }));
     }
     if (loaded.size > 60) loaded.delete(loaded.keys().next().value);
   }
 
   // ---- screens ----------------------------------------------------------------------------------------------------------
+  function make(name, attributes, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  }
   const say = (text) => { if ($("status").textContent !== text) $("status").textContent = text; };
   const fill = (text, values) => text.replace(/\{(\w+)\}/g, (mark, name) => (name in values ? values[name] : mark));
 
@@ -158,11 +156,8 @@
     $("words").hidden = false;
     $("heading").textContent = heading;
     $("heading").hidden = !heading;
-    $("text").replaceChildren(...text.trim().split(/\n\s*\n/).filter(Boolean).map((part) => {
-      const p = document.createElement("p");
-      p.textContent = part.replace(/\s*\n\s*/g, " ");
-      return p;
-    }));
+    const parts = text.trim().split(/\n\s*\n/).filter(Boolean);
+    $("text").replaceChildren(...parts.map((part) => make("p", {}, part.replace(/\s*\n\s*/g, " "))));
     $("code").hidden = $("link").hidden = true;
     $("go").hidden = !button;
     $("go").textContent = button || "";
@@ -171,11 +166,9 @@
     return new Promise((done) => { $("go").onclick = done; });
   }
 
-  function picture(item, eager) {
+  function picture(item) {
     if (item.form === "image") {
-      const image = document.createElement("img");
-      image.alt = item.alt;
-      image.draggable = false;
+      const image = make("img", { alt: item.alt, draggable: false });
       let tries = 0;
       image.onerror = () => {
         say(texts.no_media);
@@ -187,45 +180,25 @@
       return image;
     }
     if (item.form === "audio") {
-      const sound = document.createElement("audio");
-      sound.controls = true;
-      sound.preload = "auto";
-      sound.src = item.url;
-      sound.setAttribute("aria-label", `${texts.play}: ${item.alt}`);
-      return sound;
+      const spoken = `${texts.play}: ${item.alt}`;
+      return make("audio", { controls: "", preload: "auto", src: item.url, "aria-label": spoken });
     }
-    if (item.form === "html") {
-      const frame = document.createElement("iframe");
-      frame.setAttribute("sandbox", "");
-      frame.title = item.alt;
-      frame.tabIndex = -1;
-      frame.src = item.url;
-      return frame;
-    }
-    const span = document.createElement("span");
-    span.className = "word";
-    span.dir = "auto";
-    span.textContent = item.text;
-    return span;
+    if (item.form === "html") return make("iframe", { sandbox: "", title: item.alt, tabindex: -1, src: item.url });
+    return make("span", { class: "word", dir: "auto" }, item.text);
   }
 
   function option(item, number) {
     const label = `${fill(texts.option, { number: number + 1 })}: ${item.alt}`;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.setAttribute("aria-label", label);
+    const button = make("button", { type: "button", "aria-label": label });
     button.onclick = (event) => choose(number, event);
     if (item.form === "text" || item.form === "image") {
       button.className = "item";
       button.append(picture(item));
       return button;
     }
-    const card = document.createElement("div");
-    card.className = "item card";
     button.className = item.form === "html" ? "over" : "pick";
     if (item.form === "audio") button.textContent = texts.choose;
-    card.append(picture(item), button);
-    return card;
+    return make("div", { class: "item card" }, picture(item), button);
   }
 
   const ready = (element) => {
@@ -245,33 +218,24 @@
     $("cannot").textContent = texts.cannot_tell;
     $("undo").textContent = texts.undo;
     const head = $("head");
-    head.hidden = !question.head;
-    if (question.head) {
-      const box = document.createElement("div");
-      box.className = "item";
-      box.append(picture(question.head));
-      head.replaceChildren(box);
-      box.setAttribute("role", "group");
-      box.setAttribute("aria-label", `${texts.head}: ${question.head.alt}`);
-    } else {
-      head.replaceChildren();
-    }
+    const about = question.head && `${texts.head}: ${question.head.alt}`;
+    head.hidden = !about;
+    const box = { class: "item", role: "group", "aria-label": about };
+    head.replaceChildren(...(about ? [make("div", box, picture(question.head))] : []));
     const cards = question.options.map(option);
     $("options").dataset.count = cards.length > 3 ? "many" : cards.length;
     $("options").style.setProperty("--columns", cards.length < 6 ? cards.length : Math.ceil(cards.length / 2));
     $("options").style.setProperty("--narrow", cards.length < 5 ? 2 : 3);
     $("options").replaceChildren(...cards);
     mark();
-    const spoken = question.head ? `${texts.question} ${texts.head}: ${question.head.alt}` : texts.question;
-    $("asking").setAttribute("aria-label", spoken);
+    $("asking").setAttribute("aria-label", about ? `${texts.question} ${about}` : texts.question);
     $("asking").focus({ preventScroll: true });
     // Times are fair only if everything is there when the clock starts.
-    $("head").classList.add("loading");
-    $("options").classList.add("loading");
+    const loading = (still) => [head, $("options")].forEach((part) => part.classList.toggle("loading", still));
+    loading(true);
     await Promise.race([Promise.all([head, ...cards].map(ready)), new Promise((done) => setTimeout(done, 8000))]);
     if (shown !== mine) return;
-    $("head").classList.remove("loading");
-    $("options").classList.remove("loading");
+    loading(false);
     mine.since = performance.now();
     document.documentElement.dataset.ready = question.id || "practice";
   }
@@ -292,8 +256,11 @@
   }
 
   // ---- answering ----------------------------------------------------------------------------------------------------------
+  const answerable = () => shown && performance.now() - shown.since >= QUICK;
+  const cannot = () => { if (answerable()) answer(null); };
+
   function choose(number, event) {
-    if (!shown || (event && event.detail > 1) || performance.now() - shown.since < QUICK) return;
+    if (!answerable() || (event && event.detail > 1)) return;
     const at = shown.chosen.indexOf(number);
     if (at >= 0) shown.chosen.splice(at, 1);
     else shown.chosen.push(number);
@@ -395,8 +362,7 @@
     }
     if (n === 2 && event.key === "ArrowDown" && study.cannot_tell) {
       event.preventDefault();
-      if (performance.now() - shown.since >= QUICK) answer(null);
-      return;
+      return cannot();
     }
     if (number >= 0) {
       event.preventDefault();
@@ -450,7 +416,7 @@
     document.title = study.title;
     $("title").textContent = study.title;
     $("undo").onclick = () => { if (shown) { shown.chosen.pop(); mark(); } };
-    $("cannot").onclick = () => { if (shown && performance.now() - shown.since >= QUICK) answer(null); };
+    $("cannot").onclick = cannot;
     id = whoami();
     if (id === null && !study.anonymous) return words("", texts.no_id, "");
     place = `${base}${id || "new"}:`;

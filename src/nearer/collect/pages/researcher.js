@@ -2,7 +2,6 @@
 // The researcher's page: asks every few seconds how the study goes, and draws it.
 (() => {
   const $ = (id) => document.getElementById(id);
-  const NS = "http://www.w3.org/2000/svg";
   let token = "", last = null, sortBy = "participant", down = false;
 
   async function ask(path, options = {}) {
@@ -12,18 +11,13 @@
 
   const percent = (share) => (share === null || share === undefined ? "" : `${(100 * share).toFixed(1)} %`);
   const whole = (number) => number.toLocaleString("en");
-  function svg(name, attributes, text) {
-    const made = document.createElementNS(NS, name);
+  const maker = (space) => (name, attributes, ...children) => {
+    const made = document.createElementNS(space, name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    if (text !== undefined) made.textContent = text;
+    made.append(...children);
     return made;
-  }
-  function element(name, text, className) {
-    const made = document.createElement(name);
-    made.textContent = text;
-    if (className) made.className = className;
-    return made;
-  }
+  };
+  const [element, svg] = [maker("http://www.w3.org/1999/xhtml"), maker("http://www.w3.org/2000/svg")];
 
   function tiles({ status }) {
     const figures = [
@@ -33,11 +27,8 @@
     ];
     if (status.cannot_tell) figures.push([whole(status.cannot_tell), "times “cannot tell”"]);
     if (last.study.adaptive) figures.push([whole(status.questions_ready), "chosen questions ready"]);
-    $("tiles").replaceChildren(...figures.map(([number, name]) => {
-      const box = document.createElement("div");
-      box.append(element("strong", number), element("span", name));
-      return box;
-    }));
+    const box = ([number, name]) => element("div", {}, element("strong", {}, number), element("span", {}, name));
+    $("tiles").replaceChildren(...figures.map(box));
   }
 
   function minutes({ status }) {
@@ -77,13 +68,11 @@
     $("map").replaceChildren(...points.flatMap((point, number) => {
       const [x, y] = place(point);
       const label = found.labels[number];
+      const title = svg("title", {}, label);
       if (pictures[label] && points.length <= 150) {
-        const image = svg("image", { x: x - 16, y: y - 16, width: 32, height: 32, href: pictures[label] });
-        image.append(svg("title", {}, label));
-        return [image];
+        return [svg("image", { x: x - 16, y: y - 16, width: 32, height: 32, href: pictures[label] }, title)];
       }
-      const dot = svg("circle", { cx: x, cy: y, r: 3 });
-      dot.append(svg("title", {}, label));
+      const dot = svg("circle", { cx: x, cy: y, r: 3 }, title);
       const cut = label.length > 18 ? `${label.slice(0, 17)}…` : label;
       return many ? [dot] : [dot, svg("text", { x: x + 5, y: y + 4 }, cut)];
     }));
@@ -107,7 +96,7 @@
         : `Twice as many answers would give about ${percent(forecast.doubled)} (90 % interval ${range}), instead of ${percent(forecast.now)}.`);
     }
     if (!told.length) told.push("Nothing can be told yet.");
-    $("good").replaceChildren(...told.map((text) => element("li", text)));
+    $("good").replaceChildren(...told.map((text) => element("li", {}, text)));
   }
 
   const COLUMNS = [
@@ -125,11 +114,9 @@
 
   function people({ people: rows }) {
     $("columns").replaceChildren(...COLUMNS.map(([key, name]) => {
-      const cell = document.createElement("th");
-      const button = element("button", name + (key === sortBy ? " ▾" : ""));
+      const button = element("button", {}, name + (key === sortBy ? " ▾" : ""));
       button.onclick = () => { sortBy = key; draw(); };
-      cell.append(button);
-      return cell;
+      return element("th", {}, button);
     }));
     const column = COLUMNS.find(([key]) => key === sortBy);
     const value = column[3] || column[2];
@@ -137,15 +124,12 @@
       const [x, y] = [value(a), value(b)];
       return x < y ? -1 : x > y ? 1 : 0;
     });
-    $("people").replaceChildren(...order.slice(0, SHOWN).map((person) => {
-      const row = document.createElement("tr");
-      row.append(...COLUMNS.map(([key, , text]) => {
-        const missed = key === "catch" && person.catch_right < person.catch_asked;
-        const guessing = key === "guesses" && person.quality && person.quality.guesses_low > 0.5;
-        return element("td", text(person), missed || guessing ? "bad" : "");
-      }));
-      return row;
+    const line = (person) => element("tr", {}, ...COLUMNS.map(([key, , text]) => {
+      const missed = key === "catch" && person.catch_right < person.catch_asked;
+      const guessing = key === "guesses" && person.quality && person.quality.guesses_low > 0.5;
+      return element("td", missed || guessing ? { class: "bad" } : {}, text(person));
     }));
+    $("people").replaceChildren(...order.slice(0, SHOWN).map(line));
     $("rest").textContent = rows.length > SHOWN ? `${SHOWN} of ${whole(rows.length)}; all are in the download.` : "";
   }
 
@@ -195,9 +179,7 @@
   $("download").onclick = async () => {
     const response = await ask("api/researcher/answers.csv");
     if (!response.ok) return;
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(await response.blob());
-    link.download = "answers.csv";
+    const link = element("a", { href: URL.createObjectURL(await response.blob()), download: "answers.csv" });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   };
