@@ -15,7 +15,7 @@ from nearer.collect.batches import Refusal, Work
 from nearer.collect.store import Prepared, Store, answers, insert, meta, participants, questions, ready
 from nearer.collect.study import Study
 from nearer.collect.tokens import Signer
-from nearer.data.columns import MISSING
+from nearer.data.cells import MISSING
 
 AHEAD = 2
 """Open questions that a participant holds: the one on the screen, and the next, already loaded."""

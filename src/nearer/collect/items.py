@@ -139,7 +139,7 @@ def _check_name(where: str, name: str) -> None:
 
 def check_names(path: str | Path, names: Sequence[str]) -> None:
     """Refuse names that are given twice, or too few of them."""
-    from nearer.data.columns import MISSING
+    from nearer.data.cells import MISSING
 
     seen: set[str] = set()
     for name in names:

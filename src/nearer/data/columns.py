@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer.data.cells import MISSING, is_unicode, is_whole, whole_number
 from nearer.data.errors import FileFormatError, shown
 
 if TYPE_CHECKING:
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Coding", "Column", "MemoryTable", "Table", "column_from_arrow", "column_of"]
 
-# Texts that stand for a cell without a value, to the letter: Na may be an object.
-MISSING = (
-    "", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None", "undefined", "NaT",
-    "\\N", "[NULL]", "<null>", "(null)",
-)  # fmt: skip
 INEXACT = "numbers of this size and kind lose their last digits; give them as text"
 
 
@@ -299,15 +294,6 @@ def _as_text(cell: Any, row: int) -> str | None:
     return _spell(cell) if cell == cell else None
 
 
-def is_unicode(text: str) -> bool:
-    """Tell whether a text can be written: half a character (a lone surrogate) cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 class Coding:
     """The distinct names that occur, sorted: whole numbers (int64) by size, texts (a pyarrow array) by code point."""
 
@@ -412,38 +398,6 @@ class Coding:
 
     def __reduce__(self) -> tuple:
         return Coding, (self.values,)
-
-
-def is_whole(text: str) -> bool:
-    """Tell whether a text is a whole number in plain form: digits, no leading zero, at most 18 of them."""
-    return text.isascii() and text.isdigit() and len(text) < 19 and (text == "0" or text[0] != "0")
-
-
-_DECIMAL = re.compile(r"[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?")
-
-
-def whole_number(text: str) -> int | None:
-    """Read a text that is a whole number, perhaps written with a decimal point as in 3.0; None for any other."""
-    if is_whole(text):
-        return int(text)
-    number = float(text) if _DECIMAL.fullmatch(text) else float("nan")
-    return int(number) if number.is_integer() and number < 2**53 else None
-
-
-def number_in(text: str) -> float | None:
-    """Read a text that is a finite number; None for any other."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
-
-
-def are_numbered(names: Sequence[Any]) -> bool:
-    """Tell whether columns are called 0, 1, 2, ... or 1, 2, 3, ..., perhaps after an unnamed one."""
-    texts = list(map(str, names))
-    texts = texts[1:] if texts and not texts[0] else texts
-    return bool(texts) and any(texts == [str(spot + base) for spot in range(len(texts))] for base in (0, 1))
 
 
 def exact_below(numbers: np.ndarray) -> float:

@@ -11,11 +11,9 @@ from __future__ import annotations
 import logging
 import re
 import sys
-import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -23,47 +21,28 @@ import numpy as np
 
 from nearer.data import making, rules
 from nearer.data.carriers import as_table
-from nearer.data.columns import (
-    HOLDS_NUL,
-    INEXACT,
-    MISSING,
-    Coding,
-    Column,
-    MemoryTable,
-    Table,
-    distinct,
-    exact_below,
-    is_whole,
-    whole_number,
-    whole_numbers,
-)
-from nearer.data.details import chosen_place, read_details
-from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import leave_out_headers, refuse_header, refuse_second_table, with_header
-from nearer.data.roles import (
-    DETAILS,
+from nearer.data.cells import (
     FRACTION,
-    NO_ANSWER,
     TRUTHS,
+    UNKNOWN,
     Answers,
-    Roles,
-    find_roles,
+    doubts_of,
+    fold_key,
+    is_whole,
+    joined_if_alike,
     kinds_of_cells,
     no_object,
     read_answers,
+    told_of_people,
+    whole_number,
     yes_or_no,
 )
+from nearer.data.columns import INEXACT, Coding, Column, MemoryTable, Table, distinct, exact_below, whole_numbers
+from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
+from nearer.data.roles import DETAILS, Roles, find_roles, refuse_header, with_header
+from nearer.data.rows import Rows, joined_counts, read_details
 from nearer.data.rules import ANSWERS_AMONG, Parts, may_be_answers
-from nearer.data.values import (
-    INDEX_LIMIT,
-    UNKNOWN,
-    People,
-    check_bool,
-    check_objects,
-    check_people,
-    check_weights,
-    is_number,
-)
+from nearer.data.values import INDEX_LIMIT, People, check_bool, check_objects, check_people, check_weights, is_number
 
 logger = logging.getLogger(__name__)
 
@@ -111,115 +90,6 @@ class Options:
         return roles
 
 
-# ---- one block -----------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Rows:
-    """The rows of a block that are complete, by role."""
-
-    table: Table
-    roles: Roles
-    columns: dict[str, Column]  # role -> cells
-    names: list[Column]  # columns that name numbered objects
-    n_rows: int  # of the table
-    origin: np.ndarray | None = None  # the row of the table that each row comes from; None if all are there
-    dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
-    n_degenerate: int = 0  # rows left out that say nothing about distances
-    notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
-    alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
-    nobody: tuple[str, ...] = MISSING  # texts that stand for a participant who is not known
-
-    def at(self, row: int) -> int:
-        """The row of the table that a row comes from."""
-        return int(row if self.origin is None else self.origin[row])
-
-    def place(self, row: int) -> str:
-        """Say where a row is in the user's terms."""
-        return self.table.place(self.at(row))
-
-    def refusal(self, why: str, role: str, row: int) -> FileFormatError:
-        """Refuse the cell of a role in a row."""
-        return self.table.refusal(why, self.roles.at[role], self.at(row))
-
-    def title(self, role: str) -> str:
-        """Name the column of a role."""
-        return self.table.title(self.roles.at[role])
-
-    def objects(self) -> list[Column]:
-        """List the columns that hold objects."""
-        return [self.columns[role] for role in self.roles.layout.objects]
-
-    def answers(self) -> Column:
-        """The column of answers, without what does not matter in them."""
-        return self.columns[self.roles.layout.extra[0]].spelled().plain()
-
-    def chosen(self) -> np.ndarray:
-        """Tell which of the objects shown each answer names: position, or -1."""
-        return chosen_place(self.answers(), [self.columns[role] for role in self.roles.layout.options])
-
-    def leave_out(self, masks: dict[str, np.ndarray]) -> None:
-        """Drop the rows of some masks that do not overlap, counted by reason."""
-        found = {reason: mask for reason, mask in masks.items() if mask.any()}
-        counts = {
-            reason: (int(np.count_nonzero(mask)), self.place(int(np.argmax(mask)))) for reason, mask in found.items()
-        }
-        self.dropped = joined_counts(self.dropped, counts)
-        keep = ~np.logical_or.reduce(list(masks.values()))
-        self.columns = {role: column.take(keep) for role, column in self.columns.items()}
-        self.names = [column.take(keep) for column in self.names]
-        self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
-
-    @classmethod
-    def of(cls, table: Table, roles: Roles, options: Options, known: bool = False) -> Rows:
-        """Read the rows of a block that hold all that is needed; `known` if they were looked at before."""
-        read = dict(zip(roles.positions, table.read(roles.positions)))
-        for spot, column in read.items() if not known else ():
-            if (row := column.first_nul()) is not None:
-                raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", spot, row)
-        columns = {role: read[spot] for role, spot in roles.at.items()}
-        rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
-        if options.keep_na or table.n_objects is not None:  # in what this package wrote, nobody is "unknown"
-            rows.nobody = ("",)
-        if table.header:
-            leave_out_headers(rows)
-        if not known:  # in a smaller block, names of columns that are objects could seem to stand alone
-            refuse_second_table(rows)
-        rows._leave_out_empty(options)
-        return rows
-
-    def _leave_out_empty(self, options: Options) -> None:
-        """Leave out rows where every cell is empty; refuse, or on request leave out, those where some needed one is."""
-        known = self.table.labels if options.labels is None else options.labels
-        words = ("",) if options.keep_na else tuple(set(MISSING) - set(() if known is None else known.tolist()))
-        layout, answer = self.roles.layout, self.roles.layout.answer
-        needed = [*layout.roles, *(["weight"] if "weight" in self.roles.at else [])]
-        empty = {role: self.columns[role].empty(words) for role in needed}
-        if answer is not None:
-            empty[answer] = empty[answer] | self.columns[answer].empty((*MISSING, *NO_ANSWER))
-        if not any(mask.any() for mask in empty.values()):
-            return
-        blank = np.logical_and.reduce([empty[role] for role in layout.objects])
-        silent = np.zeros_like(blank) if answer is None else empty.pop(answer) & ~blank
-        some = np.logical_or.reduce(list(empty.values())) & ~blank
-        silent &= ~some
-        if some.any() and options.on_missing == "raise":
-            raise self._missing(some, {role: mask & some for role, mask in empty.items()})
-        self.leave_out({"no objects": blank, "no answer": silent, "missing cell": some})
-
-    def _missing(self, some: np.ndarray, empty: dict[str, np.ndarray]) -> FileFormatError:
-        """Refuse rows that lack a cell, with the first of them."""
-        count, spots = int(np.count_nonzero(some)), np.flatnonzero(some)[:SHOWN]
-        first = next(role for role, mask in empty.items() if mask[spots[0]])
-        cell = self.columns[first].cell(spots[0])
-        is_word = cell is not None and str(cell).strip() != ""
-        what = f"{shown(cell)} means missing" if is_word else "empty cell"
-        places = listed(map(self.place, spots)) + (", ..." if count > SHOWN else "")
-        more = f"; {counted(count, 'row')} in all: {places}" if count > 1 else ""
-        keep = ", or keep_na=True to take such words as names" if is_word else ""
-        return self.refusal(f"{what}{more}; say on_missing='drop' to leave such rows out{keep}", first, spots[0])
-
-
 @dataclass
 class Facts:
     """What must be known of all rows before any can be coded."""
@@ -257,15 +127,6 @@ class Facts:
             },
             {pad: _first_pad(place, other.pads[pad]) for pad, place in self.pads.items()},
         )  # fmt: skip
-
-
-def joined_counts(one: dict[str, tuple[int, str]], other: dict[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
-    """Add up rows left out, keeping the first place of each reason."""
-    total = dict(one)
-    for reason, (count, place) in other.items():
-        before, first = total.get(reason, (0, place))
-        total[reason] = before + count, first
-    return total
 
 
 def _joined_names(one: dict[str, str] | None, other: dict[str, str] | None) -> dict[str, str] | None:
@@ -580,15 +441,14 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
                 f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names"
                 f"{such}; pass labels="
             )
-        alarms += _doubts(names.tolist(), options.keep_na) if labels is None else []
-        folded = _folded(names, options.fold_names, notes, alarms)
+        alarms += doubts_of(names.tolist(), options.keep_na) if labels is None else []
+        joined = joined_if_alike(names, options.fold_names, notes, alarms)
         if labels is None:
-            labels, places = np.unique(folded, return_inverse=True)
+            labels, places = np.unique(joined, return_inverse=True)
         else:
-            known = _fold_onto(labels) if options.fold_names else {label: label for label in labels.tolist()}
-            position = {label: place for place, label in enumerate(labels.tolist())}
-            key = _fold if options.fold_names else str
-            places = np.array([position.get(known.get(key(name), ""), -1) for name in names.tolist()])
+            key = fold_key if options.fold_names else str
+            place = {key(label): spot for spot, label in reversed([*enumerate(labels.tolist())])}
+            places = np.array([place.get(key(name), -1) for name in names.tolist()])
             if (places < 0).any():
                 unknown = set(names[places < 0].tolist())
                 more = f" (and {counted(len(unknown) - 1, 'more name')})" if len(unknown) > 1 else ""
@@ -596,48 +456,6 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
                 raise _refused_cell(table, unknown, lambda cell: f"{shown(cell)} {text}", blocks)
         return Meaning(raw, places.astype(np.int32), np.asarray(labels), len(labels), None, notes, alarms)
     return _numbered(raw, numbers, table, options, labels, n_objects, blocks, notes)
-
-
-# Names, whatever their case, that may stand for a missing cell, or for what a spreadsheet could not work out.
-_DOUBTFUL = frozenset((
-    ".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "na", "n.a.", "n.a", "n/a", "n/d", "k.a.", "nan", "nil",
-    "null", "(null)", "[null]", "<null>", "\\n",
-    "none", "(none)", "(blank)", "blank", "missing", "(missing)", "missing value", "no data", "not available",
-    "skipped", "unknown", "...", "*", "#nv", "#n/a", "#ref!", "#value!",
-    "#div/0!", "#name?", "#num!", "#null!", "#bezug!", "#wert!", "#error!",
-))  # fmt: skip
-# What a name may hold by mistake -> why it is doubtful.
-_MISTAKES = {
-    r'\\.*"': "holds a backslash before a quotation mark; within quotes such a mark is written twice, not escaped",
-    r"""^(array\()?[\[({]\s*["'].*["'],?\s*[\])}]\)?$|^\{.*\}$""": "looks like a list written as text",
-    r"[\r\n](.|[\r\n])*[,;\t|]": "holds a line break and a delimiter; is a quotation mark not closed?",
-}
-_MARKS = re.compile(r"[\\\[({\r\n,;|+/&]")  # one of them is in every name that holds a mistake
-
-
-def _doubts(names: Sequence[str], keep_na: bool) -> list[str]:
-    """Tell of names that may be none; where words for missing cells are to be kept, not of these."""
-    missing = _doubtful(names, keep_na)
-    what = listed(map(repr, missing))
-    told = [f"the name {what} may stand for a missing cell, but is taken as an object"] if missing else []
-    marked = list(filter(_MARKS.search, names))  # most often none, and then one look is enough
-    for pattern, why in _MISTAKES.items():
-        found = next(filter(re.compile(pattern).search, marked), None)
-        told += [f"the name {shown(found)} {why}"] if found is not None else []
-    known = set(names) if marked else set()
-    parts = ((name, re.split(r"\s*[,;|+/&]\s*", name)) for name in marked)
-    several = next((name for name, held in parts if len(held) > 1 and known.issuperset(held)), None)
-    told += [f"the name {shown(several)} is made of other names; one row for each is expected"] if several else []
-    return told
-
-
-def _doubtful(names: Sequence[str], keep_na: bool) -> list[str]:
-    """Find names that may stand for a missing cell; -1 may not where other numbers below 0 do."""
-    numbered = all(re.fullmatch("-?[0-9]+", name) for name in names)
-    if numbered and any(name[0] == "-" and name not in _DOUBTFUL for name in names):
-        return []
-    kept = {word.casefold() for word in MISSING if keep_na}
-    return sorted(name for name in names if (word := name.strip().casefold()) in _DOUBTFUL and word not in kept)
 
 
 def _as_numbers(raw: Coding) -> np.ndarray | None:
@@ -651,93 +469,6 @@ def _as_numbers(raw: Coding) -> np.ndarray | None:
             return None
         numbers.append(number)
     return np.array(numbers)
-
-
-def _fold(name: str) -> str:
-    """Reduce a name to what is left when the way it is written does not matter; see `_written`."""
-    plain = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
-    plain = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold()).split())
-    plain = re.sub(r"""^(?:[\[({]\s*|=)?(["'])(.+)\1(?:,?\s*[\])}])?$""", r"\2", plain)
-    plain = re.sub(r"^'(?=.)", "", plain)
-    return _number_key(plain) if re.fullmatch(_NUMBER, plain) else plain
-
-
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]{1,2})?"
-
-
-def _number_key(text: str) -> str:
-    """Write a number in one way, whatever its zeros, point and exponent; every digit counts."""
-    sign, digits, exponent = Decimal(text).as_tuple()
-    figures = "".join(map(str, digits)).rstrip("0")
-    return f"{'-' * sign}{figures}e{int(exponent) + len(digits) - len(figures)}" if figures else "0"
-
-
-def _fold_onto(labels: np.ndarray) -> dict[str, str]:
-    return {_fold(label): label for label in reversed(labels.tolist())}
-
-
-def _folded(names: np.ndarray, fold: bool, notes: list[str], alarms: list[str]) -> np.ndarray:
-    """Join names that differ in nothing but the way they are written, or tell that there are such."""
-    groups = _alike(names)
-    if not groups:
-        return names
-    what = _written(groups, "name")
-    if not fold:
-        alarms.append(f"{what}; they are taken as different objects, say fold_names=True to join them")
-        return names
-    notes.append(f"{what}; joined")
-    return np.array([groups.get(_fold(name), [name])[0] for name in names.tolist()])
-
-
-def _alike(names: np.ndarray) -> dict[str, list[str]]:
-    """Group names that differ in nothing but the way they are written; those that stand alone are left out."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    # Most often there are none, which this finds without a look at every name.
-    quick = pc.replace_substring_regex(pa.array(names.tolist(), pa.string()), r"\p{Cf}+", "")
-    quick = pa.array([name.casefold() for name in pc.utf8_normalize(quick, "NFKC").to_pylist()], pa.string())
-    quick = pc.utf8_normalize(quick, "NFKC")
-    quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))
-    quick = pc.replace_substring_regex(quick, r"""^[\[({=]?\s*["']+|["'],?\s*[\])}]?$""", "")
-    number = pc.match_substring_regex(quick, f"^{_NUMBER}$")
-    digits = pc.if_else(number, pc.replace_substring_regex(quick, r"^\+", ""), None)
-    quick = pc.coalesce(pc.cast(pc.cast(digits, pa.float64()), pa.string()), quick)
-    if pc.count_distinct(quick).as_py() == len(names):
-        return {}
-    groups: dict[str, list[str]] = {}
-    for name in names.tolist():
-        groups.setdefault(_fold(name), []).append(name)
-    return {key: group for key, group in groups.items() if len(group) > 1}
-
-
-def written_otherwise(names: np.ndarray, known: np.ndarray) -> dict[str, str]:
-    """Names that are none of the known ones, but differ from one in nothing but the way they are written; and which."""
-    there = set(known.tolist())
-    strange = [name for name in names.tolist() if name not in there]
-    groups = _alike(np.array([*known.tolist(), *strange])) if strange else {}
-    return {
-        name: group[0] for group in groups.values() if group[0] in there for name in group if name not in there
-    }  # known names come first in a group
-
-
-def told_otherwise(names: np.ndarray, known: np.ndarray) -> str:
-    """Say that names differ from those of a map in nothing but the way they are written; "" if none do."""
-    alike = written_otherwise(names, known)
-    pairs = listed((f"{shown(one)} (there {shown(other)})" for one, other in alike.items()), SHOWN)
-    return f"{counted(len(alike), 'name')} written otherwise than on the map: {pairs}" if alike else ""
-
-
-def told_alike(names: np.ndarray) -> str:
-    """Say that names differ in nothing but the way they are written; "" if none do."""
-    groups = _alike(names)
-    return f"{_written(groups, 'name')}; they are taken as different objects" if groups else ""
-
-
-def _written(groups: Mapping[str, list[str]], what: str) -> str:
-    examples = listed(("/".join(map(repr, group)) for group in groups.values()), SHOWN)
-    ways = "case, blanks, invisible characters, quotes, Unicode form or the form of a number"
-    return f"{counted(len(groups), what)} written in more than one way, by {ways}: {examples}"
 
 
 def _refused_cell(table: Table, names: set[str], why: Callable[[str], str], blocks: Any) -> FileFormatError:
@@ -1001,22 +732,10 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    alarms = [*meaning.alarms, *_people_alike(parts.people), *_people_doubtful(parts.people, rows.nobody == ("",))]
+    alarms = meaning.alarms
+    if parts.people is not None and parts.people.names.dtype.kind == "O":
+        alarms = [*alarms, *told_of_people(parts.people.names, rows.nobody == ("",))]
     return replace(parts, dropped=dropped), rows, notes, alarms
-
-
-def _people_alike(people: People | None) -> list[str]:
-    """Tell people who may be one."""
-    groups = {} if people is None or people.names.dtype.kind != "O" else _alike(people.names)
-    return [f"{_written(groups, 'participant')}; they are taken as different people"] if groups else []
-
-
-def _people_doubtful(people: People | None, keep_na: bool) -> list[str]:
-    """Tell people who may be none."""
-    names = [] if people is None or people.names.dtype.kind != "O" else people.names.tolist()
-    missing = [name for name in _doubtful(names, keep_na) if name != UNKNOWN]
-    what = listed(map(repr, missing))
-    return [f"the participant {what} may stand for a missing cell, but is taken as a person"] if missing else []
 
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:

@@ -17,29 +17,21 @@ import numpy as np
 from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
 from nearer.data.carriers import as_table, counts_beside, index_of_pandas, numbers_of
-from nearer.data.columns import (
-    INEXACT,
-    Column,
-    MemoryTable,
-    Table,
-    are_numbered,
-    column_from_arrow,
-    column_of,
-    exact_below,
-    is_text,
-    whole_number,
-)
+from nearer.data.cells import are_numbered, normalise, whole_number
+from nearer.data.columns import INEXACT, Column, MemoryTable, Table, column_from_arrow, column_of, exact_below, is_text
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import find_header, refuse_lines_above, refuse_told_header, with_header
 from nearer.data.roles import (
     DETAILS,
     INDEX_COLUMNS,
     complete_layout,
     detail_of,
+    find_header,
     find_roles,
     is_header,
-    normalise,
+    refuse_lines_above,
+    refuse_told_header,
     role_of,
+    with_header,
 )
 from nearer.data.tables import ONE_TYPE
 from nearer.data.values import check_objects

@@ -17,10 +17,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from nearer.data.columns import Column, Table, are_numbered, column_from_arrow, is_whole, number_in
+from nearer.data.cells import are_numbered, is_whole, number_in
+from nearer.data.columns import Column, Table, column_from_arrow
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import find_header, refuse_lines_above
-from nearer.data.roles import complete_layout, role_of
+from nearer.data.roles import complete_layout, find_header, refuse_lines_above, role_of
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 200
