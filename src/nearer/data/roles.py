@@ -128,6 +128,11 @@ def role_of(name: str) -> str | None:
     return ROLE_OF.get(word_of(name))
 
 
+def roles_of(names: Iterable[str]) -> list[str | None]:
+    """Give the roles that column names mean, None for one that means none."""
+    return [ROLE_OF.get(word) for word in map(word_of, names)]
+
+
 def detail_of(name: str) -> str | None:
     """Give the detail of an answer that a column name means, or None."""
     return DETAIL_OF.get(word_of(name))
@@ -232,11 +237,10 @@ class Roles:
 
 def is_header(names: Sequence[str]) -> bool:
     """Tell whether a first row of cells reads as column names: one is known, or at least two nearly so."""
-    if any(role_of(name) for name in names if len(normalise(name)) > 1):
+    words = list(map(normalise, names))
+    if any(role for role, word in zip(roles_of(names), words) if len(word) > 1) or layout_of(names):
         return True
-    if complete_layout({role for name in names if (role := role_of(name))}):
-        return True
-    words = [normalise(name) for name in names[:_COMPARED_COLUMNS]]
+    words = words[:_COMPARED_COLUMNS]
     return sum(len(word) > 3 and closest(word, list(ROLE_OF)) is not None for word in words) > 1
 
 
@@ -244,6 +248,11 @@ def parse_columns(text: str) -> dict[str, str] | list[str]:
     """Read "anchor=head,near=winner,far=loser" (roles to names) or "anchor,near,far" (roles in the table's order)."""
     parts = [part.strip() for part in text.split(",")]
     return pairs_in(parts, "columns", "anchor=head") if any("=" in part for part in parts) else parts
+
+
+def layout_of(names: Iterable[str]) -> Layout | None:
+    """Find the layout that column names complete, None if they complete none."""
+    return complete_layout({role for role in roles_of(names) if role})
 
 
 def complete_layout(roles: set[str], kind: str | None = None) -> Layout | None:
@@ -432,8 +441,7 @@ def _each_once(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
 def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dict[str, int]:
     names = table.names
     found: dict[str, list[int]] = {}
-    for spot, name in enumerate(names):
-        role = role_of(name)
+    for spot, role in enumerate(roles_of(names)):
         if role and role not in _BESIDE and spot not in taken:
             found.setdefault(role, []).append(spot)
     stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
@@ -708,7 +716,7 @@ def refuse_lines_above(name: str, cells: Sequence[str], other_rows: Callable[[],
         return
     rows = other_rows()
     for spot, row in enumerate(rows[:_MOST_ABOVE]):
-        if not complete_layout({role for cell in row if (role := role_of(cell))}):
+        if not layout_of(row):
             continue
         words = {cell.strip() for cell in row if cell.strip()}
         others = {cell.strip() for other in (cells, *rows) if list(other) != list(row) for cell in other}
@@ -784,7 +792,7 @@ def _are_known(cells: Sequence[str], other_rows: Callable[[], Cells]) -> bool:
     """Tell whether cells are known names of columns and no objects."""
     if not is_header(cells):
         return False
-    if complete_layout({role for cell in cells if len(normalise(cell)) > 1 and (role := role_of(cell))}):
+    if layout_of(cell for cell in cells if len(normalise(cell)) > 1):
         return True
     words = {cell for cell in cells if cell}
     return not any(cell.strip() in words for row in other_rows() for cell in row)

@@ -12,7 +12,7 @@ import numpy as np
 from nearer.data.cells import MISSING, NO_ANSWER, UNKNOWN, normalise, sides_of, truth_of, units_per_second
 from nearer.data.columns import HOLDS_NUL, Coding, Column, Table, distinct
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.roles import DETAILS, OPTIONS_SHOWN, TIMES, Roles, role_of
+from nearer.data.roles import DETAILS, OPTIONS_SHOWN, TIMES, Roles, role_of, roles_of
 from nearer.data.values import Details, People
 
 if TYPE_CHECKING:
@@ -86,10 +86,11 @@ class Rows:
         rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
         if options.keep_na or table.n_objects is not None:  # in what this package wrote, nobody is "unknown"
             rows.nobody = ("",)
-        if table.header:
-            leave_out_headers(rows)
-        if not known:  # in a smaller block, names of columns that are objects could seem to stand alone
-            refuse_second_table(rows)
+        if all(column.is_text for column in rows.objects()):
+            if table.header:
+                _leave_out_headers(rows)
+            if not known:  # in a smaller block, names of columns that are objects could seem to stand alone
+                _refuse_second_table(rows)
         rows._leave_out_empty(options)
         return rows
 
@@ -143,13 +144,11 @@ _OBJECT_ROLES = ("anchor", "near", "far", "a", "b", "c", "odd", "central")
 _SURE = [spot for spot, role in enumerate(_OBJECT_ROLES) if role not in ("a", "b", "c")]
 
 
-def leave_out_headers(rows: Rows) -> None:
+def _leave_out_headers(rows: Rows) -> None:
     """Leave out a header repeated among the rows, as joining files end to end gives, and its further rows."""
     import pyarrow.compute as pc
 
-    columns = [rows.columns[role] for role in rows.roles.layout.objects]
-    if not all(column.is_text for column in columns):
-        return
+    columns = rows.objects()
     imported: Any = True
     for column in columns:
         marked = pc.indices_nonzero(pc.match_substring(column.values, '"ImportId"')).to_numpy()
@@ -184,18 +183,15 @@ def _holds_name(rows: Rows, role: str) -> np.ndarray:
     return np.isin(column.cells, codes) if len(codes) else np.zeros(len(column), bool)
 
 
-def refuse_second_table(rows: Rows) -> None:
+def _refuse_second_table(rows: Rows) -> None:
     """Refuse what looks like the header of a second table below the first.
 
     That is a row of nothing but names of columns, or the first whose words stand in no other row, after a gap.
     """
-    columns = rows.objects()
-    if not all(column.is_text for column in columns):
-        return
     named = _named_rows(rows)
     if named is not None:
         raise _second_table(rows, named, "names of columns among the rows")
-    if len(columns[0]) <= _LEAST_ABOVE:
+    if len(rows.objects()[0]) <= _LEAST_ABOVE:
         return
     alone = _lone_rows(rows)
     if len(alone) and alone[0] >= _LEAST_ABOVE and _after_gap(rows, int(alone[0])):
@@ -292,9 +288,9 @@ def _named_roles(column: Column) -> np.ndarray | None:
     # A first look without Python: such names are short, and have a digit at most at their end.
     likely = pc.match_substring_regex(column.values, r"^[^0-9]{3,40}[0-9]?[^0-9]{0,2}$")
     found = np.full(len(likely) + 1, -1, np.int8)
-    for code, text in zip(pc.indices_nonzero(likely).to_pylist(), pc.filter(column.values, likely).to_pylist()):
-        role = role_of(text) if len(normalise(text)) > 2 else None
-        if role in _OBJECT_ROLES:
+    texts = pc.filter(column.values, likely).to_pylist()
+    for code, text, role in zip(pc.indices_nonzero(likely).to_pylist(), texts, roles_of(texts)):
+        if role in _OBJECT_ROLES and len(normalise(text)) > 2:
             found[code] = _OBJECT_ROLES.index(role)
     return found if (found >= 0).any() else None
 

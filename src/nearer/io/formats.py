@@ -23,11 +23,11 @@ from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import (
     DETAILS,
     INDEX_COLUMNS,
-    complete_layout,
     detail_of,
     find_header,
     find_roles,
     is_header,
+    layout_of,
     refuse_lines_above,
     refuse_told_header,
     role_of,
@@ -860,7 +860,7 @@ def _find_main(path: str, arrays: Mapping[str, np.ndarray], variable: str | None
     if arrays.keys() >= _SPLIT:
         wide = [name for name in wide if name != "index"]
     vectors = [name for name, array in arrays.items() if _as_vector(name, array).ndim < 2]
-    if complete_layout({role for name in vectors if (role := role_of(name))}):
+    if layout_of(vectors):
         return None
     # MATLAB writes a vector as one row: it is no comparison if another array has many.
     wide = [name for name in wide if len(arrays[name]) > 1] or wide
@@ -892,7 +892,7 @@ def _names_beside(path: str, arrays: Mapping[str, np.ndarray], main: str) -> str
         if not any(isinstance(text, str) for text in texts):
             continue
         texts = list(map(str, texts))
-        if normalise(name) == "names" and not complete_layout({role for text in texts if (role := role_of(text))}):
+        if normalise(name) == "names" and not layout_of(texts):
             continue  # the names of the objects
         if len(texts) == width:
             found.append(name)
