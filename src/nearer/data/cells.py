@@ -171,9 +171,12 @@ def _number_kinds(cells: np.ndarray) -> list[str]:
 
 
 def _kinds(column: Column, sides: Collection[str]) -> frozenset[str]:
-    texts, numbered = column.spelled().occurring()
-    kinds = {"bit" if number in ("0", "1") else "whole" for number in numbered}
-    for text in map(str.strip, texts):
+    import pyarrow.compute as pc
+
+    used = column.used()
+    whole = pc.match_substring_regex(used, "^[0-9]{1,18}$")
+    kinds = {"bit" if number in ("0", "1") else "whole" for number in used.filter(whole)[:3].to_pylist()}  # as most are
+    for text in map(str.strip, used.filter(pc.invert(whole)).to_pylist()):
         number = number_in(text)
         if number is not None:
             kinds.add("bit" if number in (0, 1) else "fraction" if number % 1 else "whole")

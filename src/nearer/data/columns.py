@@ -88,27 +88,16 @@ class Column:
         """List the distinct texts of a column of text."""
         return [] if self.values is None else self.values.to_pylist()
 
-    def occurring(self) -> tuple[list[str], list[str]]:
-        """List the distinct texts that occur in a column of text; of plain whole numbers, apart, three are enough."""
-        import pyarrow.compute as pc
-
-        if self.values is None:
-            return [], []
-        used = _used(self)
-        whole = pc.match_substring_regex(used, "^[0-9]{1,18}$")
-        return used.filter(pc.invert(whole)).to_pylist(), used.filter(whole)[:3].to_pylist()
-
-    def used_texts(self) -> frozenset[str]:
-        """The distinct texts that occur, numbers spelled out."""
+    def used(self) -> Any:
+        """The distinct texts that occur, which may be fewer than there are values; numbers are spelled out."""
         import pyarrow as pa
 
         column = self.spelled()
-        codes = distinct(column.cells)
-        return (
-            frozenset()
-            if column.values is None
-            else frozenset(column.values.take(pa.array(codes[codes >= 0])).to_pylist())
-        )
+        if column.all_occur or column.values is None:
+            return pa.array([], pa.string()) if column.values is None else column.values
+        used = np.zeros(len(column.values) + 1, dtype=bool)
+        used[column.cells] = True
+        return column.values.filter(pa.array(used[:-1]))
 
     def spelled(self) -> Column:
         """Turn numbers into text: whole numbers without a decimal point."""
@@ -320,7 +309,7 @@ class Coding:
 
             if any((np.abs(column.cells) >= exact_below(column.cells)).any() for column in columns):
                 raise ValueError(INEXACT)
-            return cls(_sorted_texts([_used(column.spelled()) for column in columns], pa))
+            return cls(_sorted_texts([column.used() for column in columns], pa))
         numbers = [whole_numbers(column) for column in columns]
         if not sum(map(len, numbers)):
             return cls(np.empty(0, np.int64))
@@ -423,17 +412,6 @@ def distinct(numbers: np.ndarray) -> np.ndarray:
     """Whole numbers, each once, ascending; `np.unique` of NumPy 2.3 and later takes 20 times as long if many differ."""
     ordered = np.sort(numbers, axis=None)
     return ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
-
-
-def _used(column: Column) -> Any:
-    """Texts that occur in a column, which may be fewer than its dictionary holds."""
-    import pyarrow as pa
-
-    if column.all_occur or column.values is None:
-        return column.values
-    used = np.zeros(len(column.values) + 1, dtype=bool)
-    used[column.cells] = True
-    return column.values.filter(pa.array(used[:-1]))
 
 
 def _sorted_texts(parts: list[Any], pa: Any) -> Any:

@@ -206,7 +206,7 @@ def _own_names(columns: Mapping[str, Column]) -> dict[str, frozenset[str] | None
     for rows in (slice(_FIRST_ROWS), slice(None)):  # as good as always the first tell
         if not judged:
             break
-        names = {role: column.take(rows).used_texts() for role, column in columns.items()}
+        names = {role: frozenset(column.take(rows).used().to_pylist()) for role, column in columns.items()}
         judged = [
             role
             for role in judged
@@ -354,11 +354,10 @@ def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Option
     if found is None or found[0] in told:
         return
     role, why = found
-    for rows in blocks() if blocks and why == FRACTION else ():
-        numbers = rows.columns[role].as_numbers()[0]
-        if (bad := numbers % 1 != 0).any():
-            row = int(np.argmax(bad))
-            raise rows.refusal(f"{numbers[row]} {why}", role, row)
+    place = _first(blocks, lambda rows: rows.columns[role].as_numbers()[0] % 1 != 0) if why == FRACTION else None
+    if place is not None:
+        rows, row = place
+        raise rows.refusal(f"{rows.columns[role].as_numbers()[0][row]} {why}", role, row)
     why = "holds numbers that are not whole" if why == FRACTION else why
     pairs = {role: table.names[roles.at[role]] if table.header else roles.at[role] + 1 for role in roles.layout.roles}
     raise table.refusal(f"{why}; if these are names of objects, say so: columns={pairs}", roles.at[role])
@@ -384,15 +383,24 @@ def _refuse_answers_among(facts: Facts, roles: Roles, table: Table, options: Opt
         )
 
 
+def _first(blocks: Any, marked: Callable[[Rows], np.ndarray]) -> tuple[Rows, int] | None:
+    """Find the first row that is marked, in which block; None if none is, or the blocks are gone."""
+    for rows in blocks() if blocks else ():
+        if (mask := marked(rows)).any():
+            return rows, int(np.argmax(mask))
+    return None
+
+
 def _unread_as_told(table: Table, roles: Roles, why: str, meant: Any, blocks: Any) -> FileFormatError:
     """Refuse answers that cannot be read as the user told, with the first row of them."""
     role = roles.layout.extra[0]
-    for rows in blocks() if blocks else ():
+
+    def strange(rows: Rows) -> np.ndarray:
         answer = rows.answers()
-        strange = np.array([isinstance(meant([text]), str) for text in answer.texts()], dtype=bool)[answer.cells]
-        if strange.any():
-            return rows.refusal(why, role, int(np.argmax(strange)))
-    return table.refusal(why, roles.at[role])
+        return np.array([isinstance(meant([text]), str) for text in answer.texts()], dtype=bool)[answer.cells]
+
+    place = _first(blocks, strange)
+    return table.refusal(why, roles.at[role]) if place is None else place[0].refusal(why, role, place[1])
 
 
 def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts, blocks: Any) -> FileFormatError:
@@ -402,13 +410,12 @@ def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts,
     if isinstance(why, str) and not some:
         return table.refusal(why, roles.at[role])
     hint = f"; {why.partition('; ')[2]}" if isinstance(why, str) and "; " in why else ""
-    for rows in blocks() if blocks else ():
-        strange = rows.chosen() < 0
-        if strange.any():
-            row = int(np.argmax(strange))
-            text = f"{shown(rows.answers().cell(row))} is none of the objects shown in that row"
-            many = f" ({counted(facts.n_elsewhere or 0, 'such row')} of {facts.n_rows:,})"
-            return rows.refusal(text + many + hint, role, row)
+    place = _first(blocks, lambda rows: rows.chosen() < 0)
+    if place is not None:
+        rows, row = place
+        text = f"{shown(rows.answers().cell(row))} is none of the objects shown in that row"
+        many = f" ({counted(facts.n_elsewhere or 0, 'such row')} of {facts.n_rows:,})"
+        return rows.refusal(text + many + hint, role, row)
     text = f"{counted(facts.n_elsewhere or 0, 'answer')} of {facts.n_rows:,} name none of the objects shown{hint}"
     return table.refusal(text, roles.at[role])
 

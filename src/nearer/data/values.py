@@ -21,6 +21,14 @@ def first_of(count: int, what: str) -> str:
     return f" (first of {count:,} {what})" if count > 1 else ""
 
 
+def refuse_rows(bad: Any, values: np.ndarray, name: str, why: str, what: str = "bad rows") -> None:
+    """Refuse values of which some rows are bad, bool (n_rows,), with the first of them."""
+    if bad.any():
+        row, first = int(np.argmax(bad)), values[np.argmax(bad)].tolist()
+        first = tuple(first) if isinstance(first, list) else first
+        raise ValueError(f"{name}: row {row} is {first}: {why}{first_of(int(np.count_nonzero(bad)), what)}")
+
+
 def take(values: Any, rows: Any) -> Any:
     """Select rows of an array, of people or of details, that may be absent."""
     return None if values is None else values[rows]
@@ -141,9 +149,7 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     array = array.astype(np.float64)  # a copy, whoever holds the memory
     if not (array.min() >= 0 and array.max() < np.inf):  # NaN fails
         bad = ~((array >= 0) & (array < np.inf))
-        row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
-        why = "a weight must be a finite number, 0 or more"
-        raise ValueError(f"weights: row {row} is {array[row]}: {why}{first_of(count, 'bad weights')}")
+        refuse_rows(bad, array, "weights", "a weight must be a finite number, 0 or more", "bad weights")
     with np.errstate(over="ignore"):
         total = array.sum()
     if not total > 0:
