@@ -157,7 +157,7 @@ def kinds_of_cells(columns: Mapping[str, Column], options: Sequence[str]) -> dic
         return {role: frozenset(_number_kinds(column.cells)) for role, column in columns.items()}
     # Letters may be objects, unless options are shown beside.
     sides = {word for word in side_words(3) if options or len(word) > 1} | _called(options).keys()
-    first = [_kinds(column.take(np.arange(min(len(column), _SAMPLE))), sides) for column in columns.values()]
+    first = [_kinds(column.take(slice(_SAMPLE)), sides) for column in columns.values()]
     if all("name" in kinds for kinds in first):
         return dict.fromkeys(columns, frozenset(["name"]))
     return {role: _kinds(column, sides) for role, column in columns.items()}

@@ -444,14 +444,16 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
     for spot, role in enumerate(roles_of(names)):
         if role and role not in _BESIDE and spot not in taken:
             found.setdefault(role, []).append(spot)
-    stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
-    ranked: dict[str, list[int]] = {}
-    for spot, name in enumerate(names):
-        if (role := _ranked_role(name, stems)) and spot not in taken:
-            ranked.setdefault(role, []).append(spot)
-    needed = complete_layout(set(found), kind) or complete_layout({*found, *ranked}, kind)
-    if needed is not None and needed.kind == "rankings":
-        found |= ranked
+    needed = complete_layout(set(found), kind)
+    if needed is None:
+        stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
+        ranked: dict[str, list[int]] = {}
+        for spot, name in enumerate(names):
+            if (role := _ranked_role(name, stems)) and spot not in taken:
+                ranked.setdefault(role, []).append(spot)
+        needed = complete_layout({*found, *ranked}, kind)
+        if needed is not None and needed.kind == "rankings":
+            found |= ranked
     at = {role: spots[0] for role, spots in found.items()}
     for role, spots in found.items():
         if len(spots) > 1 and needed and role in needed.roles:

@@ -67,7 +67,7 @@ class Options:
     asked: bool = False  # the rows are questions, and the answers to them come beside the table
 
     def __post_init__(self) -> None:
-        check_objects(self.n_objects, None)
+        labels = check_objects(self.n_objects, self.labels)[1]
         if self.index_base is not None and not (is_number(self.index_base) and self.index_base in (0, 1)):
             raise ValueError(f"index_base: got {self.index_base!r}, expected 0 or 1")
         for option in ("on_degenerate", "on_missing"):
@@ -75,7 +75,7 @@ class Options:
                 raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
         for option in ("keep_na", "fold_names"):
             check_bool(getattr(self, option), option)
-        object.__setattr__(self, "labels", check_objects(self.n_objects, self.labels)[1])
+        object.__setattr__(self, "labels", labels)
 
     def roles(self, table: Table) -> Roles:
         """Decide which column of a table is what."""
