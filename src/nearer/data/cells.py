@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
@@ -23,6 +24,7 @@ MISSING = (
 )  # fmt: skip
 UNKNOWN = "unknown"  # who chose a question, or who answered, where that is not known
 SIDES = ("first", "second", "third")  # how a position is written; beyond them "option4", ...
+_NOT = ("!", "¬", "≠", "~")  # before what is meant not to be
 _PREFIXES = ("input.", "answer.", "spreadsheet: ")
 
 
@@ -74,7 +76,9 @@ def normalise(name: str) -> str:
 
 def word_of(name: str) -> str:
     """Reduce the name of a column likewise, without the prefix of a program."""
-    plain = name.casefold()
+    plain = name.strip().casefold()
+    if plain[:1] in _NOT:
+        return plain
     for prefix in _PREFIXES:
         plain = plain.removeprefix(prefix)
     return normalise(plain)
@@ -90,7 +94,7 @@ _FASTEST_MS, _SLOWEST_S = 50.0, 200.0
 
 def truth_of(cell: str) -> int | None:
     """Read a cell that says yes or no, or that a test was passed or not: 1, 0, or None if it says neither."""
-    word = normalise(cell.removesuffix(".0"))
+    word = side_word(cell.removesuffix(".0"))
     return yes_or_no(word) if word not in _PASSED else _PASSED[word]
 
 
@@ -262,6 +266,7 @@ class Answers:
 
     codes: dict[str, float] | None
     note: str = ""
+    by_name: bool = False  # whether every cell is the name of a column of options
 
 
 def read_answers(
@@ -291,9 +296,12 @@ def read_answers(
     readings: list[Answers] = []
     if n_elsewhere == 0:
         readings.append(Answers(None))
+        if size == 2 and len(cells) == 2 and set(map(number_in, cells)) in ({0, 1}, {1, 2}, {-1, 1}):
+            readings.append(Answers({}))  # whichever way round: two readings are refused
     codes = _by_words(cells, option_names)
     if codes is not None:
-        readings.append(Answers(codes))
+        called = _called(option_names)
+        readings.append(Answers(codes, by_name=all(side_word(cell) in called for cell in cells)))
     elif numbers := _by_numbers(cells, size):
         readings.append(numbers)
     if len(readings) == 1:
@@ -354,14 +362,23 @@ def side_words(size: int) -> dict[str, int]:
     return {word: spot for spot, words in enumerate(_SIDES[:size]) for word in words}
 
 
+_SIDE_WORDS = side_words(3).keys()
+
+
 def side_word(cell: str) -> str:
-    """Reduce a cell that may say a side to the word for it."""
-    return _ARROWS.get(cell.strip(" \ufe0f"), "") or normalise(cell)
+    """Reduce a cell that may say a side to the word for it; a mark such as that in "!left" may turn it round."""
+    plain = cell.strip(" \t\ufe0f\"'“”‘’()[]{}<>.:")
+    word = _ARROWS.get(plain, "") or normalise(cell)
+    return word if plain in _ARROWS or _WORD.fullmatch(plain) else cell
+
+
+_WORD = re.compile(r"\w(?:[\w\s.:\-]*\w)?")
 
 
 def _called(option_names: Sequence[str]) -> dict[str, int]:
     """Names of the options' columns, also without the prefix of a program -> position."""
-    return {word: spot for spot, name in enumerate(option_names) for word in (word_of(name), normalise(name)) if word}
+    called = {word: spot for spot, name in enumerate(option_names) for word in (word_of(name), normalise(name)) if word}
+    return called | ({"l": called["left"], "r": called["right"]} if {"left", "right"} <= called.keys() else {})
 
 
 def _signed(spot: float, size: int) -> float:
@@ -402,16 +419,30 @@ _DOUBTFUL = frozenset((
     ".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "na", "n.a.", "n.a", "n/a", "n/d", "k.a.", "nan", "nil",
     "null", "(null)", "[null]", "<null>", "\\n",
     "none", "(none)", "(blank)", "blank", "missing", "(missing)", "missing value", "no data", "not available",
-    "skipped", "unknown", "...", "*", "#nv", "#n/a", "#ref!", "#value!",
+    "skipped", "skip", "unknown", "...", "*", "timeout", "timed out", "no response", "no answer", "neither", "equal",
+    "don't know", "dont know", "idk", "not sure", "xxx", "???", "#nv", "#n/a", "#ref!", "#value!",
     "#div/0!", "#name?", "#num!", "#null!", "#bezug!", "#wert!", "#error!",
 ))  # fmt: skip
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 # What a name may hold by mistake -> why it is doubtful.
 _MISTAKES = {
     r'\\.*"': "holds a backslash before a quotation mark; within quotes such a mark is written twice, not escaped",
     r"""^(array\()?[\[({]\s*["'].*["'],?\s*[\])}]\)?$|^\{.*\}$""": "looks like a list written as text",
+    r"^#+$|^\[object \w+\]$|^[0-9][.,][0-9]+E\+[0-9]+$": "is what programs show in the place of what they cannot",
+    r"Ã[\x80-\xbf]|â€|\ufffd": "looks like text read in another encoding than it was written in",
+    rf"(?i)^[0-9]{{1,2}}-({_MONTHS})$|^({_MONTHS})-[0-9]{{1,2}}$": "may be a date that a spreadsheet made of a name",
     r"[\r\n](.|[\r\n])*[,;\t|]": "holds a line break and a delimiter; is a quotation mark not closed?",
 }
-_MARKS = re.compile(r"[\\\[({\r\n,;|+/&]")  # one of them is in every name that holds a mistake
+_MARKS = re.compile(
+    r"[\\\[({\r\n,;|+/&#%Ãâ\ufffd]|[0-9]-[A-Za-z]{3}$|^[A-Za-z]{3}-[0-9]"
+)  # one of them is in every name that holds a mistake
+
+
+def is_no_word(name: str) -> bool:
+    """Tell whether a name has no letter, or says a side, yes or no."""
+    if not any(letter.isalpha() for letter in name):
+        return True
+    return len(name) > 1 and (side_word(name) in _SIDE_WORDS or yes_or_no(name) is not None)
 
 
 def doubts_of(names: Sequence[str], keep_na: bool) -> list[str]:
@@ -426,6 +457,8 @@ def doubts_of(names: Sequence[str], keep_na: bool) -> list[str]:
     known = set(names) if marked else set()
     parts = ((name, re.split(r"\s*[,;|+/&]\s*", name)) for name in marked)
     several = next((name for name, held in parts if len(held) > 1 and known.issuperset(held)), None)
+    off = next((name for name in marked if (bare := name.lstrip("#%/;").strip()) != name and bare in known), None)
+    told += [f"the name {shown(off)} is another one with a mark before it; is that row switched off?"] if off else []
     told += [f"the name {shown(several)} is made of other names; one row for each is expected"] if several else []
     return told
 
@@ -459,8 +492,9 @@ def _number_key(text: str) -> str:
 
 
 def joined_if_alike(names: np.ndarray, fold: bool, notes: list[str], alarms: list[str]) -> np.ndarray:
-    """Join names that differ in nothing but the way they are written, or tell that there are such."""
+    """Join names that differ in nothing but the way they are written, or tell that there are such, or may be."""
     groups = alike(names)
+    alarms += _told_nearly_alike(names)
     if not groups:
         return names
     what = _written(groups, "name")
@@ -469,6 +503,42 @@ def joined_if_alike(names: np.ndarray, fold: bool, notes: list[str], alarms: lis
         return names
     notes.append(f"{what}; joined")
     return np.array([groups.get(fold_key(name), [name])[0] for name in names.tolist()])
+
+
+# What may not matter in names -> what is put in its place, one after the other.
+_LOOSE = {
+    r"""^<img[^>]*src=["']([^"']*)["'][^>]*>$""": r"\1",
+    r"\p{Mn}|<[^>]*>": "",  # accents, tags
+    r"(\pL)[’'`´](\pL)": r"\1\2",
+    r"%20": " ",
+    r"^.*[/\\]": "",  # folders
+    r"\.(png|jpe?g|gif|svg|webp|bmp|tiff?|wav|mp3|ogg|m4a|flac|mp4|webm)$": "",
+    r"[*;,?!]+$": "",
+    r"(\pL)[\s_.\p{Pd}]+": r"\1",
+    r"[\s_.\p{Pd}]+(\pL)": r"\1",
+    r"(^|[^0-9.])0+([0-9])": r"\1\2",
+}
+
+
+def _told_nearly_alike(names: np.ndarray, what: str = "name") -> list[str]:
+    """Tell of names that may be one: by accents, marks between words, folders, endings of files, leading zeros."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    key = pa.array([html.unescape(name) if "&" in name else name for name in names.tolist()], pa.string())
+    key = pc.utf8_lower(pc.utf8_normalize(key, "NFKD"))
+    for pattern, instead in _LOOSE.items():
+        key = pc.replace_substring_regex(key, pattern, instead)
+    key = pc.utf8_trim_whitespace(key)
+    if pc.count_distinct(key).as_py() == len(names):
+        return []
+    groups: dict[str, dict[str, str]] = {}
+    for name, loose in zip(names.tolist(), key.to_pylist()):
+        groups.setdefault(loose, {}).setdefault(fold_key(name), name)
+    several = [list(group.values()) for group in groups.values() if len(group) > 1]
+    examples = listed(("/".join(map(repr, group)) for group in several), SHOWN)
+    told = f"{counted(len(several), what)} may be written in more than one way: {examples}"
+    return [f"{told}; they are taken as different"] if several else []
 
 
 def alike(names: np.ndarray) -> dict[str, list[str]]:
@@ -520,6 +590,7 @@ def told_of_people(names: np.ndarray, keep_na: bool) -> list[str]:
     """Say which names of people may be one person's, and which may be nobody's."""
     groups = alike(names)
     told = [f"{_written(groups, 'participant')}; they are taken as different people"] if groups else []
+    told += _told_nearly_alike(names, "participant")
     missing = listed(repr(name) for name in doubtful(names.tolist(), keep_na) if name != UNKNOWN)
     told += [f"the participant {missing} may stand for a missing cell, but is taken as a person"] if missing else []
     return told

@@ -301,6 +301,16 @@ class Coding:
         """The names as text, shape (n,)."""
         return np.array(self.values.to_pylist() if self.is_text else self.values.tolist(), dtype=str)
 
+    def some(self, places: np.ndarray) -> list[str]:
+        """The names at some places, as text."""
+        return [str(name) for name in (self.values.take(places).to_pylist() if self.is_text else self.values[places])]
+
+    def as_column(self) -> Column:
+        """A column that holds each name once, in order."""
+        if self.is_text:
+            return Column(codes=np.arange(len(self), dtype=np.int32), values=self.values, all_occur=True)
+        return Column(numbers=self.values)
+
     @classmethod
     def of(cls, columns: Sequence[Column]) -> Coding:
         """Collect the names that occur in some columns without empty cells; ValueError if a number is not whole."""
@@ -329,7 +339,7 @@ class Coding:
         if not any(coding.is_text for coding in codings):
             if len(codings) == 1:
                 return codings[0]
-            return cls.of([Column(numbers=coding.values) for coding in codings])
+            return cls.of([coding.as_column() for coding in codings])
         import pyarrow as pa
 
         texts = [

@@ -72,9 +72,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "prolificparticipantid", "workerid", "mturkworkerid", "jatosworkerid", "worker", "puid", "pid", "subject",
         "subjectid", "subjectnr", "subjectnumber", "subjectno", "subid", "subj", "subjid", "sub", "participantno",
         "participantnumber", "participantnr", "ppt", "ppid", "vp", "vpn", "vpnum", "vpcode", "versuchsperson",
-        "probandid", "agentid", "judge", "judgeid", "rater", "raterid", "annotator", "annotatorid", "respondent",
-        "respondentid", "observer", "observerid", "person", "personid", "userid", "user", "username", "turkleusername",
-        "sonaid", "participantpublicid",
+        "probandid", "agentid", "panelist", "assessor", "judge", "judgeid", "rater", "raterid", "annotator",
+        "annotatorid", "respondent", "respondentid", "observer", "observerid", "person", "personid", "userid", "user",
+        "username", "turkleusername", "sonaid", "participantpublicid",
     ),
     "weight": ("weight", "weights", "sampleweight", "sampleweights", "caseweight", "count", "counts", "frequency",
                "multiplicity"),
@@ -633,6 +633,9 @@ def _refuse_left_over(table: Table, at: Mapping[str, int], layout: Layout) -> No
         or (role in _QUAD and len(normalise(table.names[spot])) > 1)  # a column i may count the rows
         if spot not in _used(at, layout)
     ]
+    if layout.objects == _QUAD:  # near_1, far_1, near_2 and far_2 are no two pairs beside anchor_1
+        stems = {name: word_of(name).rstrip("0123456789") for name in table.names if role_of(name) is None}
+        left += [name for name, stem in stems.items() if ROLE_OF.get(stem) == "anchor"]
     if left:
         what = (
             f"{listed(map(repr, left))} would be left out, if a row is taken as {layout.kind} "

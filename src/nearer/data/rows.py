@@ -139,6 +139,7 @@ def joined_counts(one: dict[str, tuple[int, str]], other: dict[str, tuple[int, s
 
 # A second table is looked for below so many rows of the first, and known by names of columns that hold objects.
 _LEAST_ABOVE = 3
+_BY_CHANCE = 0.02  # as many rows stand alone by chance, at most, where one that does is told
 _MOST_ALONE = 3  # rows of words that stand in no other, as of headers, remarks and totals; more are data
 _OBJECT_ROLES = ("anchor", "near", "far", "a", "b", "c", "odd", "central")
 _SURE = [spot for spot, role in enumerate(_OBJECT_ROLES) if role not in ("a", "b", "c")]
@@ -204,8 +205,11 @@ def _tell_lone_rows(rows: Rows, alone: np.ndarray) -> None:
     columns = rows.objects()
     if not 0 < len(alone) <= _MOST_ALONE:
         return
-    n_names = len({text for column in columns for text in column.texts()})
-    if (len(columns[0]) - len(alone)) * len(columns) < 2 * (n_names - len(alone) * len(columns)):
+    coding = Coding.of(columns)
+    counts = np.bincount(np.concatenate([coding.encode(column) for column in columns]))
+    n_others = (len(columns[0]) - len(alone)) * len(columns)
+    once = max(int(np.count_nonzero(counts == 1)) - len(alone) * len(columns), 0) / n_others
+    if len(columns[0]) * once ** len(columns) > _BY_CHANCE:
         return
     first = int(alone[0])
     cells = listed(shown(str(column.cell(first))) for column in columns)

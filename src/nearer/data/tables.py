@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import making, rules
+from nearer.data.beside import told_beside
 from nearer.data.carriers import as_table
 from nearer.data.cells import (
     FRACTION,
@@ -28,6 +29,7 @@ from nearer.data.cells import (
     Answers,
     doubts_of,
     fold_key,
+    is_no_word,
     is_whole,
     joined_if_alike,
     kinds_of_cells,
@@ -82,6 +84,8 @@ class Options:
         refuse_header(table)
         told = {name: getattr(self, name) for name in ("columns", "kind", "participant", "weight", "asked")}
         roles = find_roles(table, **told)
+        if table.header and not roles.told and self.kind is None:
+            roles.alarms += told_beside(table, roles)
         if self.answers is not None and roles.layout.answer is None:
             raise FileFormatError(
                 f"{table.name}: got answers={self.answers!r}, but {roles.layout.kind} "
@@ -103,7 +107,7 @@ class Facts:
     cells: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects -> kinds of cells it has
     types: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects, weights -> text, numbers or both
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
-    own: dict[str, frozenset[str] | None] = field(default_factory=dict)  # see `_own_names`
+    counts: dict[str, np.ndarray] = field(default_factory=dict)  # role of objects -> cells with each of the names
     pads: dict[str, str] = field(default_factory=dict)  # see `_pads`
 
     def join(self, other: Facts) -> Facts:
@@ -115,18 +119,21 @@ class Facts:
         elsewhere = (
             None if self.n_elsewhere is None or other.n_elsewhere is None else self.n_elsewhere + other.n_elsewhere
         )
-        return Facts(
+        joined = Facts(
             Coding.union([self.objects, other.objects]), answers, elsewhere, names, self.n_rows + other.n_rows,
             joined_counts(self.dropped, other.dropped),
             {role: kinds | other.cells[role] for role, kinds in self.cells.items()},
             {role: types | other.types[role] for role, types in self.types.items()},
             [*self.alarms, *other.alarms],
-            {
-                role: None if names is None or (more := other.own[role]) is None else names | more
-                for role, names in self.own.items()
-            },
+            {},
             {pad: _first_pad(place, other.pads[pad]) for pad, place in self.pads.items()},
         )  # fmt: skip
+        for one in (self, other):
+            place = joined.objects.encode(one.objects.as_column())
+            for role, counts in one.counts.items():
+                total = joined.counts.setdefault(role, np.zeros(len(joined.objects), np.int64))
+                total[place] += counts
+        return joined
 
 
 def _joined_names(one: dict[str, str] | None, other: dict[str, str] | None) -> dict[str, str] | None:
@@ -149,7 +156,10 @@ def scan(rows: Rows) -> Facts:
         for role, column in rows.columns.items()
         if role in by_role or role in ("weight", "votes_a", "votes_b")
     }
-    facts.own = _own_names(by_role)
+    facts.counts = {
+        role: np.bincount(facts.objects.encode(column), minlength=len(facts.objects))
+        for role, column in by_role.items()
+    }
     facts.pads = _pads(rows)
     facts.alarms += _thousands(rows)
     if rows.roles.layout.answer is not None:
@@ -194,26 +204,7 @@ def _thousands(rows: Rows) -> list[str]:
     return told
 
 
-_FIRST_ROWS = 1000
-_MOST_OWN = 1000
 _LEAST_ROWS = 4  # of fewer, columns share no name by chance
-
-
-def _own_names(columns: Mapping[str, Column]) -> dict[str, frozenset[str] | None]:
-    """Names of a column that says what was chosen, if none stands in another column of objects, else None."""
-    judged = [role for role in columns if role in ("near", "far", "odd", "central") or role.startswith("rank_")]
-    own: dict[str, frozenset[str] | None] = dict.fromkeys(columns)
-    for rows in (slice(_FIRST_ROWS), slice(None)):  # as good as always the first tell
-        if not judged:
-            break
-        names = {role: frozenset(column.take(rows).used().to_pylist()) for role, column in columns.items()}
-        judged = [
-            role
-            for role in judged
-            if not names[role] & frozenset().union(*(names[key] for key in names if key != role))
-        ]
-        own = {role: names[role] if role in judged and len(names[role]) <= _MOST_OWN else None for role in columns}
-    return own
 
 
 def _option_names(roles: Roles, table: Table) -> tuple[str, ...]:
@@ -325,25 +316,102 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         if isinstance(read, str) or (read.codes is None and facts.n_elsewhere):
             raise _unread_answer(table, roles, read, facts, blocks)
         meaning.answers = read
+        places = [roles.at[role] for role in roles.layout.options]
+        if read.codes is not None and options.answers is None and places != sorted(places) and not read.by_name:
+            first = table.title(roles.at[roles.layout.options[0]])
+            meaning.alarms.append(f"the first option is taken to be {first}, though it is not the first column of them")
         meaning.notes += [read.note] if read.note else []
     return meaning
+
+
+def _own_names(facts: Facts, role: str) -> np.ndarray | None:
+    """The names that stand in the column of a role, by their places; None if one of them stands in another column."""
+    others = sum(counts for key, counts in facts.counts.items() if key != role)
+    own = facts.counts[role] > 0 if role in facts.counts else np.zeros(0, bool)
+    return np.flatnonzero(own) if own.any() and not np.any(others[own]) else None  # type: ignore[index]
 
 
 def _apart(facts: Facts, roles: Roles, table: Table) -> list[str]:
     """Tell of columns that may hold no objects: they share no name with the others, or are numbers beside names."""
     told = []
-    for role, names in facts.own.items():
-        others = frozenset().union(*(other for key, other in facts.own.items() if key != role and other is not None))
-        if names and facts.n_rows >= _LEAST_ROWS and not names & others:
-            held = listed(map(shown, sorted(names)[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
-            told.append(
-                f"{table.title(roles.at[role])}: none of its names ({held}) stands in another column of objects"
-            )
+    total = np.sum(list(facts.counts.values()), axis=0)
+    share = 1 / len(facts.counts)
+    by_chance = np.exp(np.log(share**total + (1 - share) ** total).sum())  # that a column shares no name with others
+    for role, counts in facts.counts.items() if facts.n_rows >= _LEAST_ROWS else ():
+        own = _own_names(facts, role)
+        if own is None or (role in ("anchor", *_QUESTIONS) and not _is_no_anchor(facts, role, own)):
+            continue
+        if by_chance > _APART and counts.sum() < 2 * len(own):  # its names do not recur, and need not
+            continue
+        names = facts.objects.some(own[:SHOWN])
+        held = listed(map(shown, names)) + (", ..." if len(own) > SHOWN else "")
+        told.append(f"{table.title(roles.at[role])}: none of its names ({held}) stands in another column of objects")
     kinds = facts.cells.get("near", frozenset()) | facts.cells.get("far", frozenset())
     if not told and kinds and kinds <= {"bit", "whole"} and facts.cells.get("anchor") == {"name"}:
         titles = " and ".join(table.title(roles.at[role]) for role in ("near", "far"))
         told.append(f"{titles} hold numbers, {table.title(roles.at['anchor'])} names")
-    return [f"{what}; if these are answers, counts or ratings, say in columns= which hold objects" for what in told]
+    told = [f"{what}; if these are answers, counts or ratings, say in columns= which hold objects" for what in told]
+    return told or _out_of_place(facts, roles, table)
+
+
+_QUESTIONS = ("a", "b", "c", "i", "j", "l", "k")  # columns whose names need not stand in others
+
+
+def _is_no_anchor(facts: Facts, role: str, own: np.ndarray) -> bool:
+    """Whether anchors that are no options are one or two, or another in each row: a question, or the name of a row.
+
+    Others may well be queries about things of another kind.
+    """
+    if role != "anchor":
+        return False
+    others = sum(counts for key, counts in facts.counts.items() if key != role)
+    recur = np.sum(others) >= _RECUR * np.count_nonzero(others)
+    return len(own) < 3 or (len(own) == facts.counts[role].sum() and bool(recur))
+
+
+_RECUR = 3  # times that each of the others occurs, or all may be different by chance
+
+
+_APART = 0.05
+# A name that stands in one column alone by chance in fewer than so many tables is told.
+_BY_CHANCE = 0.01
+_MOST = 0.7  # of the names that could, so many must stand in several columns for one that does not to be odd
+
+
+def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
+    """Tell of names that stand in one column alone, or in no cell of the anchors, too often for that to be chance.
+
+    Such are answers that were not given ("timeout", "equal"). Marks, numbers, sides and words for yes and no are told
+    if they occur there twice, where most names are words.
+    """
+    counts = np.stack(list(facts.counts.values()))
+    n_columns, n_names = counts.shape
+    total = counts.sum(axis=0)
+    if facts.n_rows < _LEAST_ROWS:
+        return []
+    strange = np.zeros(n_names, bool)
+    if n_names <= _MOST_NAMES:
+        strange = np.array([is_no_word(name) for name in facts.objects.some(np.arange(n_names))])
+        strange &= (total > 1) & (strange.mean() < 1 - _MOST_WORDS)
+    looks = [(np.log(n_columns), counts.max(axis=0) == total, "one column of objects alone")]
+    if "anchor" in facts.counts:
+        where = f"no cell of {table.title(roles.at['anchor'])}"
+        looks.append((-np.log(1 - 1 / n_columns), facts.counts["anchor"] == 0, where))
+    for rarity, odd, where in looks:
+        often = (total - 1) * rarity > np.log(n_names / _BY_CHANCE)
+        usual = np.count_nonzero(often & odd) <= (1 - _MOST) * np.count_nonzero(often)
+        found = np.flatnonzero(odd & ((often & usual) | strange))
+        if len(found):
+            names = zip(facts.objects.some(found), total[found].tolist())
+            held = listed((f"{shown(name)} ({count:,} times)" for name, count in names), SHOWN)
+            return [
+                f"{held} among the objects: in {where}, unlike the others; if that is no object, leave such rows out"
+            ]
+    return []
+
+
+_MOST_NAMES = 100_000  # of more, a look at each takes too long
+_MOST_WORDS = 0.7  # of names that are words, so many for others to be strange
 
 
 def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Options, blocks: Any) -> None:
@@ -366,7 +434,8 @@ def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Option
 def _measured_apart(facts: Facts, options: Options) -> tuple[str, str] | None:
     """Find a most central or odd object that is a number and never an option, as a median or an outlier is."""
     for role in ("central", "odd") if options.kind is None and facts.n_rows >= _LEAST_ROWS else ():
-        if (names := facts.own.get(role)) and all(map(is_whole, names)):
+        own = _own_names(facts, role)
+        if own is not None and all(is_whole(name) for name in facts.objects.some(own)):
             return role, "every cell is a number that stands in no other column of objects: a measurement, no object"
     return None
 
@@ -505,6 +574,7 @@ def _numbered(
     notes: list[str],
 ) -> Meaning:
     """Number objects that are called by whole numbers; they keep their numbers as names."""
+    alarms: list[str] = []
     if raw.is_text and not all(map(is_whole, raw.names().tolist())):
         notes.append("whole numbers written with a decimal point are read as whole numbers")
     lowest, highest = int(numbers.min()), int(numbers.max())
@@ -520,11 +590,15 @@ def _numbered(
             worst = lowest if lowest < base else highest
             why = f"object number {worst} is outside {base}..{top}{hint}"
             raise _refused_cell(table, {str(worst)}, lambda _: why, blocks)
+        if labels is not None and lowest > base == 0 and options.index_base is None and table.n_objects is None:
+            alarms.append(
+                "0 does not occur among the numbers, which count the labels from 0; if from 1, say index_base=1"
+            )
         size = limit if limit is not None else highest + 1 - base
         _refuse_sparse(table, size, len(numbers), limit)
         if base and labels is None:
             labels = np.arange(base, size + base).astype(str)
-        return Meaning(raw, (numbers - base).astype(np.int32), labels, size, None, notes, [], True)
+        return Meaning(raw, (numbers - base).astype(np.int32), labels, size, None, notes, alarms, True)
     distinct, places = np.unique(numbers, return_inverse=True)
     labels = None
     if lowest > 0 or len(distinct) < highest + 1:
@@ -739,10 +813,24 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    alarms = meaning.alarms
+    alarms = [*meaning.alarms, *_told_twice(parts)]
     if parts.people is not None and parts.people.names.dtype.kind == "O":
-        alarms = [*alarms, *told_of_people(parts.people.names, rows.nobody == ("",))]
+        alarms += [*told_of_people(parts.people.names, rows.nobody == ("",))]
     return replace(parts, dropped=dropped), rows, notes, alarms
+
+
+def _told_twice(parts: Parts) -> list[str]:
+    """Tell of answers that stand twice: the same question, answered alike by the same person in the same trial."""
+    order = None if parts.details is None else parts.details.order
+    if order is None or parts.people is None:
+        return []
+    known = order >= 0
+    rows = np.column_stack([parts.index, parts.people.codes, order])[known]
+    twice = len(rows) - len(np.unique(rows, axis=0))
+    what = "the same participant, number of the trial and objects as another"
+    return (
+        [f"{counted(twice, 'row')} with {what}; if the same answers stand there twice, take them out"] if twice else []
+    )
 
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:
