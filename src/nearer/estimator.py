@@ -31,8 +31,8 @@ from nearer.data import (
     on_labels,
     renumbered,
 )
+from nearer.data.cells import told_otherwise
 from nearer.data.roles import refuse_answered
-from nearer.data.tables import told_otherwise
 from nearer.dimensions import choose_components
 from nearer.io import open_blocks, read_comparisons
 from nearer.io.blocks import in_blocks

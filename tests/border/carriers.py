@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nearer.data import Comparisons
-from nearer.data.details import detail_cells
+from nearer.data.values import detail_cells
 from nearer.io import open_blocks, read_comparisons
 
 

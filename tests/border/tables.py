@@ -8,8 +8,8 @@ from typing import Any
 from carriers import Outcome, Sheet, counting
 from hypothesis import strategies as st
 
-from nearer.data.columns import MISSING, is_whole
-from nearer.data.roles import ALIASES, NO_ANSWER, normalise
+from nearer.data.cells import MISSING, NO_ANSWER, is_whole, normalise
+from nearer.data.roles import ALIASES
 
 KINDS = ("triplets", "letters", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings")
 # How an answer may be written: the object, the side, the role, a position, a word that must be told.

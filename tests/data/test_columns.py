@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearer.data import Comparisons
-from nearer.data.columns import MISSING, Coding, Column, column_of, distinct, is_whole, whole_numbers
+from nearer.data.cells import MISSING, is_whole
+from nearer.data.columns import Coding, Column, column_of, distinct, whole_numbers
 from nearer.data.values import People, check_people, check_weights
 
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]

@@ -89,7 +89,7 @@ def read_for_map(say: Say, path: str, reading: dict[str, Any], model: OrdinalEmb
 
 def _folded_onto(say: Say, path: str, found: Comparisons, on_map: np.ndarray) -> Comparisons:
     """Answers whose names differ from those of a map by writing alone, by the names of the map."""
-    from nearer.data.tables import told_alike, told_otherwise, written_otherwise
+    from nearer.data.cells import told_alike, told_otherwise, written_otherwise
     from nearer.data.values import check_objects
 
     doubt = told_alike(on_map)
@@ -191,7 +191,7 @@ def read_numbers(say: Say, path: str, on_map: np.ndarray | None = None) -> tuple
 
 def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
     """Distances (n, n) and labels from a table with them in the first row, and in the first column or not; or .npy."""
-    from nearer.data.columns import number_in
+    from nearer.data.cells import number_in
     from nearer.io import objects
 
     if path.lower().endswith(".npy"):

@@ -17,7 +17,7 @@ from nearer.collect.limits import Signer
 from nearer.collect.store import Prepared, Store, answers, insert, meta, participants, questions, ready
 from nearer.collect.study import Study
 from nearer.data import is_number
-from nearer.data.columns import MISSING
+from nearer.data.cells import MISSING
 
 AHEAD = 2
 """Open questions that a participant holds: the one on the screen, and the next, already loaded."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearer.data.columns import MISSING
+from nearer.data.cells import MISSING
 from nearer.data.errors import FileFormatError, counted
 
 ENDINGS = {

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.columns import MemoryTable, Table, are_numbered, is_unicode
+from nearer.data.cells import are_numbered, is_unicode
+from nearer.data.columns import MemoryTable, Table
 from nearer.data.errors import FileFormatError, listed, shown
 from nearer.data.roles import detail_of, role_of
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer.data.cells import MISSING, is_unicode, is_whole, whole_number
 from nearer.data.errors import FileFormatError, shown
 
 if TYPE_CHECKING:
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Coding", "Column", "MemoryTable", "Table", "column_from_arrow", "column_of"]
 
-# Texts that stand for a cell without a value, to the letter: Na may be an object.
-MISSING = (
-    "", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None", "undefined", "NaT",
-    "\\N", "[NULL]", "<null>", "(null)",
-)  # fmt: skip
 INEXACT = "numbers of this size and kind lose their last digits; give them as text"
 
 
@@ -93,27 +88,16 @@ class Column:
         """List the distinct texts of a column of text."""
         return [] if self.values is None else self.values.to_pylist()
 
-    def occurring(self) -> tuple[list[str], list[str]]:
-        """List the distinct texts that occur in a column of text; of plain whole numbers, apart, three are enough."""
-        import pyarrow.compute as pc
-
-        if self.values is None:
-            return [], []
-        used = _used(self)
-        whole = pc.match_substring_regex(used, "^[0-9]{1,18}$")
-        return used.filter(pc.invert(whole)).to_pylist(), used.filter(whole)[:3].to_pylist()
-
-    def used_texts(self) -> frozenset[str]:
-        """The distinct texts that occur, numbers spelled out."""
+    def used(self) -> Any:
+        """The distinct texts that occur, which may be fewer than there are values; numbers are spelled out."""
         import pyarrow as pa
 
         column = self.spelled()
-        codes = distinct(column.cells)
-        return (
-            frozenset()
-            if column.values is None
-            else frozenset(column.values.take(pa.array(codes[codes >= 0])).to_pylist())
-        )
+        if column.all_occur or column.values is None:
+            return pa.array([], pa.string()) if column.values is None else column.values
+        used = np.zeros(len(column.values) + 1, dtype=bool)
+        used[column.cells] = True
+        return column.values.filter(pa.array(used[:-1]))
 
     def spelled(self) -> Column:
         """Turn numbers into text: whole numbers without a decimal point."""
@@ -299,15 +283,6 @@ def _as_text(cell: Any, row: int) -> str | None:
     return _spell(cell) if cell == cell else None
 
 
-def is_unicode(text: str) -> bool:
-    """Tell whether a text can be written: half a character (a lone surrogate) cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 class Coding:
     """The distinct names that occur, sorted: whole numbers (int64) by size, texts (a pyarrow array) by code point."""
 
@@ -326,6 +301,16 @@ class Coding:
         """The names as text, shape (n,)."""
         return np.array(self.values.to_pylist() if self.is_text else self.values.tolist(), dtype=str)
 
+    def some(self, places: np.ndarray) -> list[str]:
+        """The names at some places, as text."""
+        return [str(name) for name in (self.values.take(places).to_pylist() if self.is_text else self.values[places])]
+
+    def as_column(self) -> Column:
+        """A column that holds each name once, in order."""
+        if self.is_text:
+            return Column(codes=np.arange(len(self), dtype=np.int32), values=self.values, all_occur=True)
+        return Column(numbers=self.values)
+
     @classmethod
     def of(cls, columns: Sequence[Column]) -> Coding:
         """Collect the names that occur in some columns without empty cells; ValueError if a number is not whole."""
@@ -334,7 +319,7 @@ class Coding:
 
             if any((np.abs(column.cells) >= exact_below(column.cells)).any() for column in columns):
                 raise ValueError(INEXACT)
-            return cls(_sorted_texts([_used(column.spelled()) for column in columns], pa))
+            return cls(_sorted_texts([column.used() for column in columns], pa))
         numbers = [whole_numbers(column) for column in columns]
         if not sum(map(len, numbers)):
             return cls(np.empty(0, np.int64))
@@ -354,7 +339,7 @@ class Coding:
         if not any(coding.is_text for coding in codings):
             if len(codings) == 1:
                 return codings[0]
-            return cls.of([Column(numbers=coding.values) for coding in codings])
+            return cls.of([coding.as_column() for coding in codings])
         import pyarrow as pa
 
         texts = [
@@ -414,38 +399,6 @@ class Coding:
         return Coding, (self.values,)
 
 
-def is_whole(text: str) -> bool:
-    """Tell whether a text is a whole number in plain form: digits, no leading zero, at most 18 of them."""
-    return text.isascii() and text.isdigit() and len(text) < 19 and (text == "0" or text[0] != "0")
-
-
-_DECIMAL = re.compile(r"[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?")
-
-
-def whole_number(text: str) -> int | None:
-    """Read a text that is a whole number, perhaps written with a decimal point as in 3.0; None for any other."""
-    if is_whole(text):
-        return int(text)
-    number = float(text) if _DECIMAL.fullmatch(text) else float("nan")
-    return int(number) if number.is_integer() and number < 2**53 else None
-
-
-def number_in(text: str) -> float | None:
-    """Read a text that is a finite number; None for any other."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
-
-
-def are_numbered(names: Sequence[Any]) -> bool:
-    """Tell whether columns are called 0, 1, 2, ... or 1, 2, 3, ..., perhaps after an unnamed one."""
-    texts = list(map(str, names))
-    texts = texts[1:] if texts and not texts[0] else texts
-    return bool(texts) and any(texts == [str(spot + base) for spot in range(len(texts))] for base in (0, 1))
-
-
 def exact_below(numbers: np.ndarray) -> float:
     """Where whole numbers of a type of float begin to share one value: 2**53, 2**24 or 2**11 by its width."""
     return 2.0 ** (np.finfo(numbers.dtype).nmant + 1) if numbers.dtype.kind == "f" else np.inf
@@ -469,17 +422,6 @@ def distinct(numbers: np.ndarray) -> np.ndarray:
     """Whole numbers, each once, ascending; `np.unique` of NumPy 2.3 and later takes 20 times as long if many differ."""
     ordered = np.sort(numbers, axis=None)
     return ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
-
-
-def _used(column: Column) -> Any:
-    """Texts that occur in a column, which may be fewer than its dictionary holds."""
-    import pyarrow as pa
-
-    if column.all_occur or column.values is None:
-        return column.values
-    used = np.zeros(len(column.values) + 1, dtype=bool)
-    used[column.cells] = True
-    return column.values.filter(pa.array(used[:-1]))
 
 
 def _sorted_texts(parts: list[Any], pa: Any) -> Any:

@@ -13,7 +13,7 @@ from nearer._memory import check_memory
 from nearer.data import making, rules, values
 from nearer.data.answers import kept_together
 from nearer.data.carriers import is_table
-from nearer.data.columns import is_whole
+from nearer.data.cells import is_whole
 from nearer.data.errors import counted
 from nearer.data.rules import Parts, check_rows
 from nearer.data.tables import Options, parts_of_table

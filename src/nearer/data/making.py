@@ -20,6 +20,7 @@ from nearer.data.values import (
     check_weights,
     first_of,
     refuse_masked,
+    refuse_rows,
 )
 
 _ANSWERS = "+1/-1, bool, or votes (N, 2)"
@@ -39,7 +40,7 @@ def answered(questions: Parts, answers: Any) -> Parts:
         refuse_named(answers, "answers")
         return voted(questions, values)
     if values.dtype.kind != "b":
-        _refuse(~((values == 1) | (values == -1)), values, "answers", f"expected {_ANSWERS}")
+        refuse_rows(~((values == 1) | (values == -1)), values, "answers", f"expected {_ANSWERS}")
     first_is_nearer = values > 0
     if questions.keep is not None:
         first_is_nearer = first_is_nearer[questions.keep]
@@ -61,7 +62,9 @@ def voted(questions: Parts, votes: np.ndarray) -> Parts:
     """One row for each side that has votes, weighted by them; a question without votes gives no row."""
     if votes.dtype.kind == "b":
         raise ValueError("answers: got votes of dtype bool, expected numbers")
-    _refuse(~((votes >= 0) & (votes < np.inf)).all(axis=1), votes, "answers", "votes must be finite numbers, 0 or more")
+    refuse_rows(
+        ~((votes >= 0) & (votes < np.inf)).all(axis=1), votes, "answers", "votes must be finite numbers, 0 or more"
+    )
     if questions.keep is not None:
         votes = votes[questions.keep]
     row, side = np.nonzero(votes)
@@ -188,14 +191,6 @@ def _as_array(values: Any, name: str, expected: str) -> np.ndarray:
         return np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name}: got a ragged list, expected {expected}") from error
-
-
-def _refuse(bad: Any, values: np.ndarray, name: str, why: str) -> None:
-    if bad.any():
-        row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
-        shown = values[row].tolist()
-        shown = tuple(shown) if isinstance(shown, list) else shown
-        raise ValueError(f"{name}: row {row} is {shown}: {why}{first_of(count, 'bad rows')}")
 
 
 # ---- from what is known already ------------------------------------------------------------------------------------

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
-from nearer.data.columns import Column, Table, number_in
+from nearer.data.cells import are_numbered, normalise, number_in, pairs_in, side_word, side_words, word_of
+from nearer.data.columns import MemoryTable, Table
 from nearer.data.errors import FileFormatError, closest, listed, shown
 
 _ITEMS = (
@@ -73,9 +72,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "prolificparticipantid", "workerid", "mturkworkerid", "jatosworkerid", "worker", "puid", "pid", "subject",
         "subjectid", "subjectnr", "subjectnumber", "subjectno", "subid", "subj", "subjid", "sub", "participantno",
         "participantnumber", "participantnr", "ppt", "ppid", "vp", "vpn", "vpnum", "vpcode", "versuchsperson",
-        "probandid", "agentid", "judge", "judgeid", "rater", "raterid", "annotator", "annotatorid", "respondent",
-        "respondentid", "observer", "observerid", "person", "personid", "userid", "user", "username", "turkleusername",
-        "sonaid", "participantpublicid",
+        "probandid", "agentid", "panelist", "assessor", "judge", "judgeid", "rater", "raterid", "annotator",
+        "annotatorid", "respondent", "respondentid", "observer", "observerid", "person", "personid", "userid", "user",
+        "username", "turkleusername", "sonaid", "participantpublicid",
     ),
     "weight": ("weight", "weights", "sampleweight", "sampleweights", "caseweight", "count", "counts", "frequency",
                "multiplicity"),
@@ -115,36 +114,28 @@ DETAILS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 DETAIL_OF = {alias: role for role, aliases in DETAILS.items() for alias in aliases}
 # The options that were shown, in a table that also says which is near: together they tell the side.
-SHOWN = ("shown_a", "shown_b")
+OPTIONS_SHOWN = ("shown_a", "shown_b")
 # The first that a table has is read; they tell the same.
 TIMES = ("seconds", "milliseconds", "response_time")
 # Followed by 1, 2, ...: candidates, the chosen first; the latter only where the number chosen is said.
 _RANKED = ("rank", "ranked", "nearest")
 _SELECTED = ("reference", "ref", "option", "candidate", "select")
-_PREFIXES = ("input.", "answer.", "spreadsheet: ")
 _BESIDE = ("participant", "weight")
-
-
-def normalise(name: str) -> str:
-    """Reduce a name to lower-case letters and digits."""
-    return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
 def role_of(name: str) -> str | None:
     """Give the role that a column name means, or None."""
-    return ROLE_OF.get(_word(name))
+    return ROLE_OF.get(word_of(name))
+
+
+def roles_of(names: Iterable[str]) -> list[str | None]:
+    """Give the roles that column names mean, None for one that means none."""
+    return [ROLE_OF.get(word) for word in map(word_of, names)]
 
 
 def detail_of(name: str) -> str | None:
     """Give the detail of an answer that a column name means, or None."""
-    return DETAIL_OF.get(_word(name))
-
-
-def _word(name: str) -> str:
-    plain = name.casefold()
-    for prefix in _PREFIXES:
-        plain = plain.removeprefix(prefix)
-    return normalise(plain)
+    return DETAIL_OF.get(word_of(name))
 
 
 @dataclass(frozen=True)
@@ -230,10 +221,10 @@ class Roles:
 
     def without_details(self) -> Roles:
         """The same for readers that keep no more than comparisons and weights; a note says what they leave out."""
-        left = [role for role in self.at if role in (*DETAILS, *SHOWN, "participant")]
+        left = [role for role in self.at if role in (*DETAILS, *OPTIONS_SHOWN, "participant")]
         if not left:
             return self
-        told = [role for role in left if role not in SHOWN]
+        told = [role for role in left if role not in OPTIONS_SHOWN]
         note = f"not kept when read in blocks: {listed(told or ['side'])}"
         return replace(self, at={role: spot for role, spot in self.at.items() if role not in left},
                        notes=[*self.notes, note])  # fmt: skip
@@ -246,35 +237,22 @@ class Roles:
 
 def is_header(names: Sequence[str]) -> bool:
     """Tell whether a first row of cells reads as column names: one is known, or at least two nearly so."""
-    if any(role_of(name) for name in names if len(normalise(name)) > 1):
+    words = list(map(normalise, names))
+    if any(role for role, word in zip(roles_of(names), words) if len(word) > 1) or layout_of(names):
         return True
-    if complete_layout({role for name in names if (role := role_of(name))}):
-        return True
-    words = [normalise(name) for name in names[:_COMPARED_COLUMNS]]
+    words = words[:_COMPARED_COLUMNS]
     return sum(len(word) > 3 and closest(word, list(ROLE_OF)) is not None for word in words) > 1
 
 
 def parse_columns(text: str) -> dict[str, str] | list[str]:
     """Read "anchor=head,near=winner,far=loser" (roles to names) or "anchor,near,far" (roles in the table's order)."""
     parts = [part.strip() for part in text.split(",")]
-    return _pairs(parts, "columns", "anchor=head") if any("=" in part for part in parts) else parts
+    return pairs_in(parts, "columns", "anchor=head") if any("=" in part for part in parts) else parts
 
 
-def parse_answers(text: str) -> str | dict[str, str]:
-    """Read "f=a,j=b,equal=skip" (what a cell says), or the name of a coding such as "index0"."""
-    return _pairs([part.strip() for part in text.split(",")], "answers", "f=a") if "=" in text else text
-
-
-def _pairs(parts: list[str], option: str, example: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for part in parts:
-        key, equals, value = part.partition("=")
-        if not equals or not key.strip() or not value.strip():
-            raise ValueError(f"{option}: got {part!r}, expected pairs such as {example}")
-        if key.strip() in found:
-            raise ValueError(f"{option}: {key.strip()!r} is said twice, {found[key.strip()]!r} and {value.strip()!r}")
-        found[key.strip()] = value.strip()
-    return found
+def layout_of(names: Iterable[str]) -> Layout | None:
+    """Find the layout that column names complete, None if they complete none."""
+    return complete_layout({role for role in roles_of(names) if role})
 
 
 def complete_layout(roles: set[str], kind: str | None = None) -> Layout | None:
@@ -348,7 +326,7 @@ def find_roles(
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind: got {kind!r}, expected one of {listed(KINDS)}")
     names, header = table.names, table.header
-    words = [_word(name) for name in names] if header else []
+    words = [word_of(name) for name in names] if header else []
     notes: list[str] = []
     told: frozenset[str] = frozenset()
     if columns is not None:
@@ -391,7 +369,7 @@ def find_roles(
         _refuse_two_meanings(table, at, layout)
         _refuse_left_over(table, at, layout)
     if not asked and layout.objects == _TRIPLET and "side" not in at and {"a", "b"} <= at.keys():
-        at |= dict(zip(SHOWN, (at["a"], at["b"])))
+        at |= dict(zip(OPTIONS_SHOWN, (at["a"], at["b"])))
     options = tuple(names[at[role]] for role in ("a", "b") if layout.objects == _TRIPLET and role in at)
     spare = [role for role, spot in at.items() if role in told and spot not in _used(at, layout)]
     if spare and kind is None:
@@ -399,7 +377,7 @@ def find_roles(
             f"{table.name}: columns says which is the {listed(spare)}, but {layout.kind} ({', '.join(layout.roles)}) "
             f"would leave that out; say kind={layout.kind!r} to do so"
         )
-    at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS, *SHOWN)}
+    at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS, *OPTIONS_SHOWN)}
     _refuse_shared(table, at)
     alarms = _left_out(words, names, at, layout) if untold else []
     return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, alarms, told, options)
@@ -463,18 +441,19 @@ def _each_once(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
 def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dict[str, int]:
     names = table.names
     found: dict[str, list[int]] = {}
-    for spot, name in enumerate(names):
-        role = role_of(name)
+    for spot, role in enumerate(roles_of(names)):
         if role and role not in _BESIDE and spot not in taken:
             found.setdefault(role, []).append(spot)
-    stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
-    ranked: dict[str, list[int]] = {}
-    for spot, name in enumerate(names):
-        if (role := _ranked_role(name, stems)) and spot not in taken:
-            ranked.setdefault(role, []).append(spot)
-    needed = complete_layout(set(found), kind) or complete_layout({*found, *ranked}, kind)
-    if needed is not None and needed.kind == "rankings":
-        found |= ranked
+    needed = complete_layout(set(found), kind)
+    if needed is None:
+        stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
+        ranked: dict[str, list[int]] = {}
+        for spot, name in enumerate(names):
+            if (role := _ranked_role(name, stems)) and spot not in taken:
+                ranked.setdefault(role, []).append(spot)
+        needed = complete_layout({*found, *ranked}, kind)
+        if needed is not None and needed.kind == "rankings":
+            found |= ranked
     at = {role: spots[0] for role, spots in found.items()}
     for role, spots in found.items():
         if len(spots) > 1 and needed and role in needed.roles:
@@ -628,19 +607,19 @@ def _may_answer(table: Table, at: Mapping[str, int], layout: Layout) -> list[int
     if layout.objects[:2] != ("a", "b") or layout.extra:
         return []
     objects, used = [at[role] for role in layout.objects], _used(at, layout)
-    words = {*_side_words(3), *map(normalise, table.names), *("012" if layout.kind == "most-central" else "")}
+    words = {*side_words(3), *map(normalise, table.names), *("012" if layout.kind == "most-central" else "")}
     rows = [row for row in table.head(_ROWS_LOOKED_AT) if len(row) == len(table.names)]  # others are refused later
 
     def chooses(spot: int) -> bool:
         said = [(row[spot], [row[place] for place in objects]) for row in rows if row[spot].strip()]
         several = len({cell for cell, _ in said}) > 1
-        return several and all(cell in shown or _side_word(cell) in words for cell, shown in said)
+        return several and all(cell in shown or side_word(cell) in words for cell, shown in said)
 
     return [spot for spot in range(len(table.names)) if spot not in used and chooses(spot)]
 
 
 def _used(at: Mapping[str, int], layout: Layout) -> set[int]:
-    return {at[role] for role in (*layout.roles, *_BESIDE, *DETAILS, *SHOWN) if role in at}
+    return {at[role] for role in (*layout.roles, *_BESIDE, *DETAILS, *OPTIONS_SHOWN) if role in at}
 
 
 def _refuse_left_over(table: Table, at: Mapping[str, int], layout: Layout) -> None:
@@ -654,6 +633,9 @@ def _refuse_left_over(table: Table, at: Mapping[str, int], layout: Layout) -> No
         or (role in _QUAD and len(normalise(table.names[spot])) > 1)  # a column i may count the rows
         if spot not in _used(at, layout)
     ]
+    if layout.objects == _QUAD:  # near_1, far_1, near_2 and far_2 are no two pairs beside anchor_1
+        stems = {name: word_of(name).rstrip("0123456789") for name in table.names if role_of(name) is None}
+        left += [name for name, stem in stems.items() if ROLE_OF.get(stem) == "anchor"]
     if left:
         what = (
             f"{listed(map(repr, left))} would be left out, if a row is taken as {layout.kind} "
@@ -696,296 +678,137 @@ def _name_columns(names: Sequence[str], at: Mapping[str, int], layout: Layout) -
     return []
 
 
-# ---- what the details of an answer say -----------------------------------------------------------------------------
+# ---- names of columns in the first row, one rule for every carrier -------------------------------------------------
 
-SIDES = ("first", "second", "third")  # how a position is written; beyond them "option4", ...
-_YES_OR_NO = {"yes": 1, "no": 0, "y": 1, "n": 0, "true": 1, "false": 0, "t": 1, "f": 0}
-_PASSED = {"pass": 1, "passed": 1, "correct": 1, "right": 1, "fail": 0, "failed": 0, "incorrect": 0, "wrong": 0}
-# Nobody answers within 50 ms most of the time, and hardly anybody thinks for 200 s over each question.
-_FASTEST_MS, _SLOWEST_S = 50.0, 200.0
+_ROWS_BELOW_FIRST = 10_000
+_ROWS_BELOW = 200  # enough to see whether names of columns are objects too
+_MOST_ABOVE = 10  # rows above the names of columns: a title, a date, remarks
 
-
-def truth_of(cell: str) -> int | None:
-    """Read a cell that says yes or no, or that a test was passed or not: 1, 0, or None if it says neither."""
-    word = normalise(cell.removesuffix(".0"))
-    return yes_or_no(word) if word not in _PASSED else _PASSED[word]
+Cells = Sequence[Sequence[str]]
 
 
-def yes_or_no(cell: str) -> int | None:
-    """Read a cell that says yes or no, true or false, 1 or 0: 1, 0, or None if it says neither."""
-    number = number_in(cell)
-    return _YES_OR_NO.get(cell.casefold()) if number is None else int(number) if number in (0, 1) else None
+def find_header(cells: Sequence[str], other_rows: Callable[[], Cells]) -> tuple[bool, str]:
+    """Tell whether a first row of cells is a header.
 
-
-def sides_of(cells: Sequence[str], size: int) -> dict[str, int | None]:
-    """Read the distinct cells that say which of `size` positions was chosen, from 0; None for one that does not.
-
-    Numbers are positions counted from 0 if one of them is 0, from 1 if not. Words may say a position beyond `size`: a
-    triplet may come from a choice among more.
+    It is if a name is known, or if none of its words occurs in any other row, or if it numbers columns of words.
+    `other_rows` gives the rows below, and is called only if the names do not tell. The second answer is what to say in
+    case the first is wrong, "" if it is sure.
     """
-    numbers = [number_in(cell) for cell in cells]
-    base = 0 if 0 in numbers else 1
-    known = {word: spot for spot, words in enumerate(_SIDES) for word in words}
-    read: dict[str, int | None] = {}
-    for cell, number in zip(cells, numbers):
-        word, most = _side_word(cell), 128 if number is None else size
-        count = word.removeprefix("option")
-        if number is None and word != count and count.isdecimal():
-            number = base + int(count) - 1.0
-        spot = known.get(word) if number is None else number - base
-        read[cell] = int(spot) if spot is not None and 0 <= spot < most and spot == int(spot) else None
-    return read
+    if is_header(cells):
+        return True, ""
+    words = {cell for cell in cells if cell}
+    if are_numbered(cells):
+        others = other_rows()
+        if not others:
+            return False, ""
+        if not cells[0] or any(all(number_in(cell) is None for cell in column) for column in zip(*others)):
+            return True, ""
+        return False, f"the first row, {', '.join(cells)}, is taken as data; if it numbers the columns, say header=True"
+    if not words or any(number_in(word) is not None for word in words):
+        return False, ""
+    others = other_rows()
+    if not others or any(cell.strip() in words for row in others for cell in row):
+        return False, ""
+    return True, "the first row is taken as names, since its words occur nowhere else; if it is data, say header=False"
 
 
-def units_per_second(role: str, times: np.ndarray) -> tuple[float, str]:
-    """Tell how many units of response times, as written and none missing, are a second; and what to say about it.
+def refuse_lines_above(name: str, cells: Sequence[str], other_rows: Callable[[], Cells], place: Callable) -> None:
+    """Refuse a table with a title or a remark above the names of its columns: they would be read as a comparison.
 
-    The role is one of `TIMES`. The number is 1 or 1000, or NaN if that cannot be told.
+    Names are known by their roles, and stand in no other row. `place` says where a row of `other_rows` is.
     """
-    median = float(np.median(times)) if len(times) else np.nan
-    if role != "response_time":
-        divisor = 1.0 if role == "seconds" else 1000.0
-        if _FASTEST_MS / 1000 <= median / divisor <= _SLOWEST_S or not len(times):
-            return divisor, ""
-        return divisor, f"are {role} by name, but the median is {median:,.4g}: is that right?"
-    if median < _FASTEST_MS:
-        return 1.0, f"taken as seconds, since the median is {median:,.4g}"
-    if median > _SLOWEST_S:
-        return 1000.0, f"taken as milliseconds, since the median is {median:,.4g}"
-    return np.nan, f"may be seconds or milliseconds (the median is {median:,.4g})"
-
-
-# ---- what is no object --------------------------------------------------------------------------------------------
-
-_SAMPLE = 1000  # cells; as good as always they hold a name
-TRUTHS = "every cell says yes or no, true or false, 0 or 1: an answer, not an object"
-_MEASURED = "holds numbers that are not whole beside columns of names: measurements, not objects"
-_PLACES = "every cell is a number or a side, beside columns of names: a rank or a position, not an object"
-FRACTION = "is not a whole number"
-
-
-def kinds_of_cells(columns: Mapping[str, Column], options: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Tell for each column of objects, by role, which kinds of cells it has: name, truth, bit, whole, fraction, side.
-
-    Only "name" is told if every column has one: then none of them is suspected. `options` are the names of columns
-    that show the options of an answer.
-    """
-    if not any(column.is_text for column in columns.values()):
-        return {role: frozenset(_number_kinds(column.cells)) for role, column in columns.items()}
-    # Letters may be objects, unless options are shown beside.
-    sides = {word for word in _side_words(3) if options or len(word) > 1} | _called(options).keys()
-    first = [_kinds(column.take(np.arange(min(len(column), _SAMPLE))), sides) for column in columns.values()]
-    if all("name" in kinds for kinds in first):
-        return dict.fromkeys(columns, frozenset(["name"]))
-    return {role: _kinds(column, sides) for role, column in columns.items()}
-
-
-def _number_kinds(cells: np.ndarray) -> list[str]:
-    """The kind of whole numbers, as has been made sure of: nothing but 0 and 1, or more."""
-    if not len(cells):
-        return []
-    return ["bit" if cells.min() >= 0 and cells.max() <= 1 else "whole"]
-
-
-def _kinds(column: Column, sides: Collection[str]) -> frozenset[str]:
-    texts, numbered = column.spelled().occurring()
-    kinds = {"bit" if number in ("0", "1") else "whole" for number in numbered}
-    for text in map(str.strip, texts):
-        number = number_in(text)
-        if number is not None:
-            kinds.add("bit" if number in (0, 1) else "fraction" if number % 1 else "whole")
-        elif len(text) > 1 and yes_or_no(text) is not None:  # letters may be objects
-            kinds.add("truth")
-        else:
-            kinds.add("side" if _side_word(text) in sides else "name")
-    return frozenset(kinds)
-
-
-def no_object(cells: Mapping[str, frozenset[str]], options: Sequence[str]) -> tuple[str, str] | None:
-    """Find a column of objects that holds none, given the kinds of its cells by role: the role, and why.
-
-    Where a kind of cell stands among names in another column, objects are called so. `options` as in `kinds_of_cells`.
-    """
-    numbers = {"bit", "whole", "fraction"}
-    places = [role for role in cells if role in ("odd", "central") or role.startswith("rank_")]
-    if options or "side" in cells.get("near", frozenset()) | cells.get("far", frozenset()):
-        places += ["near", "far"]
-    for role, kinds in cells.items():
-        others = [other for key, other in cells.items() if key != role]
-        named = [other for other in others if "name" in other]
-        beside = set().union(*named)
-        if not kinds or "name" in kinds:
+    if is_header(cells):
+        return
+    rows = other_rows()
+    for spot, row in enumerate(rows[:_MOST_ABOVE]):
+        if not layout_of(row):
             continue
-        if "truth" in kinds and kinds <= {"truth", "bit"} and "truth" not in beside:
-            return role, TRUTHS
-        # 0 and 1 may be objects, but not beside names alone.
-        if kinds == {"bit"} and len(named) == len(others) and not numbers & beside:
-            return role, TRUTHS
-        if "fraction" in kinds and kinds <= numbers and not numbers & beside:
-            return role, _MEASURED if named else FRACTION
-        given = set().union(*(cells.get(place, frozenset()) for place in places))
-        if role in places and given <= {"side", *numbers} and named and not (kinds | numbers) & beside:
-            return role, _PLACES
-    return None
+        words = {cell.strip() for cell in row if cell.strip()}
+        others = {cell.strip() for other in (cells, *rows) if list(other) != list(row) for cell in other}
+        # i, j, k are no sign where other objects are letters too.
+        letters = min(map(len, words)) == 1 and any(len(cell) == 1 and cell.isalpha() for cell in others)
+        if letters or words & others:
+            continue
+        raise FileFormatError(
+            f"{name}, {place(spot)}: {listed(map(shown, row))} are names of columns, but above them stands "
+            f"{listed(map(shown, cells))}; remove what stands above the names, or say header=False if every row is data"
+        )
 
 
-# ---- what an answer says -------------------------------------------------------------------------------------------
-
-_SIDES = (
-    ("a", "left", "first", "optiona", "option1", "leftarrow", "arrowleft", "keypressarrowleft"),
-    ("b", "right", "second", "optionb", "option2", "rightarrow", "arrowright", "keypressarrowright"),
-    ("c", "third", "optionc", "option3"),
-)
-_ARROWS = {"←": "left", "→": "right", "⬅": "left", "➡": "right"}
-# Words in a column of answers that say there is none.
-NO_ANSWER = ("timeout", "timedout", "noresponse", "noresp", "omission", "nokey", "[]")
-_SKIP = "skip"
-CODINGS = ("object", "sign", "bool", "index0", "index1")
-ANSWERS_HINT = (
-    "say which with answers=: 'object' (the cell names the object chosen), 'sign' (1 first option, -1 second), "
-    "'bool' (1 first option, 0 second), 'index0' (0 first, 1 second), 'index1' (1 first, 2 second), "
-    "or what each cell says, such as answers={'f': 'a', 'j': 'b', 'equal': 'skip'}"
-)
+def refuse_told_header(name: str, header: bool | None) -> None:
+    """Refuse what was said about the first row of a table whose columns are known without it."""
+    if header is not None:
+        raise FileFormatError(f"{name}: got header={header}, but no row of this table could hold names of columns")
 
 
-@dataclass(frozen=True)
-class Answers:
-    """How to read the cells of an answer, and what to tell the user about it.
-
-    The codes say what a cell means: for two options +n or -n (chosen n times the first or the second) or 0 (undecided);
-    for three the position 0, 1 or 2; NaN: no answer. None: the cell names the object chosen.
-    """
-
-    codes: dict[str, float] | None
-    note: str = ""
-
-
-def read_answers(
-    cells: Sequence[str],
-    n_elsewhere: int | None,
-    option_names: Sequence[str],
-    told: str | Mapping[Any, str] | None,
-) -> Answers | str:
-    """Find out how answers are written; a text says why that cannot be told.
+def with_header(table: Table, header: bool | None = None, *, only_known: bool = False) -> Table:
+    """Take the names of columns from the first row of a table in memory that has none, where it holds them.
 
     Parameters
     ----------
-    cells : sequence of str
-        The distinct answers.
-    n_elsewhere : int or None
-        Answers that name none of the objects shown in their row; None where an option is a pair.
-    option_names : sequence of str
-        Names of the options' columns, in order; two or three.
-    told : str, mapping or None
-        One of `CODINGS`, or what each cell says; None: find out, and refuse if two readings are possible.
+    table : Table
+    header : bool, optional
+        As told by the user.
+    only_known : bool
+        Take known names alone. Rows made by a program seldom start with names, so words that occur once are objects.
     """
-    size = len(option_names)
-    if isinstance(told, str):
-        told = parse_answers(told)
-    if told is not None:
-        return _told_answers(cells, n_elsewhere, option_names, told)
-    readings: list[Answers] = []
-    if n_elsewhere == 0:
-        readings.append(Answers(None))
-    codes = _by_words(cells, option_names)
-    if codes is not None:
-        readings.append(Answers(codes))
-    elif numbers := _by_numbers(cells, size):
-        readings.append(numbers)
-    if len(readings) == 1:
-        return readings[0]
-    if readings:
-        return f"can be read in two ways, as names of objects and as positions; {ANSWERS_HINT}"
-    return f"holds {listed(map(shown, cells), 5)}: cannot tell which option that is; {ANSWERS_HINT}"
+    if table.header:
+        refuse_told_header(table.name, header)
+    if table.header or header is False or not isinstance(table, MemoryTable) or not table.columns:
+        return table
+    first = [_first_cell(column) for column in table.columns]
+    texts = ["" if cell is None else str(cell).strip() for cell in first]
+    hint = ""
+    if header is None:
+        if not all(cell is None or isinstance(cell, str) for cell in first):
+            return table
+
+        def below(n_rows: int = _ROWS_BELOW_FIRST) -> Cells:
+            return table.head(n_rows)[1:]
+
+        refuse_lines_above(table.name, texts, lambda: below(_ROWS_BELOW), lambda spot: table.place(spot + 1))
+        header, hint = (_are_known(texts, below), "") if only_known else find_header(texts, below)
+    if not header:
+        return table
+    columns = [column.iloc[1:] if hasattr(column, "iloc") else column[1:] for column in table.columns]
+    if not len(columns[0]):
+        raise FileFormatError(f"{table.name}: has a header but no rows")
+    return replace(
+        table, names=texts, header=not are_numbered(texts), columns=columns, first_row=table.first_row + 1, hint=hint,
+        notes=[*table.notes, f"the first {table.row_word} is taken as the names of the columns"],
+    )  # fmt: skip
 
 
-def _told_answers(
-    cells: Sequence[str], n_elsewhere: int | None, option_names: Sequence[str], told: str | Mapping[Any, str]
-) -> Answers | str:
-    size = len(option_names)
-    if isinstance(told, Mapping):
-        words, called = _side_words(size), _called(option_names)
-        codes = {}
-        for cell, option in told.items():
-            option = normalise(str(option))
-            if option != _SKIP and option not in words:
-                raise ValueError(f"answers: {cell!r} is mapped to {option!r}, expected {listed('abc'[:size])} or skip")
-            if option in called and called[option] != words[option]:
-                raise ValueError(
-                    f"answers: {cell!r} is mapped to {option!r}, which is the name of option {'abc'[called[option]]} "
-                    f"and a word for option {'abc'[words[option]]}; rename the columns to tell them apart"
-                )
-            codes[str(cell).strip()] = np.nan if option == _SKIP else _signed(float(words[option]), size)
-        read = Answers(codes, "answers read as told")
-    else:
-        if told not in CODINGS:
-            raise ValueError(f"answers: got {told!r}, expected one of {listed(CODINGS)} or what each cell says")
-        if told in ("sign", "bool") and size > 2:
-            raise ValueError(f"answers: {told!r} tells two options apart, these answers choose one of {size}")
-        if told == "object":
-            if n_elsewhere is None:
-                raise ValueError("answers: 'object' is for answers that name one object, here an option is a pair")
-            return Answers(None, "answers read as 'object'")
-        read = Answers(_by_coding(cells, told, size), f"answers read as {told!r}")
-    unread = [cell for cell in cells if cell not in (read.codes or {})]
-    return f"holds {listed(map(shown, unread), 5)}, which is no answer when read as {told!r}" if unread else read
+def refuse_header(table: Table) -> None:
+    """Refuse known names in the first row of a table without names that is read in parts: none could leave it out."""
+    if table.header or table.first_is_data or isinstance(table, MemoryTable):
+        return  # in memory, `with_header` uses them
+    rows = table.head(_ROWS_BELOW_FIRST)
+    first = [cell.strip() for cell in rows[0]] if rows else []
+    refuse_lines_above(table.name, first, lambda: rows[1 : _ROWS_BELOW + 1], lambda spot: table.place(spot + 1))
+    if _are_known(first, lambda: rows[1:]):
+        raise FileFormatError(
+            f"{table.name}, {table.place(0)}: {listed(map(shown, first))} are names of columns, but the columns are "
+            f"called {listed(table.names)}; write the table with these names and without this row"
+        )
 
 
-def _by_coding(cells: Sequence[str], coding: str, size: int) -> dict[str, float]:
-    codes: dict[str, float] = {}
-    for cell in cells:
-        number = number_in(cell)
-        truth = yes_or_no(cell)
-        if coding == "sign" and number is not None:
-            codes[cell] = number
-        elif coding == "bool" and truth is not None:
-            codes[cell] = 1.0 if truth else -1.0
-        elif coding.startswith("index") and number is not None and number - int(coding[-1]) in range(size):
-            codes[cell] = _signed(number - int(coding[-1]), size)
-    return codes
+def _are_known(cells: Sequence[str], other_rows: Callable[[], Cells]) -> bool:
+    """Tell whether cells are known names of columns and no objects."""
+    if not is_header(cells):
+        return False
+    if layout_of(cell for cell in cells if len(normalise(cell)) > 1):
+        return True
+    words = {cell for cell in cells if cell}
+    return not any(cell.strip() in words for row in other_rows() for cell in row)
 
 
-def _side_words(size: int) -> dict[str, int]:
-    """Words for the first, second and third option -> its position."""
-    return {word: spot for spot, words in enumerate(_SIDES[:size]) for word in words}
-
-
-def _side_word(cell: str) -> str:
-    """Reduce a cell that may say a side to the word for it."""
-    return _ARROWS.get(cell.strip(" \ufe0f"), "") or normalise(cell)
-
-
-def _called(option_names: Sequence[str]) -> dict[str, int]:
-    """Names of the options' columns, also without the prefix of a program -> position."""
-    return {word: spot for spot, name in enumerate(option_names) for word in (_word(name), normalise(name)) if word}
-
-
-def _signed(spot: float, size: int) -> float:
-    return 1.0 - 2.0 * spot if size == 2 else spot
-
-
-def _by_words(cells: Sequence[str], option_names: Sequence[str]) -> dict[str, float] | None:
-    """Read left and right and the like, or the names of the options' columns."""
-    size, words, called = len(option_names), _side_words(len(option_names)), _called(option_names)
-    # Where the option in column "right" is the first, "right" is that column, and no word for a side is sure.
-    turned = any(words.get(name, spot) != spot for name, spot in called.items())
-    known = called if turned else words | called
-    spots = [known.get(_side_word(cell)) for cell in cells]
-    if not cells or any(spot is None for spot in spots):
-        return None
-    return {cell: _signed(float(spot), size) for cell, spot in zip(cells, spots) if spot is not None}
-
-
-def _by_numbers(cells: Sequence[str], size: int) -> Answers | None:
-    """Read numbers where only one reading is possible; 0 and 1, or -1 and 1, may mean either option."""
-    numbers = {cell: number for cell in cells if (number := number_in(cell)) is not None}
-    if not cells or len(numbers) < len(cells):
-        return None
-    found = set(numbers.values())
-    for base, sure in ((0, 0), (1, size)):
-        whole = found <= set(range(base, base + size)) and len(found) > 1
-        if sure in found and whole and not (size == 2 and base == 0):
-            places = ", ".join(f"{base + spot} = {word}" for spot, word in enumerate(SIDES[:size]))
-            codes = {cell: _signed(number - base, size) for cell, number in numbers.items()}
-            return Answers(codes, f"answers read as positions: {places} option")
-    return None
+def _first_cell(column: Any) -> Any:
+    if isinstance(column, (str, Mapping)):
+        return 0
+    try:
+        cell = column.iloc[0] if hasattr(column, "iloc") else column[0]
+    except (TypeError, LookupError):
+        return 0  # what is no column is refused when it is read
+    cell = cell.as_py() if hasattr(cell, "as_py") else cell
+    return None if isinstance(cell, float) and cell != cell else cell

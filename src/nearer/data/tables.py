@@ -11,59 +11,40 @@ from __future__ import annotations
 import logging
 import re
 import sys
-import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from nearer.data import making, rules
+from nearer.data.beside import told_beside
 from nearer.data.carriers import as_table
-from nearer.data.columns import (
-    HOLDS_NUL,
-    INEXACT,
-    MISSING,
-    Coding,
-    Column,
-    MemoryTable,
-    Table,
-    distinct,
-    exact_below,
-    is_whole,
-    whole_number,
-    whole_numbers,
-)
-from nearer.data.details import chosen_place, read_details
-from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import leave_out_headers, refuse_header, refuse_second_table, with_header
-from nearer.data.roles import (
-    DETAILS,
+from nearer.data.cells import (
     FRACTION,
-    NO_ANSWER,
     TRUTHS,
+    UNKNOWN,
     Answers,
-    Roles,
-    find_roles,
+    doubts_of,
+    fold_key,
+    is_no_word,
+    is_whole,
+    joined_if_alike,
     kinds_of_cells,
     no_object,
     read_answers,
+    told_of_people,
+    whole_number,
     yes_or_no,
 )
+from nearer.data.columns import INEXACT, Coding, Column, MemoryTable, Table, distinct, exact_below, whole_numbers
+from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
+from nearer.data.roles import DETAILS, Roles, find_roles, refuse_header, with_header
+from nearer.data.rows import Rows, joined_counts, read_details
 from nearer.data.rules import ANSWERS_AMONG, Parts, may_be_answers
-from nearer.data.values import (
-    INDEX_LIMIT,
-    UNKNOWN,
-    People,
-    check_bool,
-    check_objects,
-    check_people,
-    check_weights,
-    is_number,
-)
+from nearer.data.values import INDEX_LIMIT, People, check_bool, check_objects, check_people, check_weights, is_number
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +69,7 @@ class Options:
     asked: bool = False  # the rows are questions, and the answers to them come beside the table
 
     def __post_init__(self) -> None:
-        check_objects(self.n_objects, None)
+        labels = check_objects(self.n_objects, self.labels)[1]
         if self.index_base is not None and not (is_number(self.index_base) and self.index_base in (0, 1)):
             raise ValueError(f"index_base: got {self.index_base!r}, expected 0 or 1")
         for option in ("on_degenerate", "on_missing"):
@@ -96,128 +77,21 @@ class Options:
                 raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
         for option in ("keep_na", "fold_names"):
             check_bool(getattr(self, option), option)
-        object.__setattr__(self, "labels", check_objects(self.n_objects, self.labels)[1])
+        object.__setattr__(self, "labels", labels)
 
     def roles(self, table: Table) -> Roles:
         """Decide which column of a table is what."""
         refuse_header(table)
         told = {name: getattr(self, name) for name in ("columns", "kind", "participant", "weight", "asked")}
         roles = find_roles(table, **told)
+        if table.header and not roles.told and self.kind is None:
+            roles.alarms += told_beside(table, roles)
         if self.answers is not None and roles.layout.answer is None:
             raise FileFormatError(
                 f"{table.name}: got answers={self.answers!r}, but {roles.layout.kind} "
                 f"({', '.join(roles.layout.roles)}) have no column of answers, expected one"
             )
         return roles
-
-
-# ---- one block -----------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Rows:
-    """The rows of a block that are complete, by role."""
-
-    table: Table
-    roles: Roles
-    columns: dict[str, Column]  # role -> cells
-    names: list[Column]  # columns that name numbered objects
-    n_rows: int  # of the table
-    origin: np.ndarray | None = None  # the row of the table that each row comes from; None if all are there
-    dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
-    n_degenerate: int = 0  # rows left out that say nothing about distances
-    notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
-    alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
-    nobody: tuple[str, ...] = MISSING  # texts that stand for a participant who is not known
-
-    def at(self, row: int) -> int:
-        """The row of the table that a row comes from."""
-        return int(row if self.origin is None else self.origin[row])
-
-    def place(self, row: int) -> str:
-        """Say where a row is in the user's terms."""
-        return self.table.place(self.at(row))
-
-    def refusal(self, why: str, role: str, row: int) -> FileFormatError:
-        """Refuse the cell of a role in a row."""
-        return self.table.refusal(why, self.roles.at[role], self.at(row))
-
-    def title(self, role: str) -> str:
-        """Name the column of a role."""
-        return self.table.title(self.roles.at[role])
-
-    def objects(self) -> list[Column]:
-        """List the columns that hold objects."""
-        return [self.columns[role] for role in self.roles.layout.objects]
-
-    def answers(self) -> Column:
-        """The column of answers, without what does not matter in them."""
-        return self.columns[self.roles.layout.extra[0]].spelled().plain()
-
-    def chosen(self) -> np.ndarray:
-        """Tell which of the objects shown each answer names: position, or -1."""
-        return chosen_place(self.answers(), [self.columns[role] for role in self.roles.layout.options])
-
-    def leave_out(self, masks: dict[str, np.ndarray]) -> None:
-        """Drop the rows of some masks that do not overlap, counted by reason."""
-        found = {reason: mask for reason, mask in masks.items() if mask.any()}
-        counts = {
-            reason: (int(np.count_nonzero(mask)), self.place(int(np.argmax(mask)))) for reason, mask in found.items()
-        }
-        self.dropped = joined_counts(self.dropped, counts)
-        keep = ~np.logical_or.reduce(list(masks.values()))
-        self.columns = {role: column.take(keep) for role, column in self.columns.items()}
-        self.names = [column.take(keep) for column in self.names]
-        self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
-
-    @classmethod
-    def of(cls, table: Table, roles: Roles, options: Options, known: bool = False) -> Rows:
-        """Read the rows of a block that hold all that is needed; `known` if they were looked at before."""
-        read = dict(zip(roles.positions, table.read(roles.positions)))
-        for spot, column in read.items() if not known else ():
-            if (row := column.first_nul()) is not None:
-                raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", spot, row)
-        columns = {role: read[spot] for role, spot in roles.at.items()}
-        rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
-        if options.keep_na or table.n_objects is not None:  # in what this package wrote, nobody is "unknown"
-            rows.nobody = ("",)
-        if table.header:
-            leave_out_headers(rows)
-        if not known:  # in a smaller block, names of columns that are objects could seem to stand alone
-            refuse_second_table(rows)
-        rows._leave_out_empty(options)
-        return rows
-
-    def _leave_out_empty(self, options: Options) -> None:
-        """Leave out rows where every cell is empty; refuse, or on request leave out, those where some needed one is."""
-        known = self.table.labels if options.labels is None else options.labels
-        words = ("",) if options.keep_na else tuple(set(MISSING) - set(() if known is None else known.tolist()))
-        layout, answer = self.roles.layout, self.roles.layout.answer
-        needed = [*layout.roles, *(["weight"] if "weight" in self.roles.at else [])]
-        empty = {role: self.columns[role].empty(words) for role in needed}
-        if answer is not None:
-            empty[answer] = empty[answer] | self.columns[answer].empty((*MISSING, *NO_ANSWER))
-        if not any(mask.any() for mask in empty.values()):
-            return
-        blank = np.logical_and.reduce([empty[role] for role in layout.objects])
-        silent = np.zeros_like(blank) if answer is None else empty.pop(answer) & ~blank
-        some = np.logical_or.reduce(list(empty.values())) & ~blank
-        silent &= ~some
-        if some.any() and options.on_missing == "raise":
-            raise self._missing(some, {role: mask & some for role, mask in empty.items()})
-        self.leave_out({"no objects": blank, "no answer": silent, "missing cell": some})
-
-    def _missing(self, some: np.ndarray, empty: dict[str, np.ndarray]) -> FileFormatError:
-        """Refuse rows that lack a cell, with the first of them."""
-        count, spots = int(np.count_nonzero(some)), np.flatnonzero(some)[:SHOWN]
-        first = next(role for role, mask in empty.items() if mask[spots[0]])
-        cell = self.columns[first].cell(spots[0])
-        is_word = cell is not None and str(cell).strip() != ""
-        what = f"{shown(cell)} means missing" if is_word else "empty cell"
-        places = listed(map(self.place, spots)) + (", ..." if count > SHOWN else "")
-        more = f"; {counted(count, 'row')} in all: {places}" if count > 1 else ""
-        keep = ", or keep_na=True to take such words as names" if is_word else ""
-        return self.refusal(f"{what}{more}; say on_missing='drop' to leave such rows out{keep}", first, spots[0])
 
 
 @dataclass
@@ -233,7 +107,7 @@ class Facts:
     cells: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects -> kinds of cells it has
     types: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects, weights -> text, numbers or both
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
-    own: dict[str, frozenset[str] | None] = field(default_factory=dict)  # see `_own_names`
+    counts: dict[str, np.ndarray] = field(default_factory=dict)  # role of objects -> cells with each of the names
     pads: dict[str, str] = field(default_factory=dict)  # see `_pads`
 
     def join(self, other: Facts) -> Facts:
@@ -245,27 +119,21 @@ class Facts:
         elsewhere = (
             None if self.n_elsewhere is None or other.n_elsewhere is None else self.n_elsewhere + other.n_elsewhere
         )
-        return Facts(
+        joined = Facts(
             Coding.union([self.objects, other.objects]), answers, elsewhere, names, self.n_rows + other.n_rows,
             joined_counts(self.dropped, other.dropped),
             {role: kinds | other.cells[role] for role, kinds in self.cells.items()},
             {role: types | other.types[role] for role, types in self.types.items()},
             [*self.alarms, *other.alarms],
-            {
-                role: None if names is None or (more := other.own[role]) is None else names | more
-                for role, names in self.own.items()
-            },
+            {},
             {pad: _first_pad(place, other.pads[pad]) for pad, place in self.pads.items()},
         )  # fmt: skip
-
-
-def joined_counts(one: dict[str, tuple[int, str]], other: dict[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
-    """Add up rows left out, keeping the first place of each reason."""
-    total = dict(one)
-    for reason, (count, place) in other.items():
-        before, first = total.get(reason, (0, place))
-        total[reason] = before + count, first
-    return total
+        for one in (self, other):
+            place = joined.objects.encode(one.objects.as_column())
+            for role, counts in one.counts.items():
+                total = joined.counts.setdefault(role, np.zeros(len(joined.objects), np.int64))
+                total[place] += counts
+        return joined
 
 
 def _joined_names(one: dict[str, str] | None, other: dict[str, str] | None) -> dict[str, str] | None:
@@ -288,7 +156,10 @@ def scan(rows: Rows) -> Facts:
         for role, column in rows.columns.items()
         if role in by_role or role in ("weight", "votes_a", "votes_b")
     }
-    facts.own = _own_names(by_role)
+    facts.counts = {
+        role: np.bincount(facts.objects.encode(column), minlength=len(facts.objects))
+        for role, column in by_role.items()
+    }
     facts.pads = _pads(rows)
     facts.alarms += _thousands(rows)
     if rows.roles.layout.answer is not None:
@@ -333,26 +204,7 @@ def _thousands(rows: Rows) -> list[str]:
     return told
 
 
-_FIRST_ROWS = 1000
-_MOST_OWN = 1000
 _LEAST_ROWS = 4  # of fewer, columns share no name by chance
-
-
-def _own_names(columns: Mapping[str, Column]) -> dict[str, frozenset[str] | None]:
-    """Names of a column that says what was chosen, if none stands in another column of objects, else None."""
-    judged = [role for role in columns if role in ("near", "far", "odd", "central") or role.startswith("rank_")]
-    own: dict[str, frozenset[str] | None] = dict.fromkeys(columns)
-    for rows in (slice(_FIRST_ROWS), slice(None)):  # as good as always the first tell
-        if not judged:
-            break
-        names = {role: column.take(rows).used_texts() for role, column in columns.items()}
-        judged = [
-            role
-            for role in judged
-            if not names[role] & frozenset().union(*(names[key] for key in names if key != role))
-        ]
-        own = {role: names[role] if role in judged and len(names[role]) <= _MOST_OWN else None for role in columns}
-    return own
 
 
 def _option_names(roles: Roles, table: Table) -> tuple[str, ...]:
@@ -464,25 +316,102 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         if isinstance(read, str) or (read.codes is None and facts.n_elsewhere):
             raise _unread_answer(table, roles, read, facts, blocks)
         meaning.answers = read
+        places = [roles.at[role] for role in roles.layout.options]
+        if read.codes is not None and options.answers is None and places != sorted(places) and not read.by_name:
+            first = table.title(roles.at[roles.layout.options[0]])
+            meaning.alarms.append(f"the first option is taken to be {first}, though it is not the first column of them")
         meaning.notes += [read.note] if read.note else []
     return meaning
+
+
+def _own_names(facts: Facts, role: str) -> np.ndarray | None:
+    """The names that stand in the column of a role, by their places; None if one of them stands in another column."""
+    others = sum(counts for key, counts in facts.counts.items() if key != role)
+    own = facts.counts[role] > 0 if role in facts.counts else np.zeros(0, bool)
+    return np.flatnonzero(own) if own.any() and not np.any(others[own]) else None  # type: ignore[index]
 
 
 def _apart(facts: Facts, roles: Roles, table: Table) -> list[str]:
     """Tell of columns that may hold no objects: they share no name with the others, or are numbers beside names."""
     told = []
-    for role, names in facts.own.items():
-        others = frozenset().union(*(other for key, other in facts.own.items() if key != role and other is not None))
-        if names and facts.n_rows >= _LEAST_ROWS and not names & others:
-            held = listed(map(shown, sorted(names)[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
-            told.append(
-                f"{table.title(roles.at[role])}: none of its names ({held}) stands in another column of objects"
-            )
+    total = np.sum(list(facts.counts.values()), axis=0)
+    share = 1 / len(facts.counts)
+    by_chance = np.exp(np.log(share**total + (1 - share) ** total).sum())  # that a column shares no name with others
+    for role, counts in facts.counts.items() if facts.n_rows >= _LEAST_ROWS else ():
+        own = _own_names(facts, role)
+        if own is None or (role in ("anchor", *_QUESTIONS) and not _is_no_anchor(facts, role, own)):
+            continue
+        if by_chance > _APART and counts.sum() < 2 * len(own):  # its names do not recur, and need not
+            continue
+        names = facts.objects.some(own[:SHOWN])
+        held = listed(map(shown, names)) + (", ..." if len(own) > SHOWN else "")
+        told.append(f"{table.title(roles.at[role])}: none of its names ({held}) stands in another column of objects")
     kinds = facts.cells.get("near", frozenset()) | facts.cells.get("far", frozenset())
     if not told and kinds and kinds <= {"bit", "whole"} and facts.cells.get("anchor") == {"name"}:
         titles = " and ".join(table.title(roles.at[role]) for role in ("near", "far"))
         told.append(f"{titles} hold numbers, {table.title(roles.at['anchor'])} names")
-    return [f"{what}; if these are answers, counts or ratings, say in columns= which hold objects" for what in told]
+    told = [f"{what}; if these are answers, counts or ratings, say in columns= which hold objects" for what in told]
+    return told or _out_of_place(facts, roles, table)
+
+
+_QUESTIONS = ("a", "b", "c", "i", "j", "l", "k")  # columns whose names need not stand in others
+
+
+def _is_no_anchor(facts: Facts, role: str, own: np.ndarray) -> bool:
+    """Whether anchors that are no options are one or two, or another in each row: a question, or the name of a row.
+
+    Others may well be queries about things of another kind.
+    """
+    if role != "anchor":
+        return False
+    others = sum(counts for key, counts in facts.counts.items() if key != role)
+    recur = np.sum(others) >= _RECUR * np.count_nonzero(others)
+    return len(own) < 3 or (len(own) == facts.counts[role].sum() and bool(recur))
+
+
+_RECUR = 3  # times that each of the others occurs, or all may be different by chance
+
+
+_APART = 0.05
+# A name that stands in one column alone by chance in fewer than so many tables is told.
+_BY_CHANCE = 0.01
+_MOST = 0.7  # of the names that could, so many must stand in several columns for one that does not to be odd
+
+
+def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
+    """Tell of names that stand in one column alone, or in no cell of the anchors, too often for that to be chance.
+
+    Such are answers that were not given ("timeout", "equal"). Marks, numbers, sides and words for yes and no are told
+    if they occur there twice, where most names are words.
+    """
+    counts = np.stack(list(facts.counts.values()))
+    n_columns, n_names = counts.shape
+    total = counts.sum(axis=0)
+    if facts.n_rows < _LEAST_ROWS:
+        return []
+    strange = np.zeros(n_names, bool)
+    if n_names <= _MOST_NAMES:
+        strange = np.array([is_no_word(name) for name in facts.objects.some(np.arange(n_names))])
+        strange &= (total > 1) & (strange.mean() < 1 - _MOST_WORDS)
+    looks = [(np.log(n_columns), counts.max(axis=0) == total, "one column of objects alone")]
+    if "anchor" in facts.counts:
+        where = f"no cell of {table.title(roles.at['anchor'])}"
+        looks.append((-np.log(1 - 1 / n_columns), facts.counts["anchor"] == 0, where))
+    for rarity, odd, where in looks:
+        often = (total - 1) * rarity > np.log(n_names / _BY_CHANCE)
+        usual = np.count_nonzero(often & odd) <= (1 - _MOST) * np.count_nonzero(often)
+        found = np.flatnonzero(odd & ((often & usual) | strange))
+        if len(found):
+            names = zip(facts.objects.some(found), total[found].tolist())
+            held = listed((f"{shown(name)} ({count:,} times)" for name, count in names), SHOWN)
+            return [
+                f"{held} among the objects: in {where}, unlike the others; if that is no object, leave such rows out"
+            ]
+    return []
+
+
+_MOST_NAMES = 100_000  # of more, a look at each takes too long
+_MOST_WORDS = 0.7  # of names that are words, so many for others to be strange
 
 
 def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Options, blocks: Any) -> None:
@@ -493,11 +422,10 @@ def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Option
     if found is None or found[0] in told:
         return
     role, why = found
-    for rows in blocks() if blocks and why == FRACTION else ():
-        numbers = rows.columns[role].as_numbers()[0]
-        if (bad := numbers % 1 != 0).any():
-            row = int(np.argmax(bad))
-            raise rows.refusal(f"{numbers[row]} {why}", role, row)
+    place = _first(blocks, lambda rows: rows.columns[role].as_numbers()[0] % 1 != 0) if why == FRACTION else None
+    if place is not None:
+        rows, row = place
+        raise rows.refusal(f"{rows.columns[role].as_numbers()[0][row]} {why}", role, row)
     why = "holds numbers that are not whole" if why == FRACTION else why
     pairs = {role: table.names[roles.at[role]] if table.header else roles.at[role] + 1 for role in roles.layout.roles}
     raise table.refusal(f"{why}; if these are names of objects, say so: columns={pairs}", roles.at[role])
@@ -506,7 +434,8 @@ def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Option
 def _measured_apart(facts: Facts, options: Options) -> tuple[str, str] | None:
     """Find a most central or odd object that is a number and never an option, as a median or an outlier is."""
     for role in ("central", "odd") if options.kind is None and facts.n_rows >= _LEAST_ROWS else ():
-        if (names := facts.own.get(role)) and all(map(is_whole, names)):
+        own = _own_names(facts, role)
+        if own is not None and all(is_whole(name) for name in facts.objects.some(own)):
             return role, "every cell is a number that stands in no other column of objects: a measurement, no object"
     return None
 
@@ -523,15 +452,24 @@ def _refuse_answers_among(facts: Facts, roles: Roles, table: Table, options: Opt
         )
 
 
+def _first(blocks: Any, marked: Callable[[Rows], np.ndarray]) -> tuple[Rows, int] | None:
+    """Find the first row that is marked, in which block; None if none is, or the blocks are gone."""
+    for rows in blocks() if blocks else ():
+        if (mask := marked(rows)).any():
+            return rows, int(np.argmax(mask))
+    return None
+
+
 def _unread_as_told(table: Table, roles: Roles, why: str, meant: Any, blocks: Any) -> FileFormatError:
     """Refuse answers that cannot be read as the user told, with the first row of them."""
     role = roles.layout.extra[0]
-    for rows in blocks() if blocks else ():
+
+    def strange(rows: Rows) -> np.ndarray:
         answer = rows.answers()
-        strange = np.array([isinstance(meant([text]), str) for text in answer.texts()], dtype=bool)[answer.cells]
-        if strange.any():
-            return rows.refusal(why, role, int(np.argmax(strange)))
-    return table.refusal(why, roles.at[role])
+        return np.array([isinstance(meant([text]), str) for text in answer.texts()], dtype=bool)[answer.cells]
+
+    place = _first(blocks, strange)
+    return table.refusal(why, roles.at[role]) if place is None else place[0].refusal(why, role, place[1])
 
 
 def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts, blocks: Any) -> FileFormatError:
@@ -541,13 +479,12 @@ def _unread_answer(table: Table, roles: Roles, why: str | Answers, facts: Facts,
     if isinstance(why, str) and not some:
         return table.refusal(why, roles.at[role])
     hint = f"; {why.partition('; ')[2]}" if isinstance(why, str) and "; " in why else ""
-    for rows in blocks() if blocks else ():
-        strange = rows.chosen() < 0
-        if strange.any():
-            row = int(np.argmax(strange))
-            text = f"{shown(rows.answers().cell(row))} is none of the objects shown in that row"
-            many = f" ({counted(facts.n_elsewhere or 0, 'such row')} of {facts.n_rows:,})"
-            return rows.refusal(text + many + hint, role, row)
+    place = _first(blocks, lambda rows: rows.chosen() < 0)
+    if place is not None:
+        rows, row = place
+        text = f"{shown(rows.answers().cell(row))} is none of the objects shown in that row"
+        many = f" ({counted(facts.n_elsewhere or 0, 'such row')} of {facts.n_rows:,})"
+        return rows.refusal(text + many + hint, role, row)
     text = f"{counted(facts.n_elsewhere or 0, 'answer')} of {facts.n_rows:,} name none of the objects shown{hint}"
     return table.refusal(text, roles.at[role])
 
@@ -580,15 +517,14 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
                 f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names"
                 f"{such}; pass labels="
             )
-        alarms += _doubts(names.tolist(), options.keep_na) if labels is None else []
-        folded = _folded(names, options.fold_names, notes, alarms)
+        alarms += doubts_of(names.tolist(), options.keep_na) if labels is None else []
+        joined = joined_if_alike(names, options.fold_names, notes, alarms)
         if labels is None:
-            labels, places = np.unique(folded, return_inverse=True)
+            labels, places = np.unique(joined, return_inverse=True)
         else:
-            known = _fold_onto(labels) if options.fold_names else {label: label for label in labels.tolist()}
-            position = {label: place for place, label in enumerate(labels.tolist())}
-            key = _fold if options.fold_names else str
-            places = np.array([position.get(known.get(key(name), ""), -1) for name in names.tolist()])
+            key = fold_key if options.fold_names else str
+            place = {key(label): spot for spot, label in reversed([*enumerate(labels.tolist())])}
+            places = np.array([place.get(key(name), -1) for name in names.tolist()])
             if (places < 0).any():
                 unknown = set(names[places < 0].tolist())
                 more = f" (and {counted(len(unknown) - 1, 'more name')})" if len(unknown) > 1 else ""
@@ -596,48 +532,6 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
                 raise _refused_cell(table, unknown, lambda cell: f"{shown(cell)} {text}", blocks)
         return Meaning(raw, places.astype(np.int32), np.asarray(labels), len(labels), None, notes, alarms)
     return _numbered(raw, numbers, table, options, labels, n_objects, blocks, notes)
-
-
-# Names, whatever their case, that may stand for a missing cell, or for what a spreadsheet could not work out.
-_DOUBTFUL = frozenset((
-    ".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "na", "n.a.", "n.a", "n/a", "n/d", "k.a.", "nan", "nil",
-    "null", "(null)", "[null]", "<null>", "\\n",
-    "none", "(none)", "(blank)", "blank", "missing", "(missing)", "missing value", "no data", "not available",
-    "skipped", "unknown", "...", "*", "#nv", "#n/a", "#ref!", "#value!",
-    "#div/0!", "#name?", "#num!", "#null!", "#bezug!", "#wert!", "#error!",
-))  # fmt: skip
-# What a name may hold by mistake -> why it is doubtful.
-_MISTAKES = {
-    r'\\.*"': "holds a backslash before a quotation mark; within quotes such a mark is written twice, not escaped",
-    r"""^(array\()?[\[({]\s*["'].*["'],?\s*[\])}]\)?$|^\{.*\}$""": "looks like a list written as text",
-    r"[\r\n](.|[\r\n])*[,;\t|]": "holds a line break and a delimiter; is a quotation mark not closed?",
-}
-_MARKS = re.compile(r"[\\\[({\r\n,;|+/&]")  # one of them is in every name that holds a mistake
-
-
-def _doubts(names: Sequence[str], keep_na: bool) -> list[str]:
-    """Tell of names that may be none; where words for missing cells are to be kept, not of these."""
-    missing = _doubtful(names, keep_na)
-    what = listed(map(repr, missing))
-    told = [f"the name {what} may stand for a missing cell, but is taken as an object"] if missing else []
-    marked = list(filter(_MARKS.search, names))  # most often none, and then one look is enough
-    for pattern, why in _MISTAKES.items():
-        found = next(filter(re.compile(pattern).search, marked), None)
-        told += [f"the name {shown(found)} {why}"] if found is not None else []
-    known = set(names) if marked else set()
-    parts = ((name, re.split(r"\s*[,;|+/&]\s*", name)) for name in marked)
-    several = next((name for name, held in parts if len(held) > 1 and known.issuperset(held)), None)
-    told += [f"the name {shown(several)} is made of other names; one row for each is expected"] if several else []
-    return told
-
-
-def _doubtful(names: Sequence[str], keep_na: bool) -> list[str]:
-    """Find names that may stand for a missing cell; -1 may not where other numbers below 0 do."""
-    numbered = all(re.fullmatch("-?[0-9]+", name) for name in names)
-    if numbered and any(name[0] == "-" and name not in _DOUBTFUL for name in names):
-        return []
-    kept = {word.casefold() for word in MISSING if keep_na}
-    return sorted(name for name in names if (word := name.strip().casefold()) in _DOUBTFUL and word not in kept)
 
 
 def _as_numbers(raw: Coding) -> np.ndarray | None:
@@ -651,93 +545,6 @@ def _as_numbers(raw: Coding) -> np.ndarray | None:
             return None
         numbers.append(number)
     return np.array(numbers)
-
-
-def _fold(name: str) -> str:
-    """Reduce a name to what is left when the way it is written does not matter; see `_written`."""
-    plain = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
-    plain = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold()).split())
-    plain = re.sub(r"""^(?:[\[({]\s*|=)?(["'])(.+)\1(?:,?\s*[\])}])?$""", r"\2", plain)
-    plain = re.sub(r"^'(?=.)", "", plain)
-    return _number_key(plain) if re.fullmatch(_NUMBER, plain) else plain
-
-
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]{1,2})?"
-
-
-def _number_key(text: str) -> str:
-    """Write a number in one way, whatever its zeros, point and exponent; every digit counts."""
-    sign, digits, exponent = Decimal(text).as_tuple()
-    figures = "".join(map(str, digits)).rstrip("0")
-    return f"{'-' * sign}{figures}e{int(exponent) + len(digits) - len(figures)}" if figures else "0"
-
-
-def _fold_onto(labels: np.ndarray) -> dict[str, str]:
-    return {_fold(label): label for label in reversed(labels.tolist())}
-
-
-def _folded(names: np.ndarray, fold: bool, notes: list[str], alarms: list[str]) -> np.ndarray:
-    """Join names that differ in nothing but the way they are written, or tell that there are such."""
-    groups = _alike(names)
-    if not groups:
-        return names
-    what = _written(groups, "name")
-    if not fold:
-        alarms.append(f"{what}; they are taken as different objects, say fold_names=True to join them")
-        return names
-    notes.append(f"{what}; joined")
-    return np.array([groups.get(_fold(name), [name])[0] for name in names.tolist()])
-
-
-def _alike(names: np.ndarray) -> dict[str, list[str]]:
-    """Group names that differ in nothing but the way they are written; those that stand alone are left out."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    # Most often there are none, which this finds without a look at every name.
-    quick = pc.replace_substring_regex(pa.array(names.tolist(), pa.string()), r"\p{Cf}+", "")
-    quick = pa.array([name.casefold() for name in pc.utf8_normalize(quick, "NFKC").to_pylist()], pa.string())
-    quick = pc.utf8_normalize(quick, "NFKC")
-    quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))
-    quick = pc.replace_substring_regex(quick, r"""^[\[({=]?\s*["']+|["'],?\s*[\])}]?$""", "")
-    number = pc.match_substring_regex(quick, f"^{_NUMBER}$")
-    digits = pc.if_else(number, pc.replace_substring_regex(quick, r"^\+", ""), None)
-    quick = pc.coalesce(pc.cast(pc.cast(digits, pa.float64()), pa.string()), quick)
-    if pc.count_distinct(quick).as_py() == len(names):
-        return {}
-    groups: dict[str, list[str]] = {}
-    for name in names.tolist():
-        groups.setdefault(_fold(name), []).append(name)
-    return {key: group for key, group in groups.items() if len(group) > 1}
-
-
-def written_otherwise(names: np.ndarray, known: np.ndarray) -> dict[str, str]:
-    """Names that are none of the known ones, but differ from one in nothing but the way they are written; and which."""
-    there = set(known.tolist())
-    strange = [name for name in names.tolist() if name not in there]
-    groups = _alike(np.array([*known.tolist(), *strange])) if strange else {}
-    return {
-        name: group[0] for group in groups.values() if group[0] in there for name in group if name not in there
-    }  # known names come first in a group
-
-
-def told_otherwise(names: np.ndarray, known: np.ndarray) -> str:
-    """Say that names differ from those of a map in nothing but the way they are written; "" if none do."""
-    alike = written_otherwise(names, known)
-    pairs = listed((f"{shown(one)} (there {shown(other)})" for one, other in alike.items()), SHOWN)
-    return f"{counted(len(alike), 'name')} written otherwise than on the map: {pairs}" if alike else ""
-
-
-def told_alike(names: np.ndarray) -> str:
-    """Say that names differ in nothing but the way they are written; "" if none do."""
-    groups = _alike(names)
-    return f"{_written(groups, 'name')}; they are taken as different objects" if groups else ""
-
-
-def _written(groups: Mapping[str, list[str]], what: str) -> str:
-    examples = listed(("/".join(map(repr, group)) for group in groups.values()), SHOWN)
-    ways = "case, blanks, invisible characters, quotes, Unicode form or the form of a number"
-    return f"{counted(len(groups), what)} written in more than one way, by {ways}: {examples}"
 
 
 def _refused_cell(table: Table, names: set[str], why: Callable[[str], str], blocks: Any) -> FileFormatError:
@@ -767,6 +574,7 @@ def _numbered(
     notes: list[str],
 ) -> Meaning:
     """Number objects that are called by whole numbers; they keep their numbers as names."""
+    alarms: list[str] = []
     if raw.is_text and not all(map(is_whole, raw.names().tolist())):
         notes.append("whole numbers written with a decimal point are read as whole numbers")
     lowest, highest = int(numbers.min()), int(numbers.max())
@@ -782,11 +590,15 @@ def _numbered(
             worst = lowest if lowest < base else highest
             why = f"object number {worst} is outside {base}..{top}{hint}"
             raise _refused_cell(table, {str(worst)}, lambda _: why, blocks)
+        if labels is not None and lowest > base == 0 and options.index_base is None and table.n_objects is None:
+            alarms.append(
+                "0 does not occur among the numbers, which count the labels from 0; if from 1, say index_base=1"
+            )
         size = limit if limit is not None else highest + 1 - base
         _refuse_sparse(table, size, len(numbers), limit)
         if base and labels is None:
             labels = np.arange(base, size + base).astype(str)
-        return Meaning(raw, (numbers - base).astype(np.int32), labels, size, None, notes, [], True)
+        return Meaning(raw, (numbers - base).astype(np.int32), labels, size, None, notes, alarms, True)
     distinct, places = np.unique(numbers, return_inverse=True)
     labels = None
     if lowest > 0 or len(distinct) < highest + 1:
@@ -1001,22 +813,24 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    alarms = [*meaning.alarms, *_people_alike(parts.people), *_people_doubtful(parts.people, rows.nobody == ("",))]
+    alarms = [*meaning.alarms, *_told_twice(parts)]
+    if parts.people is not None and parts.people.names.dtype.kind == "O":
+        alarms += [*told_of_people(parts.people.names, rows.nobody == ("",))]
     return replace(parts, dropped=dropped), rows, notes, alarms
 
 
-def _people_alike(people: People | None) -> list[str]:
-    """Tell people who may be one."""
-    groups = {} if people is None or people.names.dtype.kind != "O" else _alike(people.names)
-    return [f"{_written(groups, 'participant')}; they are taken as different people"] if groups else []
-
-
-def _people_doubtful(people: People | None, keep_na: bool) -> list[str]:
-    """Tell people who may be none."""
-    names = [] if people is None or people.names.dtype.kind != "O" else people.names.tolist()
-    missing = [name for name in _doubtful(names, keep_na) if name != UNKNOWN]
-    what = listed(map(repr, missing))
-    return [f"the participant {what} may stand for a missing cell, but is taken as a person"] if missing else []
+def _told_twice(parts: Parts) -> list[str]:
+    """Tell of answers that stand twice: the same question, answered alike by the same person in the same trial."""
+    order = None if parts.details is None else parts.details.order
+    if order is None or parts.people is None:
+        return []
+    known = order >= 0
+    rows = np.column_stack([parts.index, parts.people.codes, order])[known]
+    twice = len(rows) - len(np.unique(rows, axis=0))
+    what = "the same participant, number of the trial and objects as another"
+    return (
+        [f"{counted(twice, 'row')} with {what}; if the same answers stand there twice, take them out"] if twice else []
+    )
 
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:

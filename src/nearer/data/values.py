@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.columns import HOLDS_NUL, Coding, column_of, is_unicode
+from nearer.data.cells import SIDES, UNKNOWN, is_unicode
+from nearer.data.columns import HOLDS_NUL, Coding, column_of
 from nearer.data.errors import shown
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
@@ -18,6 +19,14 @@ INDEX_LIMIT = 2**31  # indices are stored as int32
 def first_of(count: int, what: str) -> str:
     """How many faults there are in all, said after the first."""
     return f" (first of {count:,} {what})" if count > 1 else ""
+
+
+def refuse_rows(bad: Any, values: np.ndarray, name: str, why: str, what: str = "bad rows") -> None:
+    """Refuse values of which some rows are bad, bool (n_rows,), with the first of them."""
+    if bad.any():
+        row, first = int(np.argmax(bad)), values[np.argmax(bad)].tolist()
+        first = tuple(first) if isinstance(first, list) else first
+        raise ValueError(f"{name}: row {row} is {first}: {why}{first_of(int(np.count_nonzero(bad)), what)}")
 
 
 def take(values: Any, rows: Any) -> Any:
@@ -140,9 +149,7 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     array = array.astype(np.float64)  # a copy, whoever holds the memory
     if not (array.min() >= 0 and array.max() < np.inf):  # NaN fails
         bad = ~((array >= 0) & (array < np.inf))
-        row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
-        why = "a weight must be a finite number, 0 or more"
-        raise ValueError(f"weights: row {row} is {array[row]}: {why}{first_of(count, 'bad weights')}")
+        refuse_rows(bad, array, "weights", "a weight must be a finite number, 0 or more", "bad weights")
     with np.errstate(over="ignore"):
         total = array.sum()
     if not total > 0:
@@ -245,7 +252,6 @@ _DETAILS: dict[str, tuple[Any, Any]] = {
 # Ways to choose a question that do not look at answers, as far as known: a repeated one was random, one to catch
 # people is known beforehand.
 BLIND = ("random", "balanced", "repeat", "catch", "unknown")
-UNKNOWN = "unknown"  # who chose a question, or who answered, where that is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,6 +343,25 @@ class Details:
                     [np.full(size, unknown, kind) if one is None else one for one, size in zip(given, sizes)]
                 )
         return Details(**values)
+
+
+def detail_cells(details: Details | None, rows: slice = slice(None)) -> dict[str, list[Any]]:
+    """Cells that tell some of the rows' details, by role; None where a detail is not known."""
+    known = {} if details is None else details[rows].known()
+    cells: dict[str, list[Any]] = {}
+    for name, values in known.items():
+        if isinstance(values, People):
+            cells[name] = values.each().tolist()
+        elif name == "side":
+            words = [*SIDES, *(f"option{spot + 1}" for spot in range(len(SIDES), 128)), None]
+            cells[name] = [words[spot] for spot in values.tolist()]
+        elif name == "correct":
+            cells[name] = [(False, True, None)[value] for value in values.tolist()]
+        elif name == "catch":
+            cells[name] = values.tolist()
+        else:
+            cells[name] = [value if value >= 0 else None for value in values.tolist()]
+    return cells
 
 
 def check_details(details: Any, n_rows: int | None) -> Details | None:

@@ -13,7 +13,8 @@ import numpy as np
 
 from nearer.data import Comparisons, FileFormatError, as_comparisons, check_integer, renumbered
 from nearer.data.carriers import as_table
-from nearer.data.columns import Column, Table, are_numbered, column_of
+from nearer.data.cells import are_numbered
+from nearer.data.columns import Column, Table, column_of
 from nearer.data.errors import listed
 from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, role_of
 from nearer.data.tables import Meaning, Options

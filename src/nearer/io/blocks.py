@@ -16,12 +16,11 @@ from nearer.data import Comparisons, FileFormatError
 from nearer.data.columns import Coding, Column, MemoryTable, Table, distinct
 from nearer.data.errors import counted
 from nearer.data.roles import INDEX_COLUMNS, Roles
+from nearer.data.rows import Rows, joined_counts
 from nearer.data.tables import (
     Facts,
     Meaning,
     Options,
-    Rows,
-    joined_counts,
     nothing_left,
     resolve,
     rows_to_parts,

@@ -17,29 +17,21 @@ import numpy as np
 from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
 from nearer.data.carriers import as_table, counts_beside, index_of_pandas, numbers_of
-from nearer.data.columns import (
-    INEXACT,
-    Column,
-    MemoryTable,
-    Table,
-    are_numbered,
-    column_from_arrow,
-    column_of,
-    exact_below,
-    is_text,
-    whole_number,
-)
+from nearer.data.cells import are_numbered, normalise, whole_number
+from nearer.data.columns import INEXACT, Column, MemoryTable, Table, column_from_arrow, column_of, exact_below, is_text
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import find_header, refuse_lines_above, refuse_told_header, with_header
 from nearer.data.roles import (
     DETAILS,
     INDEX_COLUMNS,
-    complete_layout,
     detail_of,
+    find_header,
     find_roles,
     is_header,
-    normalise,
+    layout_of,
+    refuse_lines_above,
+    refuse_told_header,
     role_of,
+    with_header,
 )
 from nearer.data.tables import ONE_TYPE
 from nearer.data.values import check_objects
@@ -868,7 +860,7 @@ def _find_main(path: str, arrays: Mapping[str, np.ndarray], variable: str | None
     if arrays.keys() >= _SPLIT:
         wide = [name for name in wide if name != "index"]
     vectors = [name for name, array in arrays.items() if _as_vector(name, array).ndim < 2]
-    if complete_layout({role for name in vectors if (role := role_of(name))}):
+    if layout_of(vectors):
         return None
     # MATLAB writes a vector as one row: it is no comparison if another array has many.
     wide = [name for name in wide if len(arrays[name]) > 1] or wide
@@ -900,7 +892,7 @@ def _names_beside(path: str, arrays: Mapping[str, np.ndarray], main: str) -> str
         if not any(isinstance(text, str) for text in texts):
             continue
         texts = list(map(str, texts))
-        if normalise(name) == "names" and not complete_layout({role for text in texts if (role := role_of(text))}):
+        if normalise(name) == "names" and not layout_of(texts):
             continue  # the names of the objects
         if len(texts) == width:
             found.append(name)

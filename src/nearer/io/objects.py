@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.columns import MISSING, are_numbered, column_of, number_in, whole_number
+from nearer.data.cells import MISSING, are_numbered, normalise, number_in, told_otherwise, whole_number
+from nearer.data.columns import column_of
 from nearer.data.errors import FileFormatError, counted, listed, shown
-from nearer.data.roles import normalise
-from nearer.data.tables import told_otherwise
 from nearer.io.read import find_format, open_table
 from nearer.io.text import decode_head, open_bytes, unguard
 

@@ -18,9 +18,9 @@ from nearer.data import Comparisons
 from nearer.data.carriers import as_table, is_table
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
-from nearer.data.headers import with_header
-from nearer.data.roles import DETAILS, INDEX_COLUMNS, PLAIN_NAMES, SHOWN
-from nearer.data.tables import Options, Rows, read_table, warn_of
+from nearer.data.roles import DETAILS, INDEX_COLUMNS, OPTIONS_SHOWN, PLAIN_NAMES, with_header
+from nearer.data.rows import Rows
+from nearer.data.tables import Options, read_table, warn_of
 from nearer.data.values import check_bool
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.formats import open_matrix
@@ -364,8 +364,8 @@ def _understood(comparisons: Comparisons, rows: Rows, notes: Sequence[str]) -> s
     for role in ("participant", "weight", *DETAILS):
         if role in at:
             parts.append(f"{role} {table.names[at[role]] or at[role] + 1}")
-    if all(role in at for role in SHOWN):
-        parts.append("side from " + "/".join(table.names[at[role]] for role in SHOWN))
+    if all(role in at for role in OPTIONS_SHOWN):
+        parts.append("side from " + "/".join(table.names[at[role]] for role in OPTIONS_SHOWN))
     said = repr(comparisons)
     if layout.kind in _COUNTED_AS:
         said = f"{counted(rows.n_rows, _COUNTED_AS[layout.kind])}: {said}"

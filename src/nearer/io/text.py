@@ -17,10 +17,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from nearer.data.columns import Column, Table, are_numbered, column_from_arrow, is_whole, number_in
+from nearer.data.cells import are_numbered, is_whole, number_in
+from nearer.data.columns import Column, Table, column_from_arrow
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.headers import find_header, refuse_lines_above
-from nearer.data.roles import complete_layout, role_of
+from nearer.data.roles import find_header, layout_of, refuse_lines_above
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 200
@@ -287,7 +287,7 @@ def _find_delimiter(path: str, text: str) -> str:
         width = max(len(rows[0]), len(rows[-1]) if len(rows[-1]) == len(rows[0]) + 1 else 0)
         if width < 3 or (delimiter == " " and any("" in cells for cells in rows)):
             continue
-        if delimiter != WHITESPACE and complete_layout({role for cell in rows[0] if (role := role_of(cell))}):
+        if delimiter != WHITESPACE and layout_of(rows[0]):
             return delimiter
         alike = sum(len(cells) == width for cells in rows) / len(rows)
         others += [delimiter] if alike == 1 and delimiter not in (" ", WHITESPACE) else []

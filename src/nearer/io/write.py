@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons
-from nearer.data.columns import MISSING
-from nearer.data.details import detail_cells
+from nearer.data.cells import MISSING
 from nearer.data.errors import counted
 from nearer.data.roles import INDEX_COLUMNS
-from nearer.data.values import People
+from nearer.data.values import People, detail_cells
 from nearer.io.files import atomic_write, check_ending
 from nearer.io.formats import META_KEY
 from nearer.io.text import text_cells

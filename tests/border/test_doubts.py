@@ -1,0 +1,213 @@
+"""What a table says beside its answers, and names that may be none: told by an alarm, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nearer.io import FileFormatError, open_blocks, read_comparisons
+
+# reference, left, right, place of the answer
+ASKED = [
+    ("oboe", "flute", "drum", 0), ("drum", "oboe", "gong", 1), ("flute", "gong", "harp", 1),
+    ("gong", "drum", "flute", 0), ("harp", "flute", "drum", 0), ("horn", "harp", "gong", 0),
+    ("oboe", "drum", "horn", 1), ("drum", "gong", "harp", 0),
+]  # fmt: skip
+TRIPLETS = [(anchor, options[place], options[1 - place]) for anchor, *options, place in ASKED]
+
+
+def asked(answer=("left", "right"), names=("reference", "left", "right", "response"), **beside):
+    """A table of questions with the answers as sides, and what stands beside them: lists, repeated as needed."""
+    frame = pd.DataFrame([(*row[:3], answer[row[3]]) for row in ASKED], columns=list(names))
+    return frame.assign(
+        **{name: np.resize(np.array(cells, dtype=object), len(frame)) for name, cells in beside.items()}
+    )
+
+
+def said(names=("anchor", "near", "far"), rows=TRIPLETS, **beside):
+    frame = pd.DataFrame(rows, columns=list(names))
+    return frame.assign(
+        **{name: np.resize(np.array(cells, dtype=object), len(frame)) for name, cells in beside.items()}
+    )
+
+
+def alarms(frame, tmp_path, **told):
+    """The alarms of a frame, which must be those of the same table as a file."""
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    found = read_comparisons(frame, **told).alarms
+    assert read_comparisons(tmp_path / "a.csv", **told).alarms == found
+    assert read_comparisons(tmp_path / "a.parquet", **told).alarms == found
+    return found
+
+
+OPTIONS = ("reference", "option_a", "option_b", "response")
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (asked(names=OPTIONS, swapped=["0", "1"]), "'swapped' ('0', '1') is not used, but may say that things"),
+        (asked(names=OPTIONS, display_order=["AB", "BA"]), "'display_order'"),
+        (asked(picked=["right", "left", "left"]), "'picked' ('right', 'left') is not used, but says sides"),
+        (asked(shown_first=["oboe", "drum"]), "'shown_first' ('oboe', 'drum') is not used, but holds objects"),
+        (said(("anchor", "chosen", "unchosen"), clicked=["oboe", "drum", "gong"]), "holds objects of other columns"),
+        (asked(block=["practice", "main"]), "'block' ('practice', 'main') is not used, but seems to say"),
+        (asked(AssignmentStatus=["Approved", "Rejected"]), "'AssignmentStatus'"),
+        (asked(valid=["TRUE", "FALSE"]), "'valid'"),
+        (asked(exclude=["0", "1"]), "'exclude'"),
+        (asked(remark=["", "ignore, child ran away"]), "'remark'"),
+        (asked(attempt=["1", "2"]), "'attempt' ('1', '2') is not used, but may say that several rows"),
+        (asked(question=["Which one is LESS similar?"]), "may ask for what is farther"),
+        (said(("anchor", "positive", "negative"), correct=["1", "0"]), "'correct' says that some answers are wrong"),
+        (said(("anchor", "positive", "negative"), acc=["1", "0"]), "'acc' says that some answers are wrong"),
+    ],
+)  # fmt: skip
+def test_columns_that_bear_on_the_answers_are_told(frame, words, tmp_path):
+    assert any(words in alarm for alarm in alarms(frame, tmp_path))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        asked(correct_response=["oboe", "drum"]),
+        asked(group=["training", "control"], age=["31", "45"]),
+        asked(valid=["TRUE"], exclude=["0"], block=["1", "2"], status=["Approved"]),
+        asked(note=["", "nice"]),
+        asked(question=["Which one is more similar?"]),
+        said(("anchor", "chosen", "unchosen"), correct=["1", "0"]),
+        said(),
+    ],
+)
+def test_other_columns_are_not_told(frame, tmp_path):
+    assert alarms(frame, tmp_path) == ()
+
+
+def test_what_the_user_says_is_not_told_again():
+    frame = asked(names=OPTIONS, swapped=["0", "1"])
+    assert read_comparisons(frame, columns="anchor,a,b,answer,-").alarms == ()
+    assert read_comparisons(frame, kind="answers").alarms == ()
+
+
+@pytest.mark.parametrize("name", ["—", "999", "+", "TRUE", "left", "''"])
+def test_marks_numbers_and_sides_among_names_are_told(name, tmp_path):
+    rows = [*TRIPLETS, ("horn", name, "drum"), ("gong", name, "harp")]
+    assert any(f"{name!r} (2 times)" in alarm or "'" in name for alarm in alarms(said(rows=rows), tmp_path))
+    assert read_comparisons(said(rows=rows)).alarms
+
+
+def many(n_rows, seed=0, words=("oboe", "flute", "drum", "gong", "harp", "horn", "tuba", "viola")):
+    rng = np.random.default_rng(seed)
+    return [tuple(rng.choice(words, 3, replace=False).tolist()) for _ in range(n_rows)]
+
+
+def test_a_word_that_is_never_an_anchor_is_told_once_that_is_no_chance(tmp_path):
+    rows = many(200)
+    assert alarms(said(rows=rows), tmp_path) == ()
+    rows[::10] = [(row[0], "weiss nicht", row[2]) for row in rows[::10]]
+    (alarm,) = alarms(said(rows=rows), tmp_path)
+    assert "'weiss nicht' (20 times) among the objects: in one column of objects alone" in alarm
+    rows[::20] = [(row[0], row[2], "weiss nicht") for row in rows[::20]]
+    (alarm,) = alarms(said(rows=rows), tmp_path)
+    assert "in no cell of column 'anchor'" in alarm
+
+
+@pytest.mark.parametrize("n_names", [5, 12, 60])
+@pytest.mark.parametrize("n_rows", [8, 30, 100, 400])
+def test_random_questions_are_hardly_ever_told(n_names, n_rows):
+    words = [f"{letter}{letter}o" for letter in map(chr, range(0x4E00, 0x4E00 + n_names))]
+    told = sum(bool(read_comparisons(said(rows=many(n_rows, seed, words))).alarms) for seed in range(40))
+    assert told <= 2
+
+
+def test_a_stream_counts_names_as_memory_does(tmp_path):
+    rows = many(300)
+    rows[::10] = [(row[0], "weiss nicht", row[2]) for row in rows[::10]]
+    frame = said(rows=rows)
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=50)
+    with pytest.warns(UserWarning, match=r"'weiss nicht' \(30 times\)"):
+        open_blocks(tmp_path / "a.parquet")
+
+
+def test_anchors_that_are_no_objects_are_told(tmp_path):
+    one = [("attractiveness", *row[1:]) for row in TRIPLETS]
+    (alarm,) = alarms(said(rows=one), tmp_path)
+    assert "column 'anchor': none of its names ('attractiveness')" in alarm
+    each = [(f"question {number}", *row[1:]) for number, row in enumerate([*TRIPLETS, *TRIPLETS])]
+    assert any("column 'anchor': none of its names" in alarm for alarm in alarms(said(rows=each), tmp_path))
+    queries = [(("lute", "lyre", "zither")[number % 3], *row[1:]) for number, row in enumerate(TRIPLETS)]
+    assert alarms(said(rows=queries), tmp_path) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("french horn", "french_horn"), ("french-horn", "frenchhorn"), ("café", "cafe"), ("it's", "it’s"),
+        ("img1", "img_01"), ("oboe", "OBOE.PNG"), ("oboe", "img/oboe.png"), ("A&B", "A&amp;B"), ("oboe", "oboe*"),
+        ("oboe", '<img src="oboe.png">'), ("a b", "a%20b"),
+    ],
+)  # fmt: skip
+def test_names_that_may_be_one_are_told(one, other, tmp_path):
+    rows = [*TRIPLETS, (one, "flute", "drum"), (other, "gong", "harp")]
+    assert any("may be written in more than one way" in alarm for alarm in alarms(said(rows=rows), tmp_path))
+    people = said(participant=[one, other])
+    assert any("participant may be written in more than one way" in alarm for alarm in alarms(people, tmp_path))
+
+
+@pytest.mark.parametrize(("one", "other"), [("C", "C++"), ("A", "A'"), ("1-2", "12"), ("x 1 2", "x 12"), ("-1", "1")])
+def test_names_that_are_not_one_are_not_told(one, other, tmp_path):
+    rows = [*TRIPLETS, (one, "flute", "drum"), (other, "gong", "harp")]
+    assert not any("more than one way" in alarm for alarm in alarms(said(rows=rows), tmp_path))
+
+
+@pytest.mark.parametrize("name", ["timeout", "########", "[object Object]", "1-Mar", "4.00638E+12", "flÃ¶te", "#oboe"])
+def test_names_that_a_program_made_are_told(name, tmp_path):
+    rows = [*TRIPLETS, ("horn", name, "drum"), (name, "oboe", "harp")]
+    assert any(repr(name) in alarm for alarm in alarms(said(rows=rows), tmp_path))
+
+
+@pytest.mark.parametrize("mark", ["!{}", "¬{}", "-{}", "{}*", "≠{}", "{}?"])
+def test_marks_at_answers_are_not_passed_over(mark):
+    with pytest.raises(FileFormatError, match="cannot tell which option that is"):
+        read_comparisons(asked(answer=(mark.format("left"), mark.format("right"))))
+
+
+@pytest.mark.parametrize("answer", [('"left"', '"right"'), ("(left)", "(right)"), ("Left.", "Right."), ("L", "R")])
+def test_quotes_brackets_and_letters_of_sides_are_read(answer):
+    index = read_comparisons(asked(answer=answer)).comparisons.index
+    np.testing.assert_array_equal(index, read_comparisons(asked()).comparisons.index)
+
+
+def test_answers_that_are_objects_or_places_are_refused():
+    rows = [(2, 0, 1, 0), (0, 1, 2, 1), (1, 0, 2, 0), (2, 1, 0, 1), (0, 2, 1, 1)]
+    frame = pd.DataFrame(rows, columns=["reference", "a", "b", "response"])
+    with pytest.raises(FileFormatError, match="can be read in two ways"):
+        read_comparisons(frame)
+
+
+def test_options_in_another_order_are_told(tmp_path):
+    turned = asked(answer=("first", "second"), names=("reference", "right", "left", "response"))
+    assert any("the first option is taken to be column 'left'" in alarm for alarm in alarms(turned, tmp_path))
+    named = asked(answer=("right", "left"), names=("reference", "right", "left", "response"))
+    assert alarms(named, tmp_path) == ()
+
+
+def test_questions_side_by_side_are_refused():
+    wide = pd.concat([said(("anchor_1", "near_1", "far_1")), said(("anchor_2", "near_2", "far_2"))], axis=1)
+    with pytest.raises(FileFormatError, match="'anchor_1', 'anchor_2' would be left out"):
+        read_comparisons(wide)
+
+
+def test_answers_that_stand_twice_are_told(tmp_path):
+    frame = said(participant=["p1"], trial=np.arange(1, 9))
+    assert alarms(frame, tmp_path) == ()
+    (alarm,) = alarms(pd.concat([frame, frame[:2]]), tmp_path)
+    assert alarm.startswith("2 rows with the same participant, number of the trial and objects as another")
+
+
+def test_labels_that_may_be_counted_from_1_are_told():
+    rows = pd.DataFrame([(1, 2, 3), (2, 1, 3), (3, 2, 4), (4, 3, 1)], columns=["anchor", "near", "far"])
+    labels = ["oboe", "flute", "drum", "gong", "harp"]
+    assert any("say index_base=1" in alarm for alarm in read_comparisons(rows, labels=labels).alarms)
+    assert read_comparisons(rows, labels=labels, index_base=1).alarms == ()
