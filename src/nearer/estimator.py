@@ -695,14 +695,27 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """The map, with rows of NaN for objects it has never heard of, and X as comparisons of its rows."""
         check_is_fitted(self, "embedding_")
         named = isinstance(X, (str, os.PathLike)) or is_table(X)
-        comparisons = _as_comparisons(X, y, sample_weight)
-        known, labels = self.labels_, comparisons.labels
+        known, n_known = self.labels_, self.n_objects_
+        names = None
+        if named:
+            names = list(map(str, range(n_known))) if known is None else known.tolist()
+        comparisons = _as_comparisons(X, y, sample_weight, known=names)
+        labels = comparisons.labels
         if known is not None and labels is not None and (told := told_otherwise(labels, known)):
             warnings.warn(
                 f"{told}; they are taken as other objects, fold_names=True joins them when answers are read",
                 stacklevel=3,
             )
         comparisons = on_labels(comparisons, self.labels_, named)
+        seen = comparisons.seen
+        if not seen[:n_known].any():
+            warnings.warn(f"none of the objects compared, {int(seen.sum()):,} in all, is on the map", stacklevel=3)
+        from_one = len(seen) == n_known + 1 and not seen[0] and seen[1:].all()
+        if from_one and (known is None or known.tolist() == list(map(str, range(n_known)))):
+            raise ValueError(
+                f"comparisons: name the objects 1 to {n_known}, but those of the map are 0 to {n_known - 1}; count "
+                "them from 0"
+            )
         return filled(self.embedding_, comparisons.n_objects), comparisons
 
     def _refuse_nameless(self, comparisons: Comparisons, what: str) -> None:
@@ -813,7 +826,7 @@ def _warn_unseen(problem: _Problem) -> None:
         )
 
 
-def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = None) -> Comparisons:
+def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = None, known: Any = None) -> Comparisons:
     """Take whatever an estimator is given, files included, as comparisons."""
     if isinstance(X, (str, os.PathLike)):
         read = read_comparisons(X, n_objects=n_objects)
@@ -821,4 +834,4 @@ def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = 
         if y is not None:
             refuse_answered(read.kind)
         X = read.comparisons
-    return as_comparisons(X, y, sample_weight, n_objects)
+    return as_comparisons(X, y, sample_weight, n_objects, known)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
+from nearer import OrdinalEmbedding
+from nearer.data import Comparisons, as_comparisons
 from nearer.io import FileFormatError, open_blocks, read_comparisons
 
 # reference, left, right, place of the answer
@@ -211,3 +216,124 @@ def test_labels_that_may_be_counted_from_1_are_told():
     labels = ["oboe", "flute", "drum", "gong", "harp"]
     assert any("say index_base=1" in alarm for alarm in read_comparisons(rows, labels=labels).alarms)
     assert read_comparisons(rows, labels=labels, index_base=1).alarms == ()
+
+
+@pytest.mark.parametrize("cells", [[1, -1], ["yes", "no"]])
+def test_answers_beside_triplets_are_told(cells, tmp_path):
+    (alarm,) = alarms(said(("i", "j", "k"), y=cells), tmp_path)
+    assert "'y'" in alarm
+    assert "may say which pair is nearer" in alarm
+    with pytest.warns(UserWarning, match="may say which pair is nearer"):
+        as_comparisons(said(("i", "j", "k"), y=cells))
+
+
+def test_counts_of_rows_are_told(tmp_path):
+    (alarm,) = alarms(said(n=[1, 3]), tmp_path)
+    assert "'n' ('1', '3') is not used, but may say how often a row was answered: then say weight=" in alarm
+    assert alarms(said(n=[1, 3], weight=[1, 2]), tmp_path) == ()
+    assert alarms(said(n=[1]), tmp_path) == ()
+
+
+def test_pandas_columns_in_another_order_are_refused():
+    questions = asked().drop(columns="response")
+    answers = pd.Series([row[3] == 0 for row in ASKED])
+    expected = Comparisons.from_answers(questions, answers)
+    assert Comparisons.from_answers(questions, answers.to_numpy()) == expected
+    assert Comparisons.from_answers(questions[:4], answers[4:]) is not None  # other rows: by position, as ever
+    for table, column in ((questions, answers[::-1]), (questions[::-1], answers)):
+        with pytest.raises(ValueError, match="answers: its index has the rows of the table in another order"):
+            Comparisons.from_answers(table, column)
+    weights = pd.Series(np.arange(1.0, 9.0))
+    with pytest.raises(ValueError, match="weights: its index has"):
+        as_comparisons(said(), sample_weight=weights[::-1])
+    with pytest.raises(ValueError, match="participants: its index has"):
+        Comparisons.from_labels_table(said(), participants=weights[::-1].astype(int))
+
+
+def quadruplets(n_rows=40):
+    rng = np.random.default_rng(0)
+    return np.array([rng.choice(12, 4, replace=False) for _ in range(n_rows)])
+
+
+@pytest.mark.parametrize(
+    ("place", "numbers", "why"),
+    [
+        (3, [0, 1], "a last column of 0 and 1 only"),
+        (3, [1, 2], "column 4 holds no more than two numbers"),
+        (0, [501, 502, 503], "column 1 shares no number with the others"),
+        (0, range(100, 140), "column 1 shares no number with the others"),
+    ],
+)
+def test_arrays_of_four_columns_that_hold_other_than_objects_are_refused(place, numbers, why, tmp_path):
+    rows = quadruplets()
+    rows[:, place] = np.resize(list(numbers), len(rows))
+    rows = rows[[len(set(row)) == 4 for row in rows.tolist()]]
+    np.save(tmp_path / "a.npy", rows)
+    for read in (as_comparisons, read_comparisons, lambda _: read_comparisons(tmp_path / "a.npy")):
+        with pytest.raises(ValueError, match=why):
+            read(rows)
+    assert len(Comparisons.from_quadruplets(rows)) == len(rows)
+    assert len(read_comparisons(rows, kind="quadruplets").comparisons) == len(rows)
+
+
+def test_arrays_of_quadruplets_are_read():
+    assert len(as_comparisons(quadruplets())) == 40
+    around = quadruplets()
+    around[:, 2] = around[:, 0] = np.resize([20, 21], 40)  # about two anchors
+    assert len(as_comparisons(around)) == 40
+    sparse = np.random.default_rng(1).choice(10_000, (20, 4), replace=False)
+    assert len(as_comparisons(sparse)) == 20
+
+
+@pytest.fixture(scope="module")
+def maps():
+    rows = many(60)
+    index = Comparisons.from_labels_table(said(rows=rows)).index
+    make = OrdinalEmbedding(n_components=1, random_state=0)
+    return clone(make).fit(said(rows=rows)), clone(make).fit(index)
+
+
+def test_no_doubt_is_told_of_names_on_the_map(maps, recwarn):
+    few = [("oboe", "flute", "drum"), ("gong", "harp", "tuba"), ("gong", "harp", "horn"), ("oboe", "harp", "horn")]
+    few = said(rows=few)
+    maps[0].predict(few)
+    maps[0].score(few)
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+def test_answers_about_other_objects_are_told(maps):
+    numbers = said(rows=[(1, 2, 3), (2, 3, 1), (3, 1, 4)])
+    for use in (maps[0].predict, copy.deepcopy(maps[0]).partial_fit):
+        with pytest.warns(UserWarning, match="none of the objects compared, 4 in all, is on the map"):
+            use(numbers)
+
+
+def test_objects_counted_from_one_are_refused(maps):
+    n = maps[1].n_objects_
+    rows = [(i, i % n + 1, (i + 1) % n + 1) for i in range(1, n + 1)]
+    for use in (maps[1].score, maps[1].place, maps[1].partial_fit):
+        with pytest.raises(ValueError, match=f"name the objects 1 to {n}, but those of the map are 0 to {n - 1}"):
+            use(np.array(rows))
+
+
+@pytest.mark.parametrize("option", ["kind", "participant", "weight"])
+def test_options_that_are_no_names_are_refused(option):
+    with pytest.raises(ValueError, match=f"^{option}: got .*, expected a name or None"):
+        read_comparisons(said(), **{option: np.zeros(2, dtype=[("a", int)])})
+
+
+def test_what_is_no_list_is_refused():
+    comparisons = Comparisons([[0, 1, 2]])
+    for take in (
+        lambda: as_comparisons([[0, 1, 2]], comparisons),
+        lambda: as_comparisons([[0, 1, 2]], sample_weight=comparisons),
+        lambda: Comparisons([[0, 1, 2]], labels=comparisons),
+        lambda: Comparisons.from_points(comparisons, 5),
+    ):
+        with pytest.raises(ValueError, match="got Comparisons, expected"):
+            take()
+    with pytest.raises(ValueError, match="labels: got a masked array"):
+        Comparisons([[0, 1, 2]], labels=np.ma.array(["a", "b", "c"], mask=[0, 1, 0]))
+    with pytest.raises(ValueError, match="expected"):
+        as_comparisons(said().groupby("anchor"))
+    assert len(as_comparisons(memoryview(np.array([[0, 1, 2], [1, 2, 0]])))) == 2

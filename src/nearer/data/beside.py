@@ -25,6 +25,7 @@ _BAD = ("exclude", "excluded", "exclusion", "reject", "rejected", "invalid", "pr
 _GOOD = ("valid", "isvalid", "include", "included", "keep", "kept", "finished", "complete", "completed", "iscomplete",
          "accepted", "approved", "consent", "consented", "usable", "good", "goodtrial", "mask")  # fmt: skip
 _AGAIN = ("attempt", "attemptnumber", "isfinal", "final", "version", "revision", "event", "eventtype", "trialpart")
+_COUNTS = ("n", "size", "len", "freq", "total", "w", "countall", "times", "votes", "nvotes", "nanswers")
 # First words of cells that say so, in any column; and in one that tells the parts of a study.
 _OUT = ("rejected", "excluded", "exclude", "invalid", "preview", "timedout", "cancelled", "canceled", "aborted",
         "discarded", "ignore", "returned", "incomplete", "spam", "practice", "practise", "warmup", "tutorial", "catch",
@@ -55,6 +56,10 @@ def told_beside(table: Table, roles: Roles) -> list[str]:
         looks.append((_sides_other_than(by_side), "says sides as the answers do, and others than they"))
         looks.append((_says_moved, "may say that things were shown elsewhere than their columns say, while the answers "
                       "are sides or numbers"))  # fmt: skip
+    if layout.kind in ("triplets", "quadruplets"):
+        looks.append((_says_which, "may say which pair is nearer, so that the others are as asked, not as answered"))
+    if "weight" not in roles.at:
+        looks.append((_counts, "may say how often a row was answered: then say weight="))
     if layout.kind not in ("odd-one-out", "most-central"):
         looks.append((_asks_for_farther, "may ask for what is farther: then near and far are to be exchanged"))
     told = _right_or_wrong(table, roles, cells)
@@ -117,6 +122,18 @@ def _says_moved(name: str, cells: Sequence[str]) -> bool:
 def _asks_for_farther(name: str, cells: Sequence[str]) -> bool:
     asks = name in ("question", "prompt", "task", "instruction", "instructions", "responsetype")
     return any((asks or cell.count(" ") > 1) and _FARTHER.search(cell) for cell in {*cells})
+
+
+def _says_which(name: str, cells: Sequence[str]) -> bool:
+    said = {*cells} - {""}
+    signs = {number_in(cell) for cell in said} == {1, -1}
+    return len(said) == 2 and (signs or name in ("y", "label", "sign", "outcome", "result"))
+
+
+def _counts(name: str, cells: Sequence[str]) -> bool:
+    said = {number_in(cell) for cell in {*cells} - {""}}
+    whole = all(number is not None and number >= 1 and number % 1 == 0 for number in said)
+    return name in _COUNTS and whole and max(said, default=1) > 1  # type: ignore[type-var, operator]
 
 
 def _says_again(name: str, cells: Sequence[str]) -> bool:

@@ -22,7 +22,7 @@ def is_table(X: Any) -> bool:
         return True
     if isinstance(X, np.ndarray):
         return X.dtype.names is not None or X.dtype.kind in "UT" or (X.dtype.kind == "O" and _first_is_text(X))
-    if not isinstance(X, Sequence) or isinstance(X, (str, bytes)) or not X:
+    if not isinstance(X, Sequence) or isinstance(X, (str, bytes, memoryview)) or not X:
         return False
     if _has_records(X):
         return True
@@ -41,7 +41,7 @@ def _names_cells(kind: type) -> bool:
     """Tell whether what is of a type names its cells: mappings, named tuples, dataclasses, rows of a database."""
     if issubclass(kind, Mapping) or hasattr(kind, "_fields") or is_dataclass(kind):
         return True
-    return hasattr(kind, "keys") and not hasattr(kind, "columns")
+    return callable(getattr(kind, "keys", None)) and not hasattr(kind, "columns")
 
 
 def _has_records(X: Any) -> bool:
@@ -173,6 +173,17 @@ def _refuse_other_rows(columns: Mapping[Any, Any], name: str) -> None:
                 f"{name}: the index of column {title!r} differs from that of {first!r}, expected the same rows in "
                 "both; make one DataFrame of them, or give .to_numpy() of each to go by position"
             )
+
+
+def refuse_other_order(X: Any, beside: Any, name: str) -> None:
+    """Refuse a pandas column beside a pandas table whose rows have the same names in another order."""
+    if not hasattr(X, "iloc") or not hasattr(beside, "iloc") or len(X) != len(beside) or X.index.equals(beside.index):
+        return
+    if X.index.is_unique and X.index.isin(beside.index).all():
+        raise ValueError(
+            f"{name}: its index has the rows of the table in another order, expected the same; give "
+            f"{name}.loc[table.index] to go by the index, or .to_numpy() to go by position"
+        )
 
 
 def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:

@@ -12,7 +12,7 @@ import numpy as np
 from nearer._memory import check_memory
 from nearer.data import making, rules, values
 from nearer.data.answers import kept_together
-from nearer.data.carriers import is_table
+from nearer.data.carriers import is_table, refuse_other_order
 from nearer.data.cells import is_whole
 from nearer.data.errors import counted
 from nearer.data.rules import Parts, check_rows
@@ -221,6 +221,7 @@ class Comparisons:
             told = Options(labels=labels, n_objects=n_objects, on_degenerate=on_degenerate, asked=True)
             if details is not None:
                 raise ValueError("details: a table brings its own, as columns")
+            refuse_other_order(questions, answers, "answers")
             parts = parts_of_table(questions, told, weights, participants)
         else:
             given = (n_objects, weights, labels, participants, on_degenerate, details)
@@ -616,7 +617,9 @@ def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
     return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 
-def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: int | None = None) -> Comparisons:
+def as_comparisons(
+    X: Any, y: Any = None, sample_weight: Any = None, n_objects: int | None = None, known: Any = None
+) -> Comparisons:
     """Whatever an estimator is given, as comparisons.
 
     Parameters
@@ -627,6 +630,8 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
     sample_weight : array-like of float, shape (N,), optional
         Multiplies the weights that X has already.
     n_objects : int, optional
+    known : sequence of str, optional
+        Names of the objects of a map: no doubt is told of those.
     """
     if not isinstance(X, Comparisons):
         if y is not None:
@@ -635,7 +640,7 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
         if not is_table(X):
             _refuse_answers_among(X)
             return Comparisons(X, n_objects=n_objects, weights=sample_weight)
-        return Comparisons._make(parts_of_table(X, Options(n_objects=n_objects), sample_weight))
+        return Comparisons._make(parts_of_table(X, Options(n_objects=n_objects, known=known), sample_weight))
     n_objects = values.check_objects(n_objects, None)[0]
     if n_objects is not None and n_objects != X.n_objects:
         if n_objects < X.n_objects or X.labels is not None:
@@ -655,11 +660,18 @@ def _refuse_answers_among(X: Any) -> None:
         return
     if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows) or rows.dtype.kind not in "iuf":
         return
-    if set(np.unique(rows[:, 3]).tolist()) <= {0, 1} and rules.may_be_answers(len(rows), rows[:, :3].max()):
+    rows = rows[:_LOOKED_AT]
+    numbers, place = np.unique(rows, return_inverse=True)
+    place = place.reshape(rows.shape)
+    counts = np.stack([np.bincount(column, minlength=len(numbers)) for column in place.T])
+    if doubt := rules.no_objects_among(counts, numbers):
         raise ValueError(
-            f"comparisons: {rules.ANSWERS_AMONG} Then give fit(X[:, :3], y) with y True where the first option is "
+            f"comparisons: {doubt} Then give fit(X[:, :3], y) with y True where the first option is "
             "nearer; if they are objects, give Comparisons.from_quadruplets(X)"
         )
+
+
+_LOOKED_AT = 100_000  # rows; more tell nothing else
 
 
 def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:

@@ -191,6 +191,8 @@ def _as_array(values: Any, name: str, expected: str) -> np.ndarray:
         return np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name}: got a ragged list, expected {expected}") from error
+    except TypeError:
+        raise ValueError(f"{name}: got {type(values).__name__}, expected {expected}") from None
 
 
 # ---- from what is known already ------------------------------------------------------------------------------------

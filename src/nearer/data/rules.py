@@ -258,12 +258,29 @@ def _show(value: int | float) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
 
 
-ANSWERS_AMONG = "got shape (N, 4) with a last column of 0 and 1 only: are those answers?"
+def no_objects_among(counts: np.ndarray, values: np.ndarray) -> str:
+    """Say which column of an array (N, 4) may hold no objects, but answers, people or the numbers of the rows; or "".
 
-
-def may_be_answers(n_rows: int, highest: int) -> bool:
-    """Tell whether 0 and 1 alone, in the last column of an array (N, 4), may be answers: there are more objects."""
-    return n_rows >= 10 and highest > 3
+    Parameters
+    ----------
+    counts : ndarray of int, shape (4, n_values)
+        How often each number stands in each column.
+    values : ndarray of int, shape (n_values,)
+        The numbers, ascending.
+    """
+    n_rows, held = int(counts[0].sum()), counts > 0
+    if n_rows < 10 or values[-1] <= 3:
+        return ""
+    n_held = held.sum(axis=1)
+    shared = np.array([[(one & other).any() for other in held] for one in held])
+    few, alone = n_held <= 2, shared.sum(axis=1) == 1
+    if held[3].any() and set(values[held[3]].tolist()) <= {0, 1} and n_held[:3].min() > 2:
+        return "got shape (N, 4) with a last column of 0 and 1 only: are those answers?"
+    found = np.flatnonzero(few if few.any() else alone)
+    if len(found) != 1 or (not few.any() and shared.sum() < 10):  # columns of sparse data share little
+        return ""
+    why = "holds no more than two numbers" if few.any() else "shares no number with the others"
+    return f"got shape (N, 4) whose column {found[0] + 1} {why}: are those answers, people or numbers of rows?"
 
 
 def same_statement(index: np.ndarray) -> list[np.ndarray]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from nearer.data import making, rules
 from nearer.data.beside import told_beside
-from nearer.data.carriers import as_table
+from nearer.data.carriers import as_table, refuse_other_order
 from nearer.data.cells import (
     FRACTION,
     TRUTHS,
@@ -43,7 +43,7 @@ from nearer.data.columns import INEXACT, Coding, Column, MemoryTable, Table, dis
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import DETAILS, Roles, find_roles, refuse_header, with_header
 from nearer.data.rows import Rows, joined_counts, read_details
-from nearer.data.rules import ANSWERS_AMONG, Parts, may_be_answers
+from nearer.data.rules import Parts, no_objects_among
 from nearer.data.values import INDEX_LIMIT, People, check_bool, check_objects, check_people, check_weights, is_number
 
 logger = logging.getLogger(__name__)
@@ -66,12 +66,16 @@ class Options:
     keep_na: bool = False
     fold_names: bool = False
     columns_found: bool = False  # `columns` was not said, but found by name
+    known: Any = None  # names of the objects of a map, of which there is no doubt
     asked: bool = False  # the rows are questions, and the answers to them come beside the table
 
     def __post_init__(self) -> None:
         labels = check_objects(self.n_objects, self.labels)[1]
         if self.index_base is not None and not (is_number(self.index_base) and self.index_base in (0, 1)):
             raise ValueError(f"index_base: got {self.index_base!r}, expected 0 or 1")
+        for option in ("kind", "participant", "weight"):
+            if not isinstance(getattr(self, option), (str, int, np.integer, type(None))):
+                raise ValueError(f"{option}: got {shown(getattr(self, option))}, expected a name or None")
         for option in ("on_degenerate", "on_missing"):
             if not isinstance(getattr(self, option), str) or getattr(self, option) not in ("drop", "raise"):
                 raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
@@ -294,7 +298,10 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     if options.labels is None and table.labels is None:
         _refuse_no_objects(facts, roles, table, options, blocks)
     meaning = _objects(facts.objects, table, options, blocks)
+    if options.known is not None and set(facts.objects.names()) <= set(options.known):
+        meaning.alarms, facts.alarms = [], []
     sure = roles.told or table.labels is not None or table.n_objects is not None  # or written by this package
+    sure = sure or options.known is not None
     meaning.alarms += [*table.alarms, *roles.alarms, *facts.alarms, *([] if sure else _apart(facts, roles, table))]
     for pad, place in facts.pads.items() if options.labels is None and options.index_base is None else ():
         if place not in ("", "-"):
@@ -445,9 +452,10 @@ def _refuse_answers_among(facts: Facts, roles: Roles, table: Table, options: Opt
     said = options.kind is not None or roles.told or table.n_objects is not None
     if said or not table.is_index or roles.layout.kind != "quadruplets" or facts.objects.is_text:
         return
-    if facts.cells["k"] == {"bit"} and may_be_answers(facts.n_rows, int(facts.objects.values[-1])):
+    counts = np.stack([facts.counts[role] for role in roles.layout.objects])
+    if doubt := no_objects_among(counts, facts.objects.values):
         raise FileFormatError(
-            f"{table.name}: {ANSWERS_AMONG} Then say columns='anchor,a,b,answer', and what they mean with answers=; "
+            f"{table.name}: {doubt} Then say columns='anchor,a,b,answer', and what they mean with answers=; "
             "if they are objects, say kind='quadruplets', or give the columns the names i, j, l, k"
         )
 
@@ -881,6 +889,8 @@ def parts_of_table(X: Any, options: Options, weights: Any = None, participants: 
     weights, participants : array-like of shape (N,), optional
         Beside the table, one for each of its rows; weights multiply those that the table has.
     """
+    for name, beside in (("weights", weights), ("participants", participants)):
+        refuse_other_order(X, beside, name)
     table = with_header(as_table(X), only_known=True)
     table, options = _with_columns(table, options, weights, participants)
     parts, rows, notes, alarms = read_table(table, options)

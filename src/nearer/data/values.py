@@ -107,7 +107,11 @@ def check_objects(n_objects: Any, labels: Any) -> tuple[int | None, np.ndarray |
 
 
 def _as_labels(labels: Any) -> np.ndarray:
-    array = labels if isinstance(labels, np.ndarray) else np.asarray(labels, dtype=object)
+    refuse_masked(labels, "labels", "a name for each object")
+    try:
+        array = labels if isinstance(labels, np.ndarray) else np.asarray(labels, dtype=object)
+    except TypeError:
+        raise ValueError(f"labels: got {type(labels).__name__}, expected names of the objects") from None
     if array.ndim != 1 or not len(array):
         raise ValueError(f"labels: got shape {array.shape}, expected (n_objects,) with at least one label")
     if array.dtype.kind not in "Uiu":
@@ -139,6 +143,8 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     refuse_masked(weights, "weights", "a number for each row")
     try:
         array = np.asarray(weights)
+    except TypeError:
+        raise ValueError(f"weights: got {type(weights).__name__}, expected one number per row") from None
     except ValueError:
         raise ValueError("weights: got a ragged list, expected one number per row") from None
     if array.dtype.kind not in "iuf":
@@ -226,7 +232,7 @@ def check_people(participants: Any, n_rows: int | None, name: str = "participant
     what = {"classes": "class", "chosen_by": "entry"}.get(name, name[:-1])
     try:
         column = column_of(participants if hasattr(participants, "__len__") else list(participants))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, LookupError) as error:
         raise ValueError(f"{name}: {error}") from None
     if column.cells.ndim != 1 or np.ndim(participants) > 1 or (n_rows is not None and len(column) != n_rows):
         expected = "(N,)" if n_rows is None else f"({n_rows},)"
