@@ -12,9 +12,8 @@ import numpy as np
 from nearer.data import check_integer, check_number, is_number
 from nearer.objective import GrowingObjective, Snapshot, StochasticObjective
 from nearer.solvers.adaptive_start import adaptive_start
-from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.base import RunParts, Solver, SolverState
 from nearer.solvers.curvature import curvature_along_gradient
-from nearer.solvers.parts import RunParts
 from nearer.solvers.step_sizes import Change, Constant, StepSize
 
 __all__ = ["SVRG"]
@@ -86,18 +85,16 @@ class SVRG(Solver):
         kept: dict[str, Any] | None = None,
     ) -> Iterator[SolverState]:
         parts = RunParts(kept)
-        X, work = X0, 0
+        X = X0
         if self.warm_up > 0:
-            seed = int(rng.integers(2**63))
-            for state in parts.follow(adaptive_start, objective, X0, self.warm_up, _WARM_STEP, seed, _WARM_DAMPING):
-                X, work = state.X, state.n_gradients
-                yield state
-        yield from parts.follow(self._reduced, objective, X, work, rng)
+            warm_up = self.warm_up, _WARM_STEP, int(rng.integers(2**63)), _WARM_DAMPING
+            X = (yield from parts.follow(adaptive_start, objective, X0, *warm_up)).X
+        yield from parts.follow(self._reduced, objective, X, rng)
 
     def _reduced(
-        self, objective: Any, X: np.ndarray, work: int, rng: np.random.Generator, kept: dict[str, Any] | None = None
+        self, objective: Any, X: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
     ) -> Iterator[SolverState]:
-        """Epochs of variance-reduced steps from X, after so much work."""
+        """Epochs of variance-reduced steps from X."""
         rule: StepSize = self.step if isinstance(self.step, StepSize) else Constant(float(self.step))
         m = self.inner_steps or objective.n_comparisons
         snapshots = _Snapshots(objective, self.first_snapshot, rng)
@@ -115,7 +112,7 @@ class SVRG(Solver):
 
         if kept is None:
             old, _ = snapshots.take(X)
-            work += snapshots.covered
+            work = snapshots.covered
             yield state(old, None)
         else:
             X, work, eta, curvature = (kept[name] for name in ("X", "work", "eta", "curvature"))
