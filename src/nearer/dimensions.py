@@ -17,9 +17,9 @@ from nearer.data.rules import group, same_question
 from nearer.losses import SoftplusLoss
 from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
 from nearer.objective import LocalObjective
-from nearer.solvers.adaptive_start import adaptive_start
+from nearer.solvers.batch import descend
 from nearer.solvers.guide import main_axes
-from nearer.solvers.lbfgs import descend
+from nearer.solvers.stochastic import adaptive_start
 
 __all__ = ["Evidence", "choose_components", "falling_maps", "held_out_ratios", "questions_of", "weigh"]
 

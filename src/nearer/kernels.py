@@ -615,7 +615,7 @@ def _mean_gradient(index, scale, kind, param, X, G):
 
 @_jit
 def descend(index, scale, kind, param, X, least, patience, memory, most):
-    """L-BFGS on the mean scaled loss, X in place: the iterations of `nearer.solvers.lbfgs` in one call.
+    """L-BFGS on the mean scaled loss, X in place: the iterations of `nearer.solvers.batch` in one call.
 
     For small problems, of which many are solved one after the other: there the loop costs more than what is in it.
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from nearer.data import check_bool, check_integer, check_number, is_number
 from nearer.objective import LocalObjective, SampledObjective, SmoothableObjective, SplittableObjective
-from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import RunParts, Solver, SolverState, arrived
+from nearer.solvers.batch import descend
 from nearer.solvers.guide import guided_start, sample_for_guide
-from nearer.solvers.lbfgs import descend
+from nearer.solvers.stochastic import adaptive_start
 
 __all__ = ["Auto"]
 

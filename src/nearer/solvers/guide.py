@@ -11,9 +11,9 @@ import numpy as np
 
 from nearer.losses import SoftplusLoss
 from nearer.objective import LocalObjective
-from nearer.solvers.adaptive_start import adaptive_start
 from nearer.solvers.base import RunParts, SolverState, arrived
-from nearer.solvers.lbfgs import descend
+from nearer.solvers.batch import descend
+from nearer.solvers.stochastic import adaptive_start
 
 __all__ = ["guided_start", "main_axes", "sample_for_guide"]
 
