@@ -226,14 +226,13 @@ class Auto(Solver):
                 break
         heavy = objective.loss.heavy_tailed
         if chosen == _FIRST or heavy:
-            weaker, maps = _FIRST, first
+            maps = first
             worse = by_chance() if heavy else 0.0
-            while weaker > 0:
-                error, maps = yield from tried(weaker - 1, maps)
+            for weaker in range(_FIRST - 1, -1, -1):
+                error, maps = yield from tried(weaker, maps)
                 if not error <= lowest + worse:
                     break
-                chosen = weaker = weaker - 1
-                lowest = min(error, lowest)
+                chosen, lowest = weaker, min(error, lowest)
         # The map goes on from the stronger penalties: one held less was led astray by the lack of what is held out.
         kept, held_out = parted[0]
         done += f"penalty {_PENALTIES[chosen]:g} chosen by {times}{held_out.n_comparisons:,} held out; "
