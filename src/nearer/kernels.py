@@ -67,7 +67,7 @@ _NEXT = 4
 _NEXT_IN_FULL = 8
 _LARGE = 1 << 18
 # Of the line search of L-BFGS: sufficient decrease, curvature, most trials.
-_SUFFICIENT, _CURVATURE, _MOST_TRIALS = 1e-4, 0.9, 25
+SUFFICIENT, CURVATURE, MOST_TRIALS = 1e-4, 0.9, 25
 _LOG2E = 1.4426950408889634
 _LN2 = 0.6931471805599453
 
@@ -669,23 +669,23 @@ def descend(index, scale, kind, param, X, least, patience, memory, most):
             direction[:] = -gradient
             slope = -length * length
         low, high, step, new_value = 0.0, np.inf, 0.0, value
-        for used in range(1, _MOST_TRIALS + 1):
+        for used in range(1, MOST_TRIALS + 1):
             flat = tried.reshape(size)
             flat[:] = here
             _add(flat, trial, direction)
             tried_value = _mean_gradient(index, scale, kind, param, tried, tried_gradient)
             evaluations += 1
-            if not tried_value <= value + _SUFFICIENT * trial * slope:
+            if not tried_value <= value + SUFFICIENT * trial * slope:
                 high = trial
             else:
                 step, new_value = trial, tried_value
                 new[:] = flat
                 new_gradient[:] = tried_gradient.reshape(size)
-                if _dot(new_gradient, direction) >= _CURVATURE * slope:
+                if _dot(new_gradient, direction) >= CURVATURE * slope:
                     break
                 low = trial
             trial = 0.5 * (low + high) if high < np.inf else 2.0 * trial
-            if step > 0.0 and used >= _MOST_TRIALS // 4:
+            if step > 0.0 and used >= MOST_TRIALS // 4:
                 break
         if step == 0.0:
             if count == 0:

@@ -465,11 +465,8 @@ class _Run:
 
     def _states(self, X0: np.ndarray, kept: dict[str, Any] | None) -> Iterator[SolverState]:
         """The states that are new."""
-        if kept is None:
-            yield from self.solver.epochs(self.objective, X0, self.rng)
-        else:
-            states = self.solver.epochs(self.objective, X0, self.rng, kept)
-            yield from (state for state in states if not state.replayed)
+        to_go_on = () if kept is None else (kept,)  # a solver that cannot need not take it
+        return (state for state in self.solver.epochs(self.objective, X0, self.rng, *to_go_on) if not state.replayed)
 
     def _keep(self, seconds: float, state: SolverState, last: bool) -> None:
         """Keep the books and the state; the first and the last in any case."""

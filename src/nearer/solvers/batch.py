@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from nearer.data import check_integer, check_number
+from nearer.kernels import CURVATURE, MOST_TRIALS, SUFFICIENT
 from nearer.objective import Objective
 from nearer.solvers.base import Solver, SolverState
 from nearer.solvers.step_sizes import SBB, Change
 
 __all__ = ["GD", "LBFGS", "descend"]
-
-# The part of what the slope promises that a step has to gain.
-_SUFFICIENT = 1e-4
 
 
 @dataclass
@@ -63,7 +61,7 @@ class GD(Solver):
                 X_new = X - trial * gradient
                 new_value, new_gradient = objective.value_and_gradient(X_new)
                 work += n
-                if self.step is not None or new_value <= value - _SUFFICIENT * trial * slope:
+                if self.step is not None or new_value <= value - SUFFICIENT * trial * slope:
                     break
                 trial *= 0.5
             else:
@@ -95,9 +93,6 @@ class LBFGS(Solver):
     tol: float = 1e-6
     memory: int = 10
     name = "lbfgs"
-
-    _CURVATURE = 0.9
-    _MOST_TRIALS = 25
 
     def check_objective(self, objective: object) -> None:
         check_integer(self.memory, f"{self.name}: memory", 1)
@@ -151,18 +146,18 @@ class LBFGS(Solver):
         """Step, new point, its value and gradient, evaluations used; step 0 when nothing lower was found."""
         low, high = 0.0, np.inf
         best = (0.0, X, value, direction)
-        for used in range(1, self._MOST_TRIALS + 1):
+        for used in range(1, MOST_TRIALS + 1):
             X_new = X + trial * direction
             new_value, new_gradient = objective.value_and_gradient(X_new)
-            if not new_value <= value + _SUFFICIENT * trial * slope:
+            if not new_value <= value + SUFFICIENT * trial * slope:
                 high = trial
             else:
                 best = (trial, X_new, new_value, new_gradient)
-                if np.vdot(new_gradient, direction) >= self._CURVATURE * slope:
+                if np.vdot(new_gradient, direction) >= CURVATURE * slope:
                     break
                 low = trial
             trial = 0.5 * (low + high) if np.isfinite(high) else 2.0 * trial
-            if best[0] > 0.0 and used >= self._MOST_TRIALS // 4:
+            if best[0] > 0.0 and used >= MOST_TRIALS // 4:
                 break
         return *best, used
 
