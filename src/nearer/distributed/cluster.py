@@ -165,7 +165,9 @@ class Engine:
 
     def memory(self) -> int:
         """Bytes that all workers may use together."""
-        info = self.client.scheduler_info(n_workers=-1)["workers"]
+        info: dict[str, Any] = {}
+        while not info and self.workers():  # the client looks by itself too, and what it then finds has no workers
+            info = self.client.scheduler_info(n_workers=-1)["workers"]
         if all(worker["memory_limit"] for worker in info.values()):
             return sum(worker["memory_limit"] for worker in info.values())
         hosts = self.client.run(_host_memory)  # no limit set: what the machines have, each counted once
