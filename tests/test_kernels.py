@@ -10,7 +10,7 @@ import oracles
 from nearer import kernels
 from nearer.losses import CKLLoss, TSTELoss, get_loss
 from nearer.solvers import LBFGS
-from nearer.solvers.lbfgs import descend
+from nearer.solvers.batch import descend
 from problems import FORMS, random_problem
 
 LOSSES = oracles.LOSSES

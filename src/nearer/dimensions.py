@@ -18,9 +18,9 @@ from nearer.data.values import take
 from nearer.losses import SoftplusLoss
 from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
 from nearer.objective import LocalObjective
-from nearer.solvers.adaptive_start import adaptive_start
+from nearer.solvers.batch import descend
 from nearer.solvers.guide import main_axes
-from nearer.solvers.lbfgs import descend
+from nearer.solvers.stochastic import adaptive_start
 
 __all__ = ["Evidence", "choose_components", "held_out_ratios", "questions_of", "weigh"]
 

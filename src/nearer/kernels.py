@@ -67,7 +67,7 @@ _NEXT = 4
 _NEXT_IN_FULL = 8
 _LARGE = 1 << 18
 # Of the line search of L-BFGS: sufficient decrease, curvature, most trials.
-_SUFFICIENT, _CURVATURE, _MOST_TRIALS = 1e-4, 0.9, 25
+SUFFICIENT, CURVATURE, MOST_TRIALS = 1e-4, 0.9, 25
 _LOG2E = 1.4426950408889634
 _LN2 = 0.6931471805599453
 
@@ -180,22 +180,6 @@ def _jit(function):
 
 
 @intrinsic
-def _bits_of(typing_context, x):
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], context.get_value_type(types.int64))
-
-    return types.int64(types.float64), codegen
-
-
-@intrinsic
-def _float_of(typing_context, bits):
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], context.get_value_type(types.float64))
-
-    return types.float64(types.int64), codegen
-
-
-@intrinsic
 def _prefetch(typing_context, array, offset):
     """Ask for the cache line of a C-contiguous float64 array at an offset counted in elements."""
 
@@ -211,12 +195,6 @@ def _prefetch(typing_context, array, offset):
 
 
 if config.DISABLE_JIT:  # kernels as plain Python, to step through them or to have every index checked
-
-    def _bits_of(x):
-        return np.float64(x).view(np.int64)
-
-    def _float_of(bits):
-        return np.int64(bits).view(np.float64)
 
     def _prefetch(array, offset):
         pass
@@ -236,15 +214,15 @@ def _exp(x):
     high = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r2 * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0))
     p = low + r2 * r4 * (mid + r4 * high)
     # Adding 1.5 * 2^52 leaves n in the low bits; shifted up they are the exponent of 2^n.
-    return p * _float_of((_bits_of(n + 6755399441055744.0) + 1023) << 52)
+    return p * np.int64((np.float64(n + 6755399441055744.0).view(np.int64) + 1023) << 52).view(np.float64)
 
 
 @_jit
 def _log(x):
     """log(x) for normal x > 0, to about 1e-15."""
-    bits = _bits_of(x)
+    bits = np.float64(x).view(np.int64)
     n = (bits - 0x3FE6A09E667F3BCD) >> 52  # such that x / 2^n lies between sqrt(1/2) and sqrt(2)
-    m = _float_of(bits - (n << 52))
+    m = np.int64(bits - (n << 52)).view(np.float64)
     f = (m - 1.0) / (m + 1.0)
     g = f * f
     g2 = g * g
@@ -637,7 +615,7 @@ def _mean_gradient(index, scale, kind, param, X, G):
 
 @_jit
 def descend(index, scale, kind, param, X, least, patience, memory, most):
-    """L-BFGS on the mean scaled loss, X in place: the iterations of `nearer.solvers.lbfgs` in one call.
+    """L-BFGS on the mean scaled loss, X in place: the iterations of `nearer.solvers.batch` in one call.
 
     For small problems, of which many are solved one after the other: there the loop costs more than what is in it.
 
@@ -691,23 +669,23 @@ def descend(index, scale, kind, param, X, least, patience, memory, most):
             direction[:] = -gradient
             slope = -length * length
         low, high, step, new_value = 0.0, np.inf, 0.0, value
-        for used in range(1, _MOST_TRIALS + 1):
+        for used in range(1, MOST_TRIALS + 1):
             flat = tried.reshape(size)
             flat[:] = here
             _add(flat, trial, direction)
             tried_value = _mean_gradient(index, scale, kind, param, tried, tried_gradient)
             evaluations += 1
-            if not tried_value <= value + _SUFFICIENT * trial * slope:
+            if not tried_value <= value + SUFFICIENT * trial * slope:
                 high = trial
             else:
                 step, new_value = trial, tried_value
                 new[:] = flat
                 new_gradient[:] = tried_gradient.reshape(size)
-                if _dot(new_gradient, direction) >= _CURVATURE * slope:
+                if _dot(new_gradient, direction) >= CURVATURE * slope:
                     break
                 low = trial
             trial = 0.5 * (low + high) if high < np.inf else 2.0 * trial
-            if step > 0.0 and used >= _MOST_TRIALS // 4:
+            if step > 0.0 and used >= MOST_TRIALS // 4:
                 break
         if step == 0.0:
             if count == 0:

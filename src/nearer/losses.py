@@ -318,10 +318,6 @@ class SoftplusLoss(Loss):
     def __post_init__(self) -> None:
         check_number(self.margin, "softplus: margin")
 
-    @property
-    def param(self) -> float:
-        return float(self.margin)
-
 
 _LOSSES: dict[str, type[Loss]] = {
     cls.name: cls for cls in (HingeLoss, CKLLoss, STELoss, TSTELoss, SOELoss, SoftplusLoss)

@@ -134,6 +134,14 @@ def test_what_is_held_depends_on_the_memory(client, parquet, problem, monkeypatc
     assert found == {10**9: (True, True), 30_000: (True, False), 9_000: (False, False)}
 
 
+def test_a_look_without_workers_is_no_lack_of_memory(client, monkeypatch):
+    expected = Engine(client).memory()
+    assert expected > 0
+    looks = iter([{"workers": {}}, {"workers": {}}, client.scheduler_info(n_workers=-1)])
+    monkeypatch.setattr(client, "scheduler_info", lambda n_workers: next(looks))
+    assert Engine(client).memory() == expected
+
+
 def test_large_row_groups_are_refused(client, parquet, problem, monkeypatch):
     path = parquet(problem.objective.comparisons)
     engine = Engine(client)

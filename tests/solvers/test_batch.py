@@ -12,7 +12,7 @@ import oracles
 from nearer import kernels
 from nearer.solvers import GD, LBFGS, SBB, SGD, Constant, Decaying
 from nearer.solvers.base import HistoryRow, SolverState
-from nearer.solvers.lbfgs import _two_loop
+from nearer.solvers.batch import _two_loop
 from nearer.solvers.starts import ProgressLines
 from problems import FORMS, noisy_problem, random_problem
 

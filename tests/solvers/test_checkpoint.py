@@ -27,6 +27,7 @@ SOLVERS = {
     "auto, best and error": ({}, Auto(output="best", record_error=True)),
     "auto, early stopping": ({"n_components": 4}, Auto(validation_fraction=0.1)),
     "auto, a penalty to choose": ({"n_components": 10, "loss": "ste"}, "auto"),
+    "auto, a penalty to choose, no warm-up": ({"n_components": 10, "loss": "ste"}, Auto(warm_up=0.0)),
     "svrg-sbb": ({}, SVRG(step=SBB(), max_epochs=12)),
     "svrg-sbb, early stopping": ({}, SVRG(step=SBB(), max_epochs=12, validation_fraction=0.2)),
     "svrg-bb": ({"loss": "ste"}, SVRG(step=BB(), max_epochs=8)),

@@ -12,6 +12,7 @@ from nearer.data import Comparisons
 from nearer.datasets import make_comparisons, make_points
 from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import Auto
+from nearer.solvers.batch import descend
 from nearer.solvers.guide import (
     _best,
     _best_scale,
@@ -22,7 +23,6 @@ from nearer.solvers.guide import (
     main_axes,
     sample_for_guide,
 )
-from nearer.solvers.lbfgs import descend
 from problems import MemorySource, noisy_problem
 
 

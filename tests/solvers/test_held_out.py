@@ -13,7 +13,7 @@ from nearer.datasets import make_comparisons, make_points
 from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import LBFGS, Auto, Solver, SolverState, get_solver, solver_names
 from nearer.solvers.auto import _Held
-from nearer.solvers.lbfgs import descend
+from nearer.solvers.batch import descend
 from nearer.solvers.starts import best_of_starts
 from problems import MemorySource, noisy_problem
 

@@ -165,7 +165,9 @@ class Engine:
 
     def memory(self) -> int:
         """Bytes that all workers may use together."""
-        info = self.client.scheduler_info(n_workers=-1)["workers"]
+        info: dict[str, Any] = {}
+        while not info and self.workers():  # the client looks by itself too, and what it then finds has no workers
+            info = self.client.scheduler_info(n_workers=-1)["workers"]
         if all(worker["memory_limit"] for worker in info.values()):
             return sum(worker["memory_limit"] for worker in info.values())
         hosts = self.client.run(_host_memory)  # no limit set: what the machines have, each counted once
@@ -211,6 +213,8 @@ class Engine:
         Dask itself repeats tasks of a lost worker. What it cannot bring back, since it came from the client, is sent
         again: `forget` is called and `build` starts anew.
         """
+        from distributed import KilledWorker
+
         for attempt in range(_ATTEMPTS):
             futures: Any = None
             try:
@@ -218,7 +222,7 @@ class Engine:
                 futures = build(attempt)
                 return self._result(futures)
             except (CancelledError, *_TIMEOUTS, OSError) as error:
-                if _names_a_file(error):
+                if isinstance(error, OSError) and error.filename is not None:  # not of the cluster
                     raise
                 self._check_scheduler(error)
                 logger.warning("lost data with a worker (%s); sending them again", type(error).__name__)
@@ -227,10 +231,12 @@ class Engine:
                 if futures is not None:
                     with contextlib.suppress(Exception):
                         self.client.cancel(futures)
-                explained = self._explained(error)
-                if explained is error:
-                    raise
-                raise explained from error
+                if isinstance(error, KilledWorker):
+                    raise ClusterError(
+                        f"cluster {self.address}: {error.allowed_failures + 1} workers died one after the other at the "
+                        f"same task ({error.task}), most likely for lack of memory: use workers with more of it"
+                    ) from error
+                raise
         raise ClusterError(f"cluster {self.address}: gave up after losing data {_ATTEMPTS} times")
 
     def wait_for_a_worker(self) -> None:
@@ -280,20 +286,6 @@ class Engine:
                 raise ClusterError(
                     f"cluster {self.address}: worker {worker} has nearer {version}, this side has {nearer.__version__}"
                 )
-
-    def _explained(self, error: BaseException) -> BaseException:
-        from distributed import KilledWorker
-
-        if isinstance(error, KilledWorker):
-            return ClusterError(
-                f"cluster {self.address}: {error.allowed_failures + 1} workers died one after the other at the same "
-                f"task ({error.task}), most likely for lack of memory: use workers with more of it"
-            )
-        return error
-
-
-def _names_a_file(error: BaseException) -> bool:
-    return isinstance(error, OSError) and error.filename is not None
 
 
 def _host_memory() -> tuple[str, int]:

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,7 @@ class DaskObjective(BaseObjective, SampledObjective):
             slopes.points = self._engine.broadcast(X, self.n_shards)
             slopes.kept = self._started("snapshot", tasks.snapshot, dict.fromkeys(self._all, (slopes.points,)))
             parts = [
-                self._engine.submit("part-of-snapshot", tasks.part_of, kept, home=home)
+                self._engine.submit("part-of-snapshot", attrgetter("part"), kept, home=home)  # the slopes stay there
                 for kept, home in zip(slopes.kept, self._homes)
             ]
             return self._engine.tree("sum", tasks.combine, parts)

@@ -97,16 +97,9 @@ class Shard:
         return comparisons.index.nbytes + (0 if comparisons.weights is None else 2 * comparisons.weights.nbytes)
 
     def __reduce__(self) -> tuple:
-        arguments = self.loss, self.n_objects, self.n_components
-        if self._held is None:
-            return Shard, (self.pieces, self.recipe, *arguments, False)
-        return _held_shard, (self._held.comparisons, *arguments)
-
-
-def _held_shard(comparisons: Comparisons, loss: Loss, n_objects: int, n_components: int) -> Shard:
-    shard = Shard((), None, loss, n_objects, n_components, hold=False)
-    shard._held = shard._objective(comparisons)
-    return shard
+        held = self._held
+        pieces, recipe = (self.pieces, self.recipe) if held is None else ([held.comparisons], None)
+        return Shard, (pieces, recipe, self.loss, self.n_objects, self.n_components, held is not None)
 
 
 def scan(pieces: Sequence[Table], roles: Roles, options: Options) -> tuple[Scanned | None, list[Counts]]:
@@ -152,11 +145,6 @@ def snapshot(shard: Shard, X: np.ndarray) -> Kept:
     weight = _weight(objective.comparisons)
     taken = objective.snapshot(X)
     return Kept(Part(weight * taken.value, weight * taken.gradient, time.thread_time() - started), taken.slopes)
-
-
-def part_of(kept: Kept) -> Part:
-    """The share of the gradient alone, to be summed; the slopes stay where they are."""
-    return kept.part
 
 
 def combine(parts: Sequence[Part]) -> Part:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,10 +50,6 @@ class BaseObjective:
         self.loss = get_loss(loss).resolve(self.n_components)
 
     def value_at_zero(self) -> float:
-        return self._value_at_zero
-
-    @functools.cached_property
-    def _value_at_zero(self) -> float:
         return float(self.loss.terms(0.0, 0.0)[0])
 
     def _points(self, X: np.ndarray) -> np.ndarray:
@@ -91,24 +87,14 @@ class BlockObjective(BaseObjective, SampledObjective):
         """Scaled slopes (m,), (m,) of the comparisons at a snapshot; NaN for those that it does not cover."""
 
     def value(self, X: np.ndarray) -> float:
-        X = self._points(X)
-
-        def part(block: Block) -> float:
-            return self._kernels.value_block(block.index, block.scale, *self._code, X, block.start, block.stop)
-
-        return sum(in_order(part, self._blocks(), self.n_jobs)) / self.n_comparisons
+        return self._mean(self._kernels.value_block, *self._code, self._points(X))
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
-        return self._mean_gradient(self._points(X), _NOTHING, _NOTHING)
+        return self._mean_gradient(self._kernels.gradient_block, self._points(X), _NOTHING, _NOTHING)
 
     def error(self, X: np.ndarray) -> float:
-        X = self._points(X)
-
-        def part(block: Block) -> float:
-            return self._kernels.satisfied_block(block.index, block.scale, X, block.start, block.stop)
-
         # Scaled counts may add up to a hair above N.
-        return max(0.0, 1.0 - sum(in_order(part, self._blocks(), self.n_jobs)) / self.n_comparisons)
+        return max(0.0, 1.0 - self._mean(self._kernels.satisfied_block, self._points(X)))
 
     def svrg_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
@@ -157,33 +143,36 @@ class BlockObjective(BaseObjective, SampledObjective):
             total += reduced
         return X, total
 
-    def _mean_gradient(self, X: np.ndarray, d_near: np.ndarray, d_far: np.ndarray) -> tuple[float, np.ndarray]:
-        total, gradient = self._gradient_sum(self._blocks(), X, d_near, d_far)
+    def _mean(self, kernel: Callable[..., float], *args: Any) -> float:
+        """Mean over all comparisons of what a kernel sums up."""
+
+        def part(block: Block) -> float:
+            return kernel(block.index, block.scale, *args, block.start, block.stop)
+
+        return sum(in_order(part, self._blocks(), self.n_jobs)) / self.n_comparisons
+
+    def _mean_gradient(
+        self, kernel: Callable[..., float], X: np.ndarray, *slopes: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        total, gradient = self._gradient_sum(kernel, self._blocks(), X, *slopes)
         gradient /= self.n_comparisons
         return total / self.n_comparisons, gradient
 
     def _gradient_sum(
-        self, blocks: Iterable[Block], X: np.ndarray, d_near: np.ndarray, d_far: np.ndarray
+        self, kernel: Callable[..., float], blocks: Iterable[Block], X: np.ndarray, *slopes: np.ndarray
     ) -> tuple[float, np.ndarray]:
-        """Sum of losses and gradients; the scaled slopes go to d_near, d_far unless those are empty."""
+        """Sum of losses and gradients by a kernel, which keeps slopes in arrays unless those are empty."""
 
         def part(block: Block) -> tuple[float, np.ndarray]:
             G = np.zeros_like(X)
-            value = self._kernels.gradient_block(
-                block.index, block.scale, *self._code, X, block.start, block.stop, G, d_near, d_far
-            )
-            return value, G
+            return kernel(block.index, block.scale, *self._code, X, block.start, block.stop, G, *slopes), G
 
-        return summed(in_order(part, blocks, self.n_jobs))
-
-
-def summed(parts: Iterator[tuple[float, np.ndarray]]) -> tuple[float, np.ndarray]:
-    """Sums of values and of arrays, of at least one each, in the order in which they come."""
-    total, array = next(parts)
-    for value, part in parts:
-        total += value
-        array += part
-    return total, array
+        parts = in_order(part, blocks, self.n_jobs)
+        total, gradient = next(parts)
+        for value, of_part in parts:
+            total += value
+            gradient += of_part
+        return total, gradient
 
 
 def in_order(task: Callable[[T], R], items: Iterable[T], n_jobs: int) -> Iterator[R]:

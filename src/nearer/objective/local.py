@@ -12,7 +12,7 @@ from nearer.data.answers import asked_together
 from nearer.data.values import frozen
 from nearer.kernels import check_inside
 from nearer.losses import CustomLoss, Loss
-from nearer.objective.base import UNWEIGHTED, Block, BlockObjective, in_order, summed
+from nearer.objective.base import UNWEIGHTED, Block, BlockObjective
 from nearer.objective.protocols import GramObjective, GrowingObjective, Snapshot, SplittableObjective
 
 __all__ = ["LocalObjective"]
@@ -48,7 +48,7 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
         """As `StochasticObjective.snapshot`; the slopes of all comparisons are kept."""
         X = self._points(X).copy()
         slopes = np.empty((2, self.n_comparisons))
-        value, gradient = self._mean_gradient(X, *slopes)
+        value, gradient = self._mean_gradient(self._kernels.gradient_block, X, *slopes)
         return Snapshot(X, value, gradient, tuple(slopes))
 
     def part_snapshot(self, X: np.ndarray, known: np.ndarray, new: np.ndarray) -> tuple[Snapshot, np.ndarray]:
@@ -58,7 +58,8 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
         for part in (known, new):
             index, scale = self._index[part], self._scale[part] if self._scale.size else self._scale
             found = np.empty((2, len(part)))
-            value, gradient = self._gradient_sum(self._cut(frozen(index), frozen(scale)), X, *found)
+            blocks = self._cut(frozen(index), frozen(scale))
+            value, gradient = self._gradient_sum(self._kernels.gradient_block, blocks, X, *found)
             slopes[:, part] = found
             total += value
             sums.append(gradient)
@@ -137,16 +138,7 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
         if K.shape != (self.n_objects, self.n_objects):
             raise ValueError(f"Gram matrix: got shape {K.shape}, expected {(self.n_objects, self.n_objects)}")
         slopes = np.empty(self.n_comparisons)
-
-        def part(block: Block) -> tuple[float, np.ndarray]:
-            G = np.zeros_like(K)
-            return self._kernels.gram_block(
-                block.index, block.scale, *self._code, K, block.start, block.stop, G, slopes
-            ), G
-
-        total, gradient = summed(in_order(part, self._all_blocks, self.n_jobs))
-        gradient /= self.n_comparisons
-        return total / self.n_comparisons, gradient, slopes
+        return *self._mean_gradient(self._kernels.gram_block, K, slopes), slopes
 
     def gram_dual(self, slopes: np.ndarray) -> float:
         dual = self.loss.dual(slopes)

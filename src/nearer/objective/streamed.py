@@ -113,7 +113,7 @@ class StreamedObjective(BlockObjective):
 
     def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         d_near, d_far = np.empty((2, len(block.index)))
-        self._gradient_sum([block], snapshot.X, d_near, d_far)
+        self._gradient_sum(self._kernels.gradient_block, [block], snapshot.X, d_near, d_far)
         return d_near, d_far
 
     def _block(self, read: Comparisons) -> Block:

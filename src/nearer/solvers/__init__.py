@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, History, HistoryRow, Result, Solver, SolverState
+from nearer.solvers.batch import GD, LBFGS
 from nearer.solvers.convex import Convex
-from nearer.solvers.gd import GD
-from nearer.solvers.lbfgs import LBFGS
-from nearer.solvers.sgd import SGD
 from nearer.solvers.step_sizes import BB, SBB, Constant, Decaying, StepSize
-from nearer.solvers.svrg import SVRG
+from nearer.solvers.stochastic import SGD, SVRG
 
 __all__ = [
     "BB", "GD", "LBFGS", "SBB", "SGD", "SVRG", "Auto", "Callback", "Constant", "Convex", "Decaying", "History",

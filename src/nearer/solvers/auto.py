@@ -11,11 +11,10 @@ import numpy as np
 
 from nearer.data import check_bool, check_integer, check_number, is_number
 from nearer.objective import LocalObjective, SampledObjective, SmoothableObjective, SplittableObjective
-from nearer.solvers.adaptive_start import adaptive_start
-from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.base import RunParts, Solver, SolverState, arrived
+from nearer.solvers.batch import descend
 from nearer.solvers.guide import guided_start, sample_for_guide
-from nearer.solvers.lbfgs import descend
-from nearer.solvers.parts import RunParts, arrived
+from nearer.solvers.stochastic import adaptive_start
 
 __all__ = ["Auto"]
 
@@ -124,7 +123,7 @@ class Auto(Solver):
         self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
     ) -> Iterator[SolverState]:
         parts = RunParts(kept)
-        X, work, done = X0, 0, ""
+        X, done = X0, ""
         sampled = isinstance(objective, SampledObjective)
         unit = objective.value_at_zero() if sampled else None
         guide = None
@@ -133,10 +132,10 @@ class Auto(Solver):
         if guide is not None:
             done = f"guide over {guide.n_comparisons:,} comparisons; "
             for state in guided_start(guide, X, rng, parts):
-                X, work = state.X, state.n_gradients
+                X = state.X
                 yield replace(state, note=done, other_loss=True)
         if self._penalty_to_choose(objective):
-            penalty, X, work, done = yield from self._chosen_penalty(objective, X, rng, parts)
+            penalty, X, done = yield from self._chosen_penalty(objective, X, rng, parts)
             stages = [_Stage(objective.n_comparisons, False, penalty, self.tol)]
         else:
             stages = self._stages(objective, guide)
@@ -146,18 +145,14 @@ class Auto(Solver):
             size = batch.n_comparisons  # an objective on disk may hold fewer in memory
             if not done and not self.keep_start and self.warm_up > 0 and isinstance(batch, SampledObjective):
                 done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
-                seed = int(rng.integers(2**63))
-                for state in parts.follow(adaptive_start, batch, X, self.warm_up, self.step, seed):
-                    X, work = state.X, state.n_gradients
-                    yield replace(state, note=done)
+                X = yield from self._warmed_up(batch, X, int(rng.integers(2**63)), parts, done)
             if eased:
                 batch = self._eased(batch)
             if penalty > 0:
                 batch = _Held(batch, penalty)
             done += "L-BFGS, "
-            before: int = work
             for state in parts.follow(descend, batch, X, tol, unit, self.patience, self.memory):
-                X, work = state.X, before + state.n_gradients
+                X, work = state.X, state.n_gradients
                 note = f"{done}{state.note} on {size:,}{'' if last else ', eased'}"
                 if last and state.finished and penalty > 0:
                     yield replace(state, value=objective.value(X), n_gradients=work + size, grad_norm=None, note=note)
@@ -165,10 +160,9 @@ class Auto(Solver):
                 if last and state.finished:
                     most = parts.kept["values"][0] if self.keep_start else np.inf
                     X, value, tries = self._smallest(objective, state, unit, most)
-                    work += tries * size
-                    yield replace(state, X=X, value=value, n_gradients=work, grad_norm=None, note=note)
+                    yield replace(state, X=X, value=value, n_gradients=work + tries * size, grad_norm=None, note=note)
                     return
-                yield replace(state, n_gradients=work, provisional=not last or penalty > 0, finished=None, note=note)
+                yield replace(state, provisional=not last or penalty > 0, finished=None, note=note)
             done = note + "; "
 
     def _penalty_to_choose(self, objective: Any) -> bool:
@@ -182,8 +176,8 @@ class Auto(Solver):
 
     def _chosen_penalty(
         self, objective: Any, X: np.ndarray, rng: np.random.Generator, parts: RunParts
-    ) -> Generator[SolverState, None, tuple[float, np.ndarray, int, str]]:
-        """Steps 1 and 2 without some comparisons, which choose the penalty: it, the point, the work, what was done.
+    ) -> Generator[SolverState, None, tuple[float, np.ndarray, str]]:
+        """Steps 1 and 2 without some comparisons, which choose the penalty: it, the point, what was done.
 
         From a middling strength upwards until their error is above the lowest by more than a standard error, which
         may be chance; if none is better, or the loss is heavy-tailed and seldom needs much, downwards while that does
@@ -196,28 +190,23 @@ class Auto(Solver):
         unit, size = objective.value_at_zero(), parted[0][0].n_comparisons
         times = f"{splits} x " if splits > 1 else ""
         done = f"AdaGrad, {self.warm_up:g} passes over {times}{size:,} comparisons; "
-        work = 0
         seed = int(rng.integers(2**63))
         maps = []
         for kept, _ in parted:
-            before, begun = work, X
-            for state in parts.follow(adaptive_start, kept, X, self.warm_up, self.step, seed):
-                begun, work = state.X, before + state.n_gradients
-                yield replace(state, n_gradients=work, note=done)
-            maps.append(begun)
+            maps.append((yield from self._warmed_up(kept, X, seed, parts, done)))
 
         def tried(place: int, maps: list[np.ndarray]) -> Generator[SolverState, None, tuple[float, list[np.ndarray]]]:
-            nonlocal work
             found, errors = [], []
             for (kept, held_out), X in zip(parted, maps):
-                before, held = work, _Held(self._eased(kept), _PENALTIES[place])
-                for state in parts.follow(descend, held, X, self.batch_tol, unit, self.patience, self.memory):
-                    work = before + state.n_gradients
-                    yield replace(state, n_gradients=work, provisional=True, finished=None, note=done)
+                held = _Held(self._eased(kept), _PENALTIES[place])
+                state = yield from parts.follow(
+                    descend, held, X, self.batch_tol, unit, self.patience, self.memory,
+                    provisional=True, finished=None, note=done,
+                )  # fmt: skip
                 found.append(state.X)
                 errors.append(held_out.error(state.X))
             error = math.fsum(errors) / splits
-            judged = SolverState(state.X, state.value, work, provisional=True, note=done, held_out_error=error)
+            judged = SolverState(state.X, state.value, 0, provisional=True, note=done, held_out_error=error)
             yield from parts.follow(arrived, judged)
             return error, found
 
@@ -237,21 +226,28 @@ class Auto(Solver):
                 break
         heavy = objective.loss.heavy_tailed
         if chosen == _FIRST or heavy:
-            weaker, maps = _FIRST, first
+            maps = first
             worse = by_chance() if heavy else 0.0
-            while weaker > 0:
-                error, maps = yield from tried(weaker - 1, maps)
+            for weaker in range(_FIRST - 1, -1, -1):
+                error, maps = yield from tried(weaker, maps)
                 if not error <= lowest + worse:
                     break
-                chosen = weaker = weaker - 1
-                lowest = min(error, lowest)
+                chosen, lowest = weaker, min(error, lowest)
         # The map goes on from the stronger penalties: one held less was led astray by the lack of what is held out.
         kept, held_out = parted[0]
         done += f"penalty {_PENALTIES[chosen]:g} chosen by {times}{held_out.n_comparisons:,} held out; "
         value = self._eased(kept).value(best[0])
-        settled = SolverState(best[0], value, work, provisional=True, note=done, held_out_error=lowest)
+        settled = SolverState(best[0], value, 0, provisional=True, note=done, held_out_error=lowest)
         yield from parts.follow(arrived, settled)
-        return _PENALTIES[chosen], best[0], work, done
+        return _PENALTIES[chosen], best[0], done
+
+    def _warmed_up(
+        self, batch: Any, X: np.ndarray, seed: int, parts: RunParts, note: str
+    ) -> Generator[SolverState, None, np.ndarray]:
+        """X after the AdaGrad steps of step 1."""
+        if self.warm_up == 0:
+            return X
+        return (yield from parts.follow(adaptive_start, batch, X, self.warm_up, self.step, seed, note=note)).X
 
     def _eased(self, batch: Any) -> Any:
         """A batch with the kinks of its loss smoothed."""

@@ -1,12 +1,12 @@
-"""What all solvers share: the run loop with its clock, history, stopping, callbacks and output rules."""
+"""What all solvers share: the run loop with its clock, history, stopping, callbacks and output rules, and its parts."""
 
 from __future__ import annotations
 
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ from nearer.solvers.params import Parameters
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["Callback", "History", "HistoryRow", "Keeper", "Result", "Solver", "SolverState"]
+__all__ = ["Callback", "History", "HistoryRow", "Keeper", "Result", "RunParts", "Solver", "SolverState", "arrived"]
 
 _OUTPUTS = ("last", "best", "uniform")
 # Epochs to wait at least for held-out comparisons to fare better.
@@ -196,20 +196,6 @@ class SolverState:
 
 Callback = Callable[[HistoryRow, SolverState], Any]
 """Called after every epoch with the clock stopped; a true return value stops the run."""
-
-
-@dataclass
-class _Clock:
-    """Seconds of solving: the time spent in callbacks and evaluation is left out."""
-
-    started: float = field(default_factory=lambda: time.perf_counter())
-    paused: float = 0.0
-
-    def seconds(self) -> float:
-        return time.perf_counter() - self.started - self.paused
-
-    def pause_since(self, moment: float) -> None:
-        self.paused += time.perf_counter() - moment
 
 
 @dataclass
@@ -435,57 +421,52 @@ class _Run:
         self.best_value = math.inf
         self.best_X: np.ndarray | None = None
         self.drawn: tuple[np.ndarray, float | None] | None = None
-        self.provisional = False
         self.judged: float | None = None
 
     def follow(self, X0: np.ndarray) -> Result:
-        clock = _Clock()
+        started = time.perf_counter()  # moved on by whatever is not solving
         message, converged, trouble = "", False, ""
-        first, state, kept = 0, SolverState(X0, None, 0), None
+        first, last = 0, SolverState(X0, None, 0)
         if self.keeper is not None and self.keeper.kept is not None:
-            seconds, state = self._go_on(self.keeper.kept)
-            clock.started -= seconds
-            first, kept = len(self.history), state.kept
-            message, converged = self._verdict(first - 1, seconds, state)
-        last, note = state.X, state.note
-        for epoch, state in enumerate([] if message else self._states(X0, kept), start=first):
+            seconds, last = self._go_on(self.keeper.kept)
+            started -= seconds
+            first = len(self.history)
+            message, converged = self._verdict(first - 1, seconds, last)
+        for epoch, state in enumerate([] if message else self._states(X0, last.kept), start=first):
             if self.held_out is not None and np.isfinite(state.X).all():
                 state.held_out_error = self.held_out.look(epoch, state)
-            seconds = clock.seconds()
             moment = time.perf_counter()
+            seconds = moment - started
             trouble = self._not_finite(state)
             if trouble:
                 trouble = f"the {trouble} is no longer finite at epoch {epoch}; kept the last finite point"
                 message = f"stopped: {trouble}"
                 break
-            last, self.provisional, note = state.X, state.provisional, state.note
+            last = replace(state)  # a solver may yield the same object again
             stop = self._record(epoch, seconds, state)
             message, converged = self._verdict(epoch, seconds, state)
             if not message and stop:
                 message = "stopped by a callback"
             self._keep(seconds, state, bool(message))
-            clock.pause_since(moment)
+            started += time.perf_counter() - moment
             if message:
                 break
-        if self.held_out is not None and self.held_out.X is not None and self.history:
-            last = self.held_out.X
-            note = "; ".join(filter(None, [note.removesuffix("; "), self._chosen_by()]))
         result = self._result(last, message, converged)
         trouble = trouble or self._trouble(X0, result)
         if trouble and converged:
             result = replace(result, converged=False, message=f"stopped: {trouble}")
-        note = note.removesuffix("; ")  # said before what was to come next
+        notes = [last.note.removesuffix("; ")]  # said before what was to come next
+        if self.held_out is not None and self.held_out.X is not None and self.history:
+            notes.append(self._chosen_by())
+        note = "; ".join(filter(None, notes))
         message = result.message + (f" ({note})" if note else "")
         logger.info("%s: %s", self.solver.name, message)
         return replace(result, message=message, trouble=trouble)
 
     def _states(self, X0: np.ndarray, kept: dict[str, Any] | None) -> Iterator[SolverState]:
         """The states that are new."""
-        if kept is None:
-            yield from self.solver.epochs(self.objective, X0, self.rng)
-        else:
-            states = self.solver.epochs(self.objective, X0, self.rng, kept)
-            yield from (state for state in states if not state.replayed)
+        to_go_on = () if kept is None else (kept,)  # a solver that cannot need not take it
+        return (state for state in self.solver.epochs(self.objective, X0, self.rng, *to_go_on) if not state.replayed)
 
     def _keep(self, seconds: float, state: SolverState, last: bool) -> None:
         """Keep the books and the state; the first and the last in any case."""
@@ -513,9 +494,7 @@ class _Run:
         self.output_rng.bit_generator.state = run["output_rng"]
         if self.held_out is not None:
             vars(self.held_out).update(run["held_out"])
-        state = SolverState(**run["state"])
-        self.provisional = state.provisional
-        return run["seconds"], state
+        return run["seconds"], SolverState(**run["state"])
 
     def _chosen_by(self) -> str:
         assert self.held_out is not None
@@ -585,18 +564,67 @@ class _Run:
             return f"the objective is {result.objective:.4g}, and {none:.4g} for no map at all"
         return ""
 
-    def _result(self, last: np.ndarray, message: str, converged: bool) -> Result:
+    def _result(self, last: SolverState, message: str, converged: bool) -> Result:
         rows = self.history
-        embedding, value = last, rows[-1].objective if rows else math.nan
+        embedding, value = last.X, rows[-1].objective if rows else math.nan
         n_gradients = rows[-1].n_gradients if rows else 0
         if self.held_out is not None and rows:
+            if self.held_out.X is not None:
+                embedding = self.held_out.X
             value, self.judged = self.whole.value(embedding), self.held_out.lowest
         elif self.solver.output == "best" and self.best_X is not None:
             embedding, value = self.best_X, self.best_value
         elif self.solver.output == "uniform" and self.drawn is not None:
             embedding, known = self.drawn
             value = self.objective.value(embedding) if known is None else known
-        elif self.provisional:
+        elif last.provisional:
             value = self.objective.value(embedding)
         count = max(len(rows) - 1, 0)
         return Result(embedding, value, count, n_gradients, converged, message, rows, held_out_error=self.judged)
+
+
+class RunParts:
+    """The parts of a run, one after the other; those that an earlier run had finished are not run again.
+
+    What happens between the parts is done again, so it has to be cheap and to depend on the states alone. It may draw
+    from the random generator of the run; a part draws nothing unless it is the last. `kept` is given of a state of the
+    earlier run; the attribute is of the last state, as the part itself gave it. `work` is that of the parts done; what
+    is done between them may be added.
+    """
+
+    def __init__(self, kept: dict[str, Any] | None = None):
+        self._earlier: list[dict[str, Any]] = [] if kept is None else kept["parts"]
+        self._done: list[dict[str, Any]] = []
+        self.kept: dict[str, Any] = {}
+        self.work = 0
+
+    def follow(
+        self, part: Callable[..., Iterator[SolverState]], *args: Any, **shown: Any
+    ) -> Generator[SolverState, None, SolverState]:
+        """Follow the next part, called as ``part(*args, kept=...)``; gives the last of its states (at least one).
+
+        If an earlier run was in this part already, the last state it had there comes first, as `replayed`. The states
+        come with the work of the parts before, and with what is to be `shown` in place of their own fields.
+        """
+        number = len(self._done)
+        earlier = self._earlier[number] if number < len(self._earlier) else None
+        if earlier is not None:
+            state = SolverState(**{**earlier, "replayed": True})
+            yield self._with_others(state, shown)
+        if number >= len(self._earlier) - 1:
+            for state in part(*args, kept=None if earlier is None else earlier["kept"]):
+                yield self._with_others(state, shown)
+        self._done.append(vars(replace(state, kept=None)))
+        self.work += state.n_gradients
+        return state
+
+    def _with_others(self, state: SolverState, shown: dict[str, Any]) -> SolverState:
+        self.kept = state.kept or {}
+        work, kept = self.work + state.n_gradients, {"parts": [*self._done, vars(state)]}
+        return replace(state, n_gradients=work, kept=kept, **shown)
+
+
+def arrived(state: SolverState, kept: dict[str, Any] | None = None) -> Iterator[SolverState]:
+    """A part that is one state; `kept` is of an earlier run, which was there already."""
+    if kept is None:
+        yield replace(state, kept={})

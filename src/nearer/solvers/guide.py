@@ -11,10 +11,9 @@ import numpy as np
 
 from nearer.losses import SoftplusLoss
 from nearer.objective import LocalObjective
-from nearer.solvers.adaptive_start import adaptive_start
-from nearer.solvers.base import SolverState
-from nearer.solvers.lbfgs import descend
-from nearer.solvers.parts import RunParts, arrived
+from nearer.solvers.base import RunParts, SolverState, arrived
+from nearer.solvers.batch import descend
+from nearer.solvers.stochastic import adaptive_start
 
 __all__ = ["guided_start", "main_axes", "sample_for_guide"]
 
@@ -84,12 +83,12 @@ def guided_start(
         X (n, d) is always a view of the present map; its value is that of the loss at work.
     """
     d = part.n_components
-    stages = _Stages(parts or RunParts(), d)
+    parts = parts or RunParts()
     smooth = part.smoothed(_SMOOTHING)
     if d == 1:
-        _, Y = yield from _wide_map(stages, part, np.column_stack([X, rng.normal(size=len(X))]), rng, _TOL, _PATIENCE)
-        value, X = yield from _best_line(stages, smooth, main_axes(Y, 2), rng)
-        yield from stages.end(value, X)
+        _, Y = yield from _wide_map(parts, part, np.column_stack([X, rng.normal(size=len(X))]), rng, _TOL, _PATIENCE)
+        value, X = yield from _best_line(parts, smooth, main_axes(Y, 2), rng)
+        yield from parts.follow(arrived, SolverState(X, value, 0, provisional=True))
         return
     few = part
     if d > 2 and _FOR_DEEP * part.n_objects < part.n_comparisons:
@@ -102,38 +101,28 @@ def guided_start(
         spares = _FLAT + _FLAT_TOO if part.n_comparisons <= _FOR_FLAT_TOO else _FLAT
     for spare in spares:
         Y = np.column_stack([X if not begun else rng.normal(size=X.shape), rng.normal(size=(len(X), spare))])
-        _, Y = yield from _wide_map(stages, few, Y, rng, _LOOSE, _IN_HASTE)
+        _, Y = yield from _wide_map(parts, few, Y, rng, _LOOSE, _IN_HASTE)
         tol = _TOL if d == 2 else _LOOSE
-        begun.append((yield from stages.follow(_descent, narrow, main_axes(Y, d), tol, _IN_HASTE)))
+        begun.append((yield from _stage(parts, d, _descent, narrow, main_axes(Y, d), tol, _IN_HASTE)))
     for _, Y in begun if d == 2 else _best(begun, 1):
         Y, _, tries = _best_scale(smooth, Y)
-        stages.work += tries * part.n_comparisons
-        found.append((yield from stages.follow(_descent, smooth, Y, _TOL, _IN_HASTE)))
+        parts.work += tries * part.n_comparisons
+        found.append((yield from _stage(parts, d, _descent, smooth, Y, _TOL, _IN_HASTE)))
     if d == 2:
         seed = int(rng.integers(2**63))
-        _, Y = yield from stages.follow(adaptive_start, smooth, rng.normal(size=X.shape), _PASSES, 1.0, seed)
-        found.append((yield from stages.follow(_descent, smooth, Y, _TOL, _IN_HASTE)))
-    yield from stages.end(*_best(found, 1)[0])
+        _, Y = yield from _stage(parts, d, adaptive_start, smooth, rng.normal(size=X.shape), _PASSES, 1.0, seed)
+        found.append((yield from _stage(parts, d, _descent, smooth, Y, _TOL, _IN_HASTE)))
+    value, X = _best(found, 1)[0]
+    yield from parts.follow(arrived, SolverState(X, value, 0, provisional=True))
 
 
-class _Stages:
-    """The stages of a guide for a map of d dimensions, one after the other, and their work so far."""
-
-    def __init__(self, parts: RunParts, d: int):
-        self.parts, self.d, self.work = parts, d, 0
-
-    def follow(self, part: Callable[..., Iterator[SolverState]], *args: Any) -> Generator[SolverState, None, _Found]:
-        """Show the states of one stage along their main axes; the last of them."""
-        for state in self.parts.follow(part, *args):
-            X = state.X if state.X.shape[1] == self.d else main_axes(state.X, self.d)
-            work = self.work + state.n_gradients
-            yield replace(state, X=X, n_gradients=work, grad_norm=None, finished=None, provisional=True, note="")
-        self.work += state.n_gradients
-        return float(state.value), state.X  # type: ignore[arg-type]
-
-    def end(self, value: float, X: np.ndarray) -> Iterator[SolverState]:
-        """Show the map that was chosen."""
-        yield from self.parts.follow(arrived, SolverState(X, value, self.work, provisional=True))
+def _stage(
+    parts: RunParts, d: int, part: Callable[..., Iterator[SolverState]], *args: Any
+) -> Generator[SolverState, None, _Found]:
+    """Show the states of one stage along their d main axes; the last of them."""
+    for state in parts.follow(part, *args, grad_norm=None, finished=None, provisional=True, note=""):
+        yield state if state.X.shape[1] == d else replace(state, X=main_axes(state.X, d))
+    return float(state.value), state.X  # type: ignore[arg-type]
 
 
 def _descent(
@@ -148,16 +137,16 @@ def _descent(
 
 
 def _wide_map(
-    stages: _Stages, part: LocalObjective, Y: np.ndarray, rng: np.random.Generator, tol: float, patience: int
+    parts: RunParts, part: LocalObjective, Y: np.ndarray, rng: np.random.Generator, tol: float, patience: int
 ) -> Generator[SolverState, None, _Found]:
     """A softplus map from Y (n, k), in its dimensions."""
     wide = LocalObjective(part.comparisons, SoftplusLoss(), Y.shape[1], part.n_jobs)
-    _, Y = yield from stages.follow(adaptive_start, wide, Y, _PASSES, 1.0, int(rng.integers(2**63)))
-    return (yield from stages.follow(_descent, wide, Y, tol, patience))
+    _, Y = yield from _stage(parts, part.n_components, adaptive_start, wide, Y, _PASSES, 1.0, int(rng.integers(2**63)))
+    return (yield from _stage(parts, part.n_components, _descent, wide, Y, tol, patience))
 
 
 def _best_line(
-    stages: _Stages, part: LocalObjective, Y: np.ndarray, rng: np.random.Generator
+    parts: RunParts, part: LocalObjective, Y: np.ndarray, rng: np.random.Generator
 ) -> Generator[SolverState, None, _Found]:
     """The best of several lines made of the flat map Y (n, 2), their objects put in better order.
 
@@ -171,16 +160,16 @@ def _best_line(
     X, _, tries = _best_scale(few, lines[0])
     size = np.linalg.norm(X)
     lines = [X * (size / (np.linalg.norm(X) or 1.0)) for X in lines]
-    stages.work += (tries + len(lines)) * few.n_comparisons
+    parts.work += (tries + len(lines)) * few.n_comparisons
 
     def in_better_order(on: LocalObjective, X: np.ndarray, tol: float, patience: int) -> Generator[Any, None, _Found]:
         X = _in_better_order(on, X, rng)
-        stages.work += on.comparisons.shape[1] * _PLACES * on.n_comparisons
-        return (yield from stages.follow(_descent, on, X, tol, patience))
+        parts.work += on.comparisons.shape[1] * _PLACES * on.n_comparisons
+        return (yield from _stage(parts, 1, _descent, on, X, tol, patience))
 
     found = []
     for _, X in _best([(few.value(X), X) for X in lines], _SEEN):
-        found.append((yield from stages.follow(_descent, few, X, _LOOSE, _BRIEFLY)))
+        found.append((yield from _stage(parts, 1, _descent, few, X, _LOOSE, _BRIEFLY)))
     for on, rounds, tol, patience in ((few, _LEFT, _LOOSE, _BRIEFLY), (part, _LEFT_ON_ALL, _TOL, _IN_HASTE)):
         for left in rounds:
             best, found = _best(found, left), []

@@ -18,7 +18,7 @@ from nearer import kernels
 from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, HistoryRow, Result, Solver, SolverState
 from nearer.solvers.checkpoint import Checkpoint
-from nearer.solvers.svrg import SVRG
+from nearer.solvers.stochastic import SVRG
 
 __all__ = ["ProgressLines", "best_of_starts", "in_threads", "keeping_start"]
 

@@ -71,6 +71,9 @@ class _FirstStep(Parameters):
 
     first_step: float | None
 
+    def __post_init__(self) -> None:
+        check_number(self.first_step, f"{type(self).__name__}: first_step", allow_none=True)
+
     @property
     def needs_curvature(self) -> bool:
         return self.first_step is None
@@ -91,9 +94,6 @@ class Constant(_FirstStep):
     """
 
     first_step: float | None = None
-
-    def __post_init__(self) -> None:
-        check_number(self.first_step, "Constant: first_step", allow_none=True)
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         return previous
@@ -138,9 +138,6 @@ class BB(_FirstStep):
 
     first_step: float | None = None
 
-    def __post_init__(self) -> None:
-        check_number(self.first_step, "BB: first_step", allow_none=True)
-
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         if change.squared_length == 0:
             return previous
@@ -174,7 +171,7 @@ class SBB(_FirstStep):
 
     def __post_init__(self) -> None:
         check_number(self.epsilon, "SBB: epsilon", allow_none=True, zero=True)
-        check_number(self.first_step, "SBB: first_step", allow_none=True)
+        super().__post_init__()
         check_number(self.relative, "SBB: relative", zero=True)
 
     @property

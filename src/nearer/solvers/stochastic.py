@@ -1,7 +1,8 @@
-"""Stochastic variance-reduced gradient: fixed, BB and stabilised BB steps (SVRG-SBB)."""
+"""Stochastic steps: plain SGD, adaptive steps as a first stretch, and SVRG with fixed, BB and stabilised BB steps."""
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,16 +12,114 @@ import numpy as np
 
 from nearer.data import check_integer, check_number, is_number
 from nearer.objective import GrowingObjective, Snapshot, StochasticObjective
-from nearer.solvers.adaptive_start import adaptive_start
-from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.base import RunParts, Solver, SolverState
 from nearer.solvers.curvature import curvature_along_gradient
-from nearer.solvers.parts import RunParts
-from nearer.solvers.step_sizes import Change, Constant, StepSize
+from nearer.solvers.step_sizes import Change, Constant, Decaying, StepSize
 
-__all__ = ["SVRG"]
+__all__ = ["SGD", "SVRG", "adaptive_start"]
 
-# Chosen on data like that of the paper's Table 1, for three losses together.
+# A pass of adaptive steps is cut into pieces of this many, so that a time limit is noticed.
+_PIECE = 5_000_000
+# Comparisons on which the size of a typical pull is measured, with steps too short to move anything.
+_MEASURED, _STILL = 100, 1e-300
+# Of the warm-up of SVRG: chosen on data like that of the paper's Table 1, for three losses together.
 _WARM_STEP, _WARM_DAMPING = 2.0, 20.0
+
+
+def _as_rule(step: Any) -> Any:
+    """A rule for steps; a number, which has to be positive, stands for a constant step."""
+    return Constant(float(step)) if isinstance(step, numbers.Real) else step
+
+
+@dataclass
+class SGD(Solver):
+    """Stochastic gradient descent; one epoch is as many steps as there are comparisons.
+
+    The objective in the history is measured with the clock stopped: the method itself never needs it.
+
+    Parameters
+    ----------
+    step : Decaying, Constant or float, default Decaying()
+        `Constant` with a step; a float is positive and means the same.
+    """
+
+    step: Decaying | Constant | float = field(default_factory=Decaying)
+    name = "sgd"
+    needs = StochasticObjective
+
+    def check_objective(self, objective: object) -> None:
+        step = _as_rule(self.step)
+        if not isinstance(step, (Decaying, Constant)):
+            raise ValueError(f"{self.name}: step: got {self.step!r}, expected Decaying, Constant or a positive number")
+        if isinstance(step, Constant) and step.first_step is None:
+            raise ValueError(f"{self.name}: step: got Constant(), expected one with a step, for example Constant(0.1)")
+
+    def epochs(
+        self,
+        objective: StochasticObjective,
+        X0: np.ndarray,
+        rng: np.random.Generator,
+        kept: dict[str, Any] | None = None,
+    ) -> Iterator[SolverState]:
+        rule = _as_rule(self.step)
+        if isinstance(rule, Constant):
+            rule = Decaying(float(rule.first_step), decay=0.0)  # type: ignore[arg-type]  # see check_objective
+        n = objective.n_comparisons
+        seed = int(rng.integers(2**63))
+        if kept is None:
+            X, done = X0, 0
+            yield SolverState(X, None, 0, kept={"X": X, "done": done})
+        else:
+            X, done = kept["X"], kept["done"]
+        while True:
+            size = rule.step / (1.0 + rule.decay * done / n) ** rule.power
+            X = objective.sgd_pass(X, rule.step, n, seed, first=done, decay=rule.decay / n, power=rule.power)
+            done += n
+            yield SolverState(X, None, done, size, kept={"X": X, "done": done})
+
+
+def adaptive_start(
+    objective: StochasticObjective,
+    X: np.ndarray,
+    passes: float,
+    step: float,
+    seed: int,
+    damping: float = 0.0,
+    kept: dict[str, Any] | None = None,
+) -> Iterator[SolverState]:
+    """Take AdaGrad steps from X over random comparisons, drawn by the seed; goes on after what was `kept`.
+
+    Parameters
+    ----------
+    passes : float
+        Number of steps, over the number of comparisons.
+    step : float
+        Length of a first step; the losses set the scale of a map, so 1 suits them all.
+    damping : float, default 0
+        How many pulls of typical size count as felt before: first steps are then shorter, later ones do not shrink as
+        soon, and `step` may be larger. What is typical is measured on the first comparisons, at their cost.
+
+    Yields
+    ------
+    SolverState
+        After each piece; its value is the mean loss during the piece.
+    """
+    memory = np.zeros(objective.n_objects)
+    if not math.isfinite(passes * objective.n_comparisons):
+        raise ValueError(f"warm_up: got {passes:g} passes, expected a number of steps that can be counted")
+    n_steps = int(np.ceil(passes * objective.n_comparisons))
+    first = min(_MEASURED, n_steps // 4) if damping > 0 else 0
+    if kept is not None:
+        X, memory, first = kept["X"], kept["memory"], kept["first"]
+    elif first > 0:
+        _, pulls, _ = objective.adagrad_pass(X, memory, _STILL, first, seed, 0)
+        memory += damping * pulls.sum() / (4 * first)  # a comparison pulls at four ends
+    while first < n_steps:
+        piece = min(_PIECE, n_steps - first)
+        X, memory, value = objective.adagrad_pass(X, memory, step, piece, seed, first)
+        first += piece
+        kept = {"X": X, "memory": memory, "first": first}
+        yield SolverState(X, value, first, step, provisional=True, kept=kept)
 
 
 @dataclass
@@ -65,9 +164,7 @@ class SVRG(Solver):
     needs = StochasticObjective
 
     def check_objective(self, objective: object) -> None:
-        if isinstance(self.step, numbers.Real):
-            Constant(float(self.step))  # refuses what is not positive
-        elif not isinstance(self.step, StepSize):
+        if not isinstance(_as_rule(self.step), StepSize):
             raise ValueError(f"{self.name}: step: got {self.step!r}, expected SBB, BB, Constant or a positive number")
         if self.inner_steps is not None:
             check_integer(self.inner_steps, f"{self.name}: inner_steps", 1)
@@ -86,19 +183,17 @@ class SVRG(Solver):
         kept: dict[str, Any] | None = None,
     ) -> Iterator[SolverState]:
         parts = RunParts(kept)
-        X, work = X0, 0
+        X = X0
         if self.warm_up > 0:
-            seed = int(rng.integers(2**63))
-            for state in parts.follow(adaptive_start, objective, X0, self.warm_up, _WARM_STEP, seed, _WARM_DAMPING):
-                X, work = state.X, state.n_gradients
-                yield state
-        yield from parts.follow(self._reduced, objective, X, work, rng)
+            warm_up = self.warm_up, _WARM_STEP, int(rng.integers(2**63)), _WARM_DAMPING
+            X = (yield from parts.follow(adaptive_start, objective, X0, *warm_up)).X
+        yield from parts.follow(self._reduced, objective, X, rng)
 
     def _reduced(
-        self, objective: Any, X: np.ndarray, work: int, rng: np.random.Generator, kept: dict[str, Any] | None = None
+        self, objective: Any, X: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
     ) -> Iterator[SolverState]:
-        """Epochs of variance-reduced steps from X, after so much work."""
-        rule: StepSize = self.step if isinstance(self.step, StepSize) else Constant(float(self.step))
+        """Epochs of variance-reduced steps from X."""
+        rule = _as_rule(self.step)
         m = self.inner_steps or objective.n_comparisons
         snapshots = _Snapshots(objective, self.first_snapshot, rng)
         curvature: float | None = None
@@ -115,7 +210,7 @@ class SVRG(Solver):
 
         if kept is None:
             old, _ = snapshots.take(X)
-            work += snapshots.covered
+            work = snapshots.covered
             yield state(old, None)
         else:
             X, work, eta, curvature = (kept[name] for name in ("X", "work", "eta", "curvature"))

@@ -1,4 +1,4 @@
-"""Limited-memory BFGS on the full gradient."""
+"""Full gradients: gradient descent, and limited-memory BFGS."""
 
 from __future__ import annotations
 
@@ -10,11 +10,69 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data import check_integer
+from nearer.data import check_integer, check_number
+from nearer.kernels import CURVATURE, MOST_TRIALS, SUFFICIENT
 from nearer.objective import Objective
 from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.step_sizes import SBB, Change
 
-__all__ = ["LBFGS", "descend"]
+__all__ = ["GD", "LBFGS", "descend"]
+
+
+@dataclass
+class GD(Solver):
+    """Gradient descent on the points; one epoch is one iteration.
+
+    Parameters
+    ----------
+    step : float, optional
+        Positive, for a constant step. By default the step is found by backtracking from the absolute Barzilai-Borwein
+        step until the objective falls enough (Armijo), so that it never rises.
+    """
+
+    max_epochs: int = 1000
+    step: float | None = None
+    name = "gd"
+
+    _MOST_HALVINGS = 40
+
+    def check_objective(self, objective: object) -> None:
+        check_number(self.step, f"{self.name}: step", allow_none=True)
+
+    def epochs(
+        self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+    ) -> Iterator[SolverState]:
+        def state(step: float | None, finished: str | None = None) -> SolverState:
+            kept = {"X": X, "value": value, "gradient": gradient, "work": work, "trial": trial}
+            return SolverState(X, value, work, step, float(np.linalg.norm(gradient)), finished=finished, kept=kept)
+
+        n = objective.n_comparisons
+        if kept is None:
+            X = X0
+            value, gradient = objective.value_and_gradient(X)
+            work = n
+            trial = self.step or 1.0 / max(float(np.abs(gradient).max()), 1e-12)
+            yield state(None)
+        else:
+            X, value, gradient, work, trial = (kept[name] for name in ("X", "value", "gradient", "work", "trial"))
+        while True:
+            slope = float(np.vdot(gradient, gradient))
+            for _ in range(self._MOST_HALVINGS):
+                X_new = X - trial * gradient
+                new_value, new_gradient = objective.value_and_gradient(X_new)
+                work += n
+                if self.step is not None or new_value <= value - SUFFICIENT * trial * slope:
+                    break
+                trial *= 0.5
+            else:
+                yield state(trial, "converged: no step lowers the objective")
+                return
+            used = trial
+            if self.step is None:
+                trial = SBB(epsilon=0.0).after(Change.between(X_new, X, new_gradient, gradient), 1, trial)
+                trial = min(trial, 100.0 * used)
+            X, value, gradient = X_new, new_value, new_gradient
+            yield state(used)
 
 
 @dataclass
@@ -35,10 +93,6 @@ class LBFGS(Solver):
     tol: float = 1e-6
     memory: int = 10
     name = "lbfgs"
-
-    _SUFFICIENT = 1e-4
-    _CURVATURE = 0.9
-    _MOST_TRIALS = 25
 
     def check_objective(self, objective: object) -> None:
         check_integer(self.memory, f"{self.name}: memory", 1)
@@ -92,18 +146,18 @@ class LBFGS(Solver):
         """Step, new point, its value and gradient, evaluations used; step 0 when nothing lower was found."""
         low, high = 0.0, np.inf
         best = (0.0, X, value, direction)
-        for used in range(1, self._MOST_TRIALS + 1):
+        for used in range(1, MOST_TRIALS + 1):
             X_new = X + trial * direction
             new_value, new_gradient = objective.value_and_gradient(X_new)
-            if not new_value <= value + self._SUFFICIENT * trial * slope:
+            if not new_value <= value + SUFFICIENT * trial * slope:
                 high = trial
             else:
                 best = (trial, X_new, new_value, new_gradient)
-                if np.vdot(new_gradient, direction) >= self._CURVATURE * slope:
+                if np.vdot(new_gradient, direction) >= CURVATURE * slope:
                     break
                 low = trial
             trial = 0.5 * (low + high) if np.isfinite(high) else 2.0 * trial
-            if best[0] > 0.0 and used >= self._MOST_TRIALS // 4:
+            if best[0] > 0.0 and used >= MOST_TRIALS // 4:
                 break
         return *best, used
 
