@@ -219,15 +219,15 @@ def _scanned(
             yield total, dropped
 
     scanned = reduce(Scanned.join, (one for one, _ in looked))
-    settled = settle(pieces[0].name, scanned, pieces[0], roles, options, lambda: (), count)
-    meaning, total, seen = settled.recipe.meaning, settled.counts, settled.seen
+    recipe, total, _ = settle(pieces[0].name, scanned, pieces[0], roles, options, lambda: (), count)
+    meaning, seen = recipe.meaning, total.seen.values
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(
         engine,
         [pieces for pieces, _ in kept],
         [[one.n_comparisons for one in shard] for _, shard in kept],
         [[one.weight for one in shard] for _, shard in kept],
-        replace(settled.recipe, meaning=_compact(meaning, seen)),
+        replace(recipe, meaning=_compact(meaning, seen)),
         len(seen), total.n_comparisons, total.width, seen, meaning.n_objects, meaning.labels, *held,
     )  # fmt: skip
 

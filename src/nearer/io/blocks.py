@@ -15,7 +15,7 @@ import numpy as np
 from nearer.data import Comparisons, FileFormatError
 from nearer.data.columns import Coding, Column, MemoryTable, Table, distinct
 from nearer.data.errors import counted
-from nearer.data.roles import INDEX_COLUMNS, Roles
+from nearer.data.roles import Roles
 from nearer.data.tables import (
     Facts,
     Meaning,
@@ -29,7 +29,7 @@ from nearer.data.tables import (
     warn_of,
 )
 from nearer.io.files import is_pattern, refuse_irregular
-from nearer.io.formats import look_into, open_row_groups, parquet_files
+from nearer.io.formats import look_into, open_matrix, open_row_groups, parquet_files
 
 logger = logging.getLogger(__name__)
 _SCAN_ROWS = 1 << 20
@@ -93,15 +93,17 @@ class Recipe:
     def counts(self, table: Table) -> tuple[Counts, dict[str, tuple[int, str]]]:
         """Read a block for what it gives, and what is left out of it."""
         rows = Rows.of(table, self.roles, self.options, known=True)
-        made = self._made(rows)
-        if made is None:
-            return Counts(), rows.dropped
-        return _counts(made, Coding(np.flatnonzero(made.seen))), rows.dropped
+        return _counts(self._made(rows)), rows.dropped
 
 
-def _counts(made: Comparisons, seen: Coding) -> Counts:
+def _counts(made: Comparisons | None, names: Coding | None = None) -> Counts:
+    """Count what a block gives; its objects are called by their numbers, or by the `names` these stand for."""
+    if made is None:
+        return Counts()
     weight = float(len(made)) if made.weights is None else float(made.weights.sum())
-    return Counts(len(made), weight, made.index.shape[1], seen, made.weights is not None, _n_counting(made))
+    seen = np.flatnonzero(made.seen)
+    seen = seen if names is None else names.values.take(seen)
+    return Counts(len(made), weight, made.index.shape[1], Coding(seen), made.weights is not None, _n_counting(made))
 
 
 def _n_counting(made: Comparisons) -> int:
@@ -116,23 +118,9 @@ def scan_block(table: Table, roles: Roles, options: Options) -> Scanned:
         return Scanned(facts, None if roles.layout.extra else Counts())
     names = facts.objects
     own = Recipe(roles, options, Meaning(names, np.arange(len(names), dtype=np.int32), None, len(names)))
-    made = own._made(rows)
+    counts = _counts(own._made(rows), names)
     facts.dropped = rows.dropped
-    if made is None:
-        return Scanned(facts, Counts())
-    seen = np.flatnonzero(made.seen)
-    values = names.values.take(seen) if names.is_text else names.values[seen]
-    return Scanned(facts, _counts(made, Coding(values)))
-
-
-@dataclass(frozen=True)
-class Settled:
-    """How all blocks become comparisons, what they give, the rows left out, and the objects that occur, ascending."""
-
-    recipe: Recipe
-    counts: Counts
-    dropped: dict[str, tuple[int, str]]
-    seen: np.ndarray
+    return Scanned(facts, counts)
 
 
 def settle(
@@ -143,8 +131,10 @@ def settle(
     options: Options,
     tables: Callable[[], Iterable[Table]],
     count: Callable[[Recipe], Iterable[tuple[Counts, dict[str, tuple[int, str]]]]],
-) -> Settled:
+) -> tuple[Recipe, Counts, dict[str, tuple[int, str]]]:
     """Decide how blocks become comparisons; what is left out or doubtful is warned about.
+
+    Gives how, what all of them give, with the objects that occur by their numbers, and the rows left out.
 
     Parameters
     ----------
@@ -165,25 +155,24 @@ def settle(
     )
     recipe, total, dropped = Recipe(roles, options, meaning), scanned.counts, scanned.facts.dropped
     if total is not None and meaning.is_injective:
-        seen = _named_objects(meaning, total.seen)
+        total = replace(total, seen=_named_objects(meaning, total.seen))
     else:
         found = list(count(recipe))
         total = reduce(Counts.join, (one for one, _ in found))
         dropped = reduce(joined_counts, (left for _, left in found))
-        seen = total.seen.values
     if not total.n_comparisons:
         raise FileFormatError(f"{name}: {nothing_left(dropped, 'weight' in roles.at)}")
     warn_of(name, meaning.alarms, dropped)
     for note in (*roles.notes, *meaning.notes):
         logger.info("%s: %s", name, note)
-    return Settled(recipe, total, dropped, seen)
+    return recipe, total, dropped
 
 
-def _named_objects(meaning: Meaning, seen: Coding) -> np.ndarray:
+def _named_objects(meaning: Meaning, seen: Coding) -> Coding:
     """Numbers of the objects that have some names, ascending."""
     codes = np.arange(len(seen), dtype=np.int32)
     column = Column(codes=codes, values=seen.values) if seen.is_text else Column(numbers=seen.values)
-    return distinct(meaning.names.encode(column, meaning.numbers))
+    return Coding(distinct(meaning.names.encode(column, meaning.numbers)))
 
 
 # ---- blocks on this machine ----------------------------------------------------------------------------------------
@@ -252,16 +241,16 @@ class BlockReader:
         if first is None:
             raise FileFormatError(f"{self.path}: has no rows")
         scanned = reduce(Scanned.join, blocks, first)
-        settled = settle(
+        self._recipe, counts, self.dropped = settle(
             self.path, scanned, files.first, roles, options, tables, lambda recipe: map(recipe.counts, tables())
         )
-        self._recipe, meaning, counts = settled.recipe, settled.recipe.meaning, settled.counts
+        meaning = self._recipe.meaning
         self.n_comparisons, self.n_columns = counts.n_comparisons, counts.width
         self._n_counting = counts.n_counting
         self.total_weight, self.has_weights = counts.weight, counts.weighted
-        self.n_objects, self.labels, self.dropped = meaning.n_objects, meaning.labels, settled.dropped
+        self.n_objects, self.labels = meaning.n_objects, meaning.labels
         self.seen = np.zeros(self.n_objects, dtype=bool)
-        self.seen[settled.seen] = True
+        self.seen[counts.seen.values] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
@@ -307,17 +296,14 @@ def _joined(parts: Iterator[Comparisons | None], size: int) -> Iterator[Comparis
     kept: list[Comparisons] = []
     count = 0
     for part in parts:
-        if part is None:
-            continue
-        start = 0
-        while count + len(part) - start >= size:
-            cut = start + size - count
+        start, length = 0, 0 if part is None else len(part)
+        while part is not None and start < length:
+            cut = min(start + size - count, length)
             kept.append(part._rows(slice(start, cut)))
-            yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
-            kept, count, start = [], 0, cut
-        if start < len(part):
-            kept.append(part._rows(slice(start, None)))
-            count += len(part) - start
+            count, start = count + cut - start, cut
+            if count == size:
+                yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
+                kept, count = [], 0
     if kept:
         yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
 
@@ -386,9 +372,7 @@ class _NumpyFile(_Files):
                 )
             else:
                 rows = self._read(file, start * width, (stop - start) * width).reshape(-1, width)
-        columns = list(np.ascontiguousarray(rows.T))
-        names = list(INDEX_COLUMNS[width])
-        return MemoryTable(self.path, "NumPy array", names, True, is_index=True, columns=columns, first_row=start)
+        return replace(open_matrix(self.path, "NumPy array", np.asfortranarray(rows)), first_row=start)
 
     def _read(self, file: IO[bytes], first: int, count: int) -> np.ndarray:
         file.seek(self._offset + first * self._dtype.itemsize)

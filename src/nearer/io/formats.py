@@ -456,21 +456,17 @@ def _with_folders(path: str, table: RowGroups) -> RowGroups:
 def _stored_together(path: str, found: Sequence[RowGroups]) -> dict[str, Any]:
     """The objects stored with Parquet files, put together where they differ."""
     first = found[0]
-    stored = {None if table.labels is None else tuple(table.labels.tolist()) for table in found}
-    if len(stored) > 1:
+    stored = [None if table.labels is None else tuple(table.labels.tolist()) for table in found]
+    if len(set(stored)) > 1:
         if not all(table.has_text for table in found):
             raise FileFormatError(
                 f"{path}: the files store different lists of objects, and their numbers count them; "
                 "write them with the names of the objects"
             )
-        labels = list(dict.fromkeys(label for part in map(_labels, found) for label in part))
+        labels = list(dict.fromkeys(label for part in stored for label in part or ()))
         return {"labels": np.array(labels, dtype=str), "n_objects": len(labels)}
     sizes = [table.n_objects for table in found if table.n_objects is not None]
     return {"labels": first.labels, "n_objects": max(sizes) if len(sizes) == len(found) else first.n_objects}
-
-
-def _labels(table: RowGroups) -> list[str]:
-    return [] if table.labels is None else table.labels.tolist()
 
 
 def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:

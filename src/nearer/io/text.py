@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -160,7 +161,9 @@ def encoding_problem(path: str, encoding: str, data: bytes, at: int, line: int |
     )
 
 
-def open_text(path: str, *, delimiter: str | None, header: bool | None, encoding: str | None) -> TextTable:
+def open_text(
+    path: str, *, delimiter: str | None = None, header: bool | None = None, encoding: str | None = None
+) -> TextTable:
     """Open a delimited text file, also compressed; parameters as in `nearer.io.read_comparisons`.
 
     Encoding, delimiter and header are found from the first bytes.
@@ -337,7 +340,6 @@ class TextTable(Table):
     padded: bool = False  # whether blanks stand between a delimiter and a cell in quotes
     spare: bool = False  # whether each row ends with a delimiter, and the header does not
     _n_rows: int = -1
-    _plain: bool | None = None
 
     @property
     def mark(self) -> str:
@@ -405,7 +407,6 @@ class TextTable(Table):
 
     def _without_marks(self, columns: list[Column]) -> list[Column]:
         """Take off what belongs to the file and not to the cells: guarding apostrophes, blanks after each delimiter."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         def some(pattern: str) -> int:
@@ -416,9 +417,9 @@ class TextTable(Table):
             self.notes.append(
                 f"{counted(guarded, 'cell')} read without the apostrophe that guards it from a spreadsheet"
             )
+            pattern = f"^'('*[{_RISKY}])"
             columns = [
-                replace(column, values=pa.array([unguard(text) for text in column.texts()], pa.string()))
-                for column in columns
+                replace(column, values=pc.replace_substring_regex(column.values, pattern, r"\1")) for column in columns
             ]
         blank = [pc.all(pc.starts_with(column.values, " ")).as_py() is True for column in columns]
         if any(blank):
@@ -437,13 +438,13 @@ class TextTable(Table):
         return is_utf8 and self.delimiter != WHITESPACE and not self.lone_cr and not self.padded
 
     def place(self, row: int) -> str:
-        if self._is_plain():
+        if self._is_plain:
             return f"line {row + self.skip + 1}"
         first, _, _ = next(itertools.islice(self._data(), row, None), (None, 0, []))
         return f"row {row + 1}" if first is None else f"line {first}"
 
     def follows_gap(self, row: int) -> bool:
-        if self._is_plain():
+        if self._is_plain:
             return False
         two = list(itertools.islice(self._data(), max(row - 1, 0), row + 1))
         return len(two) == 2 and two[1][0] > two[0][1] + 1
@@ -454,11 +455,10 @@ class TextTable(Table):
             rows = split(text, self.delimiter, self.padded)
             yield from (row for row in rows if row[0] > self.skip)
 
+    @cached_property
     def _is_plain(self) -> bool:
         """Tell whether every line is one row: no quoted cells, no blank lines."""
-        if self._plain is None:
-            self._plain = self._is_plain_utf8() and self._n_lines() == self._n_rows
-        return self._plain
+        return self._is_plain_utf8() and self._n_lines() == self._n_rows
 
     def _n_lines(self) -> int:
         """Count the lines after those skipped at the top; -1 if cells are quoted."""
