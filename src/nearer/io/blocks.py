@@ -321,14 +321,11 @@ class _Files:
         """Yield tables of at most `size` rows with the columns at some positions, in order or, by `rng`, in none."""
         raise NotImplementedError
 
-    def unchanged(self) -> None:
-        """Refuse files that are not as they were when they were first read."""
-        for file in self._states:
-            self._unchanged(file)
-
-    def _unchanged(self, file: str) -> None:
-        if _state(file) != self._states[file]:
-            raise FileFormatError(f"{file}: has changed since it was first read")
+    def unchanged(self, *files: str) -> None:
+        """Refuse files, all or some, that are not as they were when they were first read."""
+        for file in files or self._states:
+            if _state(file) != self._states[file]:
+                raise FileFormatError(f"{file}: has changed since it was first read")
 
 
 def _state(file: str) -> tuple[int, int, int]:
@@ -363,7 +360,7 @@ class _NumpyFile(_Files):
         self.first = self._table(0, min(3, shape[0]))
 
     def _table(self, start: int, stop: int) -> MemoryTable:
-        self._unchanged(self.path)
+        self.unchanged(self.path)
         n_rows, width = self._shape
         with open(self.path, "rb", buffering=0) as file:
             if self._fortran:
@@ -402,5 +399,5 @@ class _ParquetFiles(_Files):
             groups = [table.part([group]) for table in self._tables for group in table.row_groups]
             parts = [groups[number] for number in rng.permutation(len(groups)).tolist()]
         for part in parts:
-            self._unchanged(part.name)
+            self.unchanged(part.name)
             yield from part.batches(size, positions)

@@ -474,10 +474,7 @@ def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
     with _open_file(url, otherwise=otherwise) as file:
         lengths = tuple(file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups))
         schema = file.schema_arrow
-    try:
-        stored = stored_objects(schema.metadata)
-    except FileFormatError as error:
-        raise FileFormatError(f"{url}: {error}") from error
+    stored = _stored_objects(url, schema.metadata)
     ranges, groups = index_of_pandas(url, schema, sum(lengths)), tuple(range(len(lengths)))
     names = [*schema.names, *ranges]
     return RowGroups(
@@ -648,7 +645,7 @@ def parquet_among(folder: str, files: Iterable[str]) -> tuple[list[str], list[st
     return read, left_out
 
 
-def stored_objects(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+def _stored_objects(url: str, metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     """Read what this package wrote beside the columns of a Parquet file: `labels`, `n_objects`."""
     try:
         known = json.loads((metadata or {}).get(META_KEY, b"{}"))
@@ -659,7 +656,7 @@ def stored_objects(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
         if n_objects is not None and not (isinstance(n_objects, int) and n_objects > 0):
             raise ValueError("n_objects")
     except (ValueError, AttributeError, UnicodeDecodeError, RecursionError) as error:
-        raise FileFormatError(f"the stored list of objects is damaged ({error})") from error
+        raise FileFormatError(f"{url}: the stored list of objects is damaged ({error})") from error
     return {"labels": labels, "n_objects": n_objects}
 
 
@@ -670,9 +667,9 @@ def open_parquet(path: str, *, header: bool | None = None) -> ParquetTable:
     first = files[0]
     form = "Parquet" if len(files) == 1 else f"{len(files):,} Parquet files"
     if first.header or header:
-        refuse_told_header(str(path), header)
+        refuse_told_header(path, header)
     return ParquetTable(
-        str(path), form, first.names, first.header, labels=first.labels, n_objects=first.n_objects,
+        path, form, first.names, first.header, labels=first.labels, n_objects=first.n_objects,
         alarms=first.alarms, files=files,
     )  # fmt: skip
 
@@ -696,21 +693,20 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
     try:
         loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):
-            loaded = _decoded(loaded)
-            _refuse_variable(path, variable)
-            return with_header(open_matrix(path, "NumPy array", loaded), header)
-        with loaded:
-            held = loaded.zip.namelist()
-            if not all(name.endswith(".npy") for name in held):
-                raise FileFormatError(f"is a zip archive of {listed(map(shown, held[:SHOWN]))}: unpack it first")
-            _refuse_bomb(loaded.zip)
-            arrays = {key: _decoded(loaded[key]) for key in loaded.files}
+            arrays: Any = _decoded(loaded)
+        else:
+            with loaded:
+                _refuse_strange(loaded.zip)
+                arrays = {key: _decoded(loaded[key]) for key in loaded.files}
     except FileFormatError as error:
-        raise FileFormatError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
+        raise FileFormatError(f"{path}: {error}") from error
     except Exception as error:  # NumPy and zip raise many kinds for a damaged file
         pickled = any(word in str(error) for word in ("pickle", "Object arrays", "Python objects"))
         why = "it holds Python objects (pickled), which are not read: loading them could run code" if pickled else error
         raise FileFormatError(f"{path}: is not a readable NumPy file: {why}") from error
+    if isinstance(arrays, np.ndarray):
+        _refuse_variable(path, variable)
+        return with_header(open_matrix(path, "NumPy array", arrays), header)
     if {"coords", "data", "shape"} <= set(arrays) and arrays["coords"].ndim == 2:
         # A sparse tensor: entry (i, j, k) counts the answers that j is nearer to i than k, negative for the contrary.
         arrays = {"triplets": arrays["coords"].T, "response": arrays["data"]}
@@ -724,9 +720,12 @@ def _decoded(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _refuse_bomb(archive: Any) -> None:
-    """Refuse an archive whose members lie over each other, or hold more than memory does, before reading any."""
-    members = sorted(archive.infolist(), key=lambda member: member.header_offset)
+def _refuse_strange(archive: Any) -> None:
+    """Refuse an archive of no arrays, or of members that lie over each other or hold more than memory does."""
+    held = archive.namelist()
+    if not all(name.endswith(".npy") for name in held):
+        raise FileFormatError(f"is a zip archive of {listed(map(shown, held[:SHOWN]))}: unpack it first")
+    members = archive.infolist()
     packed = sum(member.compress_size for member in members)
     size = sum(member.file_size for member in members)
     if packed > Path(archive.filename or archive.fp.name).stat().st_size:
@@ -880,9 +879,9 @@ def _names_beside(path: str, arrays: Mapping[str, np.ndarray], main: str) -> str
     """Find the array that names the columns of the main one, as pandas writes beside its rows."""
     width, found = arrays[main].shape[1], []
     for name, array in arrays.items():
-        texts = array.reshape(-1).tolist()
         if name == main or normalise(name) not in _TITLES or not array.ndim:
             continue
+        texts = array.reshape(-1).tolist()
         if not any(isinstance(text, str) for text in texts):
             continue
         texts = list(map(str, texts))
@@ -953,11 +952,10 @@ def _object_names(path: str, name: str, array: np.ndarray) -> list[Any] | None:
 
 def _signs(answers: np.ndarray) -> dict[str, Any]:
     """Give columns for answers beside an array of questions: True and +n are for the first option, -n the second."""
-    if answers.dtype.kind == "b":
-        return {"answer": np.where(answers, "first", "second")}
-    if answers.dtype.kind in "if" and (np.abs(answers) == 1).all():
+    kind = answers.dtype.kind
+    if kind == "b" or (kind in "if" and (np.abs(answers) == 1).all()):
         return {"answer": np.where(answers > 0, "first", "second")}
-    if answers.dtype.kind in "if" and answers.min() < 0:
+    if kind in "if" and answers.min() < 0:
         return {"votes_a": np.maximum(answers, 0), "votes_b": np.maximum(-answers, 0)}
     return {"answer": answers}
 

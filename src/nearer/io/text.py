@@ -279,11 +279,8 @@ def _find_delimiter(path: str, text: str) -> str:
     others: list[str] = []  # marks by which every row splits alike as well
     for delimiter in (*DELIMITERS, WHITESPACE):
         try:
-            found_rows = itertools.islice(
-                split(io.StringIO(text, newline=""), delimiter, delimiter != " "), SAMPLE_ROWS
-            )
-            rows = [cells for _, _, cells in found_rows]
-        except csv.Error:
+            rows = [cells for _, _, cells in _first_rows(path, text, delimiter, SAMPLE_ROWS, delimiter != " ")]
+        except FileFormatError:
             continue  # a cell longer than any should be
         width = max(len(rows[0]), len(rows[-1]) if len(rows[-1]) == len(rows[0]) + 1 else 0)
         if width < 3 or (delimiter == " " and any("" in cells for cells in rows)):
