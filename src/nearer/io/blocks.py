@@ -49,6 +49,7 @@ class Counts:
     seen: Coding = field(default_factory=lambda: Coding(np.empty(0, np.int64)))  # names that occur in them
     weighted: bool = False  # whether they have weights of their own
     n_counting: int = 0  # those of a weight above 0: the others are lost where a block holds nothing else
+    dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
 
     def join(self, other: Counts) -> Counts:
         """Put what two blocks give together."""
@@ -57,7 +58,7 @@ class Counts:
         return Counts(
             self.n_comparisons + other.n_comparisons, self.weight + other.weight, self.width or other.width,
             Coding.union([self.seen, other.seen]), self.weighted or other.weighted,
-            self.n_counting + other.n_counting,
+            self.n_counting + other.n_counting, joined_counts(self.dropped, other.dropped),
         )  # fmt: skip
 
 
@@ -90,20 +91,21 @@ class Recipe:
         parts = rows_to_parts(rows, self.meaning, self.options)
         return None if parts is None else Comparisons._make(replace(parts, people=None, details=None, dropped={}))
 
-    def counts(self, table: Table) -> tuple[Counts, dict[str, tuple[int, str]]]:
+    def counts(self, table: Table) -> Counts:
         """Read a block for what it gives, and what is left out of it."""
-        rows = Rows.of(table, self.roles, self.options, known=True)
-        return _counts(self._made(rows)), rows.dropped
+        return self._counts(Rows.of(table, self.roles, self.options, known=True))
 
-
-def _counts(made: Comparisons | None, names: Coding | None = None) -> Counts:
-    """Count what a block gives; its objects are called by their numbers, or by the `names` these stand for."""
-    if made is None:
-        return Counts()
-    weight = float(len(made)) if made.weights is None else float(made.weights.sum())
-    seen = np.flatnonzero(made.seen)
-    seen = seen if names is None else names.values.take(seen)
-    return Counts(len(made), weight, made.index.shape[1], Coding(seen), made.weights is not None, _n_counting(made))
+    def _counts(self, rows: Rows, names: Coding | None = None) -> Counts:
+        """Count what rows give; objects are called by their numbers, or by the `names` these stand for."""
+        made = self._made(rows)
+        if made is None:
+            return Counts(dropped=rows.dropped)
+        weight = float(len(made)) if made.weights is None else float(made.weights.sum())
+        seen = np.flatnonzero(made.seen)
+        return Counts(
+            len(made), weight, made.index.shape[1], Coding(seen if names is None else names.values.take(seen)),
+            made.weights is not None, _n_counting(made), rows.dropped,
+        )  # fmt: skip
 
 
 def _n_counting(made: Comparisons) -> int:
@@ -114,13 +116,13 @@ def scan_block(table: Table, roles: Roles, options: Options) -> Scanned:
     """Look at a block: which names occur in it, and where that tells, what it gives."""
     rows = Rows.of(table, roles, options)
     facts = scan(rows)
-    if roles.layout.extra or not len(facts.objects):  # what answers say hangs on all of them
-        return Scanned(facts, None if roles.layout.extra else Counts())
     names = facts.objects
+    if roles.layout.extra:  # what answers say hangs on all of them
+        return Scanned(facts, None)
+    if not len(names):
+        return Scanned(facts, Counts(dropped=rows.dropped))
     own = Recipe(roles, options, Meaning(names, np.arange(len(names), dtype=np.int32), None, len(names)))
-    counts = _counts(own._made(rows), names)
-    facts.dropped = rows.dropped
-    return Scanned(facts, counts)
+    return Scanned(facts, own._counts(rows, names))
 
 
 def settle(
@@ -130,11 +132,11 @@ def settle(
     roles: Roles,
     options: Options,
     tables: Callable[[], Iterable[Table]],
-    count: Callable[[Recipe], Iterable[tuple[Counts, dict[str, tuple[int, str]]]]],
-) -> tuple[Recipe, Counts, dict[str, tuple[int, str]]]:
+    count: Callable[[Recipe], Iterable[Counts]],
+) -> tuple[Recipe, Counts]:
     """Decide how blocks become comparisons; what is left out or doubtful is warned about.
 
-    Gives how, what all of them give, with the objects that occur by their numbers, and the rows left out.
+    Gives that, and what all blocks give together, the objects that occur by their numbers.
 
     Parameters
     ----------
@@ -153,19 +155,17 @@ def settle(
     meaning = resolve(
         scanned.facts, roles, table, options, lambda: (Rows.of(one, roles, options, True) for one in tables())
     )
-    recipe, total, dropped = Recipe(roles, options, meaning), scanned.counts, scanned.facts.dropped
+    recipe, total = Recipe(roles, options, meaning), scanned.counts
     if total is not None and meaning.is_injective:
         total = replace(total, seen=_named_objects(meaning, total.seen))
     else:
-        found = list(count(recipe))
-        total = reduce(Counts.join, (one for one, _ in found))
-        dropped = reduce(joined_counts, (left for _, left in found))
+        total = reduce(Counts.join, count(recipe))
     if not total.n_comparisons:
-        raise FileFormatError(f"{name}: {nothing_left(dropped, 'weight' in roles.at)}")
-    warn_of(name, meaning.alarms, dropped)
+        raise FileFormatError(f"{name}: {nothing_left(total.dropped, 'weight' in roles.at)}")
+    warn_of(name, meaning.alarms, total.dropped)
     for note in (*roles.notes, *meaning.notes):
         logger.info("%s: %s", name, note)
-    return recipe, total, dropped
+    return recipe, total
 
 
 def _named_objects(meaning: Meaning, seen: Coding) -> Coding:
@@ -200,7 +200,7 @@ def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, *
     """
     name = os.fspath(path)
     refuse_irregular(name)
-    if Path(name).is_file() and Path(name).suffix.lower() not in _BLOCK_ENDINGS:
+    if os.path.isfile(name) and not in_blocks(name):
         raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
     files = _NumpyFile(name) if Path(name).suffix.lower() == ".npy" else _ParquetFiles(name)
     return BlockReader(files, Options(n_objects=n_objects, **options))
@@ -241,14 +241,14 @@ class BlockReader:
         if first is None:
             raise FileFormatError(f"{self.path}: has no rows")
         scanned = reduce(Scanned.join, blocks, first)
-        self._recipe, counts, self.dropped = settle(
+        self._recipe, counts = settle(
             self.path, scanned, files.first, roles, options, tables, lambda recipe: map(recipe.counts, tables())
         )
         meaning = self._recipe.meaning
         self.n_comparisons, self.n_columns = counts.n_comparisons, counts.width
         self._n_counting = counts.n_counting
         self.total_weight, self.has_weights = counts.weight, counts.weighted
-        self.n_objects, self.labels = meaning.n_objects, meaning.labels
+        self.n_objects, self.labels, self.dropped = meaning.n_objects, meaning.labels, counts.dropped
         self.seen = np.zeros(self.n_objects, dtype=bool)
         self.seen[counts.seen.values] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
