@@ -867,11 +867,17 @@ def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
     return notes
 
 
+def told_dropped(dropped: Mapping[str, tuple[int, str]]) -> list[str]:
+    """Say which rows were left out, and where the first of them is."""
+    return [
+        f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})"
+        for reason, (count, first) in dropped.items()
+    ]
+
+
 def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, str]]) -> None:
     """Warn, at the line outside this package, of what is doubtful about a table, and of rows left out."""
-    told = [*alarms]
-    for reason, (count, first) in dropped.items():
-        told.append(f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})")
+    told = [*alarms, *told_dropped(dropped)]
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nearer"):
         frame, level = frame.f_back, level + 1

@@ -214,21 +214,21 @@ def _scanned(
     looked = each("scan-shard", tasks.scan, roles, options)
     counts = [shard for _, shard in looked]
 
-    def count(recipe: Recipe) -> Iterator[tuple[Counts, dict[str, tuple[int, str]]]]:
-        for number, (total, shard, dropped) in enumerate(each("count-shard", tasks.count, recipe)):
+    def count(recipe: Recipe) -> Iterator[Counts]:
+        for number, (total, shard) in enumerate(each("count-shard", tasks.count, recipe)):
             counts[number] = shard
-            yield total, dropped
+            yield total
 
     scanned = reduce(Scanned.join, (one for one, _ in looked))
-    settled = settle(pieces[0].name, scanned, pieces[0], roles, options, lambda: (), count)
-    meaning, total, seen = settled.recipe.meaning, settled.counts, settled.seen
+    recipe, total = settle(pieces[0].name, scanned, pieces[0], roles, options, lambda: (), count)
+    meaning, seen = recipe.meaning, total.seen.values
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(
         engine,
         [pieces for pieces, _ in kept],
         [[one.n_comparisons for one in shard] for _, shard in kept],
         [[one.weight for one in shard] for _, shard in kept],
-        replace(settled.recipe, meaning=_compact(meaning, seen)),
+        replace(recipe, meaning=_compact(meaning, seen)),
         len(seen), total.n_comparisons, total.width, seen, meaning.n_objects, meaning.labels, *held,
     )  # fmt: skip
 

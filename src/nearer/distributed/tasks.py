@@ -18,7 +18,6 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.data.columns import Coding, Table
 from nearer.data.roles import Roles
-from nearer.data.rows import joined_counts
 from nearer.data.tables import Options
 from nearer.io.blocks import Counts, Recipe, Scanned, scan_block
 from nearer.losses import Loss
@@ -109,12 +108,10 @@ def scan(pieces: Sequence[Table], roles: Roles, options: Options) -> tuple[Scann
     return reduce(Scanned.join, found), counts
 
 
-def count(pieces: Sequence[Table], recipe: Recipe) -> tuple[Counts, list[Counts], dict[str, tuple[int, str]]]:
-    """Count what every piece gives: together, each, and the rows left out."""
-    found = [recipe.counts(piece) for piece in pieces]
-    counts = [one for one, _ in found]
-    dropped = reduce(joined_counts, (left for _, left in found))
-    return reduce(Counts.join, counts), [_without_names(one) for one in counts], dropped
+def count(pieces: Sequence[Table], recipe: Recipe) -> tuple[Counts, list[Counts]]:
+    """Count what every piece gives: together, and each."""
+    counts = [recipe.counts(piece) for piece in pieces]
+    return reduce(Counts.join, counts), [_without_names(one) for one in counts]
 
 
 def _without_names(counts: Counts) -> Counts:

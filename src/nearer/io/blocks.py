@@ -15,7 +15,7 @@ import numpy as np
 from nearer.data import Comparisons, FileFormatError
 from nearer.data.columns import Coding, Column, MemoryTable, Table, distinct
 from nearer.data.errors import counted
-from nearer.data.roles import INDEX_COLUMNS, Roles
+from nearer.data.roles import Roles
 from nearer.data.rows import Rows, joined_counts
 from nearer.data.tables import (
     Facts,
@@ -28,7 +28,7 @@ from nearer.data.tables import (
     warn_of,
 )
 from nearer.io.files import is_pattern, refuse_irregular
-from nearer.io.formats import look_into, open_row_groups, parquet_files
+from nearer.io.formats import look_into, open_matrix, open_row_groups, parquet_files
 
 logger = logging.getLogger(__name__)
 _SCAN_ROWS = 1 << 20
@@ -48,6 +48,7 @@ class Counts:
     seen: Coding = field(default_factory=lambda: Coding(np.empty(0, np.int64)))  # names that occur in them
     weighted: bool = False  # whether they have weights of their own
     n_counting: int = 0  # those of a weight above 0: the others are lost where a block holds nothing else
+    dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
 
     def join(self, other: Counts) -> Counts:
         """Put what two blocks give together."""
@@ -56,7 +57,7 @@ class Counts:
         return Counts(
             self.n_comparisons + other.n_comparisons, self.weight + other.weight, self.width or other.width,
             Coding.union([self.seen, other.seen]), self.weighted or other.weighted,
-            self.n_counting + other.n_counting,
+            self.n_counting + other.n_counting, joined_counts(self.dropped, other.dropped),
         )  # fmt: skip
 
 
@@ -89,18 +90,21 @@ class Recipe:
         parts = rows_to_parts(rows, self.meaning, self.options)
         return None if parts is None else Comparisons._make(replace(parts, people=None, details=None, dropped={}))
 
-    def counts(self, table: Table) -> tuple[Counts, dict[str, tuple[int, str]]]:
+    def counts(self, table: Table) -> Counts:
         """Read a block for what it gives, and what is left out of it."""
-        rows = Rows.of(table, self.roles, self.options, known=True)
+        return self._counts(Rows.of(table, self.roles, self.options, known=True))
+
+    def _counts(self, rows: Rows, names: Coding | None = None) -> Counts:
+        """Count what rows give; objects are called by their numbers, or by the `names` these stand for."""
         made = self._made(rows)
         if made is None:
-            return Counts(), rows.dropped
-        return _counts(made, Coding(np.flatnonzero(made.seen))), rows.dropped
-
-
-def _counts(made: Comparisons, seen: Coding) -> Counts:
-    weight = float(len(made)) if made.weights is None else float(made.weights.sum())
-    return Counts(len(made), weight, made.index.shape[1], seen, made.weights is not None, _n_counting(made))
+            return Counts(dropped=rows.dropped)
+        weight = float(len(made)) if made.weights is None else float(made.weights.sum())
+        seen = np.flatnonzero(made.seen)
+        return Counts(
+            len(made), weight, made.index.shape[1], Coding(seen if names is None else names.values.take(seen)),
+            made.weights is not None, _n_counting(made), rows.dropped,
+        )  # fmt: skip
 
 
 def _n_counting(made: Comparisons) -> int:
@@ -111,27 +115,13 @@ def scan_block(table: Table, roles: Roles, options: Options) -> Scanned:
     """Look at a block: which names occur in it, and where that tells, what it gives."""
     rows = Rows.of(table, roles, options)
     facts = scan(rows)
-    if roles.layout.extra or not len(facts.objects):  # what answers say hangs on all of them
-        return Scanned(facts, None if roles.layout.extra else Counts())
     names = facts.objects
+    if roles.layout.extra:  # what answers say hangs on all of them
+        return Scanned(facts, None)
+    if not len(names):
+        return Scanned(facts, Counts(dropped=rows.dropped))
     own = Recipe(roles, options, Meaning(names, np.arange(len(names), dtype=np.int32), None, len(names)))
-    made = own._made(rows)
-    facts.dropped = rows.dropped
-    if made is None:
-        return Scanned(facts, Counts())
-    seen = np.flatnonzero(made.seen)
-    values = names.values.take(seen) if names.is_text else names.values[seen]
-    return Scanned(facts, _counts(made, Coding(values)))
-
-
-@dataclass(frozen=True)
-class Settled:
-    """How all blocks become comparisons, what they give, the rows left out, and the objects that occur, ascending."""
-
-    recipe: Recipe
-    counts: Counts
-    dropped: dict[str, tuple[int, str]]
-    seen: np.ndarray
+    return Scanned(facts, own._counts(rows, names))
 
 
 def settle(
@@ -141,9 +131,11 @@ def settle(
     roles: Roles,
     options: Options,
     tables: Callable[[], Iterable[Table]],
-    count: Callable[[Recipe], Iterable[tuple[Counts, dict[str, tuple[int, str]]]]],
-) -> Settled:
+    count: Callable[[Recipe], Iterable[Counts]],
+) -> tuple[Recipe, Counts]:
     """Decide how blocks become comparisons; what is left out or doubtful is warned about.
+
+    Gives that, and what all blocks give together, the objects that occur by their numbers.
 
     Parameters
     ----------
@@ -162,27 +154,24 @@ def settle(
     meaning = resolve(
         scanned.facts, roles, table, options, lambda: (Rows.of(one, roles, options, True) for one in tables())
     )
-    recipe, total, dropped = Recipe(roles, options, meaning), scanned.counts, scanned.facts.dropped
+    recipe, total = Recipe(roles, options, meaning), scanned.counts
     if total is not None and meaning.is_injective:
-        seen = _named_objects(meaning, total.seen)
+        total = replace(total, seen=_named_objects(meaning, total.seen))
     else:
-        found = list(count(recipe))
-        total = reduce(Counts.join, (one for one, _ in found))
-        dropped = reduce(joined_counts, (left for _, left in found))
-        seen = total.seen.values
+        total = reduce(Counts.join, count(recipe))
     if not total.n_comparisons:
-        raise FileFormatError(f"{name}: {nothing_left(dropped, 'weight' in roles.at)}")
-    warn_of(name, meaning.alarms, dropped)
+        raise FileFormatError(f"{name}: {nothing_left(total.dropped, 'weight' in roles.at)}")
+    warn_of(name, meaning.alarms, total.dropped)
     for note in (*roles.notes, *meaning.notes):
         logger.info("%s: %s", name, note)
-    return Settled(recipe, total, dropped, seen)
+    return recipe, total
 
 
-def _named_objects(meaning: Meaning, seen: Coding) -> np.ndarray:
+def _named_objects(meaning: Meaning, seen: Coding) -> Coding:
     """Numbers of the objects that have some names, ascending."""
     codes = np.arange(len(seen), dtype=np.int32)
     column = Column(codes=codes, values=seen.values) if seen.is_text else Column(numbers=seen.values)
-    return distinct(meaning.names.encode(column, meaning.numbers))
+    return Coding(distinct(meaning.names.encode(column, meaning.numbers)))
 
 
 # ---- blocks on this machine ----------------------------------------------------------------------------------------
@@ -210,7 +199,7 @@ def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, *
     """
     name = os.fspath(path)
     refuse_irregular(name)
-    if Path(name).is_file() and Path(name).suffix.lower() not in _BLOCK_ENDINGS:
+    if os.path.isfile(name) and not in_blocks(name):
         raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
     files = _NumpyFile(name) if Path(name).suffix.lower() == ".npy" else _ParquetFiles(name)
     return BlockReader(files, Options(n_objects=n_objects, **options))
@@ -251,16 +240,16 @@ class BlockReader:
         if first is None:
             raise FileFormatError(f"{self.path}: has no rows")
         scanned = reduce(Scanned.join, blocks, first)
-        settled = settle(
+        self._recipe, counts = settle(
             self.path, scanned, files.first, roles, options, tables, lambda recipe: map(recipe.counts, tables())
         )
-        self._recipe, meaning, counts = settled.recipe, settled.recipe.meaning, settled.counts
+        meaning = self._recipe.meaning
         self.n_comparisons, self.n_columns = counts.n_comparisons, counts.width
         self._n_counting = counts.n_counting
         self.total_weight, self.has_weights = counts.weight, counts.weighted
-        self.n_objects, self.labels, self.dropped = meaning.n_objects, meaning.labels, settled.dropped
+        self.n_objects, self.labels, self.dropped = meaning.n_objects, meaning.labels, counts.dropped
         self.seen = np.zeros(self.n_objects, dtype=bool)
-        self.seen[settled.seen] = True
+        self.seen[counts.seen.values] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
@@ -306,17 +295,14 @@ def _joined(parts: Iterator[Comparisons | None], size: int) -> Iterator[Comparis
     kept: list[Comparisons] = []
     count = 0
     for part in parts:
-        if part is None:
-            continue
-        start = 0
-        while count + len(part) - start >= size:
-            cut = start + size - count
+        start, length = 0, 0 if part is None else len(part)
+        while part is not None and start < length:
+            cut = min(start + size - count, length)
             kept.append(part._rows(slice(start, cut)))
-            yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
-            kept, count, start = [], 0, cut
-        if start < len(part):
-            kept.append(part._rows(slice(start, None)))
-            count += len(part) - start
+            count, start = count + cut - start, cut
+            if count == size:
+                yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
+                kept, count = [], 0
     if kept:
         yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
 
@@ -334,14 +320,11 @@ class _Files:
         """Yield tables of at most `size` rows with the columns at some positions, in order or, by `rng`, in none."""
         raise NotImplementedError
 
-    def unchanged(self) -> None:
-        """Refuse files that are not as they were when they were first read."""
-        for file in self._states:
-            self._unchanged(file)
-
-    def _unchanged(self, file: str) -> None:
-        if _state(file) != self._states[file]:
-            raise FileFormatError(f"{file}: has changed since it was first read")
+    def unchanged(self, *files: str) -> None:
+        """Refuse files, all or some, that are not as they were when they were first read."""
+        for file in files or self._states:
+            if _state(file) != self._states[file]:
+                raise FileFormatError(f"{file}: has changed since it was first read")
 
 
 def _state(file: str) -> tuple[int, int, int]:
@@ -376,7 +359,7 @@ class _NumpyFile(_Files):
         self.first = self._table(0, min(3, shape[0]))
 
     def _table(self, start: int, stop: int) -> MemoryTable:
-        self._unchanged(self.path)
+        self.unchanged(self.path)
         n_rows, width = self._shape
         with open(self.path, "rb", buffering=0) as file:
             if self._fortran:
@@ -385,9 +368,7 @@ class _NumpyFile(_Files):
                 )
             else:
                 rows = self._read(file, start * width, (stop - start) * width).reshape(-1, width)
-        columns = list(np.ascontiguousarray(rows.T))
-        names = list(INDEX_COLUMNS[width])
-        return MemoryTable(self.path, "NumPy array", names, True, is_index=True, columns=columns, first_row=start)
+        return replace(open_matrix(self.path, "NumPy array", np.asfortranarray(rows)), first_row=start)
 
     def _read(self, file: IO[bytes], first: int, count: int) -> np.ndarray:
         file.seek(self._offset + first * self._dtype.itemsize)
@@ -417,5 +398,5 @@ class _ParquetFiles(_Files):
             groups = [table.part([group]) for table in self._tables for group in table.row_groups]
             parts = [groups[number] for number in rng.permutation(len(groups)).tolist()]
         for part in parts:
-            self._unchanged(part.name)
+            self.unchanged(part.name)
             yield from part.batches(size, positions)

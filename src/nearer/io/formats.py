@@ -53,33 +53,38 @@ def open_json(
 ) -> Table:
     """Open a JSON file: ``[{"anchor": ..}, ..]``, ``[[0, 1, 2], ..]``, ``{"anchor": [..], ..}``, ``{"rows": [..]}``."""
     with open_bytes(path) as file:
-        content = file.read()
-    text, _ = decode_head(path, content, True, encoding)
+        text, _ = decode_head(path, file.read(), True, encoding)
     if not text.strip():
         raise FileFormatError(f"{path}: is empty")
     try:
-        data = json.loads(text, object_pairs_hook=_once)
-    except _Twice as error:
-        raise FileFormatError(f"{path}: {error}") from None
-    except json.JSONDecodeError as error:
-        hint = "; if each line is a JSON value of its own, say format='jsonl'" if error.msg == "Extra data" else ""
-        raise FileFormatError(
-            f"{path}, line {error.lineno}, column {error.colno}: not JSON: {error.msg}{hint}"
-        ) from error
+        data = _parsed(path, text)
     except RecursionError as error:
         raise FileFormatError(f"{path}: is not a table: brackets nested too deeply") from error
-    form = "JSON"
     if isinstance(data, dict):
-        form, data, variable = _unfolded(path, "JSON", data, variable)
-    if isinstance(data, dict):
-        return open_arrays(path, form, data, kind=kind, variable=variable, header=header)
+        return open_arrays(path, "JSON", data, kind=kind, variable=variable, header=header)
     if isinstance(data, list):
         _refuse_variable(path, variable)
-        return with_header(_open_rows(path, form, data), header)
+        return with_header(_open_rows(path, "JSON", data), header)
     raise FileFormatError(f"{path}: holds {shown(str(data))}, expected an array of rows or an object of columns")
 
 
-def _unfolded(path: str, form: str, data: dict[str, Any], variable: str | None) -> tuple[str, Any, str | None]:
+def _parsed(path: str, text: str, line: int | None = None) -> Any:
+    """Read JSON: the text of a whole file, or one `line` of it."""
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}{f', line {line}' if line else ''}: {error}") from None
+    except json.JSONDecodeError as error:
+        spare = error.msg == "Extra data" and line is None
+        hint = "; if each line is a JSON value of its own, say format='jsonl'" if spare else ""
+        raise FileFormatError(
+            f"{path}, line {line or error.lineno}, column {error.colno}: not JSON: {error.msg}{hint}"
+        ) from error
+
+
+def _unfolded(
+    path: str, form: str, data: Mapping[str, Any], variable: str | None
+) -> tuple[str, Mapping[str, Any] | list[Any], str | None]:
     """Make columns, or rows, of a table that stands under a name, or cell by cell.
 
     Gives its form in words, the data, and the name that has yet to be looked for.
@@ -133,17 +138,14 @@ def _refuse_variable(path: str, variable: str | None) -> None:
         raise FileFormatError(f"{path}: got variable={variable!r}, but it holds one array, which has no name")
 
 
-class _Twice(Exception):
-    """A key that occurs twice in an object."""
-
-
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of its pairs, where each key must occur once; JSON itself would take the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise _Twice(f"the key {shown(twice)} occurs {keys.count(twice)} times in one object, expected each once")
+        times = f"{keys.count(twice)} times in one object, expected each once"
+        raise FileFormatError(f"the key {shown(twice)} occurs {times}")
     return found
 
 
@@ -152,8 +154,7 @@ def _open_rows(path: str, form: str, rows: list[Any], word: str = "row") -> Memo
         raise FileFormatError(f"{path}: is an empty array")
     kinds = set(map(type, rows))
     if kinds == {dict}:
-        table = as_table(rows, path)
-        return MemoryTable(path, form, table.names, table.header, columns=table.columns, row_word=word)  # type: ignore[attr-defined]
+        return replace(as_table(rows, path), form=form, row_word=word)  # type: ignore[call-arg, return-value]
     if kinds != {list}:
         row = next((row for row, value in enumerate(rows) if type(value) is not type(rows[0])), 0)
         raise FileFormatError(
@@ -194,30 +195,29 @@ def open_jsonl(path: str, *, header: bool | None = None, encoding: str | None = 
     if not start:
         raise FileFormatError(f"{path}: is empty")
     _refuse_deep(path)
+    table: Table | None = None
     if start[0] == "{" and encoding.startswith("utf-8"):
-        try:
-            table = _read_lines(path)
-            dates = [column.name for column in table.schema if pa.types.is_temporal(column.type)]
-            if dates:  # texts that pyarrow took for points in time
-                table = _read_lines(path, pa.schema([(name, pa.string()) for name in dates]))
-            table.validate(full=True)  # that text is UTF-8
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-            return with_header(_loose_lines(path, encoding), header)
-        names = table.column_names
-        lines = _JsonLinesTable(path, "JSON lines", names, not are_numbered(names), columns=table.columns)
-        return with_header(lines, header)
-    return with_header(_loose_lines(path, encoding), header)
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+            table = _quick_lines(path)
+    return with_header(table or _loose_lines(path, encoding), header)
 
 
-def _read_lines(path: str, schema: Any = None) -> Any:
-    """Read objects, one on each line, into an Arrow table; `schema` says the types of some columns."""
+def _quick_lines(path: str) -> Table:
+    """Read lines by pyarrow: objects whose cells are of one kind in each column."""
+    import pyarrow as pa
     import pyarrow.json as pajson
 
-    return pajson.read_json(
-        path,
-        read_options=pajson.ReadOptions(block_size=8 << 20),
-        parse_options=pajson.ParseOptions(explicit_schema=schema),
-    )
+    def read(schema: Any = None) -> Any:
+        parse = pajson.ParseOptions(explicit_schema=schema)
+        return pajson.read_json(path, read_options=pajson.ReadOptions(block_size=8 << 20), parse_options=parse)
+
+    table = read()
+    dates = [column.name for column in table.schema if pa.types.is_temporal(column.type)]
+    if dates:  # texts that pyarrow took for points in time
+        table = read(pa.schema([(name, pa.string()) for name in dates]))
+    table.validate(full=True)  # that text is UTF-8
+    names = table.column_names
+    return _JsonLinesTable(path, "JSON lines", names, not are_numbered(names), columns=table.columns)
 
 
 def _refuse_deep(path: str) -> None:
@@ -237,28 +237,19 @@ def _refuse_deep(path: str) -> None:
 
 def _loose_lines(path: str, encoding: str) -> Table:
     """Read lines one by one: cells of several kinds, or rows as arrays; the first line that is not JSON is named."""
-    rows = []
-    first_kind: type | None = None
+    rows: list[Any] = []
     with open_bytes(path) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
-                value = json.loads(line.decode(encoding).removeprefix("\ufeff").rstrip(), object_pairs_hook=_once)
-            except _Twice as problem:
-                raise FileFormatError(f"{path}, line {number}: {problem}") from None
-            except json.JSONDecodeError as problem:
-                raise FileFormatError(
-                    f"{path}, line {number}, column {problem.colno}: not JSON: {problem.msg}"
-                ) from None
+                value = _parsed(path, line.decode(encoding).removeprefix("\ufeff").rstrip(), number)
             except UnicodeDecodeError as problem:
                 raise FileFormatError(encoding_problem(path, encoding, line, problem.start, number)) from None
-            first_kind = first_kind or type(value)
-            if type(value) is not first_kind:
+            if rows and type(value) is not type(rows[0]):
                 raise FileFormatError(f"{path}, line {number}: {shown(str(value))}: expected the same as on line 1")
             rows.append(value)
-    table = _open_rows(path, "JSON lines", rows, "line")
-    return _JsonLinesTable(path, table.form, table.names, table.header, columns=table.columns, row_word="line")
+    return _JsonLinesTable(**vars(_open_rows(path, "JSON lines", rows, "line")))
 
 
 # ---- spreadsheets --------------------------------------------------------------------------------------------------
@@ -457,21 +448,17 @@ def _with_folders(path: str, table: RowGroups) -> RowGroups:
 def _stored_together(path: str, found: Sequence[RowGroups]) -> dict[str, Any]:
     """The objects stored with Parquet files, put together where they differ."""
     first = found[0]
-    stored = {None if table.labels is None else tuple(table.labels.tolist()) for table in found}
-    if len(stored) > 1:
+    stored = [None if table.labels is None else tuple(table.labels.tolist()) for table in found]
+    if len(set(stored)) > 1:
         if not all(table.has_text for table in found):
             raise FileFormatError(
                 f"{path}: the files store different lists of objects, and their numbers count them; "
                 "write them with the names of the objects"
             )
-        labels = list(dict.fromkeys(label for part in map(_labels, found) for label in part))
+        labels = list(dict.fromkeys(label for part in stored for label in part or ()))
         return {"labels": np.array(labels, dtype=str), "n_objects": len(labels)}
     sizes = [table.n_objects for table in found if table.n_objects is not None]
     return {"labels": first.labels, "n_objects": max(sizes) if len(sizes) == len(found) else first.n_objects}
-
-
-def _labels(table: RowGroups) -> list[str]:
-    return [] if table.labels is None else table.labels.tolist()
 
 
 def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
@@ -479,10 +466,7 @@ def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
     with _open_file(url, otherwise=otherwise) as file:
         lengths = tuple(file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups))
         schema = file.schema_arrow
-    try:
-        stored = stored_objects(schema.metadata)
-    except FileFormatError as error:
-        raise FileFormatError(f"{url}: {error}") from error
+    stored = _stored_objects(url, schema.metadata)
     ranges, groups = index_of_pandas(url, schema, sum(lengths)), tuple(range(len(lengths)))
     names = [*schema.names, *ranges]
     return RowGroups(
@@ -653,7 +637,7 @@ def parquet_among(folder: str, files: Iterable[str]) -> tuple[list[str], list[st
     return read, left_out
 
 
-def stored_objects(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+def _stored_objects(url: str, metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     """Read what this package wrote beside the columns of a Parquet file: `labels`, `n_objects`."""
     try:
         known = json.loads((metadata or {}).get(META_KEY, b"{}"))
@@ -664,7 +648,7 @@ def stored_objects(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
         if n_objects is not None and not (isinstance(n_objects, int) and n_objects > 0):
             raise ValueError("n_objects")
     except (ValueError, AttributeError, UnicodeDecodeError, RecursionError) as error:
-        raise FileFormatError(f"the stored list of objects is damaged ({error})") from error
+        raise FileFormatError(f"{url}: the stored list of objects is damaged ({error})") from error
     return {"labels": labels, "n_objects": n_objects}
 
 
@@ -675,9 +659,9 @@ def open_parquet(path: str, *, header: bool | None = None) -> ParquetTable:
     first = files[0]
     form = "Parquet" if len(files) == 1 else f"{len(files):,} Parquet files"
     if first.header or header:
-        refuse_told_header(str(path), header)
+        refuse_told_header(path, header)
     return ParquetTable(
-        str(path), form, first.names, first.header, labels=first.labels, n_objects=first.n_objects,
+        path, form, first.names, first.header, labels=first.labels, n_objects=first.n_objects,
         alarms=first.alarms, files=files,
     )  # fmt: skip
 
@@ -701,26 +685,24 @@ def open_numpy(path: str, *, kind: str | None = None, variable: str | None = Non
     try:
         loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):
-            loaded = _decoded(loaded)
-            _refuse_variable(path, variable)
-            return with_header(open_matrix(path, "NumPy array", loaded), header)
-        with loaded:
-            held = loaded.zip.namelist()
-            if not all(name.endswith(".npy") for name in held):
-                raise FileFormatError(f"is a zip archive of {listed(map(shown, held[:SHOWN]))}: unpack it first")
-            _refuse_bomb(loaded.zip)
-            arrays = {key: _decoded(loaded[key]) for key in loaded.files}
+            arrays: Any = _decoded(loaded)
+        else:
+            with loaded:
+                _refuse_strange(loaded.zip)
+                arrays = {key: _decoded(loaded[key]) for key in loaded.files}
     except FileFormatError as error:
-        raise FileFormatError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
+        raise FileFormatError(f"{path}: {error}") from error
     except Exception as error:  # NumPy and zip raise many kinds for a damaged file
         pickled = any(word in str(error) for word in ("pickle", "Object arrays", "Python objects"))
         why = "it holds Python objects (pickled), which are not read: loading them could run code" if pickled else error
         raise FileFormatError(f"{path}: is not a readable NumPy file: {why}") from error
+    if isinstance(arrays, np.ndarray):
+        _refuse_variable(path, variable)
+        return with_header(open_matrix(path, "NumPy array", arrays), header)
     if {"coords", "data", "shape"} <= set(arrays) and arrays["coords"].ndim == 2:
         # A sparse tensor: entry (i, j, k) counts the answers that j is nearer to i than k, negative for the contrary.
         arrays = {"triplets": arrays["coords"].T, "response": arrays["data"]}
-    form, arrays, variable = _unfolded(path, "NumPy archive", arrays, variable)
-    return open_arrays(path, form, arrays, kind=kind, variable=variable, header=header)
+    return open_arrays(path, "NumPy archive", arrays, kind=kind, variable=variable, header=header)
 
 
 def _decoded(array: np.ndarray) -> np.ndarray:
@@ -730,9 +712,12 @@ def _decoded(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _refuse_bomb(archive: Any) -> None:
-    """Refuse an archive whose members lie over each other, or hold more than memory does, before reading any."""
-    members = sorted(archive.infolist(), key=lambda member: member.header_offset)
+def _refuse_strange(archive: Any) -> None:
+    """Refuse an archive of no arrays, or of members that lie over each other or hold more than memory does."""
+    held = archive.namelist()
+    if not all(name.endswith(".npy") for name in held):
+        raise FileFormatError(f"is a zip archive of {listed(map(shown, held[:SHOWN]))}: unpack it first")
+    members = archive.infolist()
     packed = sum(member.compress_size for member in members)
     size = sum(member.file_size for member in members)
     if packed > Path(archive.filename or archive.fp.name).stat().st_size:
@@ -764,7 +749,7 @@ def open_arrays(
     kind: str | None = None,
     variable: str | None = None,
     header: bool | None = None,
-) -> MemoryTable:
+) -> Table:
     """Find the comparisons among named arrays.
 
     One array of shape (n, 3), (n, 4) or wider holds the comparisons, unless 1-D arrays do by their names: then they are
@@ -783,7 +768,10 @@ def open_arrays(
     header : bool, optional
         Whether its first row holds the names of its columns, as told by the user.
     """
-    shaped = {name: _as_array(path, name, array) for name, array in arrays.items()}
+    form, found, variable = _unfolded(path, form, arrays, variable)
+    if isinstance(found, list):
+        return with_header(_open_rows(path, form, found), header)
+    shaped = {name: _as_array(path, name, array) for name, array in found.items()}
     main = _find_main(path, shaped, variable)
     shaped = {name: array if name == main else _as_vector(name, array) for name, array in shaped.items()}
     if main is None:
@@ -793,13 +781,12 @@ def open_arrays(
     titles = list(map(str, shaped.pop(named).reshape(-1).tolist())) if named else []
     matrix = shaped.pop(main)
     plain = MemoryTable(f"{path}, array {main!r}", form, [""] * matrix.shape[1], False, columns=list(matrix.T))
-    if named:
-        plain.notes = [f"the columns of {main!r} are named by {named!r}"]
-    elif matrix.dtype.kind in "UTO":
+    if matrix.dtype.kind in "UTO" and not named:
         plain = with_header(plain, header)  # type: ignore[assignment]
         titles = plain.names if any(plain.names) else []
-    if named or matrix.dtype.kind not in "UTO":
+    else:
         refuse_told_header(path, header)
+        plain.notes += [f"the columns of {main!r} are named by {named!r}"] if named else []
     titles = [] if are_numbered(titles) else titles
     beside, known = _beside(path, shaped, len(plain.columns[0]), f"rows of {main!r}")
     if kind in ("odd-one-out", "most-central") and "answer" in beside:
@@ -843,10 +830,8 @@ def _as_vector(name: str, array: np.ndarray) -> np.ndarray:
 
 def _cells(cells: Any) -> np.ndarray:
     """Make a 1-D array of a list, whatever it holds, and one without dimensions of anything else."""
-    array = np.empty(len(cells) if isinstance(cells, list) else (), object)
-    for spot, cell in enumerate(cells) if isinstance(cells, list) else (((), cells),):
-        array[spot] = cell
-    return array
+    array = np.fromiter(cells if isinstance(cells, list) else [cells], object)
+    return array if isinstance(cells, list) else array.reshape(())
 
 
 def _find_main(path: str, arrays: Mapping[str, np.ndarray], variable: str | None) -> str | None:
@@ -886,9 +871,9 @@ def _names_beside(path: str, arrays: Mapping[str, np.ndarray], main: str) -> str
     """Find the array that names the columns of the main one, as pandas writes beside its rows."""
     width, found = arrays[main].shape[1], []
     for name, array in arrays.items():
-        texts = array.reshape(-1).tolist()
         if name == main or normalise(name) not in _TITLES or not array.ndim:
             continue
+        texts = array.reshape(-1).tolist()
         if not any(isinstance(text, str) for text in texts):
             continue
         texts = list(map(str, texts))
@@ -959,11 +944,10 @@ def _object_names(path: str, name: str, array: np.ndarray) -> list[Any] | None:
 
 def _signs(answers: np.ndarray) -> dict[str, Any]:
     """Give columns for answers beside an array of questions: True and +n are for the first option, -n the second."""
-    if answers.dtype.kind == "b":
-        return {"answer": np.where(answers, "first", "second")}
-    if answers.dtype.kind in "if" and (np.abs(answers) == 1).all():
+    kind = answers.dtype.kind
+    if kind == "b" or (kind in "if" and (np.abs(answers) == 1).all()):
         return {"answer": np.where(answers > 0, "first", "second")}
-    if answers.dtype.kind in "if" and answers.min() < 0:
+    if kind in "if" and answers.min() < 0:
         return {"votes_a": np.maximum(answers, 0), "votes_b": np.maximum(-answers, 0)}
     return {"answer": answers}
 
@@ -1030,7 +1014,7 @@ def _refuse_doubtful_labels(path: str, columns: Mapping[str, np.ndarray]) -> Non
             )
 
 
-def open_matlab(path: str, *, kind: str | None = None, variable: str | None = None) -> MemoryTable:
+def open_matlab(path: str, *, kind: str | None = None, variable: str | None = None) -> Table:
     """Open the variables of a .mat file.
 
     MATLAB counts from 1. Nothing is subtracted: numbers 1..n are the names of the objects, so that every output shows

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,11 @@ from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
 from nearer.data.roles import DETAILS, INDEX_COLUMNS, OPTIONS_SHOWN, PLAIN_NAMES, with_header
 from nearer.data.rows import Rows
-from nearer.data.tables import Options, read_table, warn_of
+from nearer.data.tables import Options, read_table, told_dropped, warn_of
 from nearer.data.values import check_bool
+from nearer.io import formats
 from nearer.io.files import is_pattern, refuse_irregular
-from nearer.io.formats import open_matrix
-from nearer.io.text import COMPRESSED, open_bytes
+from nearer.io.text import COMPRESSED, open_bytes, open_text
 
 FORMATS = {
     "table": (".csv", ".tsv", ".txt", ".tab", ".dat"),
@@ -42,6 +42,7 @@ _SAID_OF = {
     "encoding": ("table", "json", "jsonl"),
     "variable": ("json", "numpy", "matlab", "excel"),
 }
+_HOLD_ARRAYS = ("json", "numpy", "matlab")  # where the kind of rows tells what an array beside them is
 _FORMAT_OF = {ending: name for name, endings in FORMATS.items() for ending in endings}
 _SYNONYMS = {
     "csv": "table", "tsv": "table", "npy": "numpy", "npz": "numpy", "mat": "matlab", "ndjson": "jsonl", "xlsx": "excel",
@@ -207,11 +208,7 @@ def read_comparisons(
         _refuse_not_of("table", "memory", how)
         return _result(with_header(_in_memory(source), header, only_known=True), "memory", options, header)
     name = os.fspath(source)
-    how["kind"] = kind
-    if name == "-":
-        return _read_standard_input(format, how, options)
-    format = find_format(name, format)
-    return _result(open_table(name, format, **how), format, options, header)
+    return _read_standard_input(format, how, options) if name == "-" else _read_file(name, format, how, options)
 
 
 def _in_memory(source: Any) -> Table:
@@ -220,8 +217,13 @@ def _in_memory(source: Any) -> Table:
         with contextlib.suppress(TypeError, ValueError):  # ragged, or no table at all
             array = np.asarray(source)
             if array.ndim == 2 and array.dtype.kind in "iu" and array.shape[1] in INDEX_COLUMNS and len(array):
-                return open_matrix("table", type(source).__name__, array)
+                return formats.open_matrix("table", type(source).__name__, array)
     return as_table(source)
+
+
+def _read_file(name: str, format: str | None, how: dict[str, Any], options: Options) -> ReadResult:
+    format = find_format(name, format)
+    return _result(open_table(name, format, kind=options.kind, **how), format, options, how["header"])
 
 
 def _result(table: Table, format: str, options: Options, header: bool | None) -> ReadResult:
@@ -254,8 +256,7 @@ def _read_standard_input(format: str | None, how: dict[str, Any], options: Optio
             block = sys.stdin.buffer.read(1 << 20)
         file.flush()
         try:
-            found = find_format(file.name, format)
-            result = _result(open_table(file.name, found, **how), found, options, how["header"])
+            result = _read_file(file.name, format, how, options)
         except ValueError as error:
             raise type(error)(str(error).replace(file.name, "standard input")) from error
     told = result.understood.replace(Path(file.name).name, "standard input")
@@ -313,33 +314,24 @@ def _format_of(endings: list[str], head: bytes) -> str:
     return "jsonl" if rest.strip() else "json"
 
 
-def open_table(
-    name: str,
-    format: str,
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    kind: str | None = None,
-    variable: str | None = None,
-) -> Table:
-    """Open a file as a table; parameters as in `read_comparisons`."""
-    from nearer.io import formats, text
+_OPENERS: dict[str, Callable[..., Table]] = {
+    "table": open_text,
+    "json": formats.open_json,
+    "jsonl": formats.open_jsonl,
+    "parquet": formats.open_parquet,
+    "numpy": formats.open_numpy,
+    "matlab": formats.open_matlab,
+    "excel": formats.open_spreadsheet,
+}
 
-    _refuse_not_of(name, format, {"delimiter": delimiter, "header": header, "encoding": encoding, "variable": variable})
-    if format == "table":
-        return text.open_text(name, delimiter=delimiter, header=header, encoding=encoding)
-    if format == "json":
-        return formats.open_json(name, kind=kind, variable=variable, header=header, encoding=encoding)
-    if format == "jsonl":
-        return formats.open_jsonl(name, header=header, encoding=encoding)
-    if format == "parquet":
-        return formats.open_parquet(name, header=header)
-    if format == "excel":
-        return formats.open_spreadsheet(name, variable=variable, header=header)
-    if format == "numpy":
-        return formats.open_numpy(name, kind=kind, variable=variable, header=header)
-    return formats.open_matlab(name, kind=kind, variable=variable)
+
+def open_table(name: str, format: str, *, kind: str | None = None, **how: Any) -> Table:
+    """Open a file as a table; `how` is its delimiter, header, encoding, variable, as in `read_comparisons`."""
+    _refuse_not_of(name, format, how)
+    said = {option: value for option, value in how.items() if format in _SAID_OF[option]}
+    if format in _HOLD_ARRAYS:
+        said["kind"] = kind
+    return _OPENERS[format](name, **said)
 
 
 def _refuse_not_of(name: str, format: str, how: Mapping[str, Any]) -> None:
@@ -369,10 +361,7 @@ def _understood(comparisons: Comparisons, rows: Rows, notes: Sequence[str]) -> s
     said = repr(comparisons)
     if layout.kind in _COUNTED_AS:
         said = f"{counted(rows.n_rows, _COUNTED_AS[layout.kind])}: {said}"
-    told = [said]
-    for reason, (count, first) in rows.dropped.items():
-        where = f"at {first}" if count == 1 else f"first at {first}"
-        told.append(f"{counted(count, 'row')} dropped: {reason} ({where})")
+    told = [said, *told_dropped(rows.dropped)]
     if table.header:
         spare = set(range(len(table.names))) - set(at.values()) - set(rows.roles.names_at)
         unused = [table.names[spot] for spot in sorted(spare) if table.names[spot]]

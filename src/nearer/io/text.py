@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -93,24 +94,6 @@ def text_cells(texts: Iterable[str], what: str, delimiter: str = ",") -> list[st
 # ---- the first look ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Look:
-    """What a first look found."""
-
-    encoding: str
-    delimiter: str  # one character, or "whitespace" for runs of blanks
-    header: bool
-    names: list[str]  # "" for none
-    skip: int  # lines before the first row of data
-    rows: list[list[str]]  # the first rows of data
-    lone_cr: bool = False  # whether a line ends with a carriage return alone
-    notes: tuple[str, ...] = ()
-    hint: str = ""  # what else may be wrong if the columns are not understood
-    padded: bool = False  # whether blanks stand between a delimiter and a cell in quotes
-    spare: bool = False  # whether each row ends with a delimiter, and the header does not
-    told: bool = False  # whether the user said the encoding
-
-
 def split(text: Iterable[str], delimiter: str, padded: bool = False) -> Iterator[tuple[int, int, list[str]]]:
     """Yield (first line, last line, cells) of each row that is not blank; lines are counted from 1.
 
@@ -178,8 +161,16 @@ def encoding_problem(path: str, encoding: str, data: bytes, at: int, line: int |
     )
 
 
-def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: bool | None, encoding: str | None) -> Look:
-    """Find encoding, delimiter and header of a table from its first bytes."""
+def open_text(
+    path: str, *, delimiter: str | None = None, header: bool | None = None, encoding: str | None = None
+) -> TextTable:
+    """Open a delimited text file, also compressed; parameters as in `nearer.io.read_comparisons`.
+
+    Encoding, delimiter and header are found from the first bytes.
+    """
+    with open_bytes(path) as file:
+        head = file.read(HEAD_BYTES)
+        whole = len(head) < HEAD_BYTES or not file.read(1)
     told = encoding is not None
     text, encoding = decode_head(path, head, whole, encoding)
     if text.startswith("#"):  # as numpy.savetxt writes a header
@@ -200,50 +191,60 @@ def look(path: str, head: bytes, whole: bool, delimiter: str | None, header: boo
         raise FileFormatError(f"{path}: has no rows below {shown(text.strip())}")
     if len(rows[0][2]) > MOST_COLUMNS:
         raise FileFormatError(f"{path}, line 1: {len(rows[0][2]):,} columns, expected at most {MOST_COLUMNS:,}")
-    lone_cr = "\r" in text and re.search(r"\r(?!\n)", text) is not None
     first, last, cells = rows[0]
-    cells = [cell.strip() for cell in cells]
-    notes = ["blanks before cells in quotes left out"] if padded else []
-    sample = [row[2] for row in rows[1:]]
+    names, sample = [cell.strip() for cell in cells], [row[2] for row in rows[1:]]
     hint = ""
     if header is None:
-        refuse_lines_above(path, cells, lambda: sample, lambda spot: f"line {rows[spot + 1][0]}")
+        refuse_lines_above(path, names, lambda: sample, lambda spot: f"line {rows[spot + 1][0]}")
         header, hint = find_header(
-            cells, lambda: [row[2] for row in _first_rows(path, text, delimiter, None, padded)[above + 1 :]]
+            names, lambda: [row[2] for row in _first_rows(path, text, delimiter, None, padded)[above + 1 :]]
         )
+    table = TextTable(
+        name=path,
+        form=f"{_called(delimiter)}-separated" + ("" if encoding.startswith("utf-8") else f", {encoding}"),
+        names=[""] * len(cells),
+        header=False,
+        notes=["blanks before cells in quotes left out"] if padded else [],
+        encoding=encoding,
+        told=told,
+        delimiter=delimiter,
+        skip=first - 1,
+        rows=[cells, *sample],
+        lone_cr="\r" in text and re.search(r"\r(?!\n)", text) is not None,
+        padded=padded,
+    )
     if not header:
-        notes += [hint] if hint else []
-        names, rows_shown = [""] * len(cells), [rows[0][2], *sample]
-        return Look(
-            encoding, delimiter, False, names, first - 1, rows_shown, lone_cr, tuple(notes), padded=padded, told=told
-        )
+        table.notes += [hint] if hint else []
+        return table
     if not sample and not whole:
         raise FileFormatError(f"{path}, line {last + 1}: is longer than {HEAD_BYTES:,} bytes, expected a row of cells")
     if not sample:
         raise FileFormatError(f"{path}: has a header but no rows")
-    spare = all(len(row) == len(cells) + 1 and not row[-1].strip() for row in sample)
-    if spare:
-        notes.append("each row ends with a delimiter, which the header does not")
-        cells = [*cells, ""]
-    elif not cells[-1] and all(len(row) == len(cells) - 1 for row in sample):
-        notes.append("the header ends with a delimiter, which the rows do not")
-        cells = cells[:-1]
-    elif all(len(row) == len(cells) + 1 for row in sample) and len({row[0] for row in sample}) == len(sample):
+    if all(len(row) == len(names) + 1 and not row[-1].strip() for row in sample):
+        table.notes.append("each row ends with a delimiter, which the header does not")
+        table.spare = True
+        names.append("")
+    elif not names[-1] and all(len(row) == len(names) - 1 for row in sample):
+        table.notes.append("the header ends with a delimiter, which the rows do not")
+        names.pop()
+    elif all(len(row) == len(names) + 1 for row in sample) and len({row[0] for row in sample}) == len(sample):
         lines = io.StringIO(text, newline="").readlines()
-        if not _are_row_names(sample, [lines[row[0] - 1] for row in rows[1:]], delimiter):
+        if not _are_row_names(sample, [lines[row[0] - 1] for row in rows[1:]], table.mark):
             raise FileFormatError(
-                f"{path}, line {first}: {counted(len(cells), 'name')} for {len(cells) + 1} columns, and the first "
+                f"{path}, line {first}: {counted(len(names), 'name')} for {len(names) + 1} columns, and the first "
                 f"cells, {listed(shown(row[0]) for row in sample[:SHOWN])}, need not be the names of the rows, as R "
                 f"writes them; the last cells are {listed(shown(row[-1]) for row in sample[:SHOWN])}: write a name for "
                 "each column in the header"
             )
-        notes.append("the header is one name short: the first cell of each row is its name, as R writes it")
-        cells = ["", *cells]
-    named = not are_numbered(cells)
-    return Look(encoding, delimiter, named, cells, last, sample, lone_cr, tuple(notes), hint, padded, spare, told)
+        table.notes.append("the header is one name short: the first cell of each row is its name, as R writes it")
+        names.insert(0, "")
+    named = not are_numbered(names)
+    return replace(
+        table, names=names, header=named, header_line=last if named else None, hint=hint, skip=last, rows=sample
+    )
 
 
-def _are_row_names(rows: list[list[str]], lines: list[str], delimiter: str) -> bool:
+def _are_row_names(rows: list[list[str]], lines: list[str], mark: str) -> bool:
     """Tell whether the first cells, all distinct, are the names of rows, as R writes them, and no objects.
 
     R quotes them, and counts up where there are no others. `lines` are the rows as written.
@@ -254,7 +255,7 @@ def _are_row_names(rows: list[list[str]], lines: list[str], delimiter: str) -> b
     quoted = all(line.startswith('"') for line in lines)
     if counted_up:
         # Objects may be numbers too; then the quotation marks tell the two apart.
-        marked = re.compile(f'"[0-9]+"{re.escape(" " if delimiter == WHITESPACE else delimiter)}[^"]')
+        marked = re.compile(f'"[0-9]+"{re.escape(mark)}[^"]')
         return all(map(marked.match, lines)) or (
             others.isdisjoint(named) and any(number_in(row[1]) is None for row in rows)
         )
@@ -278,11 +279,8 @@ def _find_delimiter(path: str, text: str) -> str:
     others: list[str] = []  # marks by which every row splits alike as well
     for delimiter in (*DELIMITERS, WHITESPACE):
         try:
-            found_rows = itertools.islice(
-                split(io.StringIO(text, newline=""), delimiter, delimiter != " "), SAMPLE_ROWS
-            )
-            rows = [cells for _, _, cells in found_rows]
-        except csv.Error:
+            rows = [cells for _, _, cells in _first_rows(path, text, delimiter, SAMPLE_ROWS, delimiter != " ")]
+        except FileFormatError:
             continue  # a cell longer than any should be
         width = max(len(rows[0]), len(rows[-1]) if len(rows[-1]) == len(rows[0]) + 1 else 0)
         if width < 3 or (delimiter == " " and any("" in cells for cells in rows)):
@@ -326,54 +324,35 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
 # ---- the table -----------------------------------------------------------------------------------------------------
 
 
-def open_text(path: str, *, delimiter: str | None, header: bool | None, encoding: str | None) -> TextTable:
-    """Open a delimited text file, also compressed; parameters as in `nearer.io.read_comparisons`."""
-    import pyarrow as pa
-
-    try:
-        with pa.input_stream(path, compression="detect") as stream:
-            head = stream.read(HEAD_BYTES)
-            whole = len(head) < HEAD_BYTES or not stream.read(1)
-    except (OSError, pa.ArrowException) as error:
-        raise FileFormatError(f"{path}: cannot be unpacked: {str(error).splitlines()[0]}") from error
-    seen = look(path, head, whole, delimiter, header, encoding)
-    form = f"{_called(seen.delimiter)}-separated"
-    if not seen.encoding.startswith("utf-8"):
-        form += f", {seen.encoding}"
-    return TextTable(
-        name=path,
-        form=form,
-        names=seen.names,
-        header=seen.header,
-        header_line=seen.skip if seen.header else None,
-        notes=list(seen.notes),
-        hint=seen.hint,
-        seen=seen,
-        compressed=Path(path).suffix.lower() in COMPRESSED,
-    )
-
-
 @dataclass
 class TextTable(Table):
-    """A delimited text file; `seen` is what a first look found."""
+    """A delimited text file, as a first look found it."""
 
-    seen: Look = field(default_factory=lambda: Look("utf-8", ",", True, [], 0, []))
-    compressed: bool = False
+    encoding: str = "utf-8"
+    told: bool = False  # whether the user said the encoding
+    delimiter: str = ","  # one character, or "whitespace" for runs of blanks
+    skip: int = 0  # lines before the first row of data
+    rows: list[list[str]] = field(default_factory=list)  # the first rows of data
+    lone_cr: bool = False  # whether a line ends with a carriage return alone
+    padded: bool = False  # whether blanks stand between a delimiter and a cell in quotes
+    spare: bool = False  # whether each row ends with a delimiter, and the header does not
     _n_rows: int = -1
-    _plain: bool | None = None
+
+    @property
+    def mark(self) -> str:
+        """The character between two cells."""
+        return " " if self.delimiter == WHITESPACE else self.delimiter
 
     def read(self, positions: Sequence[int]) -> list[Column]:
         import pyarrow as pa
 
-        encoding = self.seen.encoding.removesuffix("-sig")
-        delimiter = " " if self.seen.delimiter == WHITESPACE else self.seen.delimiter
-        positions = [*positions, len(self.names) - 1] if self.seen.spare else positions
-        blocks = _CsvBlocks(len(self.names), positions, delimiter, encoding)
+        positions = [*positions, len(self.names) - 1] if self.spare else positions
+        blocks = _CsvBlocks(len(self.names), positions, self.mark, self.encoding.removesuffix("-sig"))
         try:
             if self._is_plain_utf8():
-                columns = blocks.read_file(self.name, self.seen.skip)
+                columns = blocks.encoded(blocks.of_file(self.name, self.skip))
             else:
-                columns = blocks.read_stream(self._stream(), self.seen.skip)
+                columns = blocks.encoded(blocks.of_stream(self._stream(), self.skip))
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
         self._n_rows = len(columns[0])
@@ -381,7 +360,7 @@ class TextTable(Table):
             self._refuse_loose_quotes()
         if blocks.n_ends:
             self.notes.append(f"{counted(blocks.n_ends, 'line')} {_END} left out")
-        if self.seen.spare and len(filled := np.flatnonzero(~columns.pop().empty())):
+        if self.spare and len(filled := np.flatnonzero(~columns.pop().empty())):
             row = int(filled[0])
             raise FileFormatError(f"{self.name}, {self.place(row)}: a cell more than the header has names")
         self._refuse_escapes(columns, positions)
@@ -389,13 +368,13 @@ class TextTable(Table):
 
     def _refuse_loose_quotes(self) -> None:
         """Refuse text after the quotation mark that closes a cell: the marks would be lost, and the cell another."""
-        mark = self.seen.delimiter
+        mark = self.delimiter
         if mark == WHITESPACE:
             return
         closed = re.compile(rf'" +(?=[{re.escape(mark)}\r\n]|$)')
         with self._text() as text:
             reader = csv.reader(
-                (closed.sub('"', line) for line in text), delimiter=mark, strict=True, skipinitialspace=self.seen.padded
+                (closed.sub('"', line) for line in text), delimiter=mark, strict=True, skipinitialspace=self.padded
             )
             limit = csv.field_size_limit(_LONGEST_CELL)
             try:
@@ -415,7 +394,7 @@ class TextTable(Table):
         """Refuse cells that hold an escape character, as text in a Japanese encoding does, unless one was told."""
         import pyarrow.compute as pc
 
-        for column, position in zip(columns, positions) if not self.seen.told else ():
+        for column, position in zip(columns, positions) if not self.told else ():
             found = pc.indices_nonzero(pc.match_substring_regex(column.values, "\x1b[$(]")).to_numpy()
             if len(found):
                 why = "is not text (holds an escape character); if it was saved so, say encoding='iso2022_jp'"
@@ -425,7 +404,6 @@ class TextTable(Table):
 
     def _without_marks(self, columns: list[Column]) -> list[Column]:
         """Take off what belongs to the file and not to the cells: guarding apostrophes, blanks after each delimiter."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         def some(pattern: str) -> int:
@@ -436,16 +414,11 @@ class TextTable(Table):
             self.notes.append(
                 f"{counted(guarded, 'cell')} read without the apostrophe that guards it from a spreadsheet"
             )
+            pattern = f"^'('*[{_RISKY}])"
             columns = [
-                replace(column, values=pa.array([unguard(text) for text in column.texts()], pa.string()))
-                for column in columns
+                replace(column, values=pc.replace_substring_regex(column.values, pattern, r"\1")) for column in columns
             ]
-        blank = [
-            column.values is not None
-            and len(column.values) > 0
-            and pc.all(pc.starts_with(column.values, " ")).as_py() is True
-            for column in columns
-        ]
+        blank = [pc.all(pc.starts_with(column.values, " ")).as_py() is True for column in columns]
         if any(blank):
             self.notes.append(f"blanks after the delimiter left out in {counted(sum(blank), 'column')}")
             columns = [
@@ -455,20 +428,20 @@ class TextTable(Table):
         return columns
 
     def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
-        return [row[:n_columns] for row in self.seen.rows[:n_rows]]
+        return [row[:n_columns] for row in self.rows[:n_rows]]
 
     def _is_plain_utf8(self) -> bool:
-        is_utf8 = self.seen.encoding.startswith("utf-8") and not self.compressed
-        return is_utf8 and self.seen.delimiter != WHITESPACE and not self.seen.lone_cr and not self.seen.padded
+        is_utf8 = self.encoding.startswith("utf-8") and Path(self.name).suffix.lower() not in COMPRESSED
+        return is_utf8 and self.delimiter != WHITESPACE and not self.lone_cr and not self.padded
 
     def place(self, row: int) -> str:
-        if self._is_plain():
-            return f"line {row + self.seen.skip + 1}"
+        if self._is_plain:
+            return f"line {row + self.skip + 1}"
         first, _, _ = next(itertools.islice(self._data(), row, None), (None, 0, []))
         return f"row {row + 1}" if first is None else f"line {first}"
 
     def follows_gap(self, row: int) -> bool:
-        if self._is_plain():
+        if self._is_plain:
             return False
         two = list(itertools.islice(self._data(), max(row - 1, 0), row + 1))
         return len(two) == 2 and two[1][0] > two[0][1] + 1
@@ -476,18 +449,17 @@ class TextTable(Table):
     def _data(self) -> Iterator[tuple[int, int, list[str]]]:
         """The rows of data, as `split` gives them."""
         with self._text() as text:
-            rows = split(text, self.seen.delimiter, self.seen.padded)
-            yield from (row for row in rows if row[0] > self.seen.skip)
+            rows = split(text, self.delimiter, self.padded)
+            yield from (row for row in rows if row[0] > self.skip)
 
+    @cached_property
     def _is_plain(self) -> bool:
         """Tell whether every line is one row: no quoted cells, no blank lines."""
-        if self._plain is None:
-            self._plain = self._is_plain_utf8() and self._n_lines() == self._n_rows
-        return self._plain
+        return self._is_plain_utf8() and self._n_lines() == self._n_rows
 
     def _n_lines(self) -> int:
         """Count the lines after those skipped at the top; -1 if cells are quoted."""
-        count, last = -self.seen.skip, b"\n"
+        count, last = -self.skip, b"\n"
         with open(self.name, "rb") as file:
             while block := file.read(HEAD_BYTES):
                 if b'"' in block:
@@ -499,21 +471,21 @@ class TextTable(Table):
     def _stream(self) -> Any:
         import pyarrow as pa
 
-        if self.seen.delimiter != WHITESPACE and not self.seen.padded:
+        if self.delimiter != WHITESPACE and not self.padded:
             return pa.input_stream(self.name, compression="detect", buffer_size=None)
         with self._text() as text:
-            squeezed = _unpadded(text.read(), self.seen.delimiter) if self.seen.padded else _squeezed(text.read())
-        return pa.BufferReader(squeezed.encode(self.seen.encoding.removesuffix("-sig")))
+            squeezed = _unpadded(text.read(), self.delimiter) if self.padded else _squeezed(text.read())
+        return pa.BufferReader(squeezed.encode(self.encoding.removesuffix("-sig")))
 
     def _text(self) -> IO[str]:
         import pyarrow as pa
 
         raw = pa.input_stream(self.name, compression="detect")
-        return io.TextIOWrapper(raw, encoding=self.seen.encoding, newline="")
+        return io.TextIOWrapper(raw, encoding=self.encoding, newline="")
 
     def _diagnose(self, error: Exception) -> FileFormatError:
         """Find out which lines pyarrow could not read; only ever run once reading has failed."""
-        width, delimiter = len(self.names), self.seen.delimiter
+        width = len(self.names)
         bad, shown_lines = 0, []
         try:
             for row in self._data():
@@ -528,15 +500,15 @@ class TextTable(Table):
         if not bad:
             return FileFormatError(f"{self.name}: cannot be read as a table: {str(error).splitlines()[0]}")
         first, last, cells = shown_lines[0]
+        line = self.mark.join(cells)
         message = (
             f"{self.name}, line {first}: {counted(len(cells), 'cell')} where "
-            f"{'the header' if self.header else 'the first row'} has {width}: {shown(_joined(cells, delimiter))}"
+            f"{'the header' if self.header else 'the first row'} has {width}: {shown(line)}"
         )
-        other = next(
-            (mark for mark in DELIMITERS if mark != delimiter and _width(cells, delimiter, mark) == width), None
-        )
+        others = (mark for mark in DELIMITERS if mark != self.delimiter and len(line.split(mark)) == width)
+        other = next(others, None)
         if other:
-            message += f"; this line looks separated by {DELIMITERS[other]}, the file by {_called(delimiter)}"
+            message += f"; this line looks separated by {DELIMITERS[other]}, the file by {_called(self.delimiter)}"
         elif last - first > 20:
             message += "; is a quotation mark not closed?"
         if bad > 1:
@@ -545,16 +517,13 @@ class TextTable(Table):
         return FileFormatError(message)
 
     def _undecodable(self) -> FileFormatError:
-        import pyarrow as pa
-
-        encoding = self.seen.encoding
-        with pa.input_stream(self.name, compression="detect") as raw:
-            for number, line in enumerate(io.BufferedReader(raw), 1):
+        with open_bytes(self.name) as file:
+            for number, line in enumerate(file, 1):
                 try:
-                    line.decode(encoding)
+                    line.decode(self.encoding)
                 except UnicodeDecodeError as error:
-                    return FileFormatError(encoding_problem(self.name, encoding, line, error.start, number))
-        return FileFormatError(f"{self.name}: is not {encoding} text; say encoding=")
+                    return FileFormatError(encoding_problem(self.name, self.encoding, line, error.start, number))
+        return FileFormatError(f"{self.name}: is not {self.encoding} text; say encoding=")
 
 
 def _unpadded(text: str, delimiter: str) -> str:
@@ -570,14 +539,6 @@ def _unquoted(values: Any) -> Any:
     quoted = pc.match_substring_regex(values, r'^"(?:[^"]|"")*" *$')
     inner = pc.replace_substring(pc.replace_substring_regex(values, r'^"|" *$', ""), '""', '"')
     return pc.if_else(quoted, inner, values)
-
-
-def _joined(cells: list[str], delimiter: str) -> str:
-    return (" " if delimiter == WHITESPACE else delimiter).join(cells)
-
-
-def _width(cells: list[str], delimiter: str, other: str) -> int:
-    return len(_joined(cells, delimiter).split(other))
 
 
 def _called(delimiter: str) -> str:
@@ -628,18 +589,7 @@ class _CsvBlocks:
         self.doubtful = False  # whether a quotation mark may stand within a cell that another one closed
         self.n_ends = 0  # lines END OF FILE
 
-    def read_file(self, path: str, skip: int) -> list[Column]:
-        """Read a plain UTF-8 file after its first `skip` lines."""
-        with open(path, "rb") as file:
-            for _ in range(skip):
-                file.readline()
-            return self._encoded(self._pieces(path, file))
-
-    def read_stream(self, stream: Any, skip: int) -> list[Column]:
-        """Read anything that has to be decoded or unpacked first, after its first `skip` lines."""
-        return self._encoded(self._stream_pieces(stream, skip))
-
-    def _encoded(self, pieces: Iterator[Any]) -> list[Column]:
+    def encoded(self, pieces: Iterator[Any]) -> list[Column]:
         """Encode piece after piece, so that the text of only one is held."""
         import pyarrow as pa
 
@@ -654,29 +604,36 @@ class _CsvBlocks:
         kind = pa.dictionary(pa.int32(), pa.string())
         return [replace(column_from_arrow(pa.chunked_array(chunks, kind)), all_occur=True) for chunks in encoded]
 
-    def _pieces(self, path: str, file: IO[bytes]) -> Iterator[dict[str, list[Any]]]:
-        """Yield columns of text, a piece of whole lines at a time, up to the first quotation mark; then as a stream."""
+    def of_file(self, path: str, skip: int) -> Iterator[dict[str, list[Any]]]:
+        """Yield columns of a plain UTF-8 file after its first `skip` lines, a piece of whole lines at a time.
+
+        From the first quotation mark on, the file is read as a stream.
+        """
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
-        start, size = file.tell(), os.fstat(file.fileno()).st_size
-        while start < size:
-            end = _piece_end(file, start)
-            if end is None:
-                # A quoted cell may hold line ends, so lines no longer tell where rows end.
-                file.seek(start)
-                yield from self._stream_pieces(file, 0)
-                return
-            # Mapped anew for each piece, so that pages already read do not pile up.
-            with pa.memory_map(path) as mapped:
-                mapped.seek(start)
-                piece = mapped.read_buffer(end - start)
-            start = end
-            table = pacsv.read_csv(pa.BufferReader(piece), **self._options(0, quoted=False))
-            del piece
-            yield {name: table.column(name).chunks for name in self._wanted}
+        with open(path, "rb") as file:
+            for _ in range(skip):
+                file.readline()
+            start, size = file.tell(), os.fstat(file.fileno()).st_size
+            while start < size:
+                end = _piece_end(file, start)
+                if end is None:
+                    # A quoted cell may hold line ends, so lines no longer tell where rows end.
+                    file.seek(start)
+                    yield from self.of_stream(file, 0)
+                    return
+                # Mapped anew for each piece, so that pages already read do not pile up.
+                with pa.memory_map(path) as mapped:
+                    mapped.seek(start)
+                    piece = mapped.read_buffer(end - start)
+                start = end
+                table = pacsv.read_csv(pa.BufferReader(piece), **self._options(0, quoted=False))
+                del piece
+                yield {name: table.column(name).chunks for name in self._wanted}
 
-    def _stream_pieces(self, stream: Any, skip: int) -> Iterator[dict[str, list[Any]]]:
+    def of_stream(self, stream: Any, skip: int) -> Iterator[dict[str, list[Any]]]:
+        """Yield columns of anything that has to be decoded or unpacked first, after its first `skip` lines."""
         import pyarrow.csv as pacsv
 
         watched = _Watched(stream, self._delimiter)
