@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import numpy as np
 import pandas as pd
@@ -337,3 +338,50 @@ def test_what_is_no_list_is_refused():
     with pytest.raises(ValueError, match="expected"):
         as_comparisons(said().groupby("anchor"))
     assert len(as_comparisons(memoryview(np.array([[0, 1, 2], [1, 2, 0]])))) == 2
+
+
+@pytest.mark.parametrize("ending", ["id", "idx", "name", "filename"])
+def test_names_of_columns_may_end_alike(ending, tmp_path):
+    frame = said((f"anchor_{ending}", f"near_{ending}", f"far_{ending}"))
+    assert read_comparisons(frame).comparisons == read_comparisons(said()).comparisons
+    frame = asked(names=(f"reference_{ending}", f"left_{ending}", f"right_{ending}", "response"))
+    assert read_comparisons(frame).comparisons == read_comparisons(asked()).comparisons
+    with pytest.raises(FileFormatError, match="no column for far"):
+        read_comparisons(said((f"anchor_{ending}", f"near_{ending}", "other_one")))
+
+
+def test_objects_in_rows_that_do_not_count_are_passed_over(tmp_path):
+    rows = asked().to_dict("records")
+    (tmp_path / "a.json").write_text(json.dumps([*rows, {"trial_type": "survey", "response": {"Q0": "fine"}}]))
+    result = read_comparisons(tmp_path / "a.json")
+    assert result.comparisons == read_comparisons(asked()).comparisons
+    assert result.dropped == {"no objects": 1}
+    (tmp_path / "a.json").write_text(json.dumps([*rows, {**rows[0], "response": {"Q0": "fine"}}]))
+    with pytest.raises(FileFormatError, match="Q0"):
+        read_comparisons(tmp_path / "a.json")
+
+
+def test_the_number_of_rows_is_no_weight(tmp_path):
+    rows = said().to_dict("records")
+    for count, told in ((8, ()), (300, ("'count' is 300, but there are 8 rows; is a part missing?",))):
+        (tmp_path / "a.json").write_text(json.dumps({"count": count, "results": rows}))
+        result = read_comparisons(tmp_path / "a.json")
+        assert (result.alarms, result.comparisons.weights) == (told, None)
+
+
+def test_arrays_beside_the_rows_are_told_as_columns_are(tmp_path):
+    rows = np.array([[1, 2, 3], [2, 1, 3], [3, 2, 4], [4, 3, 1], [2, 4, 1]])
+    labels = np.array(["oboe", "flute", "drum", "gong", "harp"])
+    np.savez(tmp_path / "a.npz", triplets=rows, labels=labels, mask=np.array([1, 1, 0, 1, 1]))
+    counted, masked = read_comparisons(tmp_path / "a.npz").alarms
+    assert "say index_base=1" in counted
+    assert "'mask' ('1', '0') is not used, but seems to say that some rows are not to count" in masked
+    np.savez(tmp_path / "a.npz", triplets=rows - 1, labels=labels)
+    assert read_comparisons(tmp_path / "a.npz").alarms == ()
+
+
+@pytest.mark.parametrize("content", ['"', "1,2,3,4\r\noboe,flute,"])
+def test_scraps_of_text_are_refused(content, tmp_path):
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(FileFormatError, match="line"):
+        read_comparisons(tmp_path / "a.csv")

@@ -204,6 +204,7 @@ _SHOWN_KINDS = (
 _SHOWN_COLUMNS = 50
 _COMPARED_COLUMNS = 500  # a name is slowly compared with all that are known: 10,000 would take seconds
 _ROWS_LOOKED_AT = 200
+_SUFFIXES = ("id", "idx", "index", "name", "label", "filename", "file", "image", "img")
 _NAME_SUFFIXES = ("_filename", "_name", "_label", "_html")
 
 
@@ -445,6 +446,8 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
         if role and role not in _BESIDE and spot not in taken:
             found.setdefault(role, []).append(spot)
     needed = complete_layout(set(found), kind)
+    if needed is None and (suffixed := _with_suffix(names, kind)):
+        return suffixed
     if needed is None:
         stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
         ranked: dict[str, list[int]] = {}
@@ -463,9 +466,24 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
     return at
 
 
+def _with_suffix(names: Sequence[str], kind: str | None) -> dict[str, int]:
+    """Find the objects where all of their columns end alike, as anchor_id, near_id and far_id; {} if they do not."""
+    answer = [spot for spot, role in enumerate(roles_of(names)) if role == "answer"]
+    beside = {"answer": answer[0]} if len(answer) == 1 else {}
+    for suffix in _SUFFIXES:
+        spots = [spot for spot, name in enumerate(names) if word_of(name).endswith(suffix)]
+        roles = roles_of(word_of(names[spot]).removesuffix(suffix) for spot in spots)
+        known = [(role, spot) for role, spot in zip(roles, spots) if role and role not in _BESIDE]
+        at = beside | dict(known)
+        layout = complete_layout(set(at), kind) if len(at) == len(known) + len(beside) else None  # each once
+        if layout is not None and set(layout.objects) <= {role for role, _ in known}:
+            return at
+    return {}
+
+
 def _by_number(table: Table, kind: str | None) -> dict[str, int]:
     width, rows = len(table.names), table.head(200)
-    while width > 3 and rows and not any(row[width - 1].strip() for row in rows):
+    while width > 3 and rows and not any("".join(row[width - 1 : width]).strip() for row in rows):
         width -= 1  # a delimiter at the end of each line
     roles = _UNNAMED.get(kind or ("triplets" if width == 3 else ""), {}).get(width)
     if kind == "rankings" and width > 3:
@@ -687,18 +705,43 @@ _MOST_ABOVE = 10  # rows above the names of columns: a title, a date, remarks
 Cells = Sequence[Sequence[str]]
 
 
-def find_header(cells: Sequence[str], other_rows: Callable[[], Cells]) -> tuple[bool, str]:
-    """Tell whether a first row of cells is a header.
+def find_header(
+    name: str,
+    cells: Sequence[str],
+    below: Callable[[int], Cells],
+    place: Callable[[int], str],
+    only_known: bool = False,
+) -> tuple[bool, str]:
+    """Tell whether a first row of cells is a header; refuse a table with a title or a remark above one.
 
     It is if a name is known, or if none of its words occurs in any other row, or if it numbers columns of words.
-    `other_rows` gives the rows below, and is called only if the names do not tell. The second answer is what to say in
-    case the first is wrong, "" if it is sure.
+
+    Parameters
+    ----------
+    name : str
+        Of the table, for messages.
+    cells : sequence of str
+    below : callable
+        Gives so many of the rows below, and is called only if the names do not tell.
+    place : callable
+        Says where a row of those below is.
+    only_known : bool
+        Take known names alone. Rows made by a program seldom start with names, so words that occur once are objects.
+
+    Returns
+    -------
+    bool
+    str
+        What to say in case that is wrong, "" if it is sure.
     """
     if is_header(cells):
-        return True, ""
+        return not only_known or _are_no_objects(cells, below), ""
+    _refuse_lines_above(name, cells, below(_ROWS_BELOW), place)
     words = {cell for cell in cells if cell}
+    if only_known:
+        return False, ""
     if are_numbered(cells):
-        others = other_rows()
+        others = below(_ROWS_BELOW_FIRST)
         if not others:
             return False, ""
         if not cells[0] or any(all(number_in(cell) is None for cell in column) for column in zip(*others)):
@@ -706,20 +749,17 @@ def find_header(cells: Sequence[str], other_rows: Callable[[], Cells]) -> tuple[
         return False, f"the first row, {', '.join(cells)}, is taken as data; if it numbers the columns, say header=True"
     if not words or any(number_in(word) is not None for word in words):
         return False, ""
-    others = other_rows()
+    others = below(_ROWS_BELOW_FIRST)
     if not others or any(cell.strip() in words for row in others for cell in row):
         return False, ""
     return True, "the first row is taken as names, since its words occur nowhere else; if it is data, say header=False"
 
 
-def refuse_lines_above(name: str, cells: Sequence[str], other_rows: Callable[[], Cells], place: Callable) -> None:
+def _refuse_lines_above(name: str, cells: Sequence[str], rows: Cells, place: Callable[[int], str]) -> None:
     """Refuse a table with a title or a remark above the names of its columns: they would be read as a comparison.
 
-    Names are known by their roles, and stand in no other row. `place` says where a row of `other_rows` is.
+    Names are known by their roles, and stand in no other row.
     """
-    if is_header(cells):
-        return
-    rows = other_rows()
     for spot, row in enumerate(rows[:_MOST_ABOVE]):
         if not layout_of(row):
             continue
@@ -763,11 +803,7 @@ def with_header(table: Table, header: bool | None = None, *, only_known: bool = 
         if not all(cell is None or isinstance(cell, str) for cell in first):
             return table
 
-        def below(n_rows: int = _ROWS_BELOW_FIRST) -> Cells:
-            return table.head(n_rows)[1:]
-
-        refuse_lines_above(table.name, texts, lambda: below(_ROWS_BELOW), lambda spot: table.place(spot + 1))
-        header, hint = (_are_known(texts, below), "") if only_known else find_header(texts, below)
+        header, hint = _found_header(table, texts, only_known)
     if not header:
         return table
     columns = [column.iloc[1:] if hasattr(column, "iloc") else column[1:] for column in table.columns]
@@ -783,24 +819,27 @@ def refuse_header(table: Table) -> None:
     """Refuse known names in the first row of a table without names that is read in parts: none could leave it out."""
     if table.header or table.first_is_data or isinstance(table, MemoryTable):
         return  # in memory, `with_header` uses them
-    rows = table.head(_ROWS_BELOW_FIRST)
-    first = [cell.strip() for cell in rows[0]] if rows else []
-    refuse_lines_above(table.name, first, lambda: rows[1 : _ROWS_BELOW + 1], lambda spot: table.place(spot + 1))
-    if _are_known(first, lambda: rows[1:]):
+    first = [cell.strip() for row in table.head(1) for cell in row]
+    if _found_header(table, first, only_known=True)[0]:
         raise FileFormatError(
             f"{table.name}, {table.place(0)}: {listed(map(shown, first))} are names of columns, but the columns are "
             f"called {listed(table.names)}; write the table with these names and without this row"
         )
 
 
-def _are_known(cells: Sequence[str], other_rows: Callable[[], Cells]) -> bool:
-    """Tell whether cells are known names of columns and no objects."""
-    if not is_header(cells):
-        return False
+def _found_header(table: Table, first: Sequence[str], only_known: bool) -> tuple[bool, str]:
+    def below(n_rows: int) -> Cells:
+        return table.head(n_rows + 1)[1:]
+
+    return find_header(table.name, first, below, lambda spot: table.place(spot + 1), only_known)
+
+
+def _are_no_objects(cells: Sequence[str], below: Callable[[int], Cells]) -> bool:
+    """Tell whether known names of columns are no objects too: they say all, or stand in no other row."""
     if layout_of(cell for cell in cells if len(normalise(cell)) > 1):
         return True
     words = {cell for cell in cells if cell}
-    return not any(cell.strip() in words for row in other_rows() for cell in row)
+    return not any(cell.strip() in words for row in below(_ROWS_BELOW_FIRST) for cell in row)
 
 
 def _first_cell(column: Any) -> Any:

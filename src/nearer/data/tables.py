@@ -9,7 +9,6 @@ what was found, and codes each block whenever it is read.
 from __future__ import annotations
 
 import logging
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from nearer.data import making, rules
-from nearer.data.beside import told_beside
 from nearer.data.carriers import as_table, refuse_other_order
 from nearer.data.cells import (
     FRACTION,
@@ -29,7 +27,6 @@ from nearer.data.cells import (
     Answers,
     doubts_of,
     fold_key,
-    is_no_word,
     is_whole,
     joined_if_alike,
     kinds_of_cells,
@@ -40,7 +37,8 @@ from nearer.data.cells import (
     yes_or_no,
 )
 from nearer.data.columns import INEXACT, Coding, Column, MemoryTable, Table, distinct, exact_below, whole_numbers
-from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
+from nearer.data.doubts import LEAST_ROWS, own_names, told_apart, told_beside, told_thousands, told_twice
+from nearer.data.errors import FileFormatError, counted, listed, shown
 from nearer.data.roles import DETAILS, Roles, find_roles, refuse_header, with_header
 from nearer.data.rows import Rows, joined_counts, read_details
 from nearer.data.rules import Parts, no_objects_among
@@ -165,7 +163,7 @@ def scan(rows: Rows) -> Facts:
         for role, column in by_role.items()
     }
     facts.pads = _pads(rows)
-    facts.alarms += _thousands(rows)
+    facts.alarms += told_thousands(rows)
     if rows.roles.layout.answer is not None:
         facts.answers = Coding.of([rows.answers()])
         if rows.roles.layout.options:
@@ -194,21 +192,6 @@ def _pads(rows: Rows) -> dict[str, str]:
 def _first_pad(one: str, other: str) -> str:
     """Join what two blocks say of a pad."""
     return "" if "" in (one, other) else other if one == "-" else one
-
-
-def _thousands(rows: Rows) -> list[str]:
-    """Tell of amounts such as 1.200 beside 950 in cells parted by semicolons, as with decimal commas."""
-    told = []
-    for role in ("weight", "votes_a", "votes_b") if rows.table.form.startswith("semicolon") else ():
-        texts = [text.strip() for text in rows.columns[role].texts()] if role in rows.columns else []
-        pointed = [text for text in texts if "." in text]
-        if 0 < len(pointed) < len(texts) and all(re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", text) for text in pointed):
-            what = f"{rows.title(role)}: {shown(pointed[0])} is taken as {float(pointed[0]):g}, beside whole numbers"
-            told.append(f"{what}; if the point marks thousands, take it out")
-    return told
-
-
-_LEAST_ROWS = 4  # of fewer, columns share no name by chance
 
 
 def _option_names(roles: Roles, table: Table) -> tuple[str, ...]:
@@ -302,7 +285,7 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         meaning.alarms, facts.alarms = [], []
     sure = roles.told or table.labels is not None or table.n_objects is not None  # or written by this package
     sure = sure or options.known is not None
-    meaning.alarms += [*table.alarms, *roles.alarms, *facts.alarms, *([] if sure else _apart(facts, roles, table))]
+    meaning.alarms += [*table.alarms, *roles.alarms, *facts.alarms, *([] if sure else told_apart(facts, roles, table))]
     for pad, place in facts.pads.items() if options.labels is None and options.index_base is None else ():
         if place not in ("", "-"):
             meaning.alarms.append(
@@ -331,96 +314,6 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     return meaning
 
 
-def _own_names(facts: Facts, role: str) -> np.ndarray | None:
-    """The names that stand in the column of a role, by their places; None if one of them stands in another column."""
-    others = sum(counts for key, counts in facts.counts.items() if key != role)
-    own = facts.counts[role] > 0 if role in facts.counts else np.zeros(0, bool)
-    return np.flatnonzero(own) if own.any() and not np.any(others[own]) else None  # type: ignore[index]
-
-
-def _apart(facts: Facts, roles: Roles, table: Table) -> list[str]:
-    """Tell of columns that may hold no objects: they share no name with the others, or are numbers beside names."""
-    told = []
-    total = np.sum(list(facts.counts.values()), axis=0)
-    share = 1 / len(facts.counts)
-    by_chance = np.exp(np.log(share**total + (1 - share) ** total).sum())  # that a column shares no name with others
-    for role, counts in facts.counts.items() if facts.n_rows >= _LEAST_ROWS else ():
-        own = _own_names(facts, role)
-        if own is None or (role in ("anchor", *_QUESTIONS) and not _is_no_anchor(facts, role, own)):
-            continue
-        if by_chance > _APART and counts.sum() < 2 * len(own):  # its names do not recur, and need not
-            continue
-        names = facts.objects.some(own[:SHOWN])
-        held = listed(map(shown, names)) + (", ..." if len(own) > SHOWN else "")
-        told.append(f"{table.title(roles.at[role])}: none of its names ({held}) stands in another column of objects")
-    kinds = facts.cells.get("near", frozenset()) | facts.cells.get("far", frozenset())
-    if not told and kinds and kinds <= {"bit", "whole"} and facts.cells.get("anchor") == {"name"}:
-        titles = " and ".join(table.title(roles.at[role]) for role in ("near", "far"))
-        told.append(f"{titles} hold numbers, {table.title(roles.at['anchor'])} names")
-    told = [f"{what}; if these are answers, counts or ratings, say in columns= which hold objects" for what in told]
-    return told or _out_of_place(facts, roles, table)
-
-
-_QUESTIONS = ("a", "b", "c", "i", "j", "l", "k")  # columns whose names need not stand in others
-
-
-def _is_no_anchor(facts: Facts, role: str, own: np.ndarray) -> bool:
-    """Whether anchors that are no options are one or two, or another in each row: a question, or the name of a row.
-
-    Others may well be queries about things of another kind.
-    """
-    if role != "anchor":
-        return False
-    others = sum(counts for key, counts in facts.counts.items() if key != role)
-    recur = np.sum(others) >= _RECUR * np.count_nonzero(others)
-    return len(own) < 3 or (len(own) == facts.counts[role].sum() and bool(recur))
-
-
-_RECUR = 3  # times that each of the others occurs, or all may be different by chance
-
-
-_APART = 0.05
-# A name that stands in one column alone by chance in fewer than so many tables is told.
-_BY_CHANCE = 0.01
-_MOST = 0.7  # of the names that could, so many must stand in several columns for one that does not to be odd
-
-
-def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
-    """Tell of names that stand in one column alone, or in no cell of the anchors, too often for that to be chance.
-
-    Such are answers that were not given ("timeout", "equal"). Marks, numbers, sides and words for yes and no are told
-    if they occur there twice, where most names are words.
-    """
-    counts = np.stack(list(facts.counts.values()))
-    n_columns, n_names = counts.shape
-    total = counts.sum(axis=0)
-    if facts.n_rows < _LEAST_ROWS:
-        return []
-    strange = np.zeros(n_names, bool)
-    if n_names <= _MOST_NAMES:
-        strange = np.array([is_no_word(name) for name in facts.objects.some(np.arange(n_names))])
-        strange &= (total > 1) & (strange.mean() < 1 - _MOST_WORDS)
-    looks = [(np.log(n_columns), counts.max(axis=0) == total, "one column of objects alone")]
-    if "anchor" in facts.counts:
-        where = f"no cell of {table.title(roles.at['anchor'])}"
-        looks.append((-np.log(1 - 1 / n_columns), facts.counts["anchor"] == 0, where))
-    for rarity, odd, where in looks:
-        often = (total - 1) * rarity > np.log(n_names / _BY_CHANCE)
-        usual = np.count_nonzero(often & odd) <= (1 - _MOST) * np.count_nonzero(often)
-        found = np.flatnonzero(odd & ((often & usual) | strange))
-        if len(found):
-            names = zip(facts.objects.some(found), total[found].tolist())
-            held = listed((f"{shown(name)} ({count:,} times)" for name, count in names), SHOWN)
-            return [
-                f"{held} among the objects: in {where}, unlike the others; if that is no object, leave such rows out"
-            ]
-    return []
-
-
-_MOST_NAMES = 100_000  # of more, a look at each takes too long
-_MOST_WORDS = 0.7  # of names that are words, so many for others to be strange
-
-
 def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Options, blocks: Any) -> None:
     """Refuse a column of objects that holds answers or numbers instead, unless the user said that it holds objects."""
     _refuse_answers_among(facts, roles, table, options)
@@ -440,8 +333,8 @@ def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Option
 
 def _measured_apart(facts: Facts, options: Options) -> tuple[str, str] | None:
     """Find a most central or odd object that is a number and never an option, as a median or an outlier is."""
-    for role in ("central", "odd") if options.kind is None and facts.n_rows >= _LEAST_ROWS else ():
-        own = _own_names(facts, role)
+    for role in ("central", "odd") if options.kind is None and facts.n_rows >= LEAST_ROWS else ():
+        own = own_names(facts, role)
         if own is not None and all(is_whole(name) for name in facts.objects.some(own)):
             return role, "every cell is a number that stands in no other column of objects: a measurement, no object"
     return None
@@ -821,24 +714,10 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    alarms = [*meaning.alarms, *_told_twice(parts)]
+    alarms = [*meaning.alarms, *told_twice(parts)]
     if parts.people is not None and parts.people.names.dtype.kind == "O":
         alarms += [*told_of_people(parts.people.names, rows.nobody == ("",))]
     return replace(parts, dropped=dropped), rows, notes, alarms
-
-
-def _told_twice(parts: Parts) -> list[str]:
-    """Tell of answers that stand twice: the same question, answered alike by the same person in the same trial."""
-    order = None if parts.details is None else parts.details.order
-    if order is None or parts.people is None:
-        return []
-    known = order >= 0
-    rows = np.column_stack([parts.index, parts.people.codes, order])[known]
-    twice = len(rows) - len(np.unique(rows, axis=0))
-    what = "the same participant, number of the trial and objects as another"
-    return (
-        [f"{counted(twice, 'row')} with {what}; if the same answers stand there twice, take them out"] if twice else []
-    )
 
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:

@@ -22,7 +22,7 @@ from nearer.data.values import refuse_masked
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
 from nearer.io.blocks import Counts, Recipe, Scanned, settle
-from nearer.io.formats import RowGroups, look_into, open_row_groups, parquet_among, parquet_files, refuse_versions
+from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_among, parquet_files, refuse_versions
 
 __all__ = ["ClusterData", "is_remote", "open_data"]
 

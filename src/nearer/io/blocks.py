@@ -28,7 +28,8 @@ from nearer.data.tables import (
     warn_of,
 )
 from nearer.io.files import is_pattern, refuse_irregular
-from nearer.io.formats import look_into, open_matrix, open_row_groups, parquet_files
+from nearer.io.formats import open_matrix
+from nearer.io.parquet import look_into, open_row_groups, parquet_files
 
 logger = logging.getLogger(__name__)
 _SCAN_ROWS = 1 << 20

@@ -1,24 +1,21 @@
-"""Files that are not delimited text, as tables: JSON, spreadsheets, Parquet, NumPy and MATLAB arrays."""
+"""Files that are neither delimited text nor Parquet, as tables: JSON, spreadsheets, NumPy and MATLAB arrays."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 
 from nearer._apart import read_matlab, read_sheets
 from nearer._memory import available_memory
-from nearer.data.carriers import as_table, counts_beside, index_of_pandas, numbers_of
+from nearer.data.carriers import as_table
 from nearer.data.cells import are_numbered, normalise, whole_number
-from nearer.data.columns import INEXACT, Column, MemoryTable, Table, column_from_arrow, column_of, exact_below, is_text
+from nearer.data.columns import MemoryTable, Table, column_of
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import (
     DETAILS,
@@ -28,17 +25,13 @@ from nearer.data.roles import (
     find_roles,
     is_header,
     layout_of,
-    refuse_lines_above,
     refuse_told_header,
     role_of,
     with_header,
 )
-from nearer.data.tables import ONE_TYPE
 from nearer.data.values import check_objects
 from nearer.io.files import refuse_impossible_text
 from nearer.io.text import decode_head, encoding_problem, open_bytes
-
-META_KEY = b"nearer"
 
 # ---- JSON ----------------------------------------------------------------------------------------------------------
 
@@ -149,11 +142,17 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _flat(cell: Any) -> Any:
+    """Write what is no cell but an object as text, as a file of text holds it: rows that do not count may have such."""
+    return json.dumps(cell) if isinstance(cell, dict) else cell
+
+
 def _open_rows(path: str, form: str, rows: list[Any], word: str = "row") -> MemoryTable:
     if not rows:
         raise FileFormatError(f"{path}: is an empty array")
     kinds = set(map(type, rows))
     if kinds == {dict}:
+        rows = [{name: _flat(cell) for name, cell in row.items()} for row in rows]
         return replace(as_table(rows, path), form=form, row_word=word)  # type: ignore[call-arg, return-value]
     if kinds != {list}:
         row = next((row for row, value in enumerate(rows) if type(value) is not type(rows[0])), 0)
@@ -271,16 +270,15 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
     hint = ""
     if header is None:
 
-        def others() -> list[list[str]]:
-            return [list(map(_cell_text, row)) for row in rows[1:]]
+        def below(n_rows: int) -> list[list[str]]:
+            return [list(map(_cell_text, row)) for row in rows[1 : n_rows + 1]]
 
-        refuse_lines_above(f"{path}, sheet {name!r}", first, others, lambda spot: f"row {above + spot + 2}")
-        header, hint = find_header(first, others)
+        header, hint = find_header(f"{path}, sheet {name!r}", first, below, lambda spot: f"row {above + spot + 2}")
     notes = [hint] if hint and not header else []
-    below = rows[1:] if header else rows
-    if not below:
+    data = rows[1:] if header else rows
+    if not data:
         raise FileFormatError(f"{path}: sheet {name!r} has a header but no rows")
-    columns = [[row[spot] for row in below] for spot in range(len(first))]
+    columns = [[row[spot] for row in data] for spot in range(len(first))]
     names = first if header else [""] * len(first)
     return MemoryTable(
         path, f"spreadsheet, sheet {name!r}", names, header and not are_numbered(names), notes=notes, hint=hint,
@@ -304,366 +302,6 @@ def _turned(name: str, cells: list[Any], dates: list[str]) -> list[str]:
 
 def _cell_text(cell: Any) -> str:
     return "" if cell is None else str(cell)
-
-
-# ---- Parquet -------------------------------------------------------------------------------------------------------
-
-
-_UNREADABLE = "cannot be read as Parquet"
-
-
-@contextlib.contextmanager
-def _told_by(url: str, otherwise: str = _UNREADABLE) -> Iterator[None]:
-    """Turn errors of the Parquet reader into one that names the file."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except FileFormatError:
-        raise
-    except (OSError, ValueError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileFormatError(f"{url}: {otherwise}: {reason}") from error
-
-
-@dataclass
-class RowGroups(Table):
-    """Some row groups of a Parquet file, at a path or an fsspec URL; small, so that workers can be told of it."""
-
-    row_groups: tuple[int, ...] = ()
-    lengths: tuple[int, ...] = ()  # rows of all row groups of the file
-    has_text: bool = False  # whether a column holds text
-    # Columns that the file itself lacks: an index of pandas (a range), or what a folder is called (a text or None).
-    beside: dict[str, range | str | None] = field(default_factory=dict)
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of these row groups."""
-        return sum(self.lengths[group] for group in self.row_groups)
-
-    @property
-    def first_row(self) -> int:
-        """Rows of the file before these."""
-        return sum(self.lengths[: self.row_groups[0]]) if self.row_groups else 0
-
-    def part(self, groups: Sequence[int]) -> RowGroups:
-        """Give some of the row groups."""
-        return replace(self, row_groups=tuple(groups))
-
-    def place(self, row: int) -> str:
-        return f"row {self.first_row + row + 1}"
-
-    def read(self, positions: Sequence[int]) -> list[Column]:
-        return self._table(self.arrays(positions)).read(positions)
-
-    def arrays(self, positions: Sequence[int], use_threads: bool = False) -> dict[str, Any]:
-        """Read the columns at some positions, as Arrow arrays by name."""
-        names = self._own(positions)
-        with _open_file(self.name, names) as file, _told_by(self.name):
-            data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=use_threads)
-            data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
-        return self._with_beside(data, self.first_row)
-
-    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
-        rows: list[list[str]] = []
-        once = [spot for spot, name in enumerate(self.names[:n_columns]) if self.names.count(name) == 1]
-        for table in self.batches(n_rows, once):
-            rows += table.head(n_rows - len(rows), n_columns)
-            if len(rows) == n_rows:
-                break
-        return rows
-
-    def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        """Yield tables of at most `size` rows that hold the columns at some positions."""
-        names, start = self._own(positions), self.first_row
-        with _open_file(self.name, names) as file, _told_by(self.name):
-            for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
-                batch.validate(full=True)
-                yield replace(self._table(self._with_beside(batch, start)), first_row=start)
-                start += batch.num_rows
-
-    def _own(self, positions: Sequence[int]) -> list[str]:
-        """Names of the columns at some positions that the file itself has; they must tell the columns apart."""
-        names = [self.names[position] for position in positions]
-        twice = next((name for name in names if self.names.count(name) > 1), None)
-        if twice is not None:
-            raise FileFormatError(f"{self.name}: two columns are called {twice!r}, expected a name for each")
-        return [name for name in names if name not in self.beside]
-
-    def _with_beside(self, data: Any, start: int) -> dict[str, Any]:
-        """The columns of a part of the file that begins at row `start`, by name, and those beside it."""
-        import pyarrow as pa
-
-        found = dict(zip(data.schema.names, data.columns))
-        for name, cells in self.beside.items():
-            if isinstance(cells, range):
-                array = pa.array(numbers_of(cells[start : start + data.num_rows]))
-            else:
-                array = pa.repeat(pa.scalar(cells, pa.string()), data.num_rows)
-            found[name] = pa.chunked_array([array])
-        return found
-
-    def _table(self, columns: dict[str, Any]) -> MemoryTable:
-        import pyarrow as pa
-
-        unread = pa.nulls(len(next(iter(columns.values()), ())))
-        return MemoryTable(
-            self.name, self.form, self.names, self.header, labels=self.labels, n_objects=self.n_objects,
-            columns=[columns.get(name, unread) for name in self.names],
-        )  # fmt: skip
-
-
-def open_row_groups(path: str, found: Sequence[RowGroups], left_out: Sequence[str] = ()) -> list[RowGroups]:
-    """Parquet files that were looked into, called `path` together; all must have the same columns."""
-    found = [_with_folders(path, table) for table in found]
-    first = found[0]
-    for table in found:
-        if sorted(table.names) != sorted(first.names):
-            differ = f"columns {listed(table.names)} differ from {listed(first.names)} of {first.name}"
-            raise FileFormatError(f"{table.name}: {differ}")
-    if not any(table.n_rows for table in found):
-        raise FileFormatError(f"{path}: has no rows")
-    alarms = [f"{counted(len(left_out), 'file')} left out, not read as Parquet: {listed(left_out)}"] if left_out else []
-    together = _stored_together(path, found)
-    return [replace(table, names=first.names, header=first.header, alarms=alarms, **together) for table in found]
-
-
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-
-
-def _with_folders(path: str, table: RowGroups) -> RowGroups:
-    """Add the columns that folders below `path` stand for, as in weight=2/a.parquet, unless the file has them."""
-    given, parts = (
-        Path(one if "://" in one else os.path.abspath(one)).parts for one in (path, os.path.dirname(table.name))
-    )
-    pairs = (part.partition("=") for part in parts if part not in given)
-    keys = {
-        unquote(key): None if value == _NO_VALUE else unquote(value) for key, equals, value in pairs if key and equals
-    }
-    keys = {key: text for key, text in keys.items() if key not in table.names and counts_beside(key, table.names)}
-    names = [*table.names, *keys]
-    return replace(table, names=names, header=not are_numbered(names), beside={**table.beside, **keys})
-
-
-def _stored_together(path: str, found: Sequence[RowGroups]) -> dict[str, Any]:
-    """The objects stored with Parquet files, put together where they differ."""
-    first = found[0]
-    stored = [None if table.labels is None else tuple(table.labels.tolist()) for table in found]
-    if len(set(stored)) > 1:
-        if not all(table.has_text for table in found):
-            raise FileFormatError(
-                f"{path}: the files store different lists of objects, and their numbers count them; "
-                "write them with the names of the objects"
-            )
-        labels = list(dict.fromkeys(label for part in stored for label in part or ()))
-        return {"labels": np.array(labels, dtype=str), "n_objects": len(labels)}
-    sizes = [table.n_objects for table in found if table.n_objects is not None]
-    return {"labels": first.labels, "n_objects": max(sizes) if len(sizes) == len(found) else first.n_objects}
-
-
-def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
-    """Read the footer of a Parquet file; what to say if that cannot be done is up to the caller."""
-    with _open_file(url, otherwise=otherwise) as file:
-        lengths = tuple(file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups))
-        schema = file.schema_arrow
-    stored = _stored_objects(url, schema.metadata)
-    ranges, groups = index_of_pandas(url, schema, sum(lengths)), tuple(range(len(lengths)))
-    names = [*schema.names, *ranges]
-    return RowGroups(
-        url, "Parquet", names, not are_numbered(names), row_groups=groups, lengths=lengths,
-        has_text=any(is_text(field.type) for field in schema), beside=dict(ranges), **stored,
-    )  # fmt: skip
-
-
-@contextlib.contextmanager
-def _open_file(url: str, names: Sequence[str] = (), otherwise: str = _UNREADABLE) -> Iterator[Any]:
-    """Open a Parquet file at a path or fsspec URL; columns `names` that hold text are read as codes."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with contextlib.ExitStack() as stack:
-        with _told_by(url, otherwise):
-            stream: Any = url
-            if "://" in url:
-                import fsspec  # type: ignore[import-untyped]
-
-                stream = stack.enter_context(fsspec.open(url, "rb"))
-            schema = pq.read_schema(stream)
-            missing = [name for name in names if name not in schema.names]
-            if missing:
-                raise FileFormatError(f"{url}: no column {missing[0]!r}, the columns are {schema.names}")
-            text = [field.name for field in schema if field.name in names and pa.types.is_string(field.type)]
-            if stream is not url:
-                stream.seek(0)
-            # pyarrow would otherwise fetch all row groups at once
-            file = stack.enter_context(pq.ParquetFile(stream, read_dictionary=text, pre_buffer=False))
-        yield file
-
-
-def _is_void(part: Any) -> bool:
-    """Tell whether no cell of a column holds anything; its type then says nothing."""
-    return part.null_count == len(part)
-
-
-def _refuse_inexact(part: Any) -> None:
-    """Refuse what a narrow float could not tell apart before it becomes a wide one, which could."""
-    import pyarrow as pa
-
-    if pa.types.is_floating(part.type) and (np.abs(cells := part.to_numpy()) >= exact_below(cells)).any():
-        raise ValueError(INEXACT)
-
-
-@dataclass
-class ParquetTable(Table):
-    """One or more Parquet files with the same columns, read one after the other."""
-
-    files: list[RowGroups] = field(default_factory=list)
-
-    def read(self, positions: Sequence[int]) -> list[Column]:
-        parts = [file.arrays(positions, use_threads=True) for file in self.files]
-        return [self._column(position, [part[self.names[position]] for part in parts]) for position in positions]
-
-    def _column(self, position: int, parts: list[Any]) -> Column:
-        import pyarrow as pa
-
-        kind = self._common_type(position, parts)
-        chunks = []
-        for file, part in zip(self.files, parts):
-            try:
-                if part.type != kind:
-                    _refuse_inexact(part)
-                    # No text becomes a number here: what has another type is a number too, or empty.
-                    part = pa.chunked_array([pa.nulls(len(part), kind)]) if _is_void(part) else part.cast(kind)
-                chunks += part.chunks
-            except (ValueError, pa.ArrowException) as error:
-                raise FileFormatError(f"{file.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
-        try:
-            return column_from_arrow(pa.chunked_array(chunks, kind))
-        except (TypeError, pa.ArrowException) as error:
-            raise FileFormatError(f"{self.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
-
-    def _common_type(self, position: int, parts: list[Any]) -> Any:
-        """The type that holds a column of every file as it is; parts without a cell have no say."""
-        import pyarrow as pa
-
-        types: dict[Any, str] = {}  # type -> the first file that has it
-        for file, part in zip(self.files, parts):
-            if not _is_void(part):
-                types.setdefault(part.type, file.name)
-        kinds = list(types)
-        if len(kinds) < 2:
-            return kinds[0] if kinds else parts[0].type
-        if all(pa.types.is_integer(kind) for kind in kinds):
-            return pa.int64()
-        if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) for kind in kinds):
-            return pa.float64()
-        if all(map(is_text, kinds)):
-            return pa.string()
-        texts = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
-        held = listed(f"{kind} in {file}" for kind, file in zip(texts, types.values()))
-        raise FileFormatError(
-            f"{self.name}: {self.title(position)}: the files hold it as different types: {held}; {ONE_TYPE}"
-        )
-
-    def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
-        return next(file for file in self.files if file.n_rows).head(n_rows, n_columns)
-
-    def place(self, row: int) -> str:
-        if len(self.files) == 1:
-            return super().place(row)
-        for file in self.files:
-            if row < file.n_rows:
-                return f"{Path(file.name).name} row {row + 1}"
-            row -= file.n_rows
-        return super().place(row)
-
-
-def parquet_files(path: str | Path) -> tuple[list[str], list[str]]:
-    """List the Parquet files that `path` (a file, a folder or a pattern such as ``data/*.parquet``) stands for.
-
-    The second list holds the files of a folder that are left out and should be told.
-    """
-    import glob
-
-    path = Path(path)
-    left_out: list[str] = []
-    if path.is_dir():
-        files, left_out = parquet_among(str(path), (str(file) for file in path.rglob("*") if file.is_file()))
-    elif path.exists():
-        return [str(path)], []
-    else:
-        files = sorted(glob.glob(str(path), recursive=True))
-    if not files:
-        raise FileFormatError(f"{path}: no such file")
-    refuse_versions(map(os.path.abspath, files), lambda folder, mark: glob.glob(f"{glob.escape(folder)}/{mark}"))
-    return files, left_out
-
-
-# What stands beside the Parquet files of a table that has versions -> whose table it is, and how to get one of them.
-_LOGS = {
-    "_delta_log": ("Delta Lake", "DeltaTable(folder).to_pandas()"),
-    ".hoodie": ("Hudi", "spark.read.format('hudi').load(folder).toPandas()"),
-    "metadata/*.metadata.json": ("Iceberg", "table.scan().to_pandas()"),
-}
-
-
-def refuse_versions(files: Iterable[str], find: Callable[[str, str], Any]) -> None:
-    """Refuse files of which a log beside them says which still count; `find` looks for a pattern in a folder."""
-    folders = dict.fromkeys(str(folder) for file in files for folder in Path(file).parents if "=" not in folder.name)
-    for folder, (mark, (whose, how)) in itertools.product(folders, _LOGS.items()):
-        if find(folder, mark):
-            raise FileFormatError(
-                f"{folder}: is a table of {whose}, whose log ({mark}) says which of its files still count, expected "
-                f"plain Parquet files; export the current version, such as {how}, and read that"
-            )
-
-
-def parquet_among(folder: str, files: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Sort the files below a folder into those to read, known by their endings, and those left out.
-
-    Hidden files are left out, and told only if they may be data; other programs keep their notes in them.
-    """
-    read, left_out = [], []
-    for file in sorted(files):
-        inside = os.path.relpath(file, folder)
-        is_parquet = Path(file).suffix.lower() in (".parquet", ".pq")
-        hidden = any(part[0] in "._" for part in Path(inside).parts)
-        if is_parquet and not hidden:
-            read.append(file)
-        elif is_parquet or not hidden:
-            left_out.append(inside)
-    if not read:
-        raise FileFormatError(f"{folder}: is a directory without Parquet files; expected a file")
-    return read, left_out
-
-
-def _stored_objects(url: str, metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
-    """Read what this package wrote beside the columns of a Parquet file: `labels`, `n_objects`."""
-    try:
-        known = json.loads((metadata or {}).get(META_KEY, b"{}"))
-        labels, n_objects = known.get("labels"), known.get("n_objects")
-        if labels is not None and not (isinstance(labels, list) and all(isinstance(label, str) for label in labels)):
-            raise ValueError("labels")
-        labels = check_objects(None, labels)[1]
-        if n_objects is not None and not (isinstance(n_objects, int) and n_objects > 0):
-            raise ValueError("n_objects")
-    except (ValueError, AttributeError, UnicodeDecodeError, RecursionError) as error:
-        raise FileFormatError(f"{url}: the stored list of objects is damaged ({error})") from error
-    return {"labels": labels, "n_objects": n_objects}
-
-
-def open_parquet(path: str, *, header: bool | None = None) -> ParquetTable:
-    """Open Parquet files far enough to know their columns."""
-    names, left_out = parquet_files(path)
-    files = open_row_groups(path, [look_into(file, "is not a Parquet file") for file in names], left_out)
-    first = files[0]
-    form = "Parquet" if len(files) == 1 else f"{len(files):,} Parquet files"
-    if first.header or header:
-        refuse_told_header(path, header)
-    return ParquetTable(
-        path, form, first.names, first.header, labels=first.labels, n_objects=first.n_objects,
-        alarms=first.alarms, files=files,
-    )  # fmt: skip
 
 
 # ---- named arrays: NumPy, MATLAB, JSON -----------------------------------------------------------------------------
@@ -889,6 +527,7 @@ def _names_beside(path: str, arrays: Mapping[str, np.ndarray], main: str) -> str
 
 
 _BESIDE = ("answer", "weight", "participant", "odd", "central", "votes_a", "votes_b", *DETAILS)
+_SIZES = ("count", "total", "totalcount", "nrows", "nrecords")  # how many rows there are, said beside them
 _FOR_ALL = ("participant", "weight")  # where one value holds for all rows
 
 
@@ -896,11 +535,18 @@ def _beside(path: str, arrays: Mapping[str, np.ndarray], length: int, of: str) -
     """Sort arrays that stand beside rows: into columns by name, and what is known of the objects, with notes."""
     beside: dict[str, Any] = {}
     unused: list[str] = []
+    alarms: list[str] = []
     labels: Any = None
     n_objects: int | None = None
     for name, array in arrays.items():
         word = normalise(name)
         role = "answer" if word in _ANSWERS else role_of(name) or detail_of(name)
+        if not array.ndim and word in _SIZES:
+            count = whole_number(str(array[()]))
+            alarms += (
+                [f"{name!r} is {count:,}, but there are {length:,} {of}; is a part missing?"] if count != length else []
+            )
+            continue
         if not array.ndim and (role in _FOR_ALL or length == 1):
             array = np.full(length, array[()], array.dtype)
         if word == "nobjects" and array.size == 1:
@@ -910,8 +556,8 @@ def _beside(path: str, arrays: Mapping[str, np.ndarray], length: int, of: str) -
             labels = found
         elif role in _BESIDE and (array.ndim == 1 or (array.ndim == 0 and role not in DETAILS)):
             if array.shape != (length,):
-                count = f"{len(array):,} entries" if array.ndim else "one value"
-                raise FileFormatError(f"{path}: array {name!r} has {count} for {length:,} {of}")
+                held = f"{len(array):,} entries" if array.ndim else "one value"
+                raise FileFormatError(f"{path}: array {name!r} has {held} for {length:,} {of}")
             if role == "answer" and "answer" in beside:
                 raise FileFormatError(f"{path}: array {name!r} is not the only one that holds answers, expected one")
             beside |= _signs(array) if role == "answer" else {name: array}
@@ -919,14 +565,16 @@ def _beside(path: str, arrays: Mapping[str, np.ndarray], length: int, of: str) -
             raise FileFormatError(f"{path}: array {name!r} holds objects and would be left out beside the {of}")
         elif array.shape == (length, 2) and word in _VOTES:
             beside["votes_a"], beside["votes_b"] = array[:, 0], array[:, 1]
+        elif array.shape == (length,):
+            beside[name] = array  # a column that is not used, and told of as in any table
         else:
             unused.append(name)
     try:
-        n_objects, labels = check_objects(n_objects, labels)
+        _, labels = check_objects(n_objects, labels)
     except ValueError as error:
         raise FileFormatError(f"{path}: {error}") from error
     notes = [f"arrays not used: {listed(unused)}"] if unused else []
-    return beside, {"labels": labels, "n_objects": n_objects, "notes": notes}
+    return beside, {"labels": labels, "n_objects": n_objects, "notes": notes, "alarms": alarms}
 
 
 def _object_names(path: str, name: str, array: np.ndarray) -> list[Any] | None:

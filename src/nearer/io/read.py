@@ -24,6 +24,7 @@ from nearer.data.tables import Options, read_table, told_dropped, warn_of
 from nearer.data.values import check_bool
 from nearer.io import formats
 from nearer.io.files import is_pattern, refuse_irregular
+from nearer.io.parquet import open_parquet
 from nearer.io.text import COMPRESSED, open_bytes, open_text
 
 FORMATS = {
@@ -318,7 +319,7 @@ _OPENERS: dict[str, Callable[..., Table]] = {
     "table": open_text,
     "json": formats.open_json,
     "jsonl": formats.open_jsonl,
-    "parquet": formats.open_parquet,
+    "parquet": open_parquet,
     "numpy": formats.open_numpy,
     "matlab": formats.open_matlab,
     "excel": formats.open_spreadsheet,

@@ -21,7 +21,7 @@ import numpy as np
 from nearer.data.cells import are_numbered, is_whole, number_in
 from nearer.data.columns import Column, Table, column_from_arrow
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.roles import find_header, layout_of, refuse_lines_above
+from nearer.data.roles import find_header, layout_of
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 200
@@ -195,10 +195,13 @@ def open_text(
     names, sample = [cell.strip() for cell in cells], [row[2] for row in rows[1:]]
     hint = ""
     if header is None:
-        refuse_lines_above(path, names, lambda: sample, lambda spot: f"line {rows[spot + 1][0]}")
-        header, hint = find_header(
-            names, lambda: [row[2] for row in _first_rows(path, text, delimiter, None, padded)[above + 1 :]]
-        )
+
+        def below(n_rows: int) -> list[list[str]]:
+            if n_rows <= SAMPLE_ROWS:
+                return sample[:n_rows]
+            return [row[2] for row in _first_rows(path, text, delimiter, None, padded)[above + 1 :]]
+
+        header, hint = find_header(path, names, below, lambda spot: f"line {rows[spot + 1][0]}")
     table = TextTable(
         name=path,
         form=f"{_called(delimiter)}-separated" + ("" if encoding.startswith("utf-8") else f", {encoding}"),
@@ -282,6 +285,8 @@ def _find_delimiter(path: str, text: str) -> str:
             rows = [cells for _, _, cells in _first_rows(path, text, delimiter, SAMPLE_ROWS, delimiter != " ")]
         except FileFormatError:
             continue  # a cell longer than any should be
+        if not rows:
+            continue
         width = max(len(rows[0]), len(rows[-1]) if len(rows[-1]) == len(rows[0]) + 1 else 0)
         if width < 3 or (delimiter == " " and any("" in cells for cells in rows)):
             continue

@@ -17,7 +17,7 @@ from nearer.data.errors import counted
 from nearer.data.roles import INDEX_COLUMNS
 from nearer.data.values import People, detail_cells
 from nearer.io.files import atomic_write, check_ending
-from nearer.io.formats import META_KEY
+from nearer.io.parquet import META_KEY
 from nearer.io.text import text_cells
 
 logger = logging.getLogger(__name__)

@@ -1,14 +1,22 @@
-"""Columns that are not used, but may bear on what the answers say: they are told of, never passed over in silence."""
+"""What is doubtful about a table and told, never passed over: columns not used, names out of place, answers twice."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from nearer.data.cells import normalise, number_in, side_word, side_words, truth_of, yes_or_no
+import numpy as np
+
+from nearer.data.cells import is_no_word, normalise, number_in, side_word, side_words, truth_of, yes_or_no
 from nearer.data.columns import Table
-from nearer.data.errors import SHOWN, listed, shown
+from nearer.data.errors import SHOWN, counted, listed, shown
 from nearer.data.roles import Layout, Roles
+from nearer.data.rows import Rows
+from nearer.data.rules import Parts
+
+if TYPE_CHECKING:
+    from nearer.data.tables import Facts
 
 _ROWS, _COLUMNS = 200, 500  # looked at
 _LEAST = 4  # cells, or a column says the same as another by chance
@@ -161,3 +169,124 @@ def _right_or_wrong(table: Table, roles: Roles, cells: Mapping[int, Sequence[str
         return []
     near = table.title(at["near"])
     return [f"{table.title(spot)} says that some answers are wrong; {near} is taken as what was answered in all"]
+
+
+# ---- names and rows --------------------------------------------------------------------------------------------------
+
+LEAST_ROWS = 4  # of fewer, columns share no name by chance
+
+
+def own_names(facts: Facts, role: str) -> np.ndarray | None:
+    """The names that stand in the column of a role, by their places; None if one of them stands in another column."""
+    others = sum(counts for key, counts in facts.counts.items() if key != role)
+    own = facts.counts[role] > 0 if role in facts.counts else np.zeros(0, bool)
+    return np.flatnonzero(own) if own.any() and not np.any(others[own]) else None  # type: ignore[index]
+
+
+def told_apart(facts: Facts, roles: Roles, table: Table) -> list[str]:
+    """Tell of columns that may hold no objects: they share no name with the others, or are numbers beside names."""
+    told = []
+    total = np.sum(list(facts.counts.values()), axis=0)
+    share = 1 / len(facts.counts)
+    by_chance = np.exp(np.log(share**total + (1 - share) ** total).sum())  # that a column shares no name with others
+    for role, counts in facts.counts.items() if facts.n_rows >= LEAST_ROWS else ():
+        own = own_names(facts, role)
+        if own is None or (role in ("anchor", *_QUESTIONS) and not _is_no_anchor(facts, role, own)):
+            continue
+        if by_chance > _APART and counts.sum() < 2 * len(own):  # its names do not recur, and need not
+            continue
+        names = facts.objects.some(own[:SHOWN])
+        held = listed(map(shown, names)) + (", ..." if len(own) > SHOWN else "")
+        told.append(f"{table.title(roles.at[role])}: none of its names ({held}) stands in another column of objects")
+    kinds = facts.cells.get("near", frozenset()) | facts.cells.get("far", frozenset())
+    if not told and kinds and kinds <= {"bit", "whole"} and facts.cells.get("anchor") == {"name"}:
+        titles = " and ".join(table.title(roles.at[role]) for role in ("near", "far"))
+        told.append(f"{titles} hold numbers, {table.title(roles.at['anchor'])} names")
+    told = [f"{what}; if these are answers, counts or ratings, say in columns= which hold objects" for what in told]
+    return told or _out_of_place(facts, roles, table)
+
+
+_QUESTIONS = ("a", "b", "c", "i", "j", "l", "k")  # columns whose names need not stand in others
+
+
+def _is_no_anchor(facts: Facts, role: str, own: np.ndarray) -> bool:
+    """Whether anchors that are no options are one or two, or another in each row: a question, or the name of a row.
+
+    Others may well be queries about things of another kind.
+    """
+    if role != "anchor":
+        return False
+    others = sum(counts for key, counts in facts.counts.items() if key != role)
+    recur = np.sum(others) >= _RECUR * np.count_nonzero(others)
+    return len(own) < 3 or (len(own) == facts.counts[role].sum() and bool(recur))
+
+
+_RECUR = 3  # times that each of the others occurs, or all may be different by chance
+
+
+_APART = 0.05
+# A name that stands in one column alone by chance in fewer than so many tables is told.
+_BY_CHANCE = 0.01
+_MOST = 0.7  # of the names that could, so many must stand in several columns for one that does not to be odd
+
+
+def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
+    """Tell of names that stand in one column alone, or in no cell of the anchors, too often for that to be chance.
+
+    Such are answers that were not given ("timeout", "equal"). Marks, numbers, sides and words for yes and no are told
+    if they occur there twice, where most names are words.
+    """
+    counts = np.stack(list(facts.counts.values()))
+    n_columns, n_names = counts.shape
+    total = counts.sum(axis=0)
+    if facts.n_rows < LEAST_ROWS:
+        return []
+    strange = np.zeros(n_names, bool)
+    if n_names <= _MOST_NAMES:
+        strange = np.array([is_no_word(name) for name in facts.objects.some(np.arange(n_names))])
+        strange &= (total > 1) & (strange.mean() < 1 - _MOST_WORDS)
+    looks = [(np.log(n_columns), counts.max(axis=0) == total, "one column of objects alone")]
+    if "anchor" in facts.counts:
+        where = f"no cell of {table.title(roles.at['anchor'])}"
+        looks.append((-np.log(1 - 1 / n_columns), facts.counts["anchor"] == 0, where))
+    for rarity, odd, where in looks:
+        often = (total - 1) * rarity > np.log(n_names / _BY_CHANCE)
+        usual = np.count_nonzero(often & odd) <= (1 - _MOST) * np.count_nonzero(often)
+        found = np.flatnonzero(odd & ((often & usual) | strange))
+        if len(found):
+            names = zip(facts.objects.some(found), total[found].tolist())
+            held = listed((f"{shown(name)} ({count:,} times)" for name, count in names), SHOWN)
+            return [
+                f"{held} among the objects: in {where}, unlike the others; if that is no object, leave such rows out"
+            ]
+    return []
+
+
+_MOST_NAMES = 100_000  # of more, a look at each takes too long
+_MOST_WORDS = 0.7  # of names that are words, so many for others to be strange
+
+
+def told_thousands(rows: Rows) -> list[str]:
+    """Tell of amounts such as 1.200 beside 950 in cells parted by semicolons, as with decimal commas."""
+    told = []
+    for role in ("weight", "votes_a", "votes_b") if rows.table.form.startswith("semicolon") else ():
+        texts = [text.strip() for text in rows.columns[role].texts()] if role in rows.columns else []
+        pointed = [text for text in texts if "." in text]
+        if 0 < len(pointed) < len(texts) and all(re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", text) for text in pointed):
+            what = f"{rows.title(role)}: {shown(pointed[0])} is taken as {float(pointed[0]):g}, beside whole numbers"
+            told.append(f"{what}; if the point marks thousands, take it out")
+    return told
+
+
+def told_twice(parts: Parts) -> list[str]:
+    """Tell of answers that stand twice: the same question, answered alike by the same person in the same trial."""
+    order = None if parts.details is None else parts.details.order
+    if order is None or parts.people is None:
+        return []
+    known = order >= 0
+    rows = np.column_stack([parts.index, parts.people.codes, order])[known]
+    twice = len(rows) - len(np.unique(rows, axis=0))
+    what = "the same participant, number of the trial and objects as another"
+    return (
+        [f"{counted(twice, 'row')} with {what}; if the same answers stand there twice, take them out"] if twice else []
+    )
