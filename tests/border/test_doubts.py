@@ -346,7 +346,7 @@ def test_names_of_columns_may_end_alike(ending, tmp_path):
     assert read_comparisons(frame).comparisons == read_comparisons(said()).comparisons
     frame = asked(names=(f"reference_{ending}", f"left_{ending}", f"right_{ending}", "response"))
     assert read_comparisons(frame).comparisons == read_comparisons(asked()).comparisons
-    with pytest.raises(FileFormatError, match="no column for far"):
+    with pytest.raises(FileFormatError, match="say which is which"):
         read_comparisons(said((f"anchor_{ending}", f"near_{ending}", "other_one")))
 
 
