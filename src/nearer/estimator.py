@@ -422,9 +422,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         ndarray of bool, shape (N,)
-            Ties and objects without a place give False.
+            Ties and objects without a place give False; of the latter a warning tells.
         """
-        near, far = comparison_distances(*self._on_map(X))
+        near, far = self._distances(X, "False is predicted for them")
         return near < far
 
     @available_if(_has_model)
@@ -439,9 +439,10 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         ndarray of float64, shape (N, 2)
-            Columns "far is nearer" and "near is nearer"; 1/2 for comparisons with an object without a place.
+            Columns "far is nearer" and "near is nearer"; 1/2, and a warning, for comparisons with an object without a
+            place.
         """
-        near, far = comparison_distances(*self._on_map(X))
+        near, far = self._distances(X, "their probability is given as 1/2")
         yes = np.full(near.shape, 0.5)
         known = np.isfinite(near) & np.isfinite(far)
         yes[known] = self.loss_.probability(near[known], far[known])
@@ -457,15 +458,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             Comparisons with an object that has no place on the map count as not satisfied, with a warning.
         """
         embedding, comparisons = self._on_map(X, y, sample_weight)
-        lost = np.isnan(embedding).any(axis=1)
-        if lost.any():
-            n_lost = int(lost[comparisons.index].any(axis=1).sum())
-            if n_lost:
-                warnings.warn(
-                    f"{n_lost:,} of {len(comparisons):,} comparisons name an object without a place on the map; "
-                    "they count as not satisfied",
-                    stacklevel=2,
-                )
+        _warn_of_no_place(embedding, comparisons, "they count as not satisfied", 3)
         return comparison_accuracy(embedding, comparisons)
 
     def worst_comparisons(
@@ -718,6 +711,12 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             )
         return filled(self.embedding_, comparisons.n_objects), comparisons
 
+    def _distances(self, X: Any, lost: str) -> tuple[np.ndarray, np.ndarray]:
+        """Both distances of each comparison, NaN where an object has no place, which a warning tells."""
+        embedding, comparisons = self._on_map(X)
+        _warn_of_no_place(embedding, comparisons, lost, 4)
+        return comparison_distances(embedding, comparisons)
+
     def _refuse_nameless(self, comparisons: Comparisons, what: str) -> None:
         if self.labels_ is not None and comparisons.labels is None and comparisons.n_objects > self.n_objects_:
             raise ValueError(
@@ -731,6 +730,15 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 f"{what}: the map is here without its comparisons (they were not saved with it, or stayed in a "
                 f"file or on a cluster), so {otherwise}"
             )
+
+
+def _warn_of_no_place(embedding: np.ndarray, comparisons: Comparisons, so: str, stacklevel: int) -> None:
+    """Warn of comparisons that name an object without a place, and say what becomes of them."""
+    lost = np.isnan(embedding).any(axis=1)
+    n_lost = int(lost[comparisons.index].any(axis=1).sum()) if lost.any() else 0
+    if n_lost:
+        what = f"{n_lost:,} of {len(comparisons):,} comparisons name an object without a place on the map"
+        warnings.warn(f"{what}; {so}", stacklevel=stacklevel)
 
 
 def _shows_shared(init: Callable[..., None]) -> Callable[..., None]:

@@ -385,3 +385,54 @@ def test_scraps_of_text_are_refused(content, tmp_path):
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(FileFormatError, match="line"):
         read_comparisons(tmp_path / "a.csv")
+
+
+def test_predictions_about_objects_without_a_place_are_told(maps):
+    rows = said(rows=[("oboe", "flute", "drum"), ("gong", "harp", "zither")])
+    with pytest.warns(
+        UserWarning, match="1 of 2 comparisons name an object without a place on the map; False is"
+    ) as told:
+        assert not maps[0].predict(rows)[1]
+    assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match="their probability is given as 1/2"):
+        assert maps[0].predict_proba(rows)[1, 1] == 0.5
+
+
+def test_two_columns_of_weights_are_told(tmp_path):
+    assert any("weight read from 'weight', not from 'count'" in alarm for alarm in
+               alarms(said(weight=[1, 2], count=[2, 3]), tmp_path))  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", ["\u3164", "\u2800", "\ufe0f", "\u034f"])
+def test_invisible_characters_are_told(mark, tmp_path):
+    rows = [*TRIPLETS, ("oboe" + mark, "flute", "drum")]
+    assert any("written in more than one way, by" in alarm for alarm in alarms(said(rows=rows), tmp_path))
+    assert read_comparisons(said(rows=rows), fold_names=True).comparisons.n_objects == 6
+
+
+def test_a_tuple_of_lists_may_be_rows_or_columns():
+    with pytest.raises(FileFormatError, match="are they its columns or its rows"):
+        as_comparisons(([0, 1, 2], [1, 2, 0], [2, 0, 1]))
+    assert len(as_comparisons([[0, 1, 2], [1, 2, 0], [2, 0, 1]])) == 3
+
+
+def test_labels_numbered_in_another_order_are_refused():
+    labels = pd.Series(["a", "b", "c"], index=[2, 0, 1])
+    with pytest.raises(ValueError, match="labels: the index numbers the objects in another order"):
+        Comparisons([[0, 1, 2]], labels=labels)
+    assert Comparisons([[0, 1, 2]], labels=labels.sort_index()).labels.tolist() == ["b", "c", "a"]
+
+
+def test_names_of_rows_of_points_and_distances_stay():
+    points = pd.DataFrame({"x": [0.0, 1.0, 3.0, 7.0]}, index=["a", "b", "c", "d"])
+    made = Comparisons.from_points(points, 20, random_state=0)
+    assert made.labels.tolist() == ["a", "b", "c", "d"]
+    turned = Comparisons.from_points(points[::-1], 20, random_state=0, labels=["a", "b", "c", "d"])
+    assert turned == made
+    distances = pd.DataFrame(abs(points.to_numpy() - points.to_numpy().T), index=points.index, columns=points.index)
+    all_of_them = Comparisons.from_distances(distances)
+    assert all_of_them.labels.tolist() == ["a", "b", "c", "d"]
+    assert Comparisons.from_distances(distances.loc[::-1, ["b", "a", "d", "c"]], labels=list("abcd")) == all_of_them
+    with pytest.raises(ValueError, match="points: the index names other rows"):
+        Comparisons.from_points(points, 20, labels=["a", "b", "c", "e"])
+    assert Comparisons.from_points(points.reset_index(drop=True), 20).labels is None

@@ -95,8 +95,9 @@ def refuse_named(values: Any, what: str) -> None:
 
 
 def refuse_columns(values: Any, what: str) -> None:
-    """Refuse a tuple of three or four arrays: they may be the columns, as others keep anchors, positives, negatives."""
-    if isinstance(values, tuple) and len(values) in (3, 4) and all(getattr(one, "ndim", 0) == 1 for one in values):
+    """Refuse a tuple of three or four columns, or rows: others keep anchors, positives and negatives so."""
+    columns = isinstance(values, tuple) and len(values) in (3, 4)
+    if columns and all(isinstance(one, list) or getattr(one, "ndim", 0) == 1 for one in values):
         raise FileFormatError(
             f"{what}: got a tuple of {len(values)} arrays: are they its columns or its rows? Give "
             "np.column_stack(arrays) for columns, or list(arrays) for rows"
@@ -264,3 +265,20 @@ def in_order_of(X: Any, names: Sequence[str] | None, what: str) -> Any:
             "once; give .to_numpy() to go by position"
         )
     return X.iloc[[place[name] for name in names]]
+
+
+def named_rows(X: Any, labels: Any, what: str) -> tuple[Any, Any]:
+    """Name the objects by the rows of a pandas table that have names, other than numbers; or put them in order.
+
+    A table whose columns have the same names, as one of distances, has these put in the same order.
+    """
+    names = row_names(X)
+    if names is None or all(name.isdecimal() for name in names):
+        return X, labels
+    if labels is not None:
+        X = in_order_of(X, list(map(str, labels)), what)
+        names = list(map(str, labels))
+    if hasattr(X, "columns") and sorted(map(str, X.columns)) == sorted(names) and len(set(names)) == len(names):
+        place = {str(name): spot for spot, name in enumerate(X.columns)}
+        X = X.iloc[:, [place[name] for name in names]]
+    return X, names

@@ -472,9 +472,12 @@ def doubtful(names: Sequence[str], keep_na: bool) -> list[str]:
     return sorted(name for name in names if (word := name.strip().casefold()) in _DOUBTFUL and word not in kept)
 
 
+_INVISIBLE = "[\u034f\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0f]"  # beside characters of category Cf
+
+
 def fold_key(name: str) -> str:
     """Reduce a name to what is left when the way it is written does not matter; see `_written`."""
-    plain = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
+    plain = re.sub(_INVISIBLE, "", "".join(letter for letter in name if unicodedata.category(letter) != "Cf"))
     plain = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold()).split())
     plain = re.sub(r"""^(?:[\[({]\s*|=)?(["'])(.+)\1(?:,?\s*[\])}])?$""", r"\2", plain)
     plain = re.sub(r"^'(?=.)", "", plain)
@@ -547,7 +550,7 @@ def alike(names: np.ndarray) -> dict[str, list[str]]:
     import pyarrow.compute as pc
 
     # Most often there are none, which this finds without a look at every name.
-    quick = pc.replace_substring_regex(pa.array(names.tolist(), pa.string()), r"\p{Cf}+", "")
+    quick = pc.replace_substring_regex(pa.array(names.tolist(), pa.string()), rf"\p{{Cf}}|{_INVISIBLE}", "")
     quick = pa.array([name.casefold() for name in pc.utf8_normalize(quick, "NFKC").to_pylist()], pa.string())
     quick = pc.utf8_normalize(quick, "NFKC")
     quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))

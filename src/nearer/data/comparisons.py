@@ -12,7 +12,7 @@ import numpy as np
 from nearer._memory import check_memory
 from nearer.data import making, rules, values
 from nearer.data.answers import kept_together
-from nearer.data.carriers import is_table, refuse_other_order
+from nearer.data.carriers import is_table, named_rows, refuse_other_order
 from nearer.data.cells import is_whole
 from nearer.data.errors import counted
 from nearer.data.rules import Parts, check_rows
@@ -317,6 +317,8 @@ class Comparisons:
     ) -> Comparisons:
         """All or random comparisons of a symmetric matrix of distances (n_objects, n_objects).
 
+        The names of the rows of a pandas table are the labels; given labels say their order.
+
         Parameters
         ----------
         D : array-like of float, shape (n_objects, n_objects)
@@ -326,6 +328,7 @@ class Comparisons:
         kind : {"triplets", "quadruplets"}
         """
         rng, noise = values.as_generator(random_state), values.check_fraction(noise, "noise")
+        D, labels = named_rows(D, labels, "distances")
         made = cls._make(making.from_distances(D, n_comparisons, kind, rng, labels))
         return made.with_noise(noise, rng)
 
@@ -341,9 +344,11 @@ class Comparisons:
     ) -> Comparisons:
         """Random comparisons of the Euclidean distances between points (n_objects, d), without an n x n matrix.
 
-        Drawn with replacement, of distinct objects; ties are passed over and counted in `dropped`.
+        Drawn with replacement, of distinct objects; ties are passed over and counted in `dropped`. The names of the
+        rows of a pandas table are the labels; given labels say their order.
         """
         rng, noise = values.as_generator(random_state), values.check_fraction(noise, "noise")
+        X, labels = named_rows(X, labels, "points")
         made = cls._make(making.from_points(X, n_comparisons, kind, rng, labels))
         return made.with_noise(noise, rng)
 

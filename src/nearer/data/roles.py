@@ -329,6 +329,7 @@ def find_roles(
     names, header = table.names, table.header
     words = [word_of(name) for name in names] if header else []
     notes: list[str] = []
+    alarms: list[str] = []
     told: frozenset[str] = frozenset()
     if columns is not None:
         at = _told(table, columns)
@@ -354,7 +355,8 @@ def find_roles(
                 raise _refusal(table, f"two columns are called {names[found[0]]!r}", at, kind)
             if found:
                 at[role] = found[0]
-                notes += [f"{role} read from {names[found[0]]!r}, not from {names[spot]!r}" for spot in found[1:]]
+                told_of = alarms if role == "weight" else notes  # people often have several names
+                told_of += [f"{role} read from {names[found[0]]!r}, not from {names[spot]!r}" for spot in found[1:]]
     if header:
         _add_details(names, words, at, notes)
     layout = complete_layout(set(at), kind)
@@ -380,7 +382,7 @@ def find_roles(
         )
     at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS, *OPTIONS_SHOWN)}
     _refuse_shared(table, at)
-    alarms = _left_out(words, names, at, layout) if untold else []
+    alarms += _left_out(words, names, at, layout) if untold else []
     return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, alarms, told, options)
 
 

@@ -112,6 +112,11 @@ def _as_labels(labels: Any) -> np.ndarray:
         array = labels if isinstance(labels, np.ndarray) else np.asarray(labels, dtype=object)
     except TypeError:
         raise ValueError(f"labels: got {type(labels).__name__}, expected names of the objects") from None
+    if hasattr(labels, "iloc") and _is_other_order(labels.index):
+        raise ValueError(
+            "labels: the index numbers the objects in another order than they stand in; give labels.sort_index(), or "
+            ".to_numpy() to go by position"
+        )
     if array.ndim != 1 or not len(array):
         raise ValueError(f"labels: got shape {array.shape}, expected (n_objects,) with at least one label")
     if array.dtype.kind not in "Uiu":
@@ -134,6 +139,14 @@ def _as_labels(labels: Any) -> np.ndarray:
         first, second = np.flatnonzero(array == twice)[:2]
         raise ValueError(f"labels: {str(twice)!r} occurs twice, at {first} and {second}")
     return frozen(array)
+
+
+def _is_other_order(index: Any) -> bool:
+    """Whether a pandas index holds the numbers from 0 on, each once, but not in their order."""
+    numbers = index.to_numpy()
+    if numbers.dtype.kind not in "iu" or index.is_monotonic_increasing:
+        return False
+    return bool(np.array_equal(np.sort(numbers), np.arange(len(numbers))))
 
 
 def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
