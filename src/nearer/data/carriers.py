@@ -96,7 +96,7 @@ def refuse_named(values: Any, what: str) -> None:
 
 def refuse_columns(values: Any, what: str) -> None:
     """Refuse a tuple of three or four columns, or rows: others keep anchors, positives and negatives so."""
-    columns = isinstance(values, tuple) and len(values) in (3, 4)
+    columns = isinstance(values, tuple) and len(values) in (3, 4) and not hasattr(values, "_fields")
     if columns and all(isinstance(one, list) or getattr(one, "ndim", 0) == 1 for one in values):
         raise FileFormatError(
             f"{what}: got a tuple of {len(values)} arrays: are they its columns or its rows? Give "

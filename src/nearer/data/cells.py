@@ -15,7 +15,7 @@ import numpy as np
 from nearer.data.errors import SHOWN, counted, listed, shown
 
 if TYPE_CHECKING:
-    from nearer.data.columns import Column
+    pass
 
 # Texts that stand for a cell without a value, to the letter: Na may be an object.
 MISSING = (
@@ -151,44 +151,34 @@ _PLACES = "every cell is a number or a side, beside columns of names: a rank or 
 FRACTION = "is not a whole number"
 
 
-def kinds_of_cells(columns: Mapping[str, Column], options: Sequence[str]) -> dict[str, frozenset[str]]:
+def kinds_of_cells(names: Mapping[str, Sequence[str]], options: Sequence[str]) -> dict[str, frozenset[str]]:
     """Tell for each column of objects, by role, which kinds of cells it has: name, truth, bit, whole, fraction, side.
 
-    Only "name" is told if every column has one: then none of them is suspected. `options` are the names of columns
-    that show the options of an answer.
+    Only "name" is told if every column has one: then none of them is suspected.
+
+    Parameters
+    ----------
+    names : mapping of str to sequence of str
+        Role -> the distinct cells of its column.
+    options : sequence of str
+        Names of columns that show the options of an answer.
     """
-    if not any(column.is_text for column in columns.values()):
-        return {role: frozenset(_number_kinds(column.cells)) for role, column in columns.items()}
     # Letters may be objects, unless options are shown beside.
     sides = {word for word in side_words(3) if options or len(word) > 1} | _called(options).keys()
-    first = [_kinds(column.take(slice(_SAMPLE)), sides) for column in columns.values()]
+    first = [{_kind(name, sides) for name in own[:_SAMPLE]} for own in names.values()]
     if all("name" in kinds for kinds in first):
-        return dict.fromkeys(columns, frozenset(["name"]))
-    return {role: _kinds(column, sides) for role, column in columns.items()}
+        return dict.fromkeys(names, frozenset(["name"]))
+    return {role: frozenset(_kind(name, sides) for name in own) for role, own in names.items()}
 
 
-def _number_kinds(cells: np.ndarray) -> list[str]:
-    """The kind of whole numbers, as has been made sure of: nothing but 0 and 1, or more."""
-    if not len(cells):
-        return []
-    return ["bit" if cells.min() >= 0 and cells.max() <= 1 else "whole"]
-
-
-def _kinds(column: Column, sides: Collection[str]) -> frozenset[str]:
-    import pyarrow.compute as pc
-
-    used = column.used()
-    whole = pc.match_substring_regex(used, "^[0-9]{1,18}$")
-    kinds = {"bit" if number in ("0", "1") else "whole" for number in used.filter(whole)[:3].to_pylist()}  # as most are
-    for text in map(str.strip, used.filter(pc.invert(whole)).to_pylist()):
-        number = number_in(text)
-        if number is not None:
-            kinds.add("bit" if number in (0, 1) else "fraction" if number % 1 else "whole")
-        elif len(text) > 1 and yes_or_no(text) is not None:  # letters may be objects
-            kinds.add("truth")
-        else:
-            kinds.add("side" if side_word(text) in sides else "name")
-    return frozenset(kinds)
+def _kind(text: str, sides: Collection[str]) -> str:
+    text = text.strip()
+    number = number_in(text)
+    if number is not None:
+        return "bit" if number in (0, 1) else "fraction" if number % 1 else "whole"
+    if len(text) > 1 and yes_or_no(text) is not None:  # letters may be objects
+        return "truth"
+    return "side" if side_word(text) in sides else "name"
 
 
 def no_object(cells: Mapping[str, frozenset[str]], options: Sequence[str]) -> tuple[str, str] | None:

@@ -183,7 +183,7 @@ def own_names(facts: Facts, role: str) -> np.ndarray | None:
     return np.flatnonzero(own) if own.any() and not np.any(others[own]) else None  # type: ignore[index]
 
 
-def told_apart(facts: Facts, roles: Roles, table: Table) -> list[str]:
+def told_apart(facts: Facts, kinds: Mapping[str, frozenset[str]], roles: Roles, table: Table) -> list[str]:
     """Tell of columns that may hold no objects: they share no name with the others, or are numbers beside names."""
     told = []
     total = np.sum(list(facts.counts.values()), axis=0)
@@ -198,8 +198,8 @@ def told_apart(facts: Facts, roles: Roles, table: Table) -> list[str]:
         names = facts.objects.some(own[:SHOWN])
         held = listed(map(shown, names)) + (", ..." if len(own) > SHOWN else "")
         told.append(f"{table.title(roles.at[role])}: none of its names ({held}) stands in another column of objects")
-    kinds = facts.cells.get("near", frozenset()) | facts.cells.get("far", frozenset())
-    if not told and kinds and kinds <= {"bit", "whole"} and facts.cells.get("anchor") == {"name"}:
+    numbers = kinds.get("near", frozenset()) | kinds.get("far", frozenset())
+    if not told and numbers and numbers <= {"bit", "whole"} and kinds.get("anchor") == {"name"}:
         titles = " and ".join(table.title(roles.at[role]) for role in ("near", "far"))
         told.append(f"{titles} hold numbers, {table.title(roles.at['anchor'])} names")
     told = [f"{what}; if these are answers, counts or ratings, say in columns= which hold objects" for what in told]

@@ -106,7 +106,6 @@ class Facts:
     names: dict[str, str] | None = field(default_factory=dict)  # number of an object -> its one name in columns beside
     n_rows: int = 0
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)
-    cells: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects -> kinds of cells it has
     types: dict[str, frozenset[str]] = field(default_factory=dict)  # role of objects, weights -> text, numbers or both
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
     counts: dict[str, np.ndarray] = field(default_factory=dict)  # role of objects -> cells with each of the names
@@ -124,7 +123,6 @@ class Facts:
         joined = Facts(
             Coding.union([self.objects, other.objects]), answers, elsewhere, names, self.n_rows + other.n_rows,
             joined_counts(self.dropped, other.dropped),
-            {role: kinds | other.cells[role] for role, kinds in self.cells.items()},
             {role: types | other.types[role] for role, types in self.types.items()},
             [*self.alarms, *other.alarms],
             {},
@@ -152,7 +150,6 @@ def scan(rows: Rows) -> Facts:
     except ValueError as error:
         raise _bad_number(rows, error) from error
     by_role = dict(zip(rows.roles.layout.objects, columns))
-    facts.cells = kinds_of_cells(by_role, _option_names(rows.roles, rows.table))
     facts.types = {
         role: frozenset(["text" if column.is_text else "numbers"] if len(column) else [])
         for role, column in rows.columns.items()
@@ -172,6 +169,15 @@ def scan(rows: Rows) -> Facts:
         for column, name in zip(columns, rows.names):
             facts.names = _joined_names(facts.names, _names_beside(column.spelled(), name.spelled()))
     return facts
+
+
+def _kinds(facts: Facts, options: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Role of objects -> the kinds of cells it has; see `kinds_of_cells`."""
+    objects, held = facts.objects, {role: np.flatnonzero(counts) for role, counts in facts.counts.items()}
+    if objects.is_text:
+        return kinds_of_cells({role: objects.some(places) for role, places in held.items()}, options)
+    highest = {role: objects.values[places].max(initial=-1) for role, places in held.items()}
+    return {role: frozenset(["bit" if highest[role] <= 1 else "whole"]) for role in held}
 
 
 def _pads(rows: Rows) -> dict[str, str]:
@@ -278,14 +284,16 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     for role, types in facts.types.items():
         if len(types) > 1:
             raise table.refusal(f"some parts hold it as text and some as numbers; {ONE_TYPE}", roles.at[role])
+    kinds = _kinds(facts, _option_names(roles, table))
     if options.labels is None and table.labels is None:
-        _refuse_no_objects(facts, roles, table, options, blocks)
+        _refuse_no_objects(facts, kinds, roles, table, options, blocks)
     meaning = _objects(facts.objects, table, options, blocks)
     if options.known is not None and set(facts.objects.names()) <= set(options.known):
         meaning.alarms, facts.alarms = [], []
-    sure = roles.told or table.labels is not None or table.n_objects is not None  # or written by this package
-    sure = sure or options.known is not None
-    meaning.alarms += [*table.alarms, *roles.alarms, *facts.alarms, *([] if sure else told_apart(facts, roles, table))]
+    meaning.alarms += [*table.alarms, *roles.alarms, *facts.alarms]
+    written_here = table.labels is not None or table.n_objects is not None
+    if not roles.told and not written_here and options.known is None:
+        meaning.alarms += told_apart(facts, kinds, roles, table)
     for pad, place in facts.pads.items() if options.labels is None and options.index_base is None else ():
         if place not in ("", "-"):
             meaning.alarms.append(
@@ -314,11 +322,13 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     return meaning
 
 
-def _refuse_no_objects(facts: Facts, roles: Roles, table: Table, options: Options, blocks: Any) -> None:
+def _refuse_no_objects(
+    facts: Facts, kinds: Mapping[str, frozenset[str]], roles: Roles, table: Table, options: Options, blocks: Any
+) -> None:
     """Refuse a column of objects that holds answers or numbers instead, unless the user said that it holds objects."""
     _refuse_answers_among(facts, roles, table, options)
     told = roles.told if not options.columns_found else frozenset()
-    found = no_object(facts.cells, _option_names(roles, table)) or _measured_apart(facts, options)
+    found = no_object(kinds, _option_names(roles, table)) or _measured_apart(facts, options)
     if found is None or found[0] in told:
         return
     role, why = found
