@@ -361,6 +361,12 @@ def test_objects_in_rows_that_do_not_count_are_passed_over(tmp_path):
         read_comparisons(tmp_path / "a.json")
 
 
+def test_warnings_name_the_line_that_read_the_table():
+    with pytest.warns(UserWarning, match="'exclude'") as told:
+        OrdinalEmbedding(n_components=1, random_state=0).fit(asked(exclude=["0", "1"]))
+    assert {warning.filename for warning in told} == {__file__}
+
+
 def test_the_number_of_rows_is_no_weight(tmp_path):
     rows = said().to_dict("records")
     for count, told in ((8, ()), (300, ("'count' is 300, but there are 8 rows; is a part missing?",))):

@@ -312,3 +312,16 @@ def test_a_cluster_that_does_not_answer(nearer, answers, tmp_path, tree, monkeyp
     assert called.code == 2
     assert called.err.splitlines()[-1].startswith("nearer fit: cluster tcp://127.0.0.1:9: no scheduler answered")
     assert tree(tmp_path) == ["answers.csv"]
+
+
+def test_what_is_doubtful_is_a_warning_of_its_own_even_if_quiet(nearer, answers):
+    header, *rows = answers.read_text().splitlines()
+    parts = [f"{row},{('practice', 'main')[number % 2]}" for number, row in enumerate(rows)]
+    answers.write_text("\n".join([f"{header},block", *parts]) + "\n")
+    for flags in ((), ("--quiet",)):
+        called = nearer("check", "answers.csv", *flags)
+        assert called.code == 0
+        told = [line for line in called.err.splitlines() if "'block'" in line]
+        (warning,) = [line for line in told if "warning" in line]
+        assert warning.startswith("nearer check: warning: answers.csv: column 'block' ('practice', 'main') is not used")
+        assert not any("seems to say" in line for line in told if line != warning)

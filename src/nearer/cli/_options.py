@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -168,7 +169,9 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
     with contextlib.suppress(ImportError):
         import pandas  # noqa: F401  pyarrow loads it where it is installed, and swallows a ctrl-C that comes meanwhile
     result = read_comparisons(path, **reading)
-    say.note(result.understood)
+    say.note(result.understood.removesuffix("; " + "; ".join(result.alarms)))
+    for alarm in result.alarms:  # said of even if quiet
+        warnings.warn(f"{result.path}: {alarm}", stacklevel=2)
     return result
 
 

@@ -766,12 +766,13 @@ def told_dropped(dropped: Mapping[str, tuple[int, str]]) -> list[str]:
 
 def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, str]]) -> None:
     """Warn, at the line outside this package, of what is doubtful about a table, and of rows left out."""
-    told = [*alarms, *told_dropped(dropped)]
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nearer"):
+    frame, level, outside = sys._getframe(), 1, 1
+    while frame.f_back is not None:  # to the end: between two functions of this package others may stand
         frame, level = frame.f_back, level + 1
-    for note in told:
-        warnings.warn(f"{name}: {note}", stacklevel=level)
+        if frame.f_globals.get("__name__", "").startswith("nearer"):
+            outside = level + 1
+    for note in (*alarms, *told_dropped(dropped)):
+        warnings.warn(f"{name}: {note}", stacklevel=outside)
 
 
 def parts_of_table(X: Any, options: Options, weights: Any = None, participants: Any = None) -> Parts:
