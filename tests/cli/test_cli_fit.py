@@ -325,3 +325,5 @@ def test_what_is_doubtful_is_a_warning_of_its_own_even_if_quiet(nearer, answers)
         (warning,) = [line for line in told if "warning" in line]
         assert warning.startswith("nearer check: warning: answers.csv: column 'block' ('practice', 'main') is not used")
         assert not any("seems to say" in line for line in told if line != warning)
+    assert nearer("check", "answers.csv", "--strict").code == 1
+    assert called.out.endswith("1 warning above about what the file means\n")

@@ -21,7 +21,7 @@ INTERRUPTED = 130
 # Keywords of the library that its hints name, and that options of the same name set.
 _KEYWORDS = (
     "answers", "columns", "delimiter", "encoding", "force", "format", "header", "index_base", "kind", "n_objects",
-    "on_degenerate", "on_missing", "keep_na", "fold_names", "variable", "resume",
+    "on_degenerate", "on_missing", "keep_na", "fold_names", "variable", "resume", "weight", "participant",
 )  # fmt: skip
 _HINT = re.compile(rf"\b({'|'.join(_KEYWORDS)})=(\{{[^}}]*\}}|'[^']*'|\w*)")
 # Controls that could move the cursor, colour the terminal or turn the text around; line ends and tabs may stay.

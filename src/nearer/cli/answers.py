@@ -20,6 +20,7 @@ from nearer.cli._options import (
 )
 from nearer.cli._output import ANSWERS, TABLES, OutputFile, csv_text, write_text
 from nearer.cli._say import Say, speaking
+from nearer.data.errors import counted
 
 
 @speaking(
@@ -28,7 +29,7 @@ from nearer.cli._say import Say, speaking
 )
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), help="Also look for objects with too few answers for it.")
-@click.option("--strict", is_flag=True, help="Exit with code 1 if there is a problem.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 if there is a problem, or a warning about the file.")
 @reading_options
 def check_command(say: Say, file: str, n_components: int | None, strict: bool, reading: dict[str, Any]) -> None:
     """Look for faults in FILE: contradictions, islands, objects in too few answers, doubtful participants.
@@ -37,8 +38,9 @@ def check_command(say: Say, file: str, n_components: int | None, strict: bool, r
     """
     result = read_answers(say, file, reading)
     found = result.comparisons.check(n_components)
-    say.result({"input": result.facts(), "check": found.to_dict()}, str(found))
-    if strict and not found.ok:
+    doubts = [f"{counted(len(result.alarms), 'warning')} above about what the file means"] if result.alarms else []
+    say.result({"input": result.facts(), "check": found.to_dict()}, "\n".join([str(found), *doubts]))
+    if strict and not (found.ok and not result.alarms):
         raise click.exceptions.Exit(1)
 
 

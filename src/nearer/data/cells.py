@@ -418,7 +418,7 @@ _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _MISTAKES = {
     r'\\.*"': "holds a backslash before a quotation mark; within quotes such a mark is written twice, not escaped",
     r"""^(array\()?[\[({]\s*["'].*["'],?\s*[\])}]\)?$|^\{.*\}$""": "looks like a list written as text",
-    r"^#+$|^\[object \w+\]$|^[0-9][.,][0-9]+E\+[0-9]+$": "is what programs show in the place of what they cannot",
+    r"^#+$|^\[object \w+\]$|^[0-9][.,][0-9]+E\+[0-9]+$": "is what a program shows where it cannot show a cell",
     r"Ã[\x80-\xbf]|â€|\ufffd": "looks like text read in another encoding than it was written in",
     rf"(?i)^[0-9]{{1,2}}-({_MONTHS})$|^({_MONTHS})-[0-9]{{1,2}}$": "may be a date that a spreadsheet made of a name",
     r"[\r\n](.|[\r\n])*[,;\t|]": "holds a line break and a delimiter; is a quotation mark not closed?",
