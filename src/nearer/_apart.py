@@ -97,7 +97,8 @@ def main(kind: str, path: str, out: str) -> None:
         (_write_variables if kind == "MATLAB file" else _write_sheets)(path, out)
     except Exception as error:  # the readers raise many kinds for a damaged file
         why = f"is not a readable {kind}: {str(error) or type(error).__name__}"
-        sys.stdout.write(_NEEDS[kind] if isinstance(error, ImportError) else why)
+        missing = isinstance(error, ImportError) and error.name in ("h5py", "python_calamine")
+        sys.stdout.write(_NEEDS[kind] if missing else why)
         sys.exit(1)
 
 

@@ -705,10 +705,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             warnings.warn(f"none of the objects compared, {int(seen.sum()):,} in all, is on the map", stacklevel=3)
         from_one = len(seen) == n_known + 1 and not seen[0] and seen[1:].all()
         if from_one and (known is None or known.tolist() == list(map(str, range(n_known)))):
-            raise ValueError(
-                f"comparisons: name the objects 1 to {n_known}, but those of the map are 0 to {n_known - 1}; count "
-                "them from 0"
-            )
+            told = f"the comparisons use the numbers 1 to {n_known}, the objects of the map are 0 to {n_known - 1}"
+            warnings.warn(f"{told}: are they counted from 1?", stacklevel=3)
         return filled(self.embedding_, comparisons.n_objects), comparisons
 
     def _distances(self, X: Any, lost: str) -> tuple[np.ndarray, np.ndarray]:

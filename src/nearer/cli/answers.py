@@ -20,7 +20,6 @@ from nearer.cli._options import (
 )
 from nearer.cli._output import ANSWERS, TABLES, OutputFile, csv_text, write_text
 from nearer.cli._say import Say, speaking
-from nearer.data.errors import counted
 
 
 @speaking(
@@ -36,6 +35,8 @@ def check_command(say: Say, file: str, n_components: int | None, strict: bool, r
 
     Where questions were asked more than once, the noise ceiling says how many answers any map can satisfy.
     """
+    from nearer.data.errors import counted
+
     result = read_answers(say, file, reading)
     found = result.comparisons.check(n_components)
     doubts = [f"{counted(len(result.alarms), 'warning')} above about what the file means"] if result.alarms else []

@@ -180,7 +180,7 @@ def refuse_other_order(X: Any, beside: Any, name: str) -> None:
     """Refuse a pandas column beside a pandas table whose rows have the same names in another order."""
     if not hasattr(X, "iloc") or not hasattr(beside, "iloc") or len(X) != len(beside) or X.index.equals(beside.index):
         return
-    if X.index.is_unique and X.index.isin(beside.index).all():
+    if X.index.nlevels == beside.index.nlevels and X.index.is_unique and X.index.isin(beside.index).all():
         raise ValueError(
             f"{name}: its index has the rows of the table in another order, expected the same; give "
             f"{name}.loc[table.index] to go by the index, or .to_numpy() to go by position"

@@ -367,8 +367,7 @@ _WORD = re.compile(r"\w(?:[\w\s.:\-]*\w)?")
 
 def _called(option_names: Sequence[str]) -> dict[str, int]:
     """Names of the options' columns, also without the prefix of a program -> position."""
-    called = {word: spot for spot, name in enumerate(option_names) for word in (word_of(name), normalise(name)) if word}
-    return called | ({"l": called["left"], "r": called["right"]} if {"left", "right"} <= called.keys() else {})
+    return {word: spot for spot, name in enumerate(option_names) for word in (word_of(name), normalise(name)) if word}
 
 
 def _signed(spot: float, size: int) -> float:
@@ -381,6 +380,8 @@ def _by_words(cells: Sequence[str], option_names: Sequence[str]) -> dict[str, fl
     # Where the option in column "right" is the first, "right" is that column, and no word for a side is sure.
     turned = any(words.get(name, spot) != spot for name, spot in called.items())
     known = called if turned else words | called
+    if {"left", "right"} <= called.keys() and set(map(side_word, cells)) == {"l", "r"}:
+        known = {"l": called["left"], "r": called["right"]}
     spots = [known.get(side_word(cell)) for cell in cells]
     if not cells or any(spot is None for spot in spots):
         return None
@@ -410,7 +411,8 @@ _DOUBTFUL = frozenset((
     "null", "(null)", "[null]", "<null>", "\\n",
     "none", "(none)", "(blank)", "blank", "missing", "(missing)", "missing value", "no data", "not available",
     "skipped", "skip", "unknown", "...", "*", "timeout", "timed out", "no response", "no answer", "neither", "equal",
-    "don't know", "dont know", "idk", "not sure", "xxx", "???", "#nv", "#n/a", "#ref!", "#value!",
+    "don't know", "dont know", "idk", "not sure", "keine angabe", "tbd", "loading...", "xxx", "???", "#nv", "#n/a",
+    "#ref!", "#value!",
     "#div/0!", "#name?", "#num!", "#null!", "#bezug!", "#wert!", "#error!",
 ))  # fmt: skip
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
@@ -421,7 +423,7 @@ _MISTAKES = {
     r"^#+$|^\[object \w+\]$|^[0-9][.,][0-9]+E\+[0-9]+$": "is what a program shows where it cannot show a cell",
     r"Ã[\x80-\xbf]|â€|\ufffd": "looks like text read in another encoding than it was written in",
     rf"(?i)^[0-9]{{1,2}}-({_MONTHS})$|^({_MONTHS})-[0-9]{{1,2}}$": "may be a date that a spreadsheet made of a name",
-    r"[\r\n](.|[\r\n])*[,;\t|]": "holds a line break and a delimiter; is a quotation mark not closed?",
+    r"[\r\n](?s:.)*[,;\t|]": "holds a line break and a delimiter; is a quotation mark not closed?",
 }
 _MARKS = re.compile(
     r"[\\\[({\r\n,;|+/&#%Ãâ\ufffd]|[0-9]-[A-Za-z]{3}$|^[A-Za-z]{3}-[0-9]"
@@ -447,7 +449,10 @@ def doubts_of(names: Sequence[str], keep_na: bool) -> list[str]:
     known = set(names) if marked else set()
     parts = ((name, re.split(r"\s*[,;|+/&]\s*", name)) for name in marked)
     several = next((name for name, held in parts if len(held) > 1 and known.issuperset(held)), None)
-    off = next((name for name in marked if (bare := name.lstrip("#%/;").strip()) != name and bare in known), None)
+    off = next(
+        (name for name in marked if (bare := name.strip().lstrip("#%/;").strip()) != name.strip() and bare in known),
+        None,
+    )
     told += [f"the name {shown(off)} is another one with a mark before it; is that row switched off?"] if off else []
     told += [f"the name {shown(several)} is made of other names; one row for each is expected"] if several else []
     return told
@@ -501,14 +506,15 @@ def joined_if_alike(names: np.ndarray, fold: bool, notes: list[str], alarms: lis
 # What may not matter in names -> what is put in its place, one after the other.
 _LOOSE = {
     r"""^<img[^>]*src=["']([^"']*)["'][^>]*>$""": r"\1",
-    r"\p{Mn}|<[^>]*>": "",  # accents, tags
+    r"(\p{Latin})\p{Mn}+": r"\1",
+    r"<[^>]*>": "",
     r"(\pL)[’'`´](\pL)": r"\1\2",
     r"%20": " ",
     r"^.*[/\\]": "",  # folders
     r"\.(png|jpe?g|gif|svg|webp|bmp|tiff?|wav|mp3|ogg|m4a|flac|mp4|webm)$": "",
     r"[*;,?!]+$": "",
-    r"(\pL)[\s_.\p{Pd}]+": r"\1",
-    r"[\s_.\p{Pd}]+(\pL)": r"\1",
+    r"(\pL)[\s_.\p{Pd}]+([\pL\pN])": r"\1\2",
+    r"([\pL\pN])[\s_.\p{Pd}]+(\pL)": r"\1\2",
     r"(^|[^0-9.])0+([0-9])": r"\1\2",
 }
 
@@ -526,12 +532,23 @@ def _told_nearly_alike(names: np.ndarray, what: str = "name") -> list[str]:
     if pc.count_distinct(key).as_py() == len(names):
         return []
     groups: dict[str, dict[str, str]] = {}
-    for name, loose in zip(names.tolist(), key.to_pylist()):
-        groups.setdefault(loose, {}).setdefault(fold_key(name), name)
+    for spot in _repeated(key):
+        name = str(names[spot])
+        groups.setdefault(key[spot].as_py(), {}).setdefault(fold_key(name), name)
     several = [list(group.values()) for group in groups.values() if len(group) > 1]
+    # The same name in several folders is that of several files.
+    several = [group for group in several if sum("/" in name or "\\" in name for name in group) < 2]
     examples = listed(("/".join(map(repr, group)) for group in several), SHOWN)
     told = f"{counted(len(several), what)} may be written in more than one way: {examples}"
     return [f"{told}; they are taken as different"] if several else []
+
+
+def _repeated(keys: Any) -> list[int]:
+    """The places of texts of a pyarrow array that occur more than once."""
+    import pyarrow.compute as pc
+
+    values, counts = keys.value_counts().flatten()
+    return pc.indices_nonzero(pc.is_in(keys, value_set=values.filter(pc.greater(counts, 1)))).to_pylist()
 
 
 def alike(names: np.ndarray) -> dict[str, list[str]]:
@@ -551,8 +568,8 @@ def alike(names: np.ndarray) -> dict[str, list[str]]:
     if pc.count_distinct(quick).as_py() == len(names):
         return {}
     groups: dict[str, list[str]] = {}
-    for name in names.tolist():
-        groups.setdefault(fold_key(name), []).append(name)
+    for spot in _repeated(quick):
+        groups.setdefault(fold_key(str(names[spot])), []).append(str(names[spot]))
     return {key: group for key, group in groups.items() if len(group) > 1}
 
 

@@ -669,11 +669,9 @@ def _refuse_answers_among(X: Any) -> None:
     numbers, place = np.unique(rows, return_inverse=True)
     place = place.reshape(rows.shape)
     counts = np.stack([np.bincount(column, minlength=len(numbers)) for column in place.T])
-    if doubt := rules.no_objects_among(counts, numbers):
-        raise ValueError(
-            f"comparisons: {doubt} Then give fit(X[:, :3], y) with y True where the first option is "
-            "nearer; if they are objects, give Comparisons.from_quadruplets(X)"
-        )
+    if found := rules.no_objects_among(counts, numbers):
+        remedy = rules.without_column(found[0], "fit(X[:, :3], y) with y True where the first option is nearer")
+        raise ValueError(f"comparisons: {found[1]} {remedy}; if they are objects, give Comparisons.from_quadruplets(X)")
 
 
 _LOOKED_AT = 100_000  # rows; more tell nothing else

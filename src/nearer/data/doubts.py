@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearer.data.cells import is_no_word, normalise, number_in, side_word, side_words, truth_of, yes_or_no
+from nearer.data.cells import is_no_word, is_whole, normalise, number_in, side_word, side_words, truth_of, yes_or_no
 from nearer.data.columns import Table
 from nearer.data.errors import SHOWN, counted, listed, shown
 from nearer.data.roles import Layout, Roles
 from nearer.data.rows import Rows
-from nearer.data.rules import Parts
+from nearer.data.rules import Parts, group
 
 if TYPE_CHECKING:
     from nearer.data.tables import Facts
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _ROWS, _COLUMNS = 200, 500  # looked at
 _LEAST = 4  # cells, or a column says the same as another by chance
 # Parts of the names of columns: with the right answer; with where things were shown.
-_RIGHT = ("correct", "corr", "expected", "solution", "gold", "truth", "answerkey")
+_RIGHT = ("correct", "corr", "expected", "solution", "gold", "truth", "answerkey", "prev", "favourite", "favorite")
+_SCREEN = ("left", "right")
 _MOVED = ("swap", "flip", "mirror", "revers", "invert", "counterbal", "mapping", "keymap", "shuffle", "arrangement",
           "layout", "optionorder", "displayorder", "shownorder", "stimulusorder", "stimorder", "presentationorder",
           "choicesorder", "displaypos")  # fmt: skip
@@ -32,15 +33,18 @@ _BAD = ("exclude", "excluded", "exclusion", "reject", "rejected", "invalid", "pr
         "isdeleted", "bot", "isbot", "mask", "masked", "gold", "golden", "isgold", "isgolden")  # fmt: skip
 _GOOD = ("valid", "isvalid", "include", "included", "keep", "kept", "finished", "complete", "completed", "iscomplete",
          "accepted", "approved", "consent", "consented", "usable", "good", "goodtrial", "mask")  # fmt: skip
-_AGAIN = ("attempt", "attemptnumber", "isfinal", "final", "version", "revision", "event", "eventtype", "trialpart")
-_COUNTS = ("n", "size", "len", "freq", "total", "w", "countall", "times", "votes", "nvotes", "nanswers")
+_AGAIN = ("attempt", "attemptnumber", "isfinal", "final", "revision", "event", "eventtype", "trialpart")
+_COUNTS = ("n", "size", "len", "freq", "total", "w", "cnt", "countall", "times", "votes", "nvotes", "numvotes",
+           "nanswers", "nresponses", "nparticipants", "nsubjects", "nraters", "nobs")  # fmt: skip
 # First words of cells that say so, in any column; and in one that tells the parts of a study.
 _OUT = ("rejected", "excluded", "exclude", "invalid", "preview", "timedout", "cancelled", "canceled", "aborted",
         "discarded", "ignore", "returned", "incomplete", "spam", "practice", "practise", "warmup", "tutorial", "catch",
         "catchtrial", "undo")  # fmt: skip
 _BEFORE = ("training", "example", "familiarisation", "familiarization", "demo")
 _PARTS = ("block", "phase", "stage", "trial", "task", "section", "session")  # within the names of such columns
-_FARTHER = re.compile(r"\b(less|least|different|dissimilar|unlike|odd|farther|farthest|further|furthest)\b", re.I)
+_FARTHER = re.compile(
+    r"\b(less|least|different|dissimilar\w*|unlike|odd|outlier|not belong|farther|farthest|further|furthest)\b", re.I
+)
 # Names for what is near by how a question was made, not by what was answered.
 _DESIGNED = ("near", "nearer", "closer", "positive", "similar", "moresimilar")
 
@@ -61,7 +65,10 @@ def told_beside(table: Table, roles: Roles) -> list[str]:
         (_objects_of(layout, roles.at, cells), "holds objects of other columns"),
     ]
     if by_side is not None:
-        looks.append((_sides_other_than(by_side), "says sides as the answers do, and others than they"))
+        people = cells.get(roles.at.get("participant", -1))
+        looks.append((_sides_other_than(by_side, people), "names sides, but not the same ones as the answers"))
+    shown_where = any(side in normalise(table.names[roles.at[role]]) for role in layout.options for side in _SCREEN)
+    if by_side is not None and not shown_where:
         looks.append((_says_moved, "may say that things were shown elsewhere than their columns say, while the answers "
                       "are sides or numbers"))  # fmt: skip
     if layout.kind in ("triplets", "quadruplets"):
@@ -69,13 +76,15 @@ def told_beside(table: Table, roles: Roles) -> list[str]:
     if "weight" not in roles.at:
         looks.append((_counts, "may say how often a row was answered: then say weight="))
     if layout.kind not in ("odd-one-out", "most-central"):
-        looks.append((_asks_for_farther, "may ask for what is farther: then near and far are to be exchanged"))
+        looks.append((_asks_for_farther, "may ask for what is farther: then near and far should be swapped"))
     told = _right_or_wrong(table, roles, cells)
     for is_so, why in looks:
         found = [spot for spot in spare if is_so(normalise(table.names[spot]), cells[spot])]
         if found:
-            names = listed((repr(table.names[spot]) for spot in found), SHOWN)
-            told.append(f"column {names} ({_examples(cells[found[0]])}) is not used, but {why}; see columns=")
+            first, *more = found
+            also = f" (and so {listed((repr(table.names[spot]) for spot in more), SHOWN)})" if more else ""
+            held = _examples(cells[first])
+            told.append(f"column {table.names[first]!r} ({held}) is not used, but {why}{also}; see columns=")
         spare = [spot for spot in spare if spot not in found]
     return told
 
@@ -107,13 +116,18 @@ def _objects_of(layout: Layout, at: Mapping[str, int], cells: Mapping[int, Seque
     return holds
 
 
-def _sides_other_than(answers: Sequence[str]) -> Callable:
-    """A look for words for a side that are not those of the answers in every row."""
+def _sides_other_than(answers: Sequence[str], people: Sequence[str] | None) -> Callable:
+    """A look for words for a side that are not those of the answers in every row.
+
+    What is the same in all rows of a person says something about the person, such as the hand or the group.
+    """
     words = side_words(3)
 
     def says(name: str, own: Sequence[str]) -> bool:
         said = [(side_word(cell), side_word(answer)) for cell, answer in zip(own, answers) if cell and answer]
         if len(said) < _LEAST or len({cell for cell, _ in said}) < 2 or any(word in name for word in _RIGHT):
+            return False
+        if people is not None and len(set(zip(people, own))) == len(set(people)):
             return False
         return all(cell in words for cell, _ in said) and any(cell != answer for cell, answer in said)
 
@@ -129,7 +143,10 @@ def _says_moved(name: str, cells: Sequence[str]) -> bool:
 
 def _asks_for_farther(name: str, cells: Sequence[str]) -> bool:
     asks = name in ("question", "prompt", "task", "instruction", "instructions", "responsetype")
-    return any((asks or cell.count(" ") > 1) and _FARTHER.search(cell) for cell in {*cells})
+    texts = {*cells} - {""}
+    if 2 * len(texts) > len(cells):  # remarks are others in each row
+        return False
+    return any((asks or cell.count(" ") > 1) and _FARTHER.search(cell) for cell in texts)
 
 
 def _says_which(name: str, cells: Sequence[str]) -> bool:
@@ -141,7 +158,8 @@ def _says_which(name: str, cells: Sequence[str]) -> bool:
 def _counts(name: str, cells: Sequence[str]) -> bool:
     said = {number_in(cell) for cell in {*cells} - {""}}
     whole = all(number is not None and number >= 1 and number % 1 == 0 for number in said)
-    return name in _COUNTS and whole and max(said, default=1) > 1  # type: ignore[type-var, operator]
+    running = [cell for cell in cells if cell] == [str(number + 1) for number in range(len(cells))]
+    return name in _COUNTS and whole and not running and max(said, default=1) > 1  # type: ignore[type-var, operator]
 
 
 def _says_again(name: str, cells: Sequence[str]) -> bool:
@@ -188,7 +206,8 @@ def told_apart(facts: Facts, kinds: Mapping[str, frozenset[str]], roles: Roles, 
     told = []
     total = np.sum(list(facts.counts.values()), axis=0)
     share = 1 / len(facts.counts)
-    by_chance = np.exp(np.log(share**total + (1 - share) ** total).sum())  # that a column shares no name with others
+    # That a column shares no name with the others: each name stands in it alone, or in the others alone.
+    by_chance = np.exp(np.logaddexp(total * np.log(share), total * np.log(1 - share)).sum())
     for role, counts in facts.counts.items() if facts.n_rows >= LEAST_ROWS else ():
         own = own_names(facts, role)
         if own is None or (role in ("anchor", *_QUESTIONS) and not _is_no_anchor(facts, role, own)):
@@ -210,24 +229,22 @@ _QUESTIONS = ("a", "b", "c", "i", "j", "l", "k")  # columns whose names need not
 
 
 def _is_no_anchor(facts: Facts, role: str, own: np.ndarray) -> bool:
-    """Whether anchors that are no options are one or two, or another in each row: a question, or the name of a row.
+    """Whether anchors that are no options are another one in each row, and numbers or whole questions.
 
-    Others may well be queries about things of another kind.
+    Others may well be landmarks, or queries about things of another kind.
     """
-    if role != "anchor":
+    if role != "anchor" or len(own) < facts.counts[role].sum():
         return False
-    others = sum(counts for key, counts in facts.counts.items() if key != role)
-    recur = np.sum(others) >= _RECUR * np.count_nonzero(others)
-    return len(own) < 3 or (len(own) == facts.counts[role].sum() and bool(recur))
-
-
-_RECUR = 3  # times that each of the others occurs, or all may be different by chance
+    names = facts.objects.some(own)
+    others = np.flatnonzero(sum(counts for key, counts in facts.counts.items() if key != role))
+    words = not all(map(is_whole, facts.objects.some(others)))
+    return all(name.count(" ") > 1 for name in names) or (words and all(map(is_whole, names)))
 
 
 _APART = 0.05
 # A name that stands in one column alone by chance in fewer than so many tables is told.
 _BY_CHANCE = 0.01
-_MOST = 0.7  # of the names that could, so many must stand in several columns for one that does not to be odd
+_MOST = 0.7  # of the names that could, so many must stand in several columns, and be anchors, for one to be odd
 
 
 def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
@@ -241,10 +258,8 @@ def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
     total = counts.sum(axis=0)
     if facts.n_rows < LEAST_ROWS:
         return []
-    strange = np.zeros(n_names, bool)
-    if n_names <= _MOST_NAMES:
-        strange = np.array([is_no_word(name) for name in facts.objects.some(np.arange(n_names))])
-        strange &= (total > 1) & (strange.mean() < 1 - _MOST_WORDS)
+    some = facts.objects.some(np.arange(n_names)[:: max(n_names // _SAMPLE, 1)])
+    wordy = np.mean([not is_no_word(name) for name in some]) > _MOST_WORDS
     looks = [(np.log(n_columns), counts.max(axis=0) == total, "one column of objects alone")]
     if "anchor" in facts.counts:
         where = f"no cell of {table.title(roles.at['anchor'])}"
@@ -252,10 +267,15 @@ def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
     for rarity, odd, where in looks:
         often = (total - 1) * rarity > np.log(n_names / _BY_CHANCE)
         usual = np.count_nonzero(often & odd) <= (1 - _MOST) * np.count_nonzero(often)
-        found = np.flatnonzero(odd & ((often & usual) | strange))
+        if "anchor" in facts.counts:
+            usual &= np.count_nonzero(often & (facts.counts["anchor"] == 0)) <= (1 - _MOST) * np.count_nonzero(often)
+        found = np.flatnonzero(odd & often) if usual else np.empty(0, np.int64)
+        twice = np.flatnonzero(odd & (total > 1))[:_MOST_NAMES] if wordy else np.empty(0, np.int64)
+        strange = [is_no_word(name) for name in facts.objects.some(twice)]
+        found = np.union1d(found, twice[np.array(strange, bool)])
         if len(found):
             names = zip(facts.objects.some(found), total[found].tolist())
-            held = listed((f"{shown(name)} ({count:,} times)" for name, count in names), SHOWN)
+            held = listed((f"{shown(name)} ({counted(count, 'row')})" for name, count in names), SHOWN)
             return [
                 f"{held} among the objects: in {where}, unlike the others; if that is no object, leave such rows out"
             ]
@@ -263,6 +283,7 @@ def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
 
 
 _MOST_NAMES = 100_000  # of more, a look at each takes too long
+_SAMPLE = 1000  # names that show whether names are words
 _MOST_WORDS = 0.7  # of names that are words, so many for others to be strange
 
 
@@ -284,9 +305,8 @@ def told_twice(parts: Parts) -> list[str]:
     if order is None or parts.people is None:
         return []
     known = order >= 0
-    rows = np.column_stack([parts.index, parts.people.codes, order])[known]
-    twice = len(rows) - len(np.unique(rows, axis=0))
-    what = "the same participant, number of the trial and objects as another"
-    return (
-        [f"{counted(twice, 'row')} with {what}; if the same answers stand there twice, take them out"] if twice else []
-    )
+    columns = [column[known].astype(np.int64) for column in (*parts.index.T, parts.people.codes, order)]
+    n_known = int(known.sum())
+    twice = n_known - len(group(columns, int(max(map(np.max, columns))) + 1)[0]) if n_known else 0
+    what = f"{counted(twice, 'comparison')} with the participant, number of the trial and objects of another"
+    return [f"{what}; if the same answers stand there twice, take them out"] if twice else []

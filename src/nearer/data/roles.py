@@ -448,7 +448,7 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
         if role and role not in _BESIDE and spot not in taken:
             found.setdefault(role, []).append(spot)
     needed = complete_layout(set(found), kind)
-    if needed is None and (suffixed := _with_suffix(names, kind)):
+    if needed is None and (suffixed := _with_suffix(names, kind, taken)):
         return suffixed
     if needed is None:
         stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
@@ -459,6 +459,12 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
         needed = complete_layout({*found, *ranked}, kind)
         if needed is not None and needed.kind == "rankings":
             found |= ranked
+    for role, spots in found.items():
+        words = [word_of(names[spot]) for spot in spots]
+        bare = [
+            spot for spot, word in zip(spots, words) if {word + suffix for suffix in _SUFFIXES} >= {*words} - {word}
+        ]
+        found[role] = bare if len(bare) == 1 else spots  # anchor_id beside anchor numbers what that names
     at = {role: spots[0] for role, spots in found.items()}
     for role, spots in found.items():
         if len(spots) > 1 and needed and role in needed.roles:
@@ -468,12 +474,12 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
     return at
 
 
-def _with_suffix(names: Sequence[str], kind: str | None) -> dict[str, int]:
+def _with_suffix(names: Sequence[str], kind: str | None, taken: Collection[int]) -> dict[str, int]:
     """Find the objects where all of their columns end alike, as anchor_id, near_id and far_id; {} if they do not."""
-    answer = [spot for spot, role in enumerate(roles_of(names)) if role == "answer"]
-    beside = {"answer": answer[0]} if len(answer) == 1 else {}
+    plain = [(role, spot) for spot, role in enumerate(roles_of(names)) if role in ("answer", *_VOTES)]
+    beside = {role: spot for role, spot in plain if spot not in taken}
     for suffix in _SUFFIXES:
-        spots = [spot for spot, name in enumerate(names) if word_of(name).endswith(suffix)]
+        spots = [spot for spot, name in enumerate(names) if word_of(name).endswith(suffix) and spot not in taken]
         roles = roles_of(word_of(names[spot]).removesuffix(suffix) for spot in spots)
         known = [(role, spot) for role, spot in zip(roles, spots) if role and role not in _BESIDE]
         at = beside | dict(known)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.data.cells import MISSING, NO_ANSWER, UNKNOWN, normalise, sides_of, truth_of, units_per_second
+from nearer.data.cells import MISSING, NO_ANSWER, UNKNOWN, normalise, sides_of, truth_of, units_per_second, yes_or_no
 from nearer.data.columns import HOLDS_NUL, Coding, Column, Table, distinct
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import DETAILS, OPTIONS_SHOWN, TIMES, Roles, role_of, roles_of
@@ -411,7 +411,8 @@ def _read(role: str, column: Column, n_options: int) -> tuple[Any, str | int]:
         return People(place.astype(np.int32)[column.cells], names)[slice(None)], ""
     used = np.unique(column.cells[~empty])
     cells = [texts[code] for code in used.tolist()]
-    told = sides_of(cells, n_options) if role == "side" else {cell: truth_of(cell) for cell in cells}
+    read = yes_or_no if role == "catch" else truth_of  # passed or not is no sign of a catch question
+    told = sides_of(cells, n_options) if role == "side" else {cell: read(cell) for cell in cells}
     said = np.array([-1 if (value := told[cell]) is None else value for cell in cells], np.int8)
     if (said < 0).any():
         return None, int(np.argmax(np.isin(column.cells, used[said < 0])))

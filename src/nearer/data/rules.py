@@ -258,8 +258,8 @@ def _show(value: int | float) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
 
 
-def no_objects_among(counts: np.ndarray, values: np.ndarray) -> str:
-    """Say which column of an array (N, 4) may hold no objects, but answers, people or the numbers of the rows; or "".
+def no_objects_among(counts: np.ndarray, values: np.ndarray) -> tuple[int, str] | None:
+    """Find a column of an array (N, 4) that may hold no objects, but answers, people or the numbers of the rows.
 
     Parameters
     ----------
@@ -270,17 +270,35 @@ def no_objects_among(counts: np.ndarray, values: np.ndarray) -> str:
     """
     n_rows, held = int(counts[0].sum()), counts > 0
     if n_rows < 10 or values[-1] <= 3:
-        return ""
-    n_held = held.sum(axis=1)
-    shared = np.array([[(one & other).any() for other in held] for one in held])
-    few, alone = n_held <= 2, shared.sum(axis=1) == 1
-    if held[3].any() and set(values[held[3]].tolist()) <= {0, 1} and n_held[:3].min() > 2:
-        return "got shape (N, 4) with a last column of 0 and 1 only: are those answers?"
-    found = np.flatnonzero(few if few.any() else alone)
-    if len(found) != 1 or (not few.any() and shared.sum() < 10):  # columns of sparse data share little
-        return ""
-    why = "holds no more than two numbers" if few.any() else "shares no number with the others"
-    return f"got shape (N, 4) whose column {found[0] + 1} {why}: are those answers, people or numbers of rows?"
+        return None
+    few = held.sum(axis=1) <= 2
+    if set(values[held[3]].tolist()) <= {0, 1}:
+        return 3, "got shape (N, 4) with a last column of 0 and 1 only: are those answers?"
+    if few[3] and not few[2]:  # pairs may all be compared with one
+        return 3, "got shape (N, 4) whose last column holds no more than two numbers: are those answers?"
+    if few.sum() == 1:
+        return int(np.argmax(few)), _other_than_objects(int(np.argmax(few)), "holds no more than two numbers")
+    if few.any():  # one pair, or one anchor, with all others
+        return None
+    # Of sparse data a column may share no number with the others by chance.
+    total = counts.sum(axis=0)
+    by_chance = np.logaddexp(total * np.log(0.25), total * np.log(0.75)).sum()
+    for column in range(4) if by_chance < np.log(_BY_CHANCE) else ():
+        if not (held[column] & np.delete(held, column, axis=0).any(axis=0)).any():
+            return column, _other_than_objects(column, "shares no number with the others")
+    return None
+
+
+_BY_CHANCE = 1e-4
+
+
+def _other_than_objects(column: int, why: str) -> str:
+    return f"got shape (N, 4) whose column {column + 1} {why}: are those people, or numbers of rows?"
+
+
+def without_column(column: int, answers: str) -> str:
+    """Say what to do with a column of four that holds no objects."""
+    return f"Then give {answers}" if column == 3 else "Then leave that column out"
 
 
 def same_statement(index: np.ndarray) -> list[np.ndarray]:

@@ -41,7 +41,7 @@ from nearer.data.doubts import LEAST_ROWS, own_names, told_apart, told_beside, t
 from nearer.data.errors import FileFormatError, counted, listed, shown
 from nearer.data.roles import DETAILS, Roles, find_roles, refuse_header, with_header
 from nearer.data.rows import Rows, joined_counts, read_details
-from nearer.data.rules import Parts, no_objects_among
+from nearer.data.rules import Parts, group, no_objects_among, without_column
 from nearer.data.values import INDEX_LIMIT, People, check_bool, check_objects, check_people, check_weights, is_number
 
 logger = logging.getLogger(__name__)
@@ -81,12 +81,16 @@ class Options:
             check_bool(getattr(self, option), option)
         object.__setattr__(self, "labels", labels)
 
+    def says_objects(self, roles: Roles) -> bool:
+        """Whether the user named columns of objects or answers; of these there is no doubt."""
+        return not self.columns_found and bool(roles.told & {*roles.layout.roles})
+
     def roles(self, table: Table) -> Roles:
         """Decide which column of a table is what."""
         refuse_header(table)
         told = {name: getattr(self, name) for name in ("columns", "kind", "participant", "weight", "asked")}
         roles = find_roles(table, **told)
-        if table.header and not roles.told and self.kind is None:
+        if table.header and not self.says_objects(roles) and self.kind is None:
             roles.alarms += told_beside(table, roles)
         if self.answers is not None and roles.layout.answer is None:
             raise FileFormatError(
@@ -146,7 +150,7 @@ def scan(rows: Rows) -> Facts:
     """Collect what must be known of all rows."""
     columns = rows.objects()
     try:
-        facts = Facts(Coding.of(columns), n_rows=rows.n_rows, dropped=dict(rows.dropped), alarms=rows.alarms)
+        facts = Facts(Coding.of(columns), n_rows=rows.n_rows, dropped=dict(rows.dropped), alarms=[*rows.alarms])
     except ValueError as error:
         raise _bad_number(rows, error) from error
     by_role = dict(zip(rows.roles.layout.objects, columns))
@@ -165,10 +169,21 @@ def scan(rows: Rows) -> Facts:
         facts.answers = Coding.of([rows.answers()])
         if rows.roles.layout.options:
             facts.n_elsewhere = int(np.count_nonzero(rows.chosen() < 0))
-    if rows.names and facts.objects is not None:
+    if rows.names:
         for column, name in zip(columns, rows.names):
             facts.names = _joined_names(facts.names, _names_beside(column.spelled(), name.spelled()))
     return facts
+
+
+def _of_distinct(facts: Facts, blocks: Any) -> Facts:
+    """The same with names counted in distinct rows: questions asked again say nothing new about where names stand."""
+    coded = [[facts.objects.encode(column) for column in rows.objects()] for rows in (blocks() if blocks else ())]
+    if not coded:
+        return facts
+    columns = [np.concatenate(parts) for parts in zip(*coded)]
+    first = group(columns, len(facts.objects))[0]
+    counts = (np.bincount(column[first], minlength=len(facts.objects)) for column in columns)
+    return replace(facts, n_rows=len(first), counts=dict(zip(facts.counts, counts)))
 
 
 def _kinds(facts: Facts, options: Sequence[str]) -> dict[str, frozenset[str]]:
@@ -292,8 +307,9 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         meaning.alarms, facts.alarms = [], []
     meaning.alarms += [*table.alarms, *roles.alarms, *facts.alarms]
     written_here = table.labels is not None or table.n_objects is not None
-    if not roles.told and not written_here and options.known is None:
-        meaning.alarms += told_apart(facts, kinds, roles, table)
+    if not options.says_objects(roles) and not written_here and options.known is None:
+        apart = told_apart(facts, kinds, roles, table)
+        meaning.alarms += told_apart(_of_distinct(facts, blocks), kinds, roles, table) if apart else []
     for pad, place in facts.pads.items() if options.labels is None and options.index_base is None else ():
         if place not in ("", "-"):
             meaning.alarms.append(
@@ -317,7 +333,9 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         places = [roles.at[role] for role in roles.layout.options]
         if read.codes is not None and options.answers is None and places != sorted(places) and not read.by_name:
             first = table.title(roles.at[roles.layout.options[0]])
-            meaning.alarms.append(f"the first option is taken to be {first}, though it is not the first column of them")
+            meaning.alarms.append(
+                f"the first option is taken to be {first}, although that is not the first of their columns"
+            )
         meaning.notes += [read.note] if read.note else []
     return meaning
 
@@ -333,12 +351,13 @@ def _refuse_no_objects(
         return
     role, why = found
     place = _first(blocks, lambda rows: rows.columns[role].as_numbers()[0] % 1 != 0) if why == FRACTION else None
+    pairs = {role: table.names[roles.at[role]] if table.header else roles.at[role] + 1 for role in roles.layout.roles}
+    hint = f"if these are names of objects, say so: columns={pairs}"
     if place is not None:
         rows, row = place
-        raise rows.refusal(f"{rows.columns[role].as_numbers()[0][row]} {why}", role, row)
+        raise rows.refusal(f"{rows.columns[role].as_numbers()[0][row]} {why}; {hint}", role, row)
     why = "holds numbers that are not whole" if why == FRACTION else why
-    pairs = {role: table.names[roles.at[role]] if table.header else roles.at[role] + 1 for role in roles.layout.roles}
-    raise table.refusal(f"{why}; if these are names of objects, say so: columns={pairs}", roles.at[role])
+    raise table.refusal(f"{why}; {hint}", roles.at[role])
 
 
 def _measured_apart(facts: Facts, options: Options) -> tuple[str, str] | None:
@@ -356,10 +375,11 @@ def _refuse_answers_among(facts: Facts, roles: Roles, table: Table, options: Opt
     if said or not table.is_index or roles.layout.kind != "quadruplets" or facts.objects.is_text:
         return
     counts = np.stack([facts.counts[role] for role in roles.layout.objects])
-    if doubt := no_objects_among(counts, facts.objects.values):
+    if found := no_objects_among(counts, facts.objects.values):
+        remedy = without_column(found[0], "columns='anchor,a,b,answer', and say what they mean with answers=")
         raise FileFormatError(
-            f"{table.name}: {doubt} Then say columns='anchor,a,b,answer', and what they mean with answers=; "
-            "if they are objects, say kind='quadruplets', or give the columns the names i, j, l, k"
+            f"{table.name}: {found[1]} {remedy}; if they are objects, say kind='quadruplets', or give the columns the "
+            "names i, j, l, k"
         )
 
 

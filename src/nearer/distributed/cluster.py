@@ -130,6 +130,9 @@ def _local_workers(address: str, rest: str) -> int:
     return int(rest)
 
 
+_LOOKS = 10  # at what the scheduler knows
+
+
 class Engine:
     """Runs tasks on a cluster: places, broadcasts, sums in a fixed order, waits, tries again after a loss.
 
@@ -166,8 +169,8 @@ class Engine:
     def memory(self) -> int:
         """Bytes that all workers may use together."""
         info: dict[str, Any] = {}
-        while not info and self.workers():  # the client looks by itself too, and what it then finds has no workers
-            info = self.client.scheduler_info(n_workers=-1)["workers"]
+        for _ in range(_LOOKS):  # the client looks by itself too, and what it then finds has no workers
+            info = info or self.client.scheduler_info(n_workers=-1)["workers"]
         if all(worker["memory_limit"] for worker in info.values()):
             return sum(worker["memory_limit"] for worker in info.values())
         hosts = self.client.run(_host_memory)  # no limit set: what the machines have, each counted once

@@ -144,7 +144,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _flat(cell: Any) -> Any:
     """Write what is no cell but an object as text, as a file of text holds it: rows that do not count may have such."""
-    return json.dumps(cell) if isinstance(cell, dict) else cell
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, dict) else cell
 
 
 def _open_rows(path: str, form: str, rows: list[Any], word: str = "row") -> MemoryTable:
@@ -152,7 +152,8 @@ def _open_rows(path: str, form: str, rows: list[Any], word: str = "row") -> Memo
         raise FileFormatError(f"{path}: is an empty array")
     kinds = set(map(type, rows))
     if kinds == {dict}:
-        rows = [{name: _flat(cell) for name, cell in row.items()} for row in rows]
+        if any(isinstance(cell, dict) for row in rows for cell in row.values()):
+            rows = [{name: _flat(cell) for name, cell in row.items()} for row in rows]
         return replace(as_table(rows, path), form=form, row_word=word)  # type: ignore[call-arg, return-value]
     if kinds != {list}:
         row = next((row for row, value in enumerate(rows) if type(value) is not type(rows[0])), 0)
