@@ -431,10 +431,10 @@ _MARKS = re.compile(
 
 
 def is_no_word(name: str) -> bool:
-    """Tell whether a name has no letter, or says a side, yes or no."""
+    """Tell whether a name has no letter, and is no colour such as #003366, or says a side, or true or false."""
     if not any(letter.isalpha() for letter in name):
-        return True
-    return len(name) > 1 and (side_word(name) in _SIDE_WORDS or yes_or_no(name) is not None)
+        return re.fullmatch("#[0-9]{6}", name) is None
+    return len(name) > 1 and (side_word(name) in _SIDE_WORDS or name.casefold() in ("true", "false", "yes"))
 
 
 def doubts_of(names: Sequence[str], keep_na: bool) -> list[str]:

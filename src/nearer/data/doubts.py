@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 _ROWS, _COLUMNS = 200, 500  # looked at
 _LEAST = 4  # cells, or a column says the same as another by chance
+_FEW = 20  # cells, of which more are looked at for what they have in common with the answers
 # Parts of the names of columns: with the right answer; with where things were shown.
 _RIGHT = ("correct", "corr", "expected", "solution", "gold", "truth", "answerkey", "prev", "favourite", "favorite")
 _SCREEN = ("left", "right")
-_MOVED = ("swap", "flip", "mirror", "revers", "invert", "counterbal", "mapping", "keymap", "shuffle", "arrangement",
+_MOVED = ("swap", "flip", "mirror", "revers", "invert", "mapping", "keymap", "shuffle", "arrangement",
           "layout", "optionorder", "displayorder", "shownorder", "stimulusorder", "stimorder", "presentationorder",
           "choicesorder", "displaypos")  # fmt: skip
 # Names of columns that say yes, or no, of rows that are not to count; or that count the rows of one answer.
@@ -111,7 +112,7 @@ def _objects_of(layout: Layout, at: Mapping[str, int], cells: Mapping[int, Seque
         said = [cell for cell in own if cell]
         if len(said) < _LEAST or len(set(said)) < 2 or any(word in name for word in _RIGHT):
             return False
-        return objects.issuperset(said) and all(number_in(cell) is None for cell in said)
+        return objects.issuperset(said) and all(number_in(cell) is None and len(cell) > 1 for cell in said)
 
     return holds
 
@@ -129,7 +130,11 @@ def _sides_other_than(answers: Sequence[str], people: Sequence[str] | None) -> C
             return False
         if people is not None and len(set(zip(people, own))) == len(set(people)):
             return False
-        return all(cell in words for cell, _ in said) and any(cell != answer for cell, answer in said)
+        if not {cell for cell, _ in said} <= {answer for _, answer in said} & words.keys():
+            return False
+        alike = sum(cell == answer for cell, answer in said)
+        # Of what has nothing to do with the answers, as many are alike as not.
+        return alike < len(said) and (len(said) < _FEW or abs(2 * alike - len(said)) > 2 * len(said) ** 0.5)
 
     return says
 
@@ -261,15 +266,18 @@ def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
     some = facts.objects.some(np.arange(n_names)[:: max(n_names // _SAMPLE, 1)])
     wordy = np.mean([not is_no_word(name) for name in some]) > _MOST_WORDS
     looks = [(np.log(n_columns), counts.max(axis=0) == total, "one column of objects alone")]
-    if "anchor" in facts.counts:
-        where = f"no cell of {table.title(roles.at['anchor'])}"
-        looks.append((-np.log(1 - 1 / n_columns), facts.counts["anchor"] == 0, where))
+    anchor = next((role for role in ("anchor", "i") if role in facts.counts and "l" not in facts.counts), None)
+    if anchor is not None:
+        where = f"no cell of {table.title(roles.at[anchor])}"
+        looks.append((-np.log(1 - 1 / n_columns), facts.counts[anchor] == 0, where))
     for rarity, odd, where in looks:
         often = (total - 1) * rarity > np.log(n_names / _BY_CHANCE)
         usual = np.count_nonzero(often & odd) <= (1 - _MOST) * np.count_nonzero(often)
-        if "anchor" in facts.counts:
-            usual &= np.count_nonzero(often & (facts.counts["anchor"] == 0)) <= (1 - _MOST) * np.count_nonzero(often)
-        found = np.flatnonzero(odd & often) if usual else np.empty(0, np.int64)
+        if anchor is not None:
+            usual &= np.count_nonzero(often & (facts.counts[anchor] == 0)) <= (1 - _MOST) * np.count_nonzero(often)
+        usual &= "l" not in facts.counts  # pairs may all be compared with one
+        options = np.sum([counts for role, counts in facts.counts.items() if role != anchor], axis=0) > 0
+        found = np.flatnonzero(odd & often & options) if usual else np.empty(0, np.int64)
         twice = np.flatnonzero(odd & (total > 1))[:_MOST_NAMES] if wordy else np.empty(0, np.int64)
         strange = [is_no_word(name) for name in facts.objects.some(twice)]
         found = np.union1d(found, twice[np.array(strange, bool)])

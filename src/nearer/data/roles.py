@@ -680,7 +680,9 @@ def _left_out(words: Sequence[str], names: Sequence[str], at: Mapping[str, int],
         further = stem != word and (stem in stems or _ranked_role(word) is not None)
         return len(word) > 1 and (ROLE_OF.get(word, "weight") not in _BESIDE or further)
 
-    left = [names[spot] for spot, word in enumerate(words) if spot not in at.values() and means(word)]
+    numbered = {words[spot] + suffix for spot in used for suffix in _SUFFIXES}  # anchor_id beside anchor
+    free = [(words[spot], name) for spot, name in enumerate(names) if spot not in at.values()]
+    left = [name for word, name in free if means(word) and word not in numbered]
     if not left:
         return []
     what = f"columns {listed(map(repr, left))} are" if len(left) > 1 else f"column {left[0]!r} is"
