@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import string
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -503,20 +504,23 @@ def joined_if_alike(names: np.ndarray, fold: bool, notes: list[str], alarms: lis
     return np.array([groups.get(fold_key(name), [name])[0] for name in names.tolist()])
 
 
-# What may not matter in names -> what is put in its place, one after the other.
-_LOOSE = {
-    r"""^<img[^>]*src=["']([^"']*)["'][^>]*>$""": r"\1",
-    r"(\p{Latin})\p{Mn}+": r"\1",
-    r"<[^>]*>": "",
-    r"(\pL)[’'`´](\pL)": r"\1\2",
-    r"%20": " ",
-    r"^.*[/\\]": "",  # folders
-    r"\.(png|jpe?g|gif|svg|webp|bmp|tiff?|wav|mp3|ogg|m4a|flac|mp4|webm)$": "",
-    r"[*;,?!]+$": "",
-    r"(\pL)[\s_.\p{Pd}]+([\pL\pN])": r"\1\2",
-    r"([\pL\pN])[\s_.\p{Pd}]+(\pL)": r"\1\2",
-    r"(^|[^0-9.])0+([0-9])": r"\1\2",
-}
+# What may not matter in names: letters of which one must occur, the pattern, and what is put in its place.
+_LOOSE = (
+    ("<", r"""^<img[^>]*src=["']([^"']*)["'][^>]*>$""", r"\1"),
+    ("", r"(\p{Latin})\p{Mn}+", r"\1"),
+    ("<", r"<[^>]*>", ""),
+    ("’'`´", r"(\pL)[’'`´](\pL)", r"\1\2"),
+    ("%", r"%20", " "),
+    ("/\\", r"^.*[/\\]", ""),  # folders
+    (".", r"\.(png|jpe?g|gif|svg|webp|bmp|tiff?|wav|mp3|ogg|m4a|flac|mp4|webm)$", ""),
+    ("*;,?!", r"[*;,?!]+$", ""),
+    ("", r"(\pL)[\s_.\p{Pd}]+([\pL\pN])", r"\1\2"),
+    ("", r"([\pL\pN])[\s_.\p{Pd}]+(\pL)", r"\1\2"),
+    ("0", r"(^|[^0-9.])0+([0-9])", r"\1\2"),
+)
+
+
+_PLAIN = frozenset(string.ascii_letters + string.digits)
 
 
 def _told_nearly_alike(names: np.ndarray, what: str = "name") -> list[str]:
@@ -526,8 +530,10 @@ def _told_nearly_alike(names: np.ndarray, what: str = "name") -> list[str]:
 
     key = pa.array([html.unescape(name) if "&" in name else name for name in names.tolist()], pa.string())
     key = pc.utf8_lower(pc.utf8_normalize(key, "NFKD"))
-    for pattern, instead in _LOOSE.items():
-        key = pc.replace_substring_regex(key, pattern, instead)
+    letters = set("".join(names.tolist()))
+    for signs, pattern, instead in _LOOSE:
+        if not letters.isdisjoint(signs) or (not signs and not letters <= _PLAIN):
+            key = pc.replace_substring_regex(key, pattern, instead)
     key = pc.utf8_trim_whitespace(key)
     if pc.count_distinct(key).as_py() == len(names):
         return []

@@ -33,6 +33,7 @@ class Rows:
     n_degenerate: int = 0  # rows left out that say nothing about distances
     notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
+    coded: tuple[Coding, list[np.ndarray]] | None = None  # names, and the objects of these rows by their places there
     nobody: tuple[str, ...] = MISSING  # texts that stand for a participant who is not known
 
     def at(self, row: int) -> int:
@@ -74,6 +75,7 @@ class Rows:
         self.columns = {role: column.take(keep) for role, column in self.columns.items()}
         self.names = [column.take(keep) for column in self.names]
         self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
+        self.coded = None
 
     @classmethod
     def of(cls, table: Table, roles: Roles, options: Options, known: bool = False) -> Rows:

@@ -159,10 +159,9 @@ def scan(rows: Rows) -> Facts:
         for role, column in rows.columns.items()
         if role in by_role or role in ("weight", "votes_a", "votes_b")
     }
-    facts.counts = {
-        role: np.bincount(facts.objects.encode(column), minlength=len(facts.objects))
-        for role, column in by_role.items()
-    }
+    rows.coded = facts.objects, [facts.objects.encode(column) for column in columns]
+    counts = (np.bincount(codes, minlength=len(facts.objects)) for codes in rows.coded[1])
+    facts.counts = dict(zip(by_role, counts))
     facts.pads = _pads(rows)
     facts.alarms += told_thousands(rows)
     if rows.roles.layout.answer is not None:
@@ -629,8 +628,13 @@ def _voted(parts: Parts, votes: np.ndarray) -> Parts | None:
 def _coded(rows: Rows, meaning: Meaning) -> np.ndarray:
     columns = rows.objects()
     index = np.empty((len(columns[0]), len(columns)), np.int32)
+    numbers = None if meaning.is_identity else meaning.numbers
+    names, codes = rows.coded if rows.coded is not None else (None, [])
     for spot, column in enumerate(columns):
-        index[:, spot] = meaning.names.encode(column, None if meaning.is_identity else meaning.numbers)
+        if names is not meaning.names:
+            index[:, spot] = meaning.names.encode(column, numbers)
+        else:
+            index[:, spot] = codes[spot] if numbers is None else numbers[codes[spot]]
     if index.size and index.min() < 0:
         row = int(np.argmax((index < 0).any(axis=1)))
         cells = ", ".join(str(column.cell(row)) for column in columns)
