@@ -211,7 +211,7 @@ def test_names_that_are_not_one_are_not_told(one, other, tmp_path):
     assert not any("more than one way" in alarm for alarm in alarms(said(rows=rows), tmp_path))
 
 
-@pytest.mark.parametrize("name", ["timeout", "########", "[object Object]", "1-Mar", "4.00638E+12", "flÃ¶te", "#oboe"])
+@pytest.mark.parametrize("name", ["timeout", "########", "[object Object]", "1-Mar", "4.00638E+12", "cafÃ©", "#oboe"])
 def test_names_that_a_program_made_are_told(name, tmp_path):
     rows = [*TRIPLETS, ("horn", name, "drum"), (name, "oboe", "harp")]
     assert any(repr(name) in alarm for alarm in alarms(said(rows=rows), tmp_path))
