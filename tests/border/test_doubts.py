@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -115,9 +116,21 @@ def test_a_word_that_is_never_an_anchor_is_told_once_that_is_no_chance(tmp_path)
     (alarm,) = alarms(said(rows=rows), tmp_path)
     assert "'weiss nicht' (" in alarm
     assert "among the objects: in one column of objects alone" in alarm
-    rows[::20] = [(row[0], row[2], "weiss nicht") for row in rows[::20]]
+    rows = [(row[0], row[1], "left") if row[2] == "viola" else row for row in rows]
+    rows[1::10] = [(row[0], "left", row[2]) for row in rows[1::10]]
+    rows = [row for row in rows if "weiss nicht" not in row and row.count("left") < 2]
     (alarm,) = alarms(said(rows=rows), tmp_path)
+    assert "'left' (" in alarm
     assert "in no cell of column 'anchor'" in alarm
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("file", ["music.csv", "material_train_votes.csv"])
+def test_answers_of_people_give_no_alarm(file):
+    folder = os.environ.get("NEARER_DATA")
+    if not folder:
+        pytest.skip("NEARER_DATA is not set")
+    assert read_comparisons(os.path.join(folder, file)).alarms == ()
 
 
 @pytest.mark.parametrize("n_names", [5, 12, 60])

@@ -253,41 +253,35 @@ _MOST = 0.7  # of the names that could, so many must stand in several columns, a
 
 
 def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
-    """Tell of names that stand in one column alone, or in no cell of the anchors, too often for that to be chance.
+    """Tell of names that stand in one column of options alone, too often for that to be chance.
 
-    Such are answers that were not given ("timeout", "equal"). Marks, numbers, sides and words for yes and no are told
-    if they occur there twice, where most names are words.
+    Such are answers that were not given ("timeout", "equal"). Marks, numbers, sides, true and false are told if they
+    occur so twice, or in no cell of the anchors, where most names are words.
     """
     counts = np.stack(list(facts.counts.values()))
     n_columns, n_names = counts.shape
-    total = counts.sum(axis=0)
+    total, alone = counts.sum(axis=0), counts.max(axis=0) == counts.sum(axis=0)
     if facts.n_rows < LEAST_ROWS:
         return []
-    some = facts.objects.some(np.arange(n_names)[:: max(n_names // _SAMPLE, 1)])
-    wordy = np.mean([not is_no_word(name) for name in some]) > _MOST_WORDS
-    looks = [(np.log(n_columns), counts.max(axis=0) == total, "one column of objects alone")]
     anchor = next((role for role in ("anchor", "i") if role in facts.counts and "l" not in facts.counts), None)
-    if anchor is not None:
-        where = f"no cell of {table.title(roles.at[anchor])}"
-        looks.append((-np.log(1 - 1 / n_columns), facts.counts[anchor] == 0, where))
-    for rarity, odd, where in looks:
-        often = (total - 1) * rarity > np.log(n_names / _BY_CHANCE)
-        usual = np.count_nonzero(often & odd) <= (1 - _MOST) * np.count_nonzero(often)
-        if anchor is not None:
-            usual &= np.count_nonzero(often & (facts.counts[anchor] == 0)) <= (1 - _MOST) * np.count_nonzero(often)
-        usual &= "l" not in facts.counts  # pairs may all be compared with one
-        options = np.sum([counts for role, counts in facts.counts.items() if role != anchor], axis=0) > 0
-        found = np.flatnonzero(odd & often & options) if usual else np.empty(0, np.int64)
-        twice = np.flatnonzero(odd & (total > 1))[:_MOST_NAMES] if wordy else np.empty(0, np.int64)
-        strange = [is_no_word(name) for name in facts.objects.some(twice)]
-        found = np.union1d(found, twice[np.array(strange, bool)])
-        if len(found):
-            names = zip(facts.objects.some(found), total[found].tolist())
-            held = listed((f"{shown(name)} ({counted(count, 'row')})" for name, count in names), SHOWN)
-            return [
-                f"{held} among the objects: in {where}, unlike the others; if that is no object, leave such rows out"
-            ]
-    return []
+    elsewhere = np.zeros(n_names, bool) if anchor is None else facts.counts[anchor] == 0
+    found = np.empty(0, np.int64)
+    if anchor is not None:  # in pairs, all may be compared with one
+        often = (total - 1) * np.log(n_columns) > np.log(n_names / _BY_CHANCE)
+        if np.count_nonzero(often & (alone | elsewhere)) <= (1 - _MOST) * np.count_nonzero(often):
+            found = np.flatnonzero(often & alone & elsewhere)
+    where = "one column of objects alone"
+    some = facts.objects.some(np.arange(n_names)[:: max(n_names // _SAMPLE, 1)])
+    if not len(found) and np.mean([not is_no_word(name) for name in some]) > _MOST_WORDS:
+        twice = np.flatnonzero((alone | elsewhere) & (total > 1))[:_MOST_NAMES]
+        found = twice[np.array([is_no_word(name) for name in facts.objects.some(twice)], bool)]
+        if anchor is not None and not alone[found].all():
+            where = f"no cell of {table.title(roles.at[anchor])}"
+    if not len(found):
+        return []
+    names = zip(facts.objects.some(found), total[found].tolist())
+    held = listed((f"{shown(name)} ({counted(count, 'row')})" for name, count in names), SHOWN)
+    return [f"{held} among the objects: in {where}, unlike the others; if that is no object, leave such rows out"]
 
 
 _MOST_NAMES = 100_000  # of more, a look at each takes too long
