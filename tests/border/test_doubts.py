@@ -137,8 +137,8 @@ def test_answers_of_people_give_no_alarm(file):
 @pytest.mark.parametrize("n_rows", [8, 30, 100, 400])
 def test_random_questions_are_hardly_ever_told(n_names, n_rows):
     words = [f"{letter}{letter}o" for letter in map(chr, range(0x4E00, 0x4E00 + n_names))]
-    told = sum(bool(read_comparisons(said(rows=many(n_rows, seed, words))).alarms) for seed in range(40))
-    assert told <= 2
+    told = sum(bool(read_comparisons(said(rows=many(n_rows, seed, words))).alarms) for seed in range(20))
+    assert told <= 1
 
 
 def test_a_stream_counts_names_as_memory_does(tmp_path):
@@ -342,7 +342,7 @@ def test_arrays_of_quadruplets_are_read():
     reference = quadruplets()
     reference[:, 2:] = 20, 21  # all compared with one pair
     assert len(as_comparisons(reference)) == 40
-    for seed in range(200):
+    for seed in range(100):
         sparse = np.random.default_rng(seed).permuted(np.tile(np.arange(200), (15, 1)), axis=1)[:, :4]
         assert len(as_comparisons(sparse)) == 15
 

@@ -476,12 +476,13 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
 
 def _with_suffix(names: Sequence[str], kind: str | None, taken: Collection[int]) -> dict[str, int]:
     """Find the objects where all of their columns end alike, as anchor_id, near_id and far_id; {} if they do not."""
-    plain = [(role, spot) for spot, role in enumerate(roles_of(names)) if role in ("answer", *_VOTES)]
-    beside = {role: spot for role, spot in plain if spot not in taken}
+    words = {spot: word_of(name) for spot, name in enumerate(names) if spot not in taken}
+    says = [(ROLE_OF.get(word), spot) for spot, word in words.items() if ROLE_OF.get(word) in ("answer", *_VOTES)]
+    beside = {role: spot for role, spot in says if role and [other for other, _ in says].count(role) == 1}
     for suffix in _SUFFIXES:
-        spots = [spot for spot, name in enumerate(names) if word_of(name).endswith(suffix) and spot not in taken]
-        roles = roles_of(word_of(names[spot]).removesuffix(suffix) for spot in spots)
-        known = [(role, spot) for role, spot in zip(roles, spots) if role and role not in _BESIDE]
+        ended = {spot: word.removesuffix(suffix) for spot, word in words.items() if word.endswith(suffix)}
+        ending = [(ROLE_OF.get(word), spot) for spot, word in ended.items()]
+        known = [(role, spot) for role, spot in ending if role and role not in _BESIDE]
         at = beside | dict(known)
         layout = complete_layout(set(at), kind) if len(at) == len(known) + len(beside) else None  # each once
         if layout is not None and set(layout.objects) <= {role for role, _ in known}:
