@@ -57,7 +57,7 @@ OPTIONS = ("reference", "option_a", "option_b", "response")
     [
         (asked(names=OPTIONS, swapped=["0", "1"]), "'swapped' ('0', '1') is not used, but may say that things"),
         (asked(names=OPTIONS, display_order=["AB", "BA"]), "'display_order'"),
-        (asked(picked=["right", "left", "left"]), "'picked' ('right', 'left') is not used, but names sides"),
+        (asked(picked=["right", "left", "left"]), "'picked' ('right', 'left') is not used, but names other sides"),
         (asked(shown_first=["oboe", "drum"]), "'shown_first' ('oboe', 'drum') is not used, but holds objects"),
         (said(("anchor", "chosen", "unchosen"), clicked=["oboe", "drum", "gong"]), "holds objects of other columns"),
         (asked(block=["practice", "main"]), "'block' ('practice', 'main') is not used, but seems to say"),

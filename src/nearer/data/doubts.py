@@ -59,15 +59,17 @@ def told_beside(table: Table, roles: Roles) -> list[str]:
     width = min(len(table.names), _COLUMNS)
     rows = [row for row in table.head(_ROWS, _COLUMNS) if len(row) >= width]  # others are refused later
     cells = {spot: [row[spot].strip() for row in rows] for spot in range(width)}
-    layout, by_side = roles.layout, _by_side(roles.layout, roles.at, cells)
+    layout = roles.layout
+    objects = {cell for role in layout.objects for cell in cells.get(roles.at[role], ())}
+    by_side = _by_side(layout, roles.at, cells, objects)
     looks: list[tuple[Callable[[str, Sequence[str]], bool], str]] = [
         (_says_out, "seems to say that some rows are not to count; take these out, if so"),
         (_says_again, "may say that several rows are of one answer; keep one of them, if so"),
-        (_objects_of(layout, roles.at, cells), "holds objects of other columns"),
+        (_are_among(objects), "holds objects of other columns"),
     ]
     if by_side is not None:
         people = cells.get(roles.at.get("participant", -1))
-        looks.append((_sides_other_than(by_side, people), "names sides, but not the same ones as the answers"))
+        looks.append((_sides_other_than(by_side, people), "names other sides than the answers"))
     shown_where = any(side in normalise(table.names[roles.at[role]]) for role in layout.options for side in _SCREEN)
     if by_side is not None and not shown_where:
         looks.append((_says_moved, "may say that things were shown elsewhere than their columns say, while the answers "
@@ -95,18 +97,18 @@ def _examples(cells: Sequence[str]) -> str:
     return listed(map(shown, [*several][:SHOWN])) + (", ..." if len(several) > SHOWN else "")
 
 
-def _by_side(layout: Layout, at: Mapping[str, int], cells: Mapping[int, Sequence[str]]) -> Sequence[str] | None:
+def _by_side(
+    layout: Layout, at: Mapping[str, int], cells: Mapping[int, Sequence[str]], objects: set[str]
+) -> Sequence[str] | None:
     """The cells of a column of answers, if these are sides or numbers and no names of objects; None for any other."""
     if layout.answer is None or at[layout.answer] not in cells:
         return None
     answers = cells[at[layout.answer]]
-    objects = {cell for role in layout.objects for cell in cells.get(at[role], ())}
     return None if any(answer and answer in objects for answer in answers) else answers
 
 
-def _objects_of(layout: Layout, at: Mapping[str, int], cells: Mapping[int, Sequence[str]]) -> Callable:
-    """A look for cells that are all objects of the columns used; numbers may be anything."""
-    objects = {cell for role in layout.objects for cell in cells.get(at[role], ())}
+def _are_among(objects: set[str]) -> Callable:
+    """A look for cells that are all objects of the columns used; numbers and letters may be anything."""
 
     def holds(name: str, own: Sequence[str]) -> bool:
         said = [cell for cell in own if cell]
@@ -219,8 +221,7 @@ def told_apart(facts: Facts, kinds: Mapping[str, frozenset[str]], roles: Roles, 
             continue
         if by_chance > _APART and counts.sum() < 2 * len(own):  # its names do not recur, and need not
             continue
-        names = facts.objects.some(own[:SHOWN])
-        held = listed(map(shown, names)) + (", ..." if len(own) > SHOWN else "")
+        held = _examples(facts.objects.some(own[: SHOWN + 1]))
         told.append(f"{table.title(roles.at[role])}: none of its names ({held}) stands in another column of objects")
     numbers = kinds.get("near", frozenset()) | kinds.get("far", frozenset())
     if not told and numbers and numbers <= {"bit", "whole"} and kinds.get("anchor") == {"name"}:
