@@ -120,11 +120,11 @@ def test_whole_numbers_in_plain_form(word, whole):
 
 def test_numbers_that_are_not_whole_are_named():
     with pytest.raises(ValueError, match=r"^row 2 is 1\.5, expected a name or a whole number$"):
-        whole_numbers(Column(numbers=np.array([1.0, 1.5])))
+        whole_numbers(Column(np.array([1.0, 1.5])))
     with pytest.raises(ValueError, match=r"^row 1 is inf, expected"):
-        whole_numbers(Column(numbers=np.array([np.inf])))
+        whole_numbers(Column(np.array([np.inf])))
     with pytest.raises(ValueError, match="holds true and false"):
-        whole_numbers(Column(numbers=np.array([True])))
+        whole_numbers(Column(np.array([True])))
 
 
 class TestCoding:

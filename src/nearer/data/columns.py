@@ -26,26 +26,20 @@ INEXACT = "numbers of this size and kind lose their last digits; give them as te
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: numbers, or texts as `codes` into their distinct `values`."""
+    """One column of a table: numbers, or texts as codes of their distinct `values`."""
 
-    numbers: np.ndarray | None = None  # of int, float or bool, shape (n_rows,); NaN for an empty cell
-    codes: np.ndarray | None = None  # of int32, shape (n_rows,); -1 for an empty cell
-    values: pa.Array | None = None  # of strings
+    # (n_rows,): int, float or bool, NaN for an empty cell; with values their codes, int32, -1 for an empty cell.
+    cells: np.ndarray
+    values: pa.Array | None = None  # of strings; None for numbers
     all_occur: bool = False  # whether each of the distinct texts is known to occur
 
     def __len__(self) -> int:
         return len(self.cells)
 
     @property
-    def cells(self) -> np.ndarray:
-        """The numbers, or the codes of the texts, shape (n_rows,)."""
-        cells = self.codes if self.numbers is None else self.numbers
-        return np.empty(0, np.int32) if cells is None else cells
-
-    @property
     def is_text(self) -> bool:
         """Whether the cells are text."""
-        return self.numbers is None
+        return self.values is not None
 
     def empty(self, words: Sequence[str] = ("",)) -> np.ndarray:
         """Mark the cells without a value; texts that count as empty are `words`, whatever the blanks around them."""
@@ -72,14 +66,12 @@ class Column:
 
     def take(self, rows: np.ndarray | slice) -> Column:
         """Select cells by a mask, by positions or by a slice."""
-        if self.codes is not None:
-            return Column(codes=self.codes[rows], values=self.values)
-        return Column(numbers=self.cells[rows])
+        return Column(self.cells[rows], self.values)
 
     def cell(self, row: int) -> Any:
         """Give one cell as a Python value, None if it is empty."""
-        if self.codes is not None and self.values is not None:
-            code = int(self.codes[row])
+        if self.values is not None:
+            code = int(self.cells[row])
             return None if code < 0 else self.values[code].as_py()
         value = self.cells[row].item()
         return None if value != value else int(value) if isinstance(value, float) and value.is_integer() else value
@@ -108,7 +100,7 @@ class Column:
 
         filled = np.full(len(self), -1, np.int32)
         filled[~self.empty()] = codes
-        return Column(codes=filled, values=pa.array([_spell(number) for number in numbers.tolist()], pa.string()))
+        return Column(filled, pa.array([_spell(number) for number in numbers.tolist()], pa.string()))
 
     def plain(self) -> Column:
         """Take off what does not matter in answers: blanks around texts, the decimal point of whole numbers."""
@@ -121,14 +113,14 @@ class Column:
         whole = [whole_number(text) for text in values.to_pylist()]
         if None not in whole:
             values = pa.array(list(map(str, whole)), pa.string())
-        return Column(codes=self.codes, values=values)
+        return Column(self.cells, values)
 
     def as_numbers(self) -> tuple[np.ndarray, np.ndarray]:
         """Read the column as numbers, NaN where a cell is empty or none; and mark cells that are neither."""
-        if self.numbers is not None:
-            if self.numbers.dtype.kind == "b":  # as the texts true and false in a file
+        if self.values is None:
+            if self.cells.dtype.kind == "b":  # as the texts true and false in a file
                 return np.full(len(self), np.nan), np.ones(len(self), bool)
-            return self.numbers.astype(np.float64), np.zeros(len(self), bool)
+            return self.cells.astype(np.float64), np.zeros(len(self), bool)
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -169,7 +161,7 @@ def column_from_arrow(data: Any) -> Column:
     if types.is_boolean(kind):
         if chunked.null_count:
             return _text_column(pc.if_else(chunked, "True", "False"))  # not 1 and 0: they are no numbers
-        return Column(numbers=chunked.to_numpy())
+        return Column(chunked.to_numpy())
     if types.is_decimal(kind):
         with contextlib.suppress(pa.ArrowInvalid):  # not whole, or too large
             chunked, kind = chunked.cast(pa.int64()), pa.int64()
@@ -178,12 +170,12 @@ def column_from_arrow(data: Any) -> Column:
             _whole_column(chunked.drop_null().to_numpy())  # refuses what does not fit
         if chunked.null_count:
             try:
-                return Column(numbers=chunked.cast(pa.float64()).to_numpy())
+                return Column(chunked.cast(pa.float64()).to_numpy())
             except pa.ArrowInvalid:  # beyond 2^53, where floats would give neighbours one name
                 return _text_column(chunked.cast(pa.string()))
         return _whole_column(chunked.to_numpy())
     if types.is_floating(kind) or types.is_decimal(kind):
-        return Column(numbers=(chunked.cast(pa.float64()) if types.is_decimal(kind) else chunked).to_numpy())
+        return Column((chunked.cast(pa.float64()) if types.is_decimal(kind) else chunked).to_numpy())
     raise TypeError(f"a column of type {kind} holds neither text nor numbers")
 
 
@@ -199,7 +191,7 @@ def _whole_column(array: np.ndarray) -> Column:
     """Keep int32 and int64 as they are; narrower types overflow in arithmetic, wider ones do not fit."""
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
         raise TypeError(f"the integer {array.max()} is beyond the signed 64-bit range")
-    return Column(numbers=array if array.dtype in (np.int32, np.int64) else array.astype(np.int64))
+    return Column(array if array.dtype in (np.int32, np.int64) else array.astype(np.int64))
 
 
 def _text_column(chunked: Any) -> Column:
@@ -213,7 +205,7 @@ def _text_column(chunked: Any) -> Column:
     elif chunked.type != wanted:
         chunked = chunked.cast(wanted)
     if chunked.num_chunks == 0:
-        return Column(codes=np.empty(0, np.int32), values=pa.array([], pa.string()))
+        return Column(np.empty(0, np.int32), pa.array([], pa.string()))
     chunked = chunked.unify_dictionaries()
     codes = np.empty(len(chunked), np.int32)
     start = 0
@@ -223,7 +215,7 @@ def _text_column(chunked: Any) -> Column:
         start += len(chunk)
     values = chunked.chunk(0).dictionary
     values.validate(full=True)  # that text is UTF-8
-    return Column(codes=codes, values=values)
+    return Column(codes, values)
 
 
 def column_of(cells: Any) -> Column:
@@ -247,7 +239,7 @@ def column_of(cells: Any) -> Column:
             return _whole_column(cells)
         if cells.dtype.kind in "bf":
             native = cells.dtype.kind == "b" or cells.dtype in (np.float16, np.float32)  # see `exact_below`
-            return Column(numbers=cells.astype(cells.dtype.newbyteorder("=") if native else np.float64, copy=False))
+            return Column(cells.astype(cells.dtype.newbyteorder("=") if native else np.float64, copy=False))
         if cells.dtype.kind not in "UTO":
             raise TypeError(f"a column of dtype {cells.dtype} holds neither text nor numbers")
         cells = cells.tolist()
@@ -308,8 +300,8 @@ class Coding:
     def as_column(self) -> Column:
         """A column that holds each name once, in order."""
         if self.is_text:
-            return Column(codes=np.arange(len(self), dtype=np.int32), values=self.values, all_occur=True)
-        return Column(numbers=self.values)
+            return Column(np.arange(len(self), dtype=np.int32), self.values, all_occur=True)
+        return Column(self.values)
 
     @classmethod
     def of(cls, columns: Sequence[Column]) -> Coding:

@@ -16,7 +16,8 @@ from nearer.data.carriers import is_table, named_rows, refuse_other_order
 from nearer.data.cells import is_whole
 from nearer.data.errors import counted
 from nearer.data.rules import Parts, check_rows
-from nearer.data.tables import Options, parts_of_table
+from nearer.data.roles import Options
+from nearer.data.tables import parts_of_table
 from nearer.data.values import Details, People, frozen
 
 if TYPE_CHECKING:

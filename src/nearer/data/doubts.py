@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nearer.data.cells import is_no_word, is_whole, normalise, number_in, side_word, side_words, truth_of, yes_or_no
-from nearer.data.columns import Table
 from nearer.data.errors import SHOWN, counted, listed, shown
-from nearer.data.roles import Layout, Roles
-from nearer.data.rows import Rows
-from nearer.data.rules import Parts, group
 
 if TYPE_CHECKING:
+    from nearer.data.columns import Table
+    from nearer.data.roles import Layout, Roles
+    from nearer.data.rows import Rows
     from nearer.data.tables import Facts
 
 _ROWS, _COLUMNS = 200, 500  # looked at
@@ -300,16 +299,3 @@ def told_thousands(rows: Rows) -> list[str]:
             what = f"{rows.title(role)}: {shown(pointed[0])} is taken as {float(pointed[0]):g}, beside whole numbers"
             told.append(f"{what}; if the point marks thousands, take it out")
     return told
-
-
-def told_twice(parts: Parts) -> list[str]:
-    """Tell of answers that stand twice: the same question, answered alike by the same person in the same trial."""
-    order = None if parts.details is None else parts.details.order
-    if order is None or parts.people is None:
-        return []
-    known = order >= 0
-    columns = [column[known].astype(np.int64) for column in (*parts.index.T, parts.people.codes, order)]
-    n_known = int(known.sum())
-    twice = n_known - len(group(columns, int(max(map(np.max, columns))) + 1)[0]) if n_known else 0
-    what = f"{counted(twice, 'comparison')} with the participant, number of the trial and objects of another"
-    return [f"{what}; if the same answers stand there twice, take them out"] if twice else []

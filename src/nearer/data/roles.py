@@ -6,9 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from nearer.data.cells import are_numbered, normalise, number_in, pairs_in, side_word, side_words, word_of
 from nearer.data.columns import MemoryTable, Table
+from nearer.data.doubts import told_beside
 from nearer.data.errors import FileFormatError, closest, listed, shown
+from nearer.data.values import check_bool, check_objects, is_number
 
 _ITEMS = (
     "option", "object", "image", "stimulus", "stim", "item", "choice", "candidate", "alternative", "comparison",
@@ -208,6 +212,45 @@ _SUFFIXES = ("id", "idx", "index", "name", "label", "filename", "file", "image",
 _NAME_SUFFIXES = ("_filename", "_name", "_label", "_html")
 
 
+@dataclass(frozen=True)
+class Options:
+    """What the user said about a table; see `nearer.io.read_comparisons`."""
+
+    columns: Mapping[str, str | int] | Sequence[str] | str | None = None
+    kind: str | None = None
+    participant: str | int | None = None
+    weight: str | int | None = None
+    labels: Any = None
+    n_objects: int | None = None
+    index_base: int | None = None
+    answers: str | Mapping[Any, str] | None = None
+    on_degenerate: str = "drop"
+    on_missing: str = "raise"
+    keep_na: bool = False
+    fold_names: bool = False
+    columns_found: bool = False  # `columns` was not said, but found by name
+    known: Any = None  # names of the objects of a map, of which there is no doubt
+    asked: bool = False  # the rows are questions, and the answers to them come beside the table
+
+    def __post_init__(self) -> None:
+        labels = check_objects(self.n_objects, self.labels)[1]
+        if self.index_base is not None and not (is_number(self.index_base) and self.index_base in (0, 1)):
+            raise ValueError(f"index_base: got {self.index_base!r}, expected 0 or 1")
+        for option in ("kind", "participant", "weight"):
+            if not isinstance(getattr(self, option), (str, int, np.integer, type(None))):
+                raise ValueError(f"{option}: got {shown(getattr(self, option))}, expected a name or None")
+        for option in ("on_degenerate", "on_missing"):
+            if not isinstance(getattr(self, option), str) or getattr(self, option) not in ("drop", "raise"):
+                raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
+        for option in ("keep_na", "fold_names"):
+            check_bool(getattr(self, option), option)
+        object.__setattr__(self, "labels", labels)
+
+    def says_objects(self, roles: Roles) -> bool:
+        """Whether the user named columns of objects or answers; of these there is no doubt."""
+        return not self.columns_found and bool(roles.told & {*roles.layout.roles})
+
+
 @dataclass
 class Roles:
     """The columns chosen."""
@@ -311,19 +354,10 @@ def _position(table: Table, wanted: str | int, option: str) -> int:
     raise FileFormatError(f"{table.name}: {option} asks for column {wanted!r}, there are {have}{hint}")
 
 
-def find_roles(
-    table: Table,
-    *,
-    columns: Mapping[str, str | int] | Sequence[str] | str | None = None,
-    kind: str | None = None,
-    participant: str | int | None = None,
-    weight: str | int | None = None,
-    asked: bool = False,
-) -> Roles:
-    """Decide which column is what; parameters as in `nearer.io.read_comparisons`.
-
-    `asked` if the answers come beside the table: its rows are questions, with the first option in the place of near.
-    """
+def find_roles(table: Table, options: Options) -> Roles:
+    """Decide which column of a table is what."""
+    refuse_header(table)
+    columns, kind, asked = options.columns, options.kind, options.asked
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind: got {kind!r}, expected one of {listed(KINDS)}")
     names, header = table.names, table.header
@@ -335,14 +369,14 @@ def find_roles(
         at = _told(table, columns)
         told = frozenset(at)
         if header and at and told <= {*_BESIDE, *DETAILS}:  # the objects are to be found as ever
-            at = _by_name(table, kind, set(at.values())) | at
+            at = _by_name(table, words, kind, set(at.values())) | at
             columns = None
     elif header:
-        at = _by_name(table, kind)
+        at = _by_name(table, words, kind)
     else:
         at = _by_number(table, kind)
         notes.append(f"no header: columns taken as {', '.join(at)}")
-    for role, wanted in (("participant", participant), ("weight", weight)):
+    for role, wanted in (("participant", options.participant), ("weight", options.weight)):
         if wanted is not None and role in told and (wanted == "" or _position(table, wanted, role) != at[role]):
             raise ValueError(f"{role}: got {wanted!r}, but columns says it is {names[at[role]] or at[role] + 1!r}")
         if wanted is not None and wanted != "":
@@ -373,7 +407,7 @@ def find_roles(
         _refuse_left_over(table, at, layout)
     if not asked and layout.objects == _TRIPLET and "side" not in at and {"a", "b"} <= at.keys():
         at |= dict(zip(OPTIONS_SHOWN, (at["a"], at["b"])))
-    options = tuple(names[at[role]] for role in ("a", "b") if layout.objects == _TRIPLET and role in at)
+    options_shown = tuple(names[at[role]] for role in ("a", "b") if layout.objects == _TRIPLET and role in at)
     spare = [role for role, spot in at.items() if role in told and spot not in _used(at, layout)]
     if spare and kind is None:
         raise FileFormatError(
@@ -383,7 +417,15 @@ def find_roles(
     at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS, *OPTIONS_SHOWN)}
     _refuse_shared(table, at)
     alarms += _left_out(words, names, at, layout) if untold else []
-    return Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, alarms, told, options)
+    roles = Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, alarms, told, options_shown)
+    if header and not options.says_objects(roles) and kind is None:
+        alarms += told_beside(table, roles)
+    if options.answers is not None and layout.answer is None:
+        raise FileFormatError(
+            f"{table.name}: got answers={options.answers!r}, but {layout.kind} ({', '.join(layout.roles)}) have no "
+            "column of answers, expected one"
+        )
+    return roles
 
 
 def refuse_answered(kind: str) -> None:
@@ -441,14 +483,16 @@ def _each_once(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
     return at
 
 
-def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dict[str, int]:
+def _by_name(table: Table, words: Sequence[str], kind: str | None, taken: Collection[int] = ()) -> dict[str, int]:
+    """Find columns by their names, reduced to `words`, but for those taken."""
     names = table.names
     found: dict[str, list[int]] = {}
-    for spot, role in enumerate(roles_of(names)):
+    for spot, word in enumerate(words):
+        role = ROLE_OF.get(word)
         if role and role not in _BESIDE and spot not in taken:
             found.setdefault(role, []).append(spot)
     needed = complete_layout(set(found), kind)
-    if needed is None and (suffixed := _with_suffix(names, kind, taken)):
+    if needed is None and (suffixed := _with_suffix(words, kind, taken)):
         return suffixed
     if needed is None:
         stems = (*_RANKED, *_SELECTED) if "n_chosen" in found else _RANKED
@@ -460,10 +504,8 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
         if needed is not None and needed.kind == "rankings":
             found |= ranked
     for role, spots in found.items():
-        words = [word_of(names[spot]) for spot in spots]
-        bare = [
-            spot for spot, word in zip(spots, words) if {word + suffix for suffix in _SUFFIXES} >= {*words} - {word}
-        ]
+        own = {words[spot] for spot in spots}
+        bare = [spot for spot in spots if {words[spot] + suffix for suffix in _SUFFIXES} >= own - {words[spot]}]
         found[role] = bare if len(bare) == 1 else spots  # anchor_id beside anchor numbers what that names
     at = {role: spots[0] for role, spots in found.items()}
     for role, spots in found.items():
@@ -474,14 +516,15 @@ def _by_name(table: Table, kind: str | None, taken: Collection[int] = ()) -> dic
     return at
 
 
-def _with_suffix(names: Sequence[str], kind: str | None, taken: Collection[int]) -> dict[str, int]:
+def _with_suffix(words: Sequence[str], kind: str | None, taken: Collection[int]) -> dict[str, int]:
     """Find the objects where all of their columns end alike, as anchor_id, near_id and far_id; {} if they do not."""
-    words = {spot: word_of(name) for spot, name in enumerate(names) if spot not in taken}
-    says = [(ROLE_OF.get(word), spot) for spot, word in words.items() if ROLE_OF.get(word) in ("answer", *_VOTES)]
+    free = {spot: word for spot, word in enumerate(words) if spot not in taken}
+    says = [(ROLE_OF.get(word), spot) for spot, word in free.items() if ROLE_OF.get(word) in ("answer", *_VOTES)]
     beside = {role: spot for role, spot in says if role and [other for other, _ in says].count(role) == 1}
     for suffix in _SUFFIXES:
-        ended = {spot: word.removesuffix(suffix) for spot, word in words.items() if word.endswith(suffix)}
-        ending = [(ROLE_OF.get(word), spot) for spot, word in ended.items()]
+        ending = [
+            (ROLE_OF.get(word.removesuffix(suffix)), spot) for spot, word in free.items() if word.endswith(suffix)
+        ]
         known = [(role, spot) for role, spot in ending if role and role not in _BESIDE]
         at = beside | dict(known)
         layout = complete_layout(set(at), kind) if len(at) == len(known) + len(beside) else None  # each once

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearer.data.cells import MISSING, NO_ANSWER, UNKNOWN, normalise, sides_of, truth_of, units_per_second, yes_or_no
 from nearer.data.columns import HOLDS_NUL, Coding, Column, Table, distinct
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.roles import DETAILS, OPTIONS_SHOWN, TIMES, Roles, role_of, roles_of
+from nearer.data.roles import DETAILS, OPTIONS_SHOWN, TIMES, Options, Roles, role_of, roles_of
 from nearer.data.values import Details, People
-
-if TYPE_CHECKING:
-    from nearer.data.tables import Options
 
 
 @dataclass

@@ -37,67 +37,14 @@ from nearer.data.cells import (
     yes_or_no,
 )
 from nearer.data.columns import INEXACT, Coding, Column, MemoryTable, Table, distinct, exact_below, whole_numbers
-from nearer.data.doubts import LEAST_ROWS, own_names, told_apart, told_beside, told_thousands, told_twice
+from nearer.data.doubts import LEAST_ROWS, own_names, told_apart, told_thousands
 from nearer.data.errors import FileFormatError, counted, listed, shown
-from nearer.data.roles import DETAILS, Roles, find_roles, refuse_header, with_header
+from nearer.data.roles import DETAILS, Options, Roles, find_roles, with_header
 from nearer.data.rows import Rows, joined_counts, read_details
 from nearer.data.rules import Parts, group, no_objects_among, without_column
-from nearer.data.values import INDEX_LIMIT, People, check_bool, check_objects, check_people, check_weights, is_number
+from nearer.data.values import INDEX_LIMIT, People, check_people, check_weights
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the user said about a table; see `nearer.io.read_comparisons`."""
-
-    columns: Mapping[str, str | int] | Sequence[str] | str | None = None
-    kind: str | None = None
-    participant: str | int | None = None
-    weight: str | int | None = None
-    labels: Any = None
-    n_objects: int | None = None
-    index_base: int | None = None
-    answers: str | Mapping[Any, str] | None = None
-    on_degenerate: str = "drop"
-    on_missing: str = "raise"
-    keep_na: bool = False
-    fold_names: bool = False
-    columns_found: bool = False  # `columns` was not said, but found by name
-    known: Any = None  # names of the objects of a map, of which there is no doubt
-    asked: bool = False  # the rows are questions, and the answers to them come beside the table
-
-    def __post_init__(self) -> None:
-        labels = check_objects(self.n_objects, self.labels)[1]
-        if self.index_base is not None and not (is_number(self.index_base) and self.index_base in (0, 1)):
-            raise ValueError(f"index_base: got {self.index_base!r}, expected 0 or 1")
-        for option in ("kind", "participant", "weight"):
-            if not isinstance(getattr(self, option), (str, int, np.integer, type(None))):
-                raise ValueError(f"{option}: got {shown(getattr(self, option))}, expected a name or None")
-        for option in ("on_degenerate", "on_missing"):
-            if not isinstance(getattr(self, option), str) or getattr(self, option) not in ("drop", "raise"):
-                raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
-        for option in ("keep_na", "fold_names"):
-            check_bool(getattr(self, option), option)
-        object.__setattr__(self, "labels", labels)
-
-    def says_objects(self, roles: Roles) -> bool:
-        """Whether the user named columns of objects or answers; of these there is no doubt."""
-        return not self.columns_found and bool(roles.told & {*roles.layout.roles})
-
-    def roles(self, table: Table) -> Roles:
-        """Decide which column of a table is what."""
-        refuse_header(table)
-        told = {name: getattr(self, name) for name in ("columns", "kind", "participant", "weight", "asked")}
-        roles = find_roles(table, **told)
-        if table.header and not self.says_objects(roles) and self.kind is None:
-            roles.alarms += told_beside(table, roles)
-        if self.answers is not None and roles.layout.answer is None:
-            raise FileFormatError(
-                f"{table.name}: got answers={self.answers!r}, but {roles.layout.kind} "
-                f"({', '.join(roles.layout.roles)}) have no column of answers, expected one"
-            )
-        return roles
 
 
 @dataclass
@@ -707,7 +654,7 @@ def _people(rows: Rows) -> People | None:
         import pyarrow as pa
 
         codes = np.where(empty, len(column.texts()), column.cells).astype(np.int32)
-        column = Column(codes=codes, values=pa.array([*column.texts(), UNKNOWN], pa.string()))
+        column = Column(codes, pa.array([*column.texts(), UNKNOWN], pa.string()))
     people = People.of(column)
     if all(is_whole(name) for name in people.names.tolist()):
         numbers = people.names.astype(np.int64)
@@ -739,7 +686,7 @@ def _ranked(rows: Rows, parts: Parts) -> Parts:
 
 def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], list[str]]:
     """Turn a table into comparisons: their parts, the rows they come from, notes and alarms for the user."""
-    roles = options.roles(table)
+    roles = find_roles(table, options)
     rows = Rows.of(table, roles, options)
     meaning = resolve(scan(rows), roles, table, options, lambda: [rows])
     notes = spoken_notes(rows, meaning)
@@ -748,10 +695,23 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    alarms = [*meaning.alarms, *told_twice(parts)]
+    alarms = [*meaning.alarms, *_told_twice(parts)]
     if parts.people is not None and parts.people.names.dtype.kind == "O":
         alarms += [*told_of_people(parts.people.names, rows.nobody == ("",))]
     return replace(parts, dropped=dropped), rows, notes, alarms
+
+
+def _told_twice(parts: Parts) -> list[str]:
+    """Tell of answers that stand twice: the same question, answered alike by the same person in the same trial."""
+    order = None if parts.details is None else parts.details.order
+    if order is None or parts.people is None:
+        return []
+    known = order >= 0
+    columns = [column[known].astype(np.int64) for column in (*parts.index.T, parts.people.codes, order)]
+    n_known = int(known.sum())
+    twice = n_known - len(group(columns, int(max(map(np.max, columns))) + 1)[0]) if n_known else 0
+    what = f"{counted(twice, 'comparison')} with the participant, number of the trial and objects of another"
+    return [f"{what}; if the same answers stand there twice, take them out"] if twice else []
 
 
 def nothing_left(dropped: Mapping[str, tuple[int, str]], weighted: bool) -> str:
@@ -825,7 +785,7 @@ def _with_columns(table: Table, options: Options, weights: Any, participants: An
     if weights is None and participants is None:
         return table, options
     assert isinstance(table, MemoryTable)
-    roles = options.roles(table)
+    roles = find_roles(table, options)
     names, columns = list(table.names), list(table.columns)
     n_rows = len(table.read(roles.positions[:1])[0])
     told: dict[str, Any] = {}

@@ -16,8 +16,8 @@ from nearer.data.carriers import as_table
 from nearer.data.cells import are_numbered
 from nearer.data.columns import Column, Table, column_of
 from nearer.data.errors import listed
-from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, role_of
-from nearer.data.tables import Meaning, Options
+from nearer.data.roles import INDEX_COLUMNS, Layout, Options, Roles, find_roles, role_of
+from nearer.data.tables import Meaning
 from nearer.data.values import refuse_masked
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
@@ -133,7 +133,7 @@ def open_data(
             raise ValueError("fit from files takes no y or sample_weight: use the files' columns (weight for weights)")
         most_rows = int(_READ_SHARE * _room(engine) / max(threads, 1) / _READ_BYTES)
         pieces = _row_groups(os.fspath(X), engine, count, max(most_rows, 1 << 16))
-        roles = options.roles(pieces[0]).without_details()
+        roles = find_roles(pieces[0], options).without_details()
     sizes = [piece.n_rows for piece in pieces]
     known = [size for size in sizes if size is not None]
     held = _what_fits(engine, sum(known) if len(known) == len(sizes) else 0, len(roles.layout.objects), hold)
@@ -401,7 +401,7 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
     parts = list(zip(values, _delayed(sample_weight, _WEIGHT, len(values)), _delayed(y, _ANSWER, len(values))))
     header = not are_numbered(names)
     look = Partition(_DASK, "Dask", names, header, is_index=is_array, parts=(values[0], None, None))
-    roles = replace(options, asked=y is not None).roles(look).without_details()
+    roles = find_roles(look, replace(options, asked=y is not None)).without_details()
     if sample_weight is not None:
         if "weight" in roles.at:
             raise ValueError(

@@ -15,12 +15,11 @@ import numpy as np
 from nearer.data import Comparisons, FileFormatError
 from nearer.data.columns import Coding, Column, MemoryTable, Table, distinct
 from nearer.data.errors import counted
-from nearer.data.roles import Roles
+from nearer.data.roles import Options, Roles, find_roles
 from nearer.data.rows import Rows, joined_counts
 from nearer.data.tables import (
     Facts,
     Meaning,
-    Options,
     nothing_left,
     resolve,
     rows_to_parts,
@@ -171,7 +170,7 @@ def settle(
 def _named_objects(meaning: Meaning, seen: Coding) -> Coding:
     """Numbers of the objects that have some names, ascending."""
     codes = np.arange(len(seen), dtype=np.int32)
-    column = Column(codes=codes, values=seen.values) if seen.is_text else Column(numbers=seen.values)
+    column = Column(codes, seen.values) if seen.is_text else Column(seen.values)
     return Coding(distinct(meaning.names.encode(column, meaning.numbers)))
 
 
@@ -231,7 +230,7 @@ class BlockReader:
         self._files = files
         self._only: list[Comparisons] | None = None
         self.path = files.path
-        roles = options.roles(files.first).without_details()
+        roles = find_roles(files.first, options).without_details()
 
         def tables() -> Iterator[Table]:
             return files.tables(_SCAN_ROWS, roles.positions)

@@ -20,6 +20,7 @@ from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import (
     DETAILS,
     INDEX_COLUMNS,
+    Options,
     detail_of,
     find_header,
     find_roles,
@@ -624,7 +625,7 @@ def _main_names(plain: MemoryTable, main: str, beside: set[str], kind: str | Non
         return []
     if names is None or (width == 3 and not by_width):
         try:
-            found = find_roles(plain, kind=kind if names is None or kind is None else "triplets")
+            found = find_roles(plain, Options(kind=kind if names is None or kind is None else "triplets"))
         except FileFormatError:
             return []
         names = names or tuple(found.at)
