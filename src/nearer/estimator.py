@@ -31,7 +31,7 @@ from nearer.data import (
     on_labels,
     renumbered,
 )
-from nearer.data.cells import told_otherwise
+from nearer.data.doubts import told_otherwise
 from nearer.data.roles import refuse_answered
 from nearer.dimensions import choose_components
 from nearer.io import open_blocks, read_comparisons

@@ -486,7 +486,7 @@ def test_letters_and_sets_are_no_columns(cells):
 
 def test_the_index_of_a_dask_frame_is_refused_where_it_would_be_lost():
     dask = pytest.importorskip("dask.dataframe")
-    from nearer.data.roles import Options
+    from nearer.data.values import Options
     from nearer.distributed.data import _partitions
 
     frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"]).assign(weight=[4.0, 3.0, 2.0, 1.0])
@@ -954,8 +954,8 @@ def _scanned(frame, npartitions):
     """What a cluster finds in a Dask frame, without a cluster."""
     from functools import reduce
 
-    from nearer.data.roles import Options
     from nearer.data.tables import resolve
+    from nearer.data.values import Options
     from nearer.distributed.data import _partitions
     from nearer.io.blocks import Scanned, scan_block
 

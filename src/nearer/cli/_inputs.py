@@ -89,7 +89,7 @@ def read_for_map(say: Say, path: str, reading: dict[str, Any], model: OrdinalEmb
 
 def _folded_onto(say: Say, path: str, found: Comparisons, on_map: np.ndarray) -> Comparisons:
     """Answers whose names differ from those of a map by writing alone, by the names of the map."""
-    from nearer.data.cells import told_alike, told_otherwise, written_otherwise
+    from nearer.data.doubts import told_alike, told_otherwise, written_otherwise
     from nearer.data.values import check_objects
 
     doubt = told_alike(on_map)

@@ -1,22 +1,15 @@
-"""What a cell says: a number, yes or no, a side, a time, an answer, a name; and which cells name no object."""
+"""What a cell says: a number, yes or no, a side, a time, an answer, a name."""
 
 from __future__ import annotations
 
-import html
 import re
-import string
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nearer.data.errors import SHOWN, counted, listed, shown
-
-if TYPE_CHECKING:
-    pass
+from nearer.data.errors import listed, shown
 
 # Texts that stand for a cell without a value, to the letter: Na may be an object.
 MISSING = (
@@ -141,73 +134,6 @@ def units_per_second(role: str, times: np.ndarray) -> tuple[float, str]:
     if median > _SLOWEST_S:
         return 1000.0, f"taken as milliseconds, since the median is {median:,.4g}"
     return np.nan, f"may be seconds or milliseconds (the median is {median:,.4g})"
-
-
-# ---- what is no object --------------------------------------------------------------------------------------------
-
-_SAMPLE = 1000  # cells; as good as always they hold a name
-TRUTHS = "every cell says yes or no, true or false, 0 or 1: an answer, not an object"
-_MEASURED = "holds numbers that are not whole beside columns of names: measurements, not objects"
-_PLACES = "every cell is a number or a side, beside columns of names: a rank or a position, not an object"
-FRACTION = "is not a whole number"
-
-
-def kinds_of_cells(names: Mapping[str, Sequence[str]], options: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Tell for each column of objects, by role, which kinds of cells it has: name, truth, bit, whole, fraction, side.
-
-    Only "name" is told if every column has one: then none of them is suspected.
-
-    Parameters
-    ----------
-    names : mapping of str to sequence of str
-        Role -> the distinct cells of its column.
-    options : sequence of str
-        Names of columns that show the options of an answer.
-    """
-    # Letters may be objects, unless options are shown beside.
-    sides = {word for word in side_words(3) if options or len(word) > 1} | _called(options).keys()
-    first = [{_kind(name, sides) for name in own[:_SAMPLE]} for own in names.values()]
-    if all("name" in kinds for kinds in first):
-        return dict.fromkeys(names, frozenset(["name"]))
-    return {role: frozenset(_kind(name, sides) for name in own) for role, own in names.items()}
-
-
-def _kind(text: str, sides: Collection[str]) -> str:
-    text = text.strip()
-    number = number_in(text)
-    if number is not None:
-        return "bit" if number in (0, 1) else "fraction" if number % 1 else "whole"
-    if len(text) > 1 and yes_or_no(text) is not None:  # letters may be objects
-        return "truth"
-    return "side" if side_word(text) in sides else "name"
-
-
-def no_object(cells: Mapping[str, frozenset[str]], options: Sequence[str]) -> tuple[str, str] | None:
-    """Find a column of objects that holds none, given the kinds of its cells by role: the role, and why.
-
-    Where a kind of cell stands among names in another column, objects are called so. `options` as in `kinds_of_cells`.
-    """
-    numbers = {"bit", "whole", "fraction"}
-    places = [role for role in cells if role in ("odd", "central") or role.startswith("rank_")]
-    if options or "side" in cells.get("near", frozenset()) | cells.get("far", frozenset()):
-        places += ["near", "far"]
-    for role, kinds in cells.items():
-        others = [other for key, other in cells.items() if key != role]
-        named = [other for other in others if "name" in other]
-        beside = set().union(*named)
-        if not kinds or "name" in kinds:
-            continue
-        if "truth" in kinds and kinds <= {"truth", "bit"} and "truth" not in beside:
-            return role, TRUTHS
-        # 0 and 1 may be objects, but not beside names alone.
-        if kinds == {"bit"} and len(named) == len(others) and not numbers & beside:
-            return role, TRUTHS
-        if "fraction" in kinds and kinds <= numbers and not numbers & beside:
-            return role, _MEASURED if named else FRACTION
-        given = set().union(*(cells.get(place, frozenset()) for place in places))
-        if role in places and given <= {"side", *numbers} and named and not (kinds | numbers) & beside:
-            return role, _PLACES
-    return None
 
 
 # ---- what an answer says -------------------------------------------------------------------------------------------
@@ -353,9 +279,6 @@ def side_words(size: int) -> dict[str, int]:
     return {word: spot for spot, words in enumerate(_SIDES[:size]) for word in words}
 
 
-_SIDE_WORDS = side_words(3).keys()
-
-
 def side_word(cell: str) -> str:
     """Reduce a cell that may say a side to the word for it; a mark such as that in "!left" may turn it round."""
     plain = cell.strip(" \t\ufe0f\"'“”‘’()[]{}<>.:")
@@ -404,215 +327,34 @@ def _by_numbers(cells: Sequence[str], size: int) -> Answers | None:
     return None
 
 
-# ---- names that may be none, or one written in several ways --------------------------------------------------------
-
-# Names, whatever their case, that may stand for a missing cell, or for what a spreadsheet could not work out.
-_DOUBTFUL = frozenset((
-    ".", "?", "-", "--", "-1", "-9", "-99", "-999", "-9999", "na", "n.a.", "n.a", "n/a", "n/d", "k.a.", "nan", "nil",
-    "null", "(null)", "[null]", "<null>", "\\n",
-    "none", "(none)", "(blank)", "blank", "missing", "(missing)", "missing value", "no data", "not available",
-    "skipped", "skip", "unknown", "...", "*", "timeout", "timed out", "no response", "no answer", "neither", "equal",
-    "don't know", "dont know", "idk", "not sure", "keine angabe", "tbd", "loading...", "xxx", "???", "#nv", "#n/a",
-    "#ref!", "#value!",
-    "#div/0!", "#name?", "#num!", "#null!", "#bezug!", "#wert!", "#error!",
-))  # fmt: skip
-_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-# What a name may hold by mistake -> why it is doubtful.
-_MISTAKES = {
-    r'\\.*"': "holds a backslash before a quotation mark; within quotes such a mark is written twice, not escaped",
-    r"""^(array\()?[\[({]\s*["'].*["'],?\s*[\])}]\)?$|^\{.*\}$""": "looks like a list written as text",
-    r"^#+$|^\[object \w+\]$|^[0-9][.,][0-9]+E\+[0-9]+$": "is what a program shows where it cannot show a cell",
-    r"Ã[\x80-\xbf]|â€|\ufffd": "looks like text read in another encoding than it was written in",
-    rf"(?i)^[0-9]{{1,2}}-({_MONTHS})$|^({_MONTHS})-[0-9]{{1,2}}$": "may be a date that a spreadsheet made of a name",
-    r"[\r\n](?s:.)*[,;\t|]": "holds a line break and a delimiter; is a quotation mark not closed?",
-}
-_MARKS = re.compile(
-    r"[\\\[({\r\n,;|+/&#%Ãâ\ufffd]|[0-9]-[A-Za-z]{3}$|^[A-Za-z]{3}-[0-9]"
-)  # one of them is in every name that holds a mistake
+# ---- what may be no name -------------------------------------------------------------------------------------------
 
 
-def is_no_word(name: str) -> bool:
-    """Tell whether a name has no letter, and is no colour such as #003366, or says a side, or true or false."""
+def kinds_of(columns: Sequence[Sequence[str]], options: Sequence[str]) -> list[frozenset[str]]:
+    """Tell which kinds of cells columns have: name, truth, bit, whole, fraction, side.
+
+    A side may be the name of a column that shows options; letters may be objects, unless there are such columns.
+    """
+    sides = {word for word in side_words(3) if options or len(word) > 1} | _called(options).keys()
+    return [frozenset(_kind(text.strip(), sides) for text in texts) for texts in columns]
+
+
+def _kind(text: str, sides: Collection[str]) -> str:
+    number = number_in(text)
+    if number is not None:
+        return "bit" if number in (0, 1) else "fraction" if number % 1 else "whole"
+    if len(text) > 1 and yes_or_no(text) is not None:  # letters may be objects
+        return "truth"
+    return "side" if side_word(text) in sides else "name"
+
+
+def are_no_words(names: Sequence[str]) -> list[bool]:
+    """Tell which names have no letter, and are no colour such as #003366, or say a side, or true or false."""
+    sides = side_words(3)
+    return [_is_no_word(name, sides) for name in names]
+
+
+def _is_no_word(name: str, sides: Collection[str]) -> bool:
     if not any(letter.isalpha() for letter in name):
         return re.fullmatch("#[0-9]{6}", name) is None
-    return len(name) > 1 and (side_word(name) in _SIDE_WORDS or name.casefold() in ("true", "false", "yes"))
-
-
-def doubts_of(names: Sequence[str], keep_na: bool) -> list[str]:
-    """Tell of names that may be none; where words for missing cells are to be kept, not of these."""
-    missing = doubtful(names, keep_na)
-    what = listed(map(repr, missing))
-    told = [f"the name {what} may stand for a missing cell, but is taken as an object"] if missing else []
-    marked = list(filter(_MARKS.search, names))  # most often none, and then one look is enough
-    for pattern, why in _MISTAKES.items():
-        found = next(filter(re.compile(pattern).search, marked), None)
-        told += [f"the name {shown(found)} {why}"] if found is not None else []
-    known = set(names) if marked else set()
-    parts = ((name, re.split(r"\s*[,;|+/&]\s*", name)) for name in marked)
-    several = next((name for name, held in parts if len(held) > 1 and known.issuperset(held)), None)
-    off = next(
-        (name for name in marked if (bare := name.strip().lstrip("#%/;").strip()) != name.strip() and bare in known),
-        None,
-    )
-    told += [f"the name {shown(off)} is another one with a mark before it; is that row switched off?"] if off else []
-    told += [f"the name {shown(several)} is made of other names; one row for each is expected"] if several else []
-    return told
-
-
-def doubtful(names: Sequence[str], keep_na: bool) -> list[str]:
-    """Find names that may stand for a missing cell; -1 may not where other numbers below 0 do."""
-    numbered = all(re.fullmatch("-?[0-9]+", name) for name in names)
-    if numbered and any(name[0] == "-" and name not in _DOUBTFUL for name in names):
-        return []
-    kept = {word.casefold() for word in MISSING if keep_na}
-    return sorted(name for name in names if (word := name.strip().casefold()) in _DOUBTFUL and word not in kept)
-
-
-_INVISIBLE = "[\u034f\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0f]"  # beside characters of category Cf
-
-
-def fold_key(name: str) -> str:
-    """Reduce a name to what is left when the way it is written does not matter; see `_written`."""
-    plain = re.sub(_INVISIBLE, "", "".join(letter for letter in name if unicodedata.category(letter) != "Cf"))
-    plain = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold()).split())
-    plain = re.sub(r"""^(?:[\[({]\s*|=)?(["'])(.+)\1(?:,?\s*[\])}])?$""", r"\2", plain)
-    plain = re.sub(r"^'(?=.)", "", plain)
-    return _number_key(plain) if re.fullmatch(_NUMBER, plain) else plain
-
-
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]{1,2})?"
-
-
-def _number_key(text: str) -> str:
-    """Write a number in one way, whatever its zeros, point and exponent; every digit counts."""
-    sign, digits, exponent = Decimal(text).as_tuple()
-    figures = "".join(map(str, digits)).rstrip("0")
-    return f"{'-' * sign}{figures}e{int(exponent) + len(digits) - len(figures)}" if figures else "0"
-
-
-def joined_if_alike(names: np.ndarray, fold: bool, notes: list[str], alarms: list[str]) -> np.ndarray:
-    """Join names that differ in nothing but the way they are written, or tell that there are such, or may be."""
-    groups = alike(names)
-    alarms += _told_nearly_alike(names)
-    if not groups:
-        return names
-    what = _written(groups, "name")
-    if not fold:
-        alarms.append(f"{what}; they are taken as different objects, say fold_names=True to join them")
-        return names
-    notes.append(f"{what}; joined")
-    return np.array([groups.get(fold_key(name), [name])[0] for name in names.tolist()])
-
-
-# What may not matter in names: letters of which one must occur, the pattern, and what is put in its place.
-_LOOSE = (
-    ("<", r"""^<img[^>]*src=["']([^"']*)["'][^>]*>$""", r"\1"),
-    ("", r"(\p{Latin})\p{Mn}+", r"\1"),
-    ("<", r"<[^>]*>", ""),
-    ("’'`´", r"(\pL)[’'`´](\pL)", r"\1\2"),
-    ("%", r"%20", " "),
-    ("/\\", r"^.*[/\\]", ""),  # folders
-    (".", r"\.(png|jpe?g|gif|svg|webp|bmp|tiff?|wav|mp3|ogg|m4a|flac|mp4|webm)$", ""),
-    ("*;,?!", r"[*;,?!]+$", ""),
-    ("", r"(\pL)[\s_.\p{Pd}]+([\pL\pN])", r"\1\2"),
-    ("", r"([\pL\pN])[\s_.\p{Pd}]+(\pL)", r"\1\2"),
-    ("0", r"(^|[^0-9.])0+([0-9])", r"\1\2"),
-)
-
-
-_PLAIN = frozenset(string.ascii_letters + string.digits)
-
-
-def _told_nearly_alike(names: np.ndarray, what: str = "name") -> list[str]:
-    """Tell of names that may be one: by accents, marks between words, folders, endings of files, leading zeros."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    key = pa.array([html.unescape(name) if "&" in name else name for name in names.tolist()], pa.string())
-    key = pc.utf8_lower(pc.utf8_normalize(key, "NFKD"))
-    letters = set("".join(names.tolist()))
-    for signs, pattern, instead in _LOOSE:
-        if not letters.isdisjoint(signs) or (not signs and not letters <= _PLAIN):
-            key = pc.replace_substring_regex(key, pattern, instead)
-    key = pc.utf8_trim_whitespace(key)
-    if pc.count_distinct(key).as_py() == len(names):
-        return []
-    groups: dict[str, dict[str, str]] = {}
-    for spot in _repeated(key):
-        name = str(names[spot])
-        groups.setdefault(key[spot].as_py(), {}).setdefault(fold_key(name), name)
-    several = [list(group.values()) for group in groups.values() if len(group) > 1]
-    # The same name in several folders is that of several files.
-    several = [group for group in several if sum("/" in name or "\\" in name for name in group) < 2]
-    examples = listed(("/".join(map(repr, group)) for group in several), SHOWN)
-    told = f"{counted(len(several), what)} may be written in more than one way: {examples}"
-    return [f"{told}; they are taken as different"] if several else []
-
-
-def _repeated(keys: Any) -> list[int]:
-    """The places of texts of a pyarrow array that occur more than once."""
-    import pyarrow.compute as pc
-
-    values, counts = keys.value_counts().flatten()
-    return pc.indices_nonzero(pc.is_in(keys, value_set=values.filter(pc.greater(counts, 1)))).to_pylist()
-
-
-def alike(names: np.ndarray) -> dict[str, list[str]]:
-    """Group names that differ in nothing but the way they are written; those that stand alone are left out."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    # Most often there are none, which this finds without a look at every name.
-    quick = pc.replace_substring_regex(pa.array(names.tolist(), pa.string()), rf"\p{{Cf}}|{_INVISIBLE}", "")
-    quick = pa.array([name.casefold() for name in pc.utf8_normalize(quick, "NFKC").to_pylist()], pa.string())
-    quick = pc.utf8_normalize(quick, "NFKC")
-    quick = pc.utf8_trim_whitespace(pc.replace_substring_regex(quick, r"\s+", " "))
-    quick = pc.replace_substring_regex(quick, r"""^[\[({=]?\s*["']+|["'],?\s*[\])}]?$""", "")
-    number = pc.match_substring_regex(quick, f"^{_NUMBER}$")
-    digits = pc.if_else(number, pc.replace_substring_regex(quick, r"^\+", ""), None)
-    quick = pc.coalesce(pc.cast(pc.cast(digits, pa.float64()), pa.string()), quick)
-    if pc.count_distinct(quick).as_py() == len(names):
-        return {}
-    groups: dict[str, list[str]] = {}
-    for spot in _repeated(quick):
-        groups.setdefault(fold_key(str(names[spot])), []).append(str(names[spot]))
-    return {key: group for key, group in groups.items() if len(group) > 1}
-
-
-def written_otherwise(names: np.ndarray, known: np.ndarray) -> dict[str, str]:
-    """Names that are none of the known ones, but differ from one in nothing but the way they are written; and which."""
-    there = set(known.tolist())
-    strange = [name for name in names.tolist() if name not in there]
-    groups = alike(np.array([*known.tolist(), *strange])) if strange else {}
-    return {
-        name: group[0] for group in groups.values() if group[0] in there for name in group if name not in there
-    }  # known names come first in a group
-
-
-def told_otherwise(names: np.ndarray, known: np.ndarray) -> str:
-    """Say that names differ from those of a map in nothing but the way they are written; "" if none do."""
-    found = written_otherwise(names, known)
-    pairs = listed((f"{shown(one)} (there {shown(other)})" for one, other in found.items()), SHOWN)
-    return f"{counted(len(found), 'name')} written otherwise than on the map: {pairs}" if found else ""
-
-
-def told_alike(names: np.ndarray) -> str:
-    """Say that names differ in nothing but the way they are written; "" if none do."""
-    groups = alike(names)
-    return f"{_written(groups, 'name')}; they are taken as different objects" if groups else ""
-
-
-def told_of_people(names: np.ndarray, keep_na: bool) -> list[str]:
-    """Say which names of people may be one person's, and which may be nobody's."""
-    groups = alike(names)
-    told = [f"{_written(groups, 'participant')}; they are taken as different people"] if groups else []
-    told += _told_nearly_alike(names, "participant")
-    missing = listed(repr(name) for name in doubtful(names.tolist(), keep_na) if name != UNKNOWN)
-    told += [f"the participant {missing} may stand for a missing cell, but is taken as a person"] if missing else []
-    return told
-
-
-def _written(groups: Mapping[str, list[str]], what: str) -> str:
-    examples = listed(("/".join(map(repr, group)) for group in groups.values()), SHOWN)
-    ways = "case, blanks, invisible characters, quotes, Unicode form or the form of a number"
-    return f"{counted(len(groups), what)} written in more than one way, by {ways}: {examples}"
+    return len(name) > 1 and (side_word(name) in sides or name.casefold() in ("true", "false", "yes"))

@@ -36,6 +36,11 @@ class Column:
     def __len__(self) -> int:
         return len(self.cells)
 
+    @staticmethod
+    def are_text(columns: Iterable[Column]) -> bool:
+        """Whether all of some columns hold text."""
+        return all(column.is_text for column in columns)
+
     @property
     def is_text(self) -> bool:
         """Whether the cells are text."""
@@ -48,20 +53,21 @@ class Column:
             import pyarrow.compute as pc
 
             spelled = pc.utf8_trim_whitespace(self.values)
-            blank = pc.is_in(spelled, value_set=pa.array(words)).to_numpy(zero_copy_only=False).astype(bool)
-            if not blank.any():
-                return self.cells < 0
-            return np.append(blank, True)[self.cells]
+            return (self.cells < 0) | self.holding(pc.is_in(spelled, value_set=pa.array(words)))
         if self.cells.dtype.kind == "f":
             return np.isnan(self.cells)
         return np.zeros(len(self), bool)
+
+    def holding(self, marked: Any) -> np.ndarray:
+        """Mark the cells whose text is marked, given an Arrow mask of the distinct texts."""
+        held = _mask(marked)
+        return np.append(held, False)[self.cells] if held.any() else np.zeros(len(self), bool)
 
     def first_nul(self) -> int | None:
         """Find the first text that holds a NUL, which NumPy would cut off at the end of a name."""
         import pyarrow.compute as pc
 
-        found = pc.indices_nonzero(pc.match_substring(self.values, "\0")).to_numpy() if self.is_text else ()
-        held = np.isin(self.cells, found) if len(found) else np.zeros(1, bool)
+        held = self.holding(pc.match_substring(self.values, "\0")) if self.is_text else np.zeros(1, bool)
         return int(np.argmax(held)) if held.any() else None
 
     def take(self, rows: np.ndarray | slice) -> Column:

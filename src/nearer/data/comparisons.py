@@ -14,11 +14,11 @@ from nearer.data import making, rules, values
 from nearer.data.answers import kept_together
 from nearer.data.carriers import is_table, named_rows, refuse_other_order
 from nearer.data.cells import is_whole
+from nearer.data.doubts import no_objects_among
 from nearer.data.errors import counted
 from nearer.data.rules import Parts, check_rows
-from nearer.data.roles import Options
 from nearer.data.tables import parts_of_table
-from nearer.data.values import Details, People, frozen
+from nearer.data.values import Details, Options, People, frozen
 
 if TYPE_CHECKING:
     from nearer.data.quality import CheckResult
@@ -670,9 +670,8 @@ def _refuse_answers_among(X: Any) -> None:
     numbers, place = np.unique(rows, return_inverse=True)
     place = place.reshape(rows.shape)
     counts = np.stack([np.bincount(column, minlength=len(numbers)) for column in place.T])
-    if found := rules.no_objects_among(counts, numbers):
-        remedy = rules.without_column(found[0], "fit(X[:, :3], y) with y True where the first option is nearer")
-        raise ValueError(f"comparisons: {found[1]} {remedy}; if they are objects, give Comparisons.from_quadruplets(X)")
+    if why := no_objects_among(counts, numbers, "fit(X[:, :3], y) with y True where the first option is nearer"):
+        raise ValueError(f"comparisons: {why}; if they are objects, give Comparisons.from_quadruplets(X)")
 
 
 _LOOKED_AT = 100_000  # rows; more tell nothing else

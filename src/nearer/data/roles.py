@@ -6,13 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from nearer.data.cells import are_numbered, normalise, number_in, pairs_in, side_word, side_words, word_of
 from nearer.data.columns import MemoryTable, Table
 from nearer.data.doubts import told_beside
 from nearer.data.errors import FileFormatError, closest, listed, shown
-from nearer.data.values import check_bool, check_objects, is_number
+from nearer.data.values import Options
 
 _ITEMS = (
     "option", "object", "image", "stimulus", "stim", "item", "choice", "candidate", "alternative", "comparison",
@@ -149,23 +147,17 @@ class Layout:
     kind: str
     objects: tuple[str, ...]  # that hold objects, in the order that `Comparisons` takes them
     extra: tuple[str, ...] = ()  # that say what was answered
+    roles: tuple[str, ...] = field(init=False)  # all that must be there
+    answer: str | None = field(init=False)  # of the column that says which option was chosen, if there is one
+    options: tuple[str, ...] = field(init=False)  # that an answer chooses from; none where an option is a pair
 
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """All roles that must be there."""
-        return self.objects + self.extra
-
-    @property
-    def answer(self) -> str | None:
-        """Role of the column that says which option was chosen, if there is one."""
-        return self.extra[0] if self.extra and self.kind in ("answers", "odd-one-out", "most-central") else None
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """Roles of the objects that an answer chooses from; none where an option is a pair."""
-        if self.kind == "answers":
-            return () if len(self.objects) == 4 else self.objects[1:]
-        return self.objects if self.kind in ("odd-one-out", "most-central") else ()
+    def __post_init__(self) -> None:
+        in_sets = self.kind in ("odd-one-out", "most-central")
+        answered = self.extra and (in_sets or self.kind == "answers")
+        options = self.objects[1:] if self.kind == "answers" and len(self.objects) == 3 else ()
+        object.__setattr__(self, "roles", self.objects + self.extra)
+        object.__setattr__(self, "answer", self.extra[0] if answered else None)
+        object.__setattr__(self, "options", self.objects if in_sets else options)
 
 
 _QUAD, _TRIPLET, _LETTERS = ("i", "j", "l", "k"), ("anchor", "near", "far"), ("i", "j", "k")
@@ -210,45 +202,6 @@ _COMPARED_COLUMNS = 500  # a name is slowly compared with all that are known: 10
 _ROWS_LOOKED_AT = 200
 _SUFFIXES = ("id", "idx", "index", "name", "label", "filename", "file", "image", "img")
 _NAME_SUFFIXES = ("_filename", "_name", "_label", "_html")
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the user said about a table; see `nearer.io.read_comparisons`."""
-
-    columns: Mapping[str, str | int] | Sequence[str] | str | None = None
-    kind: str | None = None
-    participant: str | int | None = None
-    weight: str | int | None = None
-    labels: Any = None
-    n_objects: int | None = None
-    index_base: int | None = None
-    answers: str | Mapping[Any, str] | None = None
-    on_degenerate: str = "drop"
-    on_missing: str = "raise"
-    keep_na: bool = False
-    fold_names: bool = False
-    columns_found: bool = False  # `columns` was not said, but found by name
-    known: Any = None  # names of the objects of a map, of which there is no doubt
-    asked: bool = False  # the rows are questions, and the answers to them come beside the table
-
-    def __post_init__(self) -> None:
-        labels = check_objects(self.n_objects, self.labels)[1]
-        if self.index_base is not None and not (is_number(self.index_base) and self.index_base in (0, 1)):
-            raise ValueError(f"index_base: got {self.index_base!r}, expected 0 or 1")
-        for option in ("kind", "participant", "weight"):
-            if not isinstance(getattr(self, option), (str, int, np.integer, type(None))):
-                raise ValueError(f"{option}: got {shown(getattr(self, option))}, expected a name or None")
-        for option in ("on_degenerate", "on_missing"):
-            if not isinstance(getattr(self, option), str) or getattr(self, option) not in ("drop", "raise"):
-                raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
-        for option in ("keep_na", "fold_names"):
-            check_bool(getattr(self, option), option)
-        object.__setattr__(self, "labels", labels)
-
-    def says_objects(self, roles: Roles) -> bool:
-        """Whether the user named columns of objects or answers; of these there is no doubt."""
-        return not self.columns_found and bool(roles.told & {*roles.layout.roles})
 
 
 @dataclass

@@ -12,8 +12,8 @@ import numpy as np
 from nearer.data.cells import MISSING, NO_ANSWER, UNKNOWN, normalise, sides_of, truth_of, units_per_second, yes_or_no
 from nearer.data.columns import HOLDS_NUL, Coding, Column, Table, distinct
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
-from nearer.data.roles import DETAILS, OPTIONS_SHOWN, TIMES, Options, Roles, role_of, roles_of
-from nearer.data.values import Details, People
+from nearer.data.roles import DETAILS, OPTIONS_SHOWN, TIMES, Roles, role_of, roles_of
+from nearer.data.values import Details, Options, People
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Rows:
         rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
         if options.keep_na or table.n_objects is not None:  # in what this package wrote, nobody is "unknown"
             rows.nobody = ("",)
-        if all(column.is_text for column in rows.objects()):
+        if Column.are_text(rows.objects()):
             if table.header:
                 _leave_out_headers(rows)
             if not known:  # in a smaller block, names of columns that are objects could seem to stand alone
@@ -149,11 +149,10 @@ def _leave_out_headers(rows: Rows) -> None:
     import pyarrow.compute as pc
 
     columns = rows.objects()
-    imported: Any = True
-    for column in columns:
-        marked = pc.indices_nonzero(pc.match_substring(column.values, '"ImportId"')).to_numpy()
-        imported = imported & np.isin(column.cells, marked) if len(marked) else False
-    if np.any(imported):  # Qualtrics: the texts of the questions, then identifiers
+    imported = np.logical_and.reduce(
+        [column.holding(pc.match_substring(column.values, '"ImportId"')) for column in columns]
+    )
+    if imported.any():  # Qualtrics: the texts of the questions, then identifiers
         rows.leave_out({"further header row": imported | np.append(imported[1:], False)})
     repeated: Any = True
     # Not the objects alone: a, b and c may be objects below a, b, c.
@@ -178,9 +177,7 @@ def _holds_name(rows: Rows, role: str) -> np.ndarray:
     blank = r"[\s\pZ\x{FEFF}]"
     # After the mark of a file joined to another, quotes stay as they are.
     pattern = rf'^{blank}*"?{f"{blank}+".join(map(re.escape, name.split()))}"?{blank}*$'
-    found = pc.match_substring_regex(column.values, pattern, ignore_case=len(normalise(name)) > 2)
-    codes = pc.indices_nonzero(found).to_numpy()
-    return np.isin(column.cells, codes) if len(codes) else np.zeros(len(column), bool)
+    return column.holding(pc.match_substring_regex(column.values, pattern, ignore_case=len(normalise(name)) > 2))
 
 
 def _refuse_second_table(rows: Rows) -> None:

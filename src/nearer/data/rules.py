@@ -258,49 +258,6 @@ def _show(value: int | float) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
 
 
-def no_objects_among(counts: np.ndarray, values: np.ndarray) -> tuple[int, str] | None:
-    """Find a column of an array (N, 4) that may hold no objects, but answers, people or the numbers of the rows.
-
-    Parameters
-    ----------
-    counts : ndarray of int, shape (4, n_values)
-        How often each number stands in each column.
-    values : ndarray of int, shape (n_values,)
-        The numbers, ascending.
-    """
-    n_rows, held = int(counts[0].sum()), counts > 0
-    if n_rows < 10 or values[-1] <= 3:
-        return None
-    few = held.sum(axis=1) <= 2
-    if set(values[held[3]].tolist()) <= {0, 1}:
-        return 3, "got shape (N, 4) with a last column of 0 and 1 only: are those answers?"
-    if few[3] and not few[2]:  # pairs may all be compared with one
-        return 3, "got shape (N, 4) whose last column holds no more than two numbers: are those answers?"
-    if few.sum() == 1:
-        return int(np.argmax(few)), _other_than_objects(int(np.argmax(few)), "holds no more than two numbers")
-    if few.any():  # one pair, or one anchor, with all others
-        return None
-    # Of sparse data a column may share no number with the others by chance.
-    total = counts.sum(axis=0)
-    by_chance = np.logaddexp(total * np.log(0.25), total * np.log(0.75)).sum()
-    for column in range(4) if by_chance < np.log(_BY_CHANCE) else ():
-        if not (held[column] & np.delete(held, column, axis=0).any(axis=0)).any():
-            return column, _other_than_objects(column, "shares no number with the others")
-    return None
-
-
-_BY_CHANCE = 1e-4
-
-
-def _other_than_objects(column: int, why: str) -> str:
-    return f"got shape (N, 4) whose column {column + 1} {why}: are those people, or numbers of rows?"
-
-
-def without_column(column: int, answers: str) -> str:
-    """Say what to do with a column of four that holds no objects."""
-    return f"Then give {answers}" if column == 3 else "Then leave that column out"
-
-
 def same_statement(index: np.ndarray) -> list[np.ndarray]:
     """Columns that are equal for two rows of an index (N, 3) or (N, 4) exactly if the rows say the same.
 

@@ -8,10 +8,11 @@ what was found, and codes each block whenever it is read.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -20,29 +21,25 @@ import numpy as np
 
 from nearer.data import making, rules
 from nearer.data.carriers import as_table, refuse_other_order
-from nearer.data.cells import (
+from nearer.data.cells import UNKNOWN, Answers, is_whole, read_answers, whole_number, yes_or_no
+from nearer.data.columns import INEXACT, Coding, Column, MemoryTable, Table, distinct, exact_below, whole_numbers
+from nearer.data.doubts import (
     FRACTION,
     TRUTHS,
-    UNKNOWN,
-    Answers,
     doubts_of,
     fold_key,
-    is_whole,
     joined_if_alike,
     kinds_of_cells,
-    no_object,
-    read_answers,
+    refuse_no_objects,
+    told_apart,
     told_of_people,
-    whole_number,
-    yes_or_no,
+    told_thousands,
 )
-from nearer.data.columns import INEXACT, Coding, Column, MemoryTable, Table, distinct, exact_below, whole_numbers
-from nearer.data.doubts import LEAST_ROWS, own_names, told_apart, told_thousands
 from nearer.data.errors import FileFormatError, counted, listed, shown
-from nearer.data.roles import DETAILS, Options, Roles, find_roles, with_header
+from nearer.data.roles import DETAILS, Roles, find_roles, with_header
 from nearer.data.rows import Rows, joined_counts, read_details
-from nearer.data.rules import Parts, group, no_objects_among, without_column
-from nearer.data.values import INDEX_LIMIT, People, check_people, check_weights
+from nearer.data.rules import Parts, group
+from nearer.data.values import INDEX_LIMIT, Options, People, check_people, check_weights
 
 logger = logging.getLogger(__name__)
 
@@ -106,9 +103,8 @@ def scan(rows: Rows) -> Facts:
         for role, column in rows.columns.items()
         if role in by_role or role in ("weight", "votes_a", "votes_b")
     }
-    rows.coded = facts.objects, [facts.objects.encode(column) for column in columns]
-    counts = (np.bincount(codes, minlength=len(facts.objects)) for codes in rows.coded[1])
-    facts.counts = dict(zip(by_role, counts))
+    rows.coded, n_names = (facts.objects, [facts.objects.encode(column) for column in columns]), len(facts.objects)
+    facts.counts = {role: np.bincount(codes, minlength=n_names) for role, codes in zip(by_role, rows.coded[1])}
     facts.pads = _pads(rows)
     facts.alarms += told_thousands(rows)
     if rows.roles.layout.answer is not None:
@@ -132,15 +128,6 @@ def _of_distinct(facts: Facts, blocks: Any) -> Facts:
     return replace(facts, n_rows=len(first), counts=dict(zip(facts.counts, counts)))
 
 
-def _kinds(facts: Facts, options: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Role of objects -> the kinds of cells it has; see `kinds_of_cells`."""
-    objects, held = facts.objects, {role: np.flatnonzero(counts) for role, counts in facts.counts.items()}
-    if objects.is_text:
-        return kinds_of_cells({role: objects.some(places) for role, places in held.items()}, options)
-    highest = {role: objects.values[places].max(initial=-1) for role, places in held.items()}
-    return {role: frozenset(["bit" if highest[role] <= 1 else "whole"]) for role in held}
-
-
 def _pads(rows: Rows) -> dict[str, str]:
     """What may stand for candidates that were not shown, as psiz writes them -> whether that is so.
 
@@ -159,13 +146,6 @@ def _pads(rows: Rows) -> dict[str, str]:
 def _first_pad(one: str, other: str) -> str:
     """Join what two blocks say of a pad."""
     return "" if "" in (one, other) else other if one == "-" else one
-
-
-def _option_names(roles: Roles, table: Table) -> tuple[str, ...]:
-    """Names of the columns that show the options beside the one that was chosen."""
-    if roles.layout.kind not in ("odd-one-out", "most-central"):
-        return roles.options
-    return tuple(table.names[roles.at[role]] for role in ("a", "b") if role in roles.at)
 
 
 def _bad_number(rows: Rows, error: ValueError) -> FileFormatError:
@@ -245,9 +225,9 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     for role, types in facts.types.items():
         if len(types) > 1:
             raise table.refusal(f"some parts hold it as text and some as numbers; {ONE_TYPE}", roles.at[role])
-    kinds = _kinds(facts, _option_names(roles, table))
+    kinds = kinds_of_cells(facts, roles, table)
     if options.labels is None and table.labels is None:
-        _refuse_no_objects(facts, kinds, roles, table, options, blocks)
+        refuse_no_objects(facts, kinds, roles, table, options, blocks)
     meaning = _objects(facts.objects, table, options, blocks)
     if options.known is not None and set(facts.objects.names()) <= set(options.known):
         meaning.alarms, facts.alarms = [], []
@@ -284,49 +264,6 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
             )
         meaning.notes += [read.note] if read.note else []
     return meaning
-
-
-def _refuse_no_objects(
-    facts: Facts, kinds: Mapping[str, frozenset[str]], roles: Roles, table: Table, options: Options, blocks: Any
-) -> None:
-    """Refuse a column of objects that holds answers or numbers instead, unless the user said that it holds objects."""
-    _refuse_answers_among(facts, roles, table, options)
-    told = roles.told if not options.columns_found else frozenset()
-    found = no_object(kinds, _option_names(roles, table)) or _measured_apart(facts, options)
-    if found is None or found[0] in told:
-        return
-    role, why = found
-    place = _first(blocks, lambda rows: rows.columns[role].as_numbers()[0] % 1 != 0) if why == FRACTION else None
-    pairs = {role: table.names[roles.at[role]] if table.header else roles.at[role] + 1 for role in roles.layout.roles}
-    hint = f"if these are names of objects, say so: columns={pairs}"
-    if place is not None:
-        rows, row = place
-        raise rows.refusal(f"{rows.columns[role].as_numbers()[0][row]} {why}; {hint}", role, row)
-    why = "holds numbers that are not whole" if why == FRACTION else why
-    raise table.refusal(f"{why}; {hint}", roles.at[role])
-
-
-def _measured_apart(facts: Facts, options: Options) -> tuple[str, str] | None:
-    """Find a most central or odd object that is a number and never an option, as a median or an outlier is."""
-    for role in ("central", "odd") if options.kind is None and facts.n_rows >= LEAST_ROWS else ():
-        own = own_names(facts, role)
-        if own is not None and all(is_whole(name) for name in facts.objects.some(own)):
-            return role, "every cell is a number that stands in no other column of objects: a measurement, no object"
-    return None
-
-
-def _refuse_answers_among(facts: Facts, roles: Roles, table: Table, options: Options) -> None:
-    """Refuse an array of four columns whose last may hold answers, unless something says that it holds objects."""
-    said = options.kind is not None or roles.told or table.n_objects is not None
-    if said or not table.is_index or roles.layout.kind != "quadruplets" or facts.objects.is_text:
-        return
-    counts = np.stack([facts.counts[role] for role in roles.layout.objects])
-    if found := no_objects_among(counts, facts.objects.values):
-        remedy = without_column(found[0], "columns='anchor,a,b,answer', and say what they mean with answers=")
-        raise FileFormatError(
-            f"{table.name}: {found[1]} {remedy}; if they are objects, say kind='quadruplets', or give the columns the "
-            "names i, j, l, k"
-        )
 
 
 def _first(blocks: Any, marked: Callable[[Rows], np.ndarray]) -> tuple[Rows, int] | None:
@@ -372,27 +309,23 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
     alarms: list[str] = []
     labels = options.labels if options.labels is not None else table.labels
     n_objects = options.n_objects if options.n_objects is not None or options.labels is not None else table.n_objects
-    numbers = _as_numbers(raw)
-    hint = ""
+    names, hint = raw.names(), ""
+    numbers = _as_numbers(raw, names)
     if numbers is not None and labels is not None:
         # Labels may be numbers themselves, however written. Numbers beside stored labels count them; texts are labels.
         may_be_names = raw.is_text if options.labels is None else options.index_base is None
         if may_be_names and not set(map(whole_number, labels.tolist())).isdisjoint(numbers.tolist()):
             numbers, hint = None, "; say index_base=0 if the numbers count the labels"
     if numbers is None:
-        names = raw.names()
-        such = next((f" such as {shown(name)}" for name in names.tolist() if not is_whole(name)), "")
         if not raw.is_text and raw.values[0] < 0 and (options.index_base is not None or n_objects is not None):
             worst = str(raw.values[0])
             raise _refused_cell(table, {worst}, lambda _: f"object number {worst} is negative", blocks)
-        if options.index_base is not None:
+        if options.index_base is not None or (labels is None and options.n_objects is not None):
+            of_numbers = options.index_base is not None
+            said, remedy = ("index_base", "") if of_numbers else (f"n_objects={options.n_objects}", "; pass labels=")
+            such = next((f" such as {shown(name)}" for name in names.tolist() if not is_whole(name)), "")
             raise FileFormatError(
-                f"{table.name}: index_base is for objects that are numbers, here they have names{such}"
-            )
-        if labels is None and options.n_objects is not None:
-            raise FileFormatError(
-                f"{table.name}: n_objects={options.n_objects} is for objects that are numbers, here they have names"
-                f"{such}; pass labels="
+                f"{table.name}: {said} is for objects that are numbers, here they have names{such}{remedy}"
             )
         alarms += doubts_of(names.tolist(), options.keep_na) if labels is None else []
         joined = joined_if_alike(names, options.fold_names, notes, alarms)
@@ -411,17 +344,12 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
     return _numbered(raw, numbers, table, options, labels, n_objects, blocks, notes)
 
 
-def _as_numbers(raw: Coding) -> np.ndarray | None:
+def _as_numbers(raw: Coding, names: np.ndarray) -> np.ndarray | None:
     """Read names as whole numbers, None if one of them is something else."""
     if not raw.is_text:
         return raw.values if raw.values[0] >= 0 else None
-    numbers = []
-    for text in raw.names().tolist():
-        number = whole_number(text)
-        if number is None:
-            return None
-        numbers.append(number)
-    return np.array(numbers)
+    numbers = list(itertools.takewhile(lambda number: number is not None, map(whole_number, names.tolist())))
+    return np.array(numbers) if len(numbers) == len(names) else None
 
 
 def _refused_cell(table: Table, names: set[str], why: Callable[[str], str], blocks: Any) -> FileFormatError:

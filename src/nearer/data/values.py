@@ -1,17 +1,20 @@
-"""Values that go with the rows, checked once: scalars, labels, weights, people, details, random generators."""
+"""What is said about tables and what goes with their rows, checked once: options, labels, weights, people, details."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearer.data.cells import SIDES, UNKNOWN, is_unicode
 from nearer.data.columns import HOLDS_NUL, Coding, column_of
 from nearer.data.errors import shown
+
+if TYPE_CHECKING:
+    from nearer.data.roles import Roles
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
 
@@ -176,6 +179,45 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     if not np.isfinite(total):
         raise ValueError("weights: their sum is infinite")
     return frozen(array)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user said about a table; see `nearer.io.read_comparisons`."""
+
+    columns: Mapping[str, str | int] | Sequence[str] | str | None = None
+    kind: str | None = None
+    participant: str | int | None = None
+    weight: str | int | None = None
+    labels: Any = None
+    n_objects: int | None = None
+    index_base: int | None = None
+    answers: str | Mapping[Any, str] | None = None
+    on_degenerate: str = "drop"
+    on_missing: str = "raise"
+    keep_na: bool = False
+    fold_names: bool = False
+    columns_found: bool = False  # `columns` was not said, but found by name
+    known: Any = None  # names of the objects of a map, of which there is no doubt
+    asked: bool = False  # the rows are questions, and the answers to them come beside the table
+
+    def __post_init__(self) -> None:
+        labels = check_objects(self.n_objects, self.labels)[1]
+        if self.index_base is not None and not (is_number(self.index_base) and self.index_base in (0, 1)):
+            raise ValueError(f"index_base: got {self.index_base!r}, expected 0 or 1")
+        for option in ("kind", "participant", "weight"):
+            if not isinstance(getattr(self, option), (str, int, np.integer, type(None))):
+                raise ValueError(f"{option}: got {shown(getattr(self, option))}, expected a name or None")
+        for option in ("on_degenerate", "on_missing"):
+            if not isinstance(getattr(self, option), str) or getattr(self, option) not in ("drop", "raise"):
+                raise ValueError(f"{option}: got {getattr(self, option)!r}, expected 'drop' or 'raise'")
+        for option in ("keep_na", "fold_names"):
+            check_bool(getattr(self, option), option)
+        object.__setattr__(self, "labels", labels)
+
+    def says_objects(self, roles: Roles) -> bool:
+        """Whether the user named columns of objects or answers; of these there is no doubt."""
+        return not self.columns_found and bool(roles.told & {*roles.layout.roles})
 
 
 @dataclass(frozen=True, eq=False)

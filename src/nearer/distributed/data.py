@@ -16,9 +16,9 @@ from nearer.data.carriers import as_table
 from nearer.data.cells import are_numbered
 from nearer.data.columns import Column, Table, column_of
 from nearer.data.errors import listed
-from nearer.data.roles import INDEX_COLUMNS, Layout, Options, Roles, find_roles, role_of
+from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, find_roles, role_of
 from nearer.data.tables import Meaning
-from nearer.data.values import refuse_masked
+from nearer.data.values import Options, refuse_masked
 from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
 from nearer.io.blocks import Counts, Recipe, Scanned, settle

@@ -18,7 +18,7 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.data.columns import Coding, Table
 from nearer.data.roles import Roles
-from nearer.data.tables import Options
+from nearer.data.values import Options
 from nearer.io.blocks import Counts, Recipe, Scanned, scan_block
 from nearer.losses import Loss
 from nearer.objective import LocalObjective, Snapshot

@@ -15,7 +15,7 @@ import numpy as np
 from nearer.data import Comparisons, FileFormatError
 from nearer.data.columns import Coding, Column, MemoryTable, Table, distinct
 from nearer.data.errors import counted
-from nearer.data.roles import Options, Roles, find_roles
+from nearer.data.roles import Roles, find_roles
 from nearer.data.rows import Rows, joined_counts
 from nearer.data.tables import (
     Facts,
@@ -26,6 +26,7 @@ from nearer.data.tables import (
     scan,
     warn_of,
 )
+from nearer.data.values import Options
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.formats import open_matrix
 from nearer.io.parquet import look_into, open_row_groups, parquet_files

@@ -20,7 +20,6 @@ from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import (
     DETAILS,
     INDEX_COLUMNS,
-    Options,
     detail_of,
     find_header,
     find_roles,
@@ -30,7 +29,7 @@ from nearer.data.roles import (
     role_of,
     with_header,
 )
-from nearer.data.values import check_objects
+from nearer.data.values import Options, check_objects
 from nearer.io.files import refuse_impossible_text
 from nearer.io.text import decode_head, encoding_problem, open_bytes
 

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.cells import MISSING, are_numbered, normalise, number_in, told_otherwise, whole_number
+from nearer.data.cells import MISSING, are_numbered, normalise, number_in, whole_number
 from nearer.data.columns import column_of
+from nearer.data.doubts import told_otherwise
 from nearer.data.errors import FileFormatError, counted, listed, shown
 from nearer.io.read import find_format, open_table
 from nearer.io.text import decode_head, open_bytes, unguard

@@ -18,10 +18,10 @@ from nearer.data import Comparisons
 from nearer.data.carriers import as_table, is_table
 from nearer.data.columns import Table
 from nearer.data.errors import FileFormatError, closest, counted, listed
-from nearer.data.roles import DETAILS, INDEX_COLUMNS, OPTIONS_SHOWN, PLAIN_NAMES, Options, with_header
+from nearer.data.roles import DETAILS, INDEX_COLUMNS, OPTIONS_SHOWN, PLAIN_NAMES, with_header
 from nearer.data.rows import Rows
 from nearer.data.tables import read_table, told_dropped, warn_of
-from nearer.data.values import check_bool
+from nearer.data.values import Options, check_bool
 from nearer.io import formats
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.parquet import open_parquet

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
-from nearer.data.cells import told_alike
+from nearer.data.doubts import told_alike
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_distances
 from nearer.objective import resolve_jobs
