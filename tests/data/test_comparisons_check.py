@@ -26,6 +26,8 @@ def test_clean_data_is_ok():
     assert report.participants is None
     assert "no problem found" in str(report)
     assert "noise ceiling: unknown" in str(report)
+    assert repr(report) == "CheckResult: 660 triplets over 12 objects, no problem found"
+    assert "<td>none</td>" in report._repr_html_()
 
 
 def test_every_planted_fault_is_found():
@@ -44,6 +46,8 @@ def test_every_planted_fault_is_found():
     labels = ["zero", "one", "two", "three", "four", "five", "six", "seven"]
     cmp = Comparisons.from_triplets(rows, labels=labels, on_degenerate="drop")
     report = cmp.check(n_components=2)
+    assert repr(report) == "CheckResult: 8 triplets over 8 objects, 5 problems found"
+    assert report._repr_html_().count("<tr>") == 1 + 5
     assert report.n_degenerate == 2
     assert report.n_questions == 5
     assert report.n_repeated_questions == 2

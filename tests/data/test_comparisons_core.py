@@ -34,6 +34,14 @@ def test_what_it_holds(cmp):
     assert Comparisons([[0, 1, 2, 3]]).kind == "quadruplets"
 
 
+def test_a_notebook_shows_the_first_rows():
+    shown = Comparisons([[0, 1, 2]] * 7, labels=["<a>", "b", "c"], weights=np.arange(7.0))._repr_html_()
+    assert "<caption>7 triplets over 3 objects; the first 5</caption>" in shown
+    assert "<th>anchor</th><th>near</th><th>far</th><th>weight</th>" in shown
+    assert shown.count("<td>&lt;a&gt;</td>") == 5
+    assert "the first" not in Comparisons([[0, 1, 2, 3]])._repr_html_()
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
 def test_writing_to_the_array_given_changes_nothing(dtype):
     rows, weights = T.astype(dtype), np.array([1.0, 2, 3, 4])

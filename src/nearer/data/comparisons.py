@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer._memory import check_memory
+from nearer._tables import html_table
 from nearer.data import making, rules, values
 from nearer.data.answers import kept_together
 from nearer.data.carriers import is_table, named_rows, refuse_other_order
 from nearer.data.cells import is_whole
 from nearer.data.doubts import no_objects_among
 from nearer.data.errors import counted
+from nearer.data.roles import INDEX_COLUMNS
 from nearer.data.rules import Parts, check_rows
 from nearer.data.tables import parts_of_table
 from nearer.data.values import Details, Options, People, frozen
@@ -422,6 +424,14 @@ class Comparisons:
     def __repr__(self) -> str:
         return f"{counted(len(self), self.kind[:-1])} over {counted(self.n_objects, 'object')}"
 
+    def _repr_html_(self) -> str:
+        shown = self.index[:_ROWS_SHOWN] if self.labels is None else self.labels[self.index[:_ROWS_SHOWN]]
+        columns = dict(zip(INDEX_COLUMNS[self.index.shape[1]], shown.T.tolist()))
+        if self.weights is not None:
+            columns["weight"] = self.weights[:_ROWS_SHOWN].tolist()
+        more = f"; the first {_ROWS_SHOWN}" if len(self) > _ROWS_SHOWN else ""
+        return html_table(columns, f"{self!r}{more}")
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Comparisons):
             return NotImplemented
@@ -613,6 +623,9 @@ class Comparisons:
         from nearer.data.quality import check
 
         return check(self, n_components)
+
+
+_ROWS_SHOWN = 5  # in a notebook
 
 
 def _rebuild(parts: Parts) -> Comparisons:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer._tables import html_table
 from nearer.data import rules
 from nearer.data.answers import Tally, tally, votes_of_rows
 from nearer.data.columns import distinct
@@ -57,7 +58,7 @@ class ParticipantCheck:
     suspicious: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckResult:
     """What `Comparisons.check` found. Objects are named by label, or by index where there are no labels.
 
@@ -182,8 +183,19 @@ class CheckResult:
             values["too_few"] = [{"object": name, "n_questions": count} for name, count in self.too_few.items()]
         return {**values, "ok": self.ok, "problems": self.problems}
 
+    def __repr__(self) -> str:
+        problems = _count(len(self.problems), "problem", "problems") if self.problems else "no problem"
+        return f"CheckResult: {self._rows}, {problems} found"
+
+    def _repr_html_(self) -> str:
+        return html_table({"problems": self.problems or ["none"]}, repr(self))
+
+    @property
+    def _rows(self) -> str:
+        return f"{counted(self.n_comparisons, self.kind[:-1])} over {counted(self.n_objects, 'object')}"
+
     def __str__(self) -> str:
-        lines = [f"{counted(self.n_comparisons, self.kind[:-1])} over {counted(self.n_objects, 'object')}"]
+        lines = [self._rows]
         lines += [f"  left out: {count:,} ({reason})" for reason, count in self.dropped.items()]
         if self.weights_are_votes or not self.answers_are_rows:
             how = "the sum of the weights" if self.answers_are_rows else "of several rows each"
