@@ -99,7 +99,7 @@ BAD = {
     ),
     "masked weights": (
         lambda: triplets(GOOD, weights=np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])),
-        "weights: got a masked array with masked entries, expected a number for each row",
+        "weights: got a masked array with masked entries, expected one number per row",
     ),
     "masked answers": (
         lambda: answers(GOOD, np.ma.array([1, -1, 1], mask=[0, 1, 0])),

@@ -13,13 +13,13 @@ from nearer.data.carriers import refuse_named
 from nearer.data.rules import Parts, exchanged
 from nearer.data.values import (
     Details,
+    as_array,
     check_bool,
     check_integer,
     check_objects,
     check_people,
     check_weights,
     first_of,
-    refuse_masked,
     refuse_rows,
 )
 
@@ -29,7 +29,7 @@ _ANSWERS = "+1/-1, bool, or votes (N, 2)"
 def answered(questions: Parts, answers: Any) -> Parts:
     """Rows from questions and answers; see `Comparisons.from_answers`."""
     n_rows = len(questions.index) if questions.keep is None else len(questions.keep)
-    values = _as_array(answers, "answers", _ANSWERS)
+    values = as_array(answers, "answers", _ANSWERS)
     if values.dtype.kind not in "biuf":
         raise ValueError(f"answers: got dtype {values.dtype}, expected {_ANSWERS}")
     if values.ndim == 2 and values.shape[1] == 1:
@@ -99,7 +99,7 @@ def most_central(sets: Parts, central: Any) -> Parts:
 def _picked(sets: Parts, choice: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The place of the chosen object in its set, the object, and the other two in the order of the set."""
     n_rows = len(sets.index) if sets.keep is None else len(sets.keep)
-    values = _as_array(choice, name, "one object for each set")
+    values = as_array(choice, name, "one object for each set")
     if values.dtype.kind not in "iuf" or values.shape != (n_rows,):
         what = f"dtype {values.dtype}, shape {values.shape}"
         raise ValueError(f"{name}: got {what}, expected one object for each set, shape ({n_rows},)")
@@ -132,8 +132,8 @@ def _repeated(rows: Parts, index: np.ndarray, times: int) -> Parts:
 def stack_rankings(queries: Any, ranked: Any) -> np.ndarray:
     """Queries (N,) and their candidates (N, m) as one array (N, 1 + m), still unchecked."""
     refuse_named(ranked, "ranked")
-    queries = _as_array(queries, "queries", "one object for each ranking")
-    ranked = _as_array(ranked, "ranked", "shape (N, m), m candidates for each query")
+    queries = as_array(queries, "queries", "one object for each ranking")
+    ranked = as_array(ranked, "ranked", "shape (N, m), m candidates for each query")
     for name, values in (("queries", queries), ("ranked", ranked)):
         if values.dtype.kind not in "iuf":
             raise ValueError(f"{name}: got dtype {values.dtype}, expected integers")
@@ -183,16 +183,6 @@ def _ranked_rows(rankings: np.ndarray, near: np.ndarray, far: np.ndarray) -> np.
     index[..., 1] = rankings[:, 1 + near]
     index[..., 2] = rankings[:, 1 + far]
     return index.reshape(-1, 3)
-
-
-def _as_array(values: Any, name: str, expected: str) -> np.ndarray:
-    refuse_masked(values, name, expected)
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name}: got a ragged list, expected {expected}") from error
-    except TypeError:
-        raise ValueError(f"{name}: got {type(values).__name__}, expected {expected}") from None
 
 
 # ---- from what is known already ------------------------------------------------------------------------------------
@@ -290,7 +280,7 @@ def _width(kind: str) -> int:
 
 
 def _as_square(values: Any, name: str) -> np.ndarray:
-    matrix = _as_array(values, name, "a square matrix of numbers")
+    matrix = as_array(values, name, "a square matrix of numbers")
     if matrix.dtype.kind not in "biuf" or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         what = f"dtype {matrix.dtype}, shape {matrix.shape}"
         raise ValueError(f"{name}: got {what}, expected a square matrix of numbers")
@@ -359,7 +349,7 @@ def _all_comparisons(distances: np.ndarray, kind: str, labels: Any) -> Parts:
 
 def from_points(X: Any, n_comparisons: Any, kind: str, rng: np.random.Generator, labels: Any) -> Parts:
     """Random comparisons of the distances between points; see `Comparisons.from_points`."""
-    points = _as_array(X, "points", "numbers of shape (n_objects, d)")
+    points = as_array(X, "points", "numbers of shape (n_objects, d)")
     if points.dtype.kind not in "biuf" or points.ndim != 2 or points.shape[1] < 1:
         what = f"dtype {points.dtype}, shape {points.shape}"
         raise ValueError(f"points: got {what}, expected numbers of shape (n_objects, d)")

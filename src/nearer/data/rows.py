@@ -229,22 +229,18 @@ def _named_rows(rows: Rows) -> int | None:
 
     Names of columns may be objects: then they stand in other rows too, or in most of all.
     """
-    columns = rows.objects()
-    named = np.ones(len(columns[0]), bool)
-    roles: list[np.ndarray] = []  # of each cell, by its place among `_OBJECT_ROLES`
+    columns, roles = rows.objects(), []  # of each cell, by its place among `_OBJECT_ROLES`
     for column in columns:
-        found = _named_roles(column)
-        if found is None:
+        of_texts = _named_roles(column)
+        if of_texts is None:
             return None
-        roles.append(found[column.cells])
-        named &= roles[-1] >= 0
-    for spot, one in enumerate(roles):
-        for other in roles[:spot]:
-            named &= one != other
+        roles.append(of_texts[column.cells])
+    ordered = np.sort(roles, axis=0)
+    named = (ordered[0] >= 0) & (np.diff(ordered, axis=0) > 0).all(axis=0)
     if not named.any():
         return None
     # Item 1, item 2 and item 3 are names of columns, but also of objects: alone they say nothing.
-    sure = np.logical_or.reduce([np.isin(one, _SURE) for one in roles])
+    sure = np.isin(roles, _SURE).any(axis=0)
     for role in rows.roles.layout.extra:
         column = rows.columns[role]
         if column.is_text:

@@ -45,6 +45,17 @@ def refuse_masked(values: Any, name: str, expected: str) -> None:
         raise ValueError(f"{name}: got a masked array with masked entries, expected {expected}")
 
 
+def as_array(values: Any, name: str, expected: str) -> np.ndarray:
+    """An array of what may be none: a ragged list, a mask or anything else is refused."""
+    refuse_masked(values, name, expected)
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name}: got a ragged list, expected {expected}") from error
+    except TypeError:
+        raise ValueError(f"{name}: got {type(values).__name__}, expected {expected}") from None
+
+
 def check_integer(value: Any, name: str, low: int, high: int | None = None) -> int:
     """An integer between two bounds (inclusive)."""
     try:
@@ -156,13 +167,7 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     """Weights as float64 (N,): finite, not negative, not all zero; None stays None."""
     if weights is None:
         return None
-    refuse_masked(weights, "weights", "a number for each row")
-    try:
-        array = np.asarray(weights)
-    except TypeError:
-        raise ValueError(f"weights: got {type(weights).__name__}, expected one number per row") from None
-    except ValueError:
-        raise ValueError("weights: got a ragged list, expected one number per row") from None
+    array = as_array(weights, "weights", "one number per row")
     if array.dtype.kind not in "iuf":
         raise ValueError(f"weights: got dtype {array.dtype}, expected numbers")
     if array.ndim != 1 or (n_rows is not None and len(array) != n_rows):
