@@ -241,34 +241,34 @@ def _by_dimension(report: Report) -> list[tuple[int, float, float | None]]:
 
 
 def _scores(report: Report) -> str:
-    scores, rows = report.scores, []
+    scores, board = report.scores, ""
     if scores.held_out is not None:
+        low, high = scores.held_out_low, scores.held_out_high
         told = "answers it has not seen" + (", to random questions" if scores.random_only else "")
-        if scores.held_out_low is not None and scores.held_out_high is not None:
-            told += f"; {100 * scores.level:g} % interval {words.interval(scores.held_out_low, scores.held_out_high)}"
-        track = _track(scores.held_out, scores.held_out_low, scores.held_out_high, "held")
-        rows.append(("On new answers", words.percent(scores.held_out), told, track))
+        if low is not None and high is not None:
+            told += f"; {100 * scores.level:g} % interval {words.interval(low, high)}"
+        board += _score("On new answers", words.percent(scores.held_out), told, "held", scores.held_out, low, high)
     if scores.training is not None:
-        track = _track(scores.training, None, None, "train")
-        rows.append(("On its own answers", words.percent(scores.training), "answers the map was made from", track))
+        told = "answers the map was made from"
+        board += _score("On its own answers", words.percent(scores.training), told, "train", scores.training)
     if scores.ceiling is not None:
         low = scores.ceiling_low
         value = words.percent(scores.ceiling) if low in (None, scores.ceiling) else words.interval(low, scores.ceiling)
-        track = _track(None, scores.ceiling_least, scores.ceiling, "limit")
-        rows.append(("Best possible", value, words.ceiling_source(scores), track))
-    body = "".join(
-        f'<div class="score"><dt>{name}</dt><dd class="value">{_sentence(value)}</dd>'
-        f'<dd class="track">{track}</dd><dd class="told">{_sentence(told)}</dd></div>'
-        for name, value, told, track in rows
+        told = words.ceiling_source(scores)
+        board += _score("Best possible", value, told, "limit", None, scores.ceiling_least, scores.ceiling)
+    if not board:
+        return "<p>No score was computed for this map.</p>"
+    sentences = " ".join(words.fit_sentences(scores, _tried(report)))
+    return (
+        f'<dl class="scores">{board}</dl><p class="scale" aria-hidden="true"><span>50 % (guessing)</span>'
+        f"<span>100 %</span></p><p>{_sentence(sentences)}</p>"
     )
-    board = f'<dl class="scores">{body}</dl>' if rows else ""
-    sentences = " ".join(words.fit_sentences(scores, _tried(report))) if rows else "No score was computed for this map."
-    scale = '<p class="scale" aria-hidden="true"><span>50 % (guessing)</span><span>100 %</span></p>' if rows else ""
-    return f"{board}{scale}<p>{_sentence(sentences)}</p>"
 
 
-def _track(value: float | None, low: float | None, high: float | None, kind: str) -> str:
-    """A line from 50 to 100 % with a dot for the value and a bar for its interval."""
+def _score(
+    name: str, text: str, told: str, kind: str, value: float | None, low: float | None = None, high: float | None = None
+) -> str:
+    """A score in words, with a line from 50 to 100 % that has a dot for the value and a bar for its interval."""
 
     def position(fraction: float) -> float:
         return round(min(max(200 * fraction - 100, 0.0), 100.0), 2)
@@ -281,8 +281,9 @@ def _track(value: float | None, low: float | None, high: float | None, kind: str
     if value is not None:
         dot = f'<circle class="dot" cx="{position(value)}%" cy="9" r="6"/>'
     return (
+        f'<div class="score"><dt>{name}</dt><dd class="value">{_sentence(text)}</dd><dd class="track">'
         f'<svg class="{kind}" width="100%" height="18" aria-hidden="true"><line class="rail" x1="0" y1="9" x2="100%" '
-        f'y2="9"/>{bar}{dot}</svg>'
+        f'y2="9"/>{bar}{dot}</svg></dd><dd class="told">{_sentence(told)}</dd></div>'
     )
 
 

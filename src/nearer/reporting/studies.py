@@ -316,8 +316,10 @@ def study(
     check_bool(people, "people", allow_none=True)
     groups = "participants" if cv_by == "participant" else None
     answers = answers_about(model, comparisons)
-    if answers is None:
-        return Findings(_recorded_accuracy(model))
+    if answers is None:  # out of reach; what the solver last recorded of them may be known
+        history = getattr(model, "history_", None)
+        error = history[-1].train_error if history else None
+        return Findings(None if error is None else 1.0 - error)
 
     def attempt(name: str, details: str, run: Callable[[], Any]) -> Any:
         try:
@@ -501,10 +503,3 @@ def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | No
         are = counted(strangers, "object that is", "objects that are")
         raise ValueError(f"comparisons: got {are} not on the map, expected objects of the map only")
     return answers
-
-
-def _recorded_accuracy(model: OrdinalEmbedding) -> float | None:
-    """Training accuracy as the solver last recorded it, where the answers themselves are out of reach."""
-    history = getattr(model, "history_", None)
-    error = history[-1].train_error if history else None
-    return None if error is None else 1.0 - error
