@@ -456,7 +456,7 @@ class IndividualEmbedding(BaseEstimator):
         -------
         ndarray of float64, shape (N,)
         """
-        near, far = self._distances(X, groups)
+        near, far, _ = self._distances(X, groups)
         known = np.isfinite(near) & np.isfinite(far)
         chance = np.full(len(near), np.nan)
         chance[known] = self.loss_.probability(near[known], far[known])
@@ -474,7 +474,7 @@ class IndividualEmbedding(BaseEstimator):
         -------
         ndarray of bool, shape (N,)
         """
-        near, far = self._distances(X, groups)
+        near, far, _ = self._distances(X, groups)
         return near < far
 
     def score(self, X: Any, y: Any = None, groups: Any = None) -> float:
@@ -491,16 +491,13 @@ class IndividualEmbedding(BaseEstimator):
         -------
         float
         """
-        data = self._on_map(X, y)
-        right = self.predict(data, groups)
-        return float(np.average(right, weights=data.weights))
+        near, far, weights = self._distances(X, groups, y)
+        return float(np.average(near < far, weights=weights))
 
-    def _on_map(self, X: Any, y: Any = None) -> Comparisons:
+    def _distances(self, X: Any, groups: Any, y: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Both distances of each comparison for whoever answered, and the weights of the comparisons."""
         check_is_fitted(self, "embedding_")
-        return on_labels(as_comparisons(X, y), self.labels_, is_table(X))
-
-    def _distances(self, X: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:
-        data = self._on_map(X)
+        data = on_labels(as_comparisons(X, y), self.labels_, is_table(X))
         if data.n_objects > self.n_objects_:
             raise ValueError(
                 f"comparisons: got {data.n_objects:,} objects, expected the {self.n_objects_:,} of the map"
@@ -513,7 +510,7 @@ class IndividualEmbedding(BaseEstimator):
             who = np.array(known)[units.codes]
         W = np.vstack([self.weights_, np.ones(self.embedding_.shape[1])])
         problem = _Problem(data, People(who, self.participants_), self.loss_, self.n_jobs)
-        return problem.distances(np.ascontiguousarray(self.embedding_), W)
+        return *problem.distances(np.ascontiguousarray(self.embedding_), W), data.weights
 
     def to_frame(self) -> Any:
         """The weights as a data frame: one row for each person, one column for each axis.

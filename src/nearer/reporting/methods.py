@@ -169,16 +169,15 @@ def references(figures: Figures) -> list[str]:
 
 def bibliography(figures: Figures) -> str:
     """The same as BibTeX."""
-    entries = [
+    software = (
         "@software{nearer,\n  author = {{The nearer developers}},\n  title = {nearer: maps from comparisons},\n"
         f"  version = {{{__version__}}}\n}}"
-    ]
-    if figures.loss in _LOSSES:
-        key = _LOSSES[figures.loss][1]
-        _, _, year, title, venue, authors = _WORKS[key]
-        entries.insert(
-            0,
-            f"@inproceedings{{{key},\n  author = {{{authors}}},\n  title = {{{title}}},\n  booktitle = {{{venue}}},\n"
-            f"  year = {{{year}}}\n}}",
-        )
-    return "\n\n".join(entries)
+    )
+    if figures.loss not in _LOSSES:
+        return software
+    key = _LOSSES[figures.loss][1]
+    _, _, year, title, venue, authors = _WORKS[key]
+    return (
+        f"@inproceedings{{{key},\n  author = {{{authors}}},\n  title = {{{title}}},\n  booktitle = {{{venue}}},\n"
+        f"  year = {{{year}}}\n}}\n\n{software}"
+    )
