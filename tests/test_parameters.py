@@ -11,7 +11,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io import atomic_write
 from nearer.metrics import nearest_neighbours, procrustes_align
 from nearer.people import IndividualEmbedding
-from nearer.people.rules import ExclusionRules
+from nearer.people.quality import ExclusionRules
 from nearer.reporting import study
 from nearer.solvers import Auto
 

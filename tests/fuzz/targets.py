@@ -32,7 +32,7 @@ from nearer import CKL, STE, TSTE, Comparisons, OrdinalEmbedding, load
 from nearer.io import FileFormatError, open_blocks, read_comparisons, read_embedding, write_comparisons, write_embedding
 from nearer.metrics import comparison_accuracy, log_loss, procrustes_distance, worst_comparisons
 from nearer.reporting import Report, Scores, worst_violations
-from nearer.reporting.thumbnails import load_thumbnails
+from nearer.reporting.page import load_thumbnails
 from nearer.solvers import GD, LBFGS, SGD, SVRG, Auto
 from nearer.solvers.checkpoint import Checkpoint
 

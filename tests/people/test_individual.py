@@ -11,8 +11,7 @@ from nearer import Comparisons, IndividualEmbedding, OrdinalEmbedding, kernels
 from nearer.data.values import People, frozen
 from nearer.losses import get_loss
 from nearer.people import differ
-from nearer.people.difference import _by_signs
-from nearer.people.individual import _folds_within, _log_odds, _Problem, joint_axes, metric_slopes
+from nearer.people.individual import _by_signs, _folds_within, _log_odds, _Problem, joint_axes, metric_slopes
 
 
 @pytest.fixture

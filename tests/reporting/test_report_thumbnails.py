@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from nearer.reporting.thumbnails import load_thumbnails
+from nearer.reporting.page import load_thumbnails
 
 
 def picture(path, size=(300, 150), colour=(200, 30, 40), mode="RGB"):
@@ -112,7 +112,7 @@ def test_damaged_pictures_are_left_out_and_told(tmp_path, form):
 
 
 def test_a_picture_too_large_to_open_is_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("nearer.reporting.thumbnails._MAX_PIXELS", 100)
+    monkeypatch.setattr("nearer.reporting.page._MAX_PIXELS", 100)
     picture(tmp_path / "a.png")
     found = load_thumbnails(tmp_path, ["a"])
     assert found.uris == {}

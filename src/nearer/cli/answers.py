@@ -77,12 +77,10 @@ def people_command(
     if out is not None and rules is None:
         raise ValueError("--out: without --rules nobody is left out, so there is nothing to write")
     estimator = make_estimator(fitting, n_components)
-    from nearer.people.rules import ExclusionRules
+    from nearer.people import ExclusionRules, differ, exclude, participants
 
     asked = None if rules is None else ExclusionRules.read(rules)
     result = read_answers(say, file, reading)
-    from nearer.people import differ, exclude, participants
-
     with say.compiling():
         found = participants(result.comparisons, estimator, n_folds=folds, random_state=fitting["random_state"])
     values: dict[str, Any] = {"input": result.facts(), "people": found.table(), "in_order": found.in_order}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from nearer.people.difference import Difference, differ
-from nearer.people.individual import IndividualEmbedding, SpreadChoice
-from nearer.people.quality import ParticipantTable, participants
-from nearer.people.rules import ExclusionRules, Exclusions, exclude
+from nearer.people.individual import Difference, IndividualEmbedding, SpreadChoice, differ
+from nearer.people.quality import ExclusionRules, Exclusions, ParticipantTable, exclude, participants
 
 __all__ = [
     "Difference", "ExclusionRules", "Exclusions", "IndividualEmbedding", "ParticipantTable", "SpreadChoice", "differ",

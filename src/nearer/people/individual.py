@@ -1,4 +1,4 @@
-"""`IndividualEmbedding`: one map for all, and for each person (or group) how much each axis of it counts."""
+"""One map for all, how much each axis of it counts for each person (or group), and a test whether that differs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from threadpoolctl import threadpool_limits
 from nearer import kernels
 from nearer._tables import data_frame
 from nearer.data import Comparisons, as_comparisons, as_generator, check_bool, check_integer, is_table, on_labels
-from nearer.data.answers import kept_together
+from nearer.data.answers import answer_of_rows, kept_together
 from nearer.data.values import People, check_people, frozen
 from nearer.estimator import OrdinalEmbedding
-from nearer.lapses import Reliability, weigh_answers
+from nearer.lapses import Reliability, log_likelihoods, population, responsibilities, weigh_answers
 from nearer.losses import Loss, loss_with
-from nearer.metrics import fit_answer_law
+from nearer.metrics import comparison_distances, fit_answer_law
 from nearer.objective.base import in_order, resolve_jobs
 from nearer.objective.local import block_bounds
 
-__all__ = ["IndividualEmbedding", "SpreadChoice", "units_of"]
+__all__ = ["Difference", "IndividualEmbedding", "SpreadChoice", "differ"]
 
 # Standard deviations of the weights that are tried; 0 is the group's map.
 SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
@@ -103,9 +103,8 @@ class _Problem:
         self.given, self.people = comparisons.weights, units if comparisons.people is None else comparisons.people
         self.scale = frozen(np.empty(0) if comparisons.weights is None else comparisons.weights)
         self.person = frozen(np.ascontiguousarray(units.codes, dtype=np.int32))
-        self.n_people, self.n_objects = len(units.names), comparisons.n_objects
         self.loss, self.n_jobs = loss, resolve_jobs(n_jobs)
-        self.blocks = block_bounds(len(self.index), self.n_objects)
+        self.blocks = block_bounds(len(self.index), comparisons.n_objects)
 
     def value_and_gradients(self, X: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Sum of the losses, and its gradients in X and in W; the same bits on any number of threads."""
@@ -117,16 +116,14 @@ class _Problem:
             )
             return value, G, H
 
-        parts = list(in_order(part, self.blocks, self.n_jobs))
-        return (
-            sum(value for value, _, _ in parts),
-            sum((G for _, G, _ in parts), np.zeros_like(X)),
-            sum((H for _, _, H in parts), np.zeros_like(W)),
-        )
+        values, by_X, by_W = zip(*in_order(part, self.blocks, self.n_jobs))
+        return sum(values), sum(by_X, np.zeros_like(X)), sum(by_W, np.zeros_like(W))
 
     def distances(self, X: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Squared distances of the near and of the far pairs, for whoever answered."""
-        return _weighted_distances(self.index, X, W, self.person)
+        near, far = np.empty(len(self.index)), np.empty(len(self.index))
+        kernels.weighted_distances(self.index, X, W, self.person, 0, near, far)
+        return near, far
 
     def without_guesses(
         self, X: np.ndarray, W: np.ndarray, rounds: int, spread: float, max_iter: int, tol: float
@@ -153,20 +150,23 @@ class _Problem:
         start = X.ravel() if fixed else np.concatenate([X.ravel(), W.ravel()])
         ones = np.ones_like(W)
 
+        def parts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return z[: n * d].reshape(n, d), ones if fixed else z[n * d :].reshape(W.shape)
+
         def value(z: np.ndarray) -> tuple[float, np.ndarray]:
-            at, weights = z[: n * d].reshape(n, d), ones if fixed else z[n * d :].reshape(W.shape)
-            total, G, H = self.value_and_gradients(np.ascontiguousarray(at), np.ascontiguousarray(weights))
-            if fixed:
-                return total / len(self.index), G.ravel() / len(self.index)
-            off = weights - 1.0
-            total += 0.5 * float((off * off).sum()) / spread**2
-            return total / len(self.index), np.concatenate([G.ravel(), (H + off / spread**2).ravel()]) / len(self.index)
+            at, weights = parts(z)
+            total, G, H = self.value_and_gradients(at, weights)
+            slope = G.ravel()
+            if not fixed:
+                off = weights - 1.0
+                total += 0.5 * float((off * off).sum()) / spread**2
+                slope = np.concatenate([slope, (H + off / spread**2).ravel()])
+            return total / len(self.index), slope / len(self.index)
 
         bounds = None if fixed else [(None, None)] * (n * d) + [(0.0, None)] * W.size
         options = {"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxcor": 20, "maxfun": 4 * max_iter}
         found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        X = found.x[: n * d].reshape(n, d).copy()
-        return X, ones if fixed else found.x[n * d :].reshape(W.shape).copy(), int(found.nit)
+        return *parts(found.x.copy()), int(found.nit)
 
 
 def metric_slopes(index: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
@@ -456,7 +456,7 @@ class IndividualEmbedding(BaseEstimator):
         -------
         ndarray of float64, shape (N,)
         """
-        near, far = self._distances(X, groups)
+        near, far, _ = self._distances(X, groups)
         known = np.isfinite(near) & np.isfinite(far)
         chance = np.full(len(near), np.nan)
         chance[known] = self.loss_.probability(near[known], far[known])
@@ -474,7 +474,7 @@ class IndividualEmbedding(BaseEstimator):
         -------
         ndarray of bool, shape (N,)
         """
-        near, far = self._distances(X, groups)
+        near, far, _ = self._distances(X, groups)
         return near < far
 
     def score(self, X: Any, y: Any = None, groups: Any = None) -> float:
@@ -491,28 +491,26 @@ class IndividualEmbedding(BaseEstimator):
         -------
         float
         """
-        data = self._on_map(X, y)
-        right = self.predict(data, groups)
-        return float(np.average(right, weights=data.weights))
+        near, far, weights = self._distances(X, groups, y)
+        return float(np.average(near < far, weights=weights))
 
-    def _on_map(self, X: Any, y: Any = None) -> Comparisons:
+    def _distances(self, X: Any, groups: Any, y: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Both distances of each comparison for whoever answered, and the weights of the comparisons."""
         check_is_fitted(self, "embedding_")
-        return on_labels(as_comparisons(X, y), self.labels_, is_table(X))
-
-    def _distances(self, X: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:
-        data = self._on_map(X)
+        data = on_labels(as_comparisons(X, y), self.labels_, is_table(X))
         if data.n_objects > self.n_objects_:
             raise ValueError(
                 f"comparisons: got {data.n_objects:,} objects, expected the {self.n_objects_:,} of the map"
             )
-        who = np.full(len(data), len(self.weights_), np.int32)
+        who = np.full(len(data), len(self.weights_))
         if groups is not None or data.people is not None:
             units = units_of(data, groups)
             place = {str(name): at for at, name in enumerate(self.participants_.tolist())}
             known = [place.get(str(name), len(self.weights_)) for name in units.names.tolist()]
-            who = np.array(known, np.int32)[units.codes]
+            who = np.array(known)[units.codes]
         W = np.vstack([self.weights_, np.ones(self.embedding_.shape[1])])
-        return _weighted_distances(frozen(data.index), np.ascontiguousarray(self.embedding_), W, frozen(who))
+        problem = _Problem(data, People(who, self.participants_), self.loss_, self.n_jobs)
+        return *problem.distances(np.ascontiguousarray(self.embedding_), W), data.weights
 
     def to_frame(self) -> Any:
         """The weights as a data frame: one row for each person, one column for each axis.
@@ -526,14 +524,6 @@ class IndividualEmbedding(BaseEstimator):
         return data_frame(self.weights_, index=self.participants_, columns=names)
 
 
-def _weighted_distances(
-    index: np.ndarray, X: np.ndarray, W: np.ndarray, person: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    near, far = np.empty(len(index)), np.empty(len(index))
-    kernels.weighted_distances(index, X, W, person, 0, near, far)
-    return near, far
-
-
 def _log_odds(loss: Loss, near: np.ndarray, far: np.ndarray) -> np.ndarray:
     """Logarithm of the odds of answers."""
     tiny = np.finfo(np.float64).tiny
@@ -543,7 +533,7 @@ def _log_odds(loss: Loss, near: np.ndarray, far: np.ndarray) -> np.ndarray:
 def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
     """The rotation of a map whose axes are those on which people differ most."""
     d, unit = X.shape[1], problem.person
-    if d == 1 or problem.n_people < 2:
+    if d == 1 or not unit.any():  # one axis, or one person
         return np.eye(d)
     slopes = metric_slopes(problem.index, problem.loss, X)
     if len(problem.scale):
@@ -559,3 +549,170 @@ def _folds_within(units: People, n_folds: int, rng: np.random.Generator) -> np.n
     """The fold of each row, the rows of every unit dealt out evenly: int, shape (N,)."""
     place = places_within(units.codes, rng.permutation(len(units)))
     return (place + rng.integers(n_folds, size=len(units.names))[units.codes]) % n_folds
+
+
+# Do people, or groups of people, see the objects differently? A test that says no when they do not.
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Whether people, or groups, differ in how much the axes of the map count for them.
+
+    Attributes
+    ----------
+    p_value : float
+        Probability of answers that speak at least as much for a difference, if there is none.
+    statistic : float
+        How much they speak for it, in standard deviations of what there is without a difference.
+    n_units, n_resamples : int
+        People or groups compared, and data sets without a difference that these answers were held against.
+    of : str
+        "people" or "groups".
+    """
+
+    p_value: float
+    statistic: float
+    n_units: int
+    n_resamples: int
+    of: str
+
+    def __str__(self) -> str:
+        found = "differ" if self.p_value < 0.05 else "were not found to differ"
+        least = 1.0 / (self.n_resamples + 1)
+        p = f"p < {2 * least:.2g}" if self.p_value <= least else f"p = {self.p_value:.2g}"
+        return f"The {self.n_units:,} {self.of} {found} in how much the axes of the map count for them ({p})."
+
+
+def differ(
+    estimator: OrdinalEmbedding,
+    comparisons: Any,
+    groups: Any = None,
+    *,
+    n_resamples: int = 999,
+    random_state: Any = None,
+) -> Difference:
+    """Test whether people, or groups of people, differ in how much the axes of the map count for them.
+
+    Under the map of all, the answers of each person (or group) are asked how they would change the metric of the map;
+    the statistic is how far those wishes agree within people (for groups: among the people of a group) and differ
+    between them. That somebody guesses now and then, or is less sure, moves a wish in a known direction, which is left
+    out. Without a difference, wishes of single answers are as likely to point one way as the other: the signs of a
+    person's answers are drawn at random. For groups of known people, people are dealt out to groups at random instead.
+
+    Parameters
+    ----------
+    estimator : OrdinalEmbedding
+        With a loss that is a probability model; fitted to the comparisons if it is not yet. With ``reliability=True``
+        answers count by how probably they were no guesses, and more differences are found.
+    comparisons : Comparisons
+        With participants, unless `groups` are given.
+    groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
+    n_resamples : int
+    random_state : None, int or Generator
+
+    Returns
+    -------
+    Difference
+    """
+    check_integer(n_resamples, "n_resamples", 19)
+    data = as_comparisons(comparisons)
+    units = units_of(data, groups)
+    if len(units.names) < 2:
+        raise ValueError(f"differ: got 1 of {'people' if groups is None else 'groups'}, expected at least 2")
+    if not hasattr(estimator, "embedding_"):
+        estimator = estimator.fit(data)
+    if not estimator.loss_.has_model:
+        raise ValueError(f"differ: loss {estimator.loss_.name!r} is not a probability model, expected ckl, ste or tste")
+    X, data = estimator._on_map(comparisons)
+    no_guess = np.ones((2, len(data)))
+    if estimator.reliability and data.people is not None:
+        no_guess = _no_guess(data, data.people, X, estimator.loss_)
+    if X.shape[1] < 2:
+        raise ValueError("differ: got a map of 1 dimension, expected at least 2: one axis can only count more or less")
+    wishes, guess = _wishes(data, X, estimator.loss_, no_guess)
+    rng = as_generator(random_state)
+    answer = answer_of_rows(data)
+    first = np.flatnonzero(np.diff(answer, prepend=-1))
+    wishes, guess = np.add.reduceat(wishes, first), np.add.reduceat(guess, first)
+    unit = units.codes[first]
+    if groups is not None and data.people is not None:
+        value, others = _by_people(wishes, guess, data.people.codes[first], unit, n_resamples, rng)
+    else:
+        value, others = _by_signs(_cleaned(wishes, guess, unit), unit, n_resamples, rng)
+    p_value = (1 + int(np.count_nonzero(others >= value))) / (n_resamples + 1)
+    spread = float(others.std()) or 1.0
+    return Difference(
+        p_value, float((value - others.mean()) / spread), len(units.names), n_resamples,
+        "people" if groups is None else "groups",
+    )  # fmt: skip
+
+
+def _no_guess(data: Comparisons, people: People, X: np.ndarray, loss: Loss) -> np.ndarray:
+    """Probability that each answer, and that its opposite if it were given, is no guess: (2, N)."""
+    chance = np.nan_to_num(loss.probability(*comparison_distances(X, data)), nan=0.5)
+    _, posterior = population(log_likelihoods(chance, people, data.weights))
+    return np.array([responsibilities(one, people, posterior) for one in (chance, 1.0 - chance)])
+
+
+def _wishes(data: Comparisons, X: np.ndarray, loss: Any, no_guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What each answer asks of the metric, and what a guess would ask on average: whitened, (N, d (d + 1) / 2)."""
+    swap = [0, 2, 1] if data.index.shape[1] == 3 else [2, 3, 0, 1]
+    upper = np.triu_indices(X.shape[1])
+    factor = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
+    ways = (data.index, np.ascontiguousarray(data.index[:, swap]))  # the answers, and their opposites
+    both = np.stack([metric_slopes(index, loss, X)[:, upper[0], upper[1]] for index in ways]) * factor
+    both = np.where(np.isfinite(both[0]).all(axis=1)[:, None], both, 0.0) * no_guess[:, :, None]
+    if data.weights is not None:
+        both *= data.weights[:, None]
+    guess = 0.5 * (both[0] + both[1])
+    said = both[0] - both[0].mean(axis=0)  # what all ask for is no difference between them
+    scale, turn = np.linalg.eigh(said.T @ said / len(said))
+    whiten = turn / np.sqrt(np.maximum(scale, 1e-12 * scale.max()))
+    return said @ whiten, guess @ whiten
+
+
+def _cleaned(wishes: np.ndarray, guess: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """The wishes without the direction in which each unit's would move by guessing."""
+    away = sums_of(guess, unit)
+    length = np.linalg.norm(away, axis=1, keepdims=True)
+    away = np.divide(away, length, out=np.zeros_like(away), where=length > 0)[unit]
+    return wishes - away * (wishes * away).sum(axis=1, keepdims=True)
+
+
+def _by_signs(
+    wishes: np.ndarray, unit: np.ndarray, n_resamples: int, rng: np.random.Generator
+) -> tuple[float, np.ndarray]:
+    """Agreement of the answers of each unit with one another, and the same with random signs."""
+    order = np.argsort(unit, kind="stable")
+    wishes = wishes[order]
+    start = np.flatnonzero(np.diff(unit[order], prepend=-1))
+    counts = np.diff(np.append(start, len(wishes))).astype(float)
+    squares = np.add.reduceat((wishes * wishes).sum(axis=1), start)
+
+    def agreement(values: np.ndarray) -> float:
+        """Sum over units of the products of different answers, all taken from their mean, for each answer."""
+        sums = np.add.reduceat(values, start)
+        mean = sums.sum(axis=0) / len(values)
+        own = squares - 2.0 * sums @ mean + counts * (mean @ mean)
+        about = sums - counts[:, None] * mean
+        return float((((about * about).sum(axis=1) - own) / counts).sum())
+
+    signs = (2.0 * rng.integers(0, 2, size=len(wishes), dtype=np.int8) - 1.0 for _ in range(n_resamples))
+    return agreement(wishes), np.array([agreement(wishes * sign[:, None]) for sign in signs])
+
+
+def _by_people(
+    wishes: np.ndarray, guess: np.ndarray, person: np.ndarray, unit: np.ndarray, n_resamples: int, rng: Any
+) -> tuple[float, np.ndarray]:
+    """Agreement of the people of each group, and the same with people dealt out to groups at random."""
+    people, place = np.unique(np.stack([person, unit]), axis=1, return_inverse=True)
+    place = place.ravel()
+    sums = sums_of(_cleaned(wishes, guess, place), place)
+    counts = np.bincount(place).astype(float)
+    group = people[1]
+
+    def agreement(of: np.ndarray) -> float:
+        total = np.maximum(np.bincount(of, weights=counts), 1.0)
+        return float(((sums_of(sums, of) ** 2).sum(axis=1) / total).sum())
+
+    return agreement(group), np.array([agreement(rng.permutation(group)) for _ in range(n_resamples)])

@@ -10,8 +10,18 @@ The package is not called ``nearer.report`` because that is the name of the func
 from __future__ import annotations
 
 from nearer.reporting.content import Report, describe, report
-from nearer.reporting.studies import CrossValidation, Findings, Judgement, Scores, default_cv, judge, study
-from nearer.reporting.violations import Violation, Violations, worst_violations
+from nearer.reporting.studies import (
+    CrossValidation,
+    Findings,
+    Judgement,
+    Scores,
+    Violation,
+    Violations,
+    default_cv,
+    judge,
+    study,
+    worst_violations,
+)
 
 __all__ = [
     "CrossValidation",

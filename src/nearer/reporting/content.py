@@ -18,8 +18,7 @@ from nearer.data.columns import distinct
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
 from nearer.reporting.display import group_codes, label_texts
 from nearer.reporting.page import render
-from nearer.reporting.studies import Findings, Monitor, Scores, answers_about, study
-from nearer.reporting.violations import Violations, worst_violations
+from nearer.reporting.studies import Findings, Monitor, Scores, Violations, answers_about, study, worst_violations
 from nearer.reporting.words import data_sentence, reliability_sentence
 
 if TYPE_CHECKING:

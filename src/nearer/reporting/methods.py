@@ -108,8 +108,54 @@ def methods_paragraph(figures: Figures) -> str:
     str
         One line; what is not known is not mentioned.
     """
-    said = (_data(figures), _fit(figures), _dimension(figures), _fitted(figures), _ceiling(figures), _regions(figures))
-    return " ".join(sentence for sentence in said if sentence)
+    n_answers, n_questions, n_comparisons = figures.n_answers, figures.n_questions, figures.n_comparisons
+    objects = counted(figures.n_objects, "object")
+    said = [f"Comparisons of {objects} were collected."]
+    if n_answers is not None and n_questions is not None:
+        people = "" if figures.n_people is None else f" from {counted(figures.n_people, 'participant')}"
+        several = "" if n_comparisons is None else f", which give {n_comparisons:,} comparisons"
+        questions = counted(n_questions, "question", "distinct questions")
+        said = [f"We collected {counted(n_answers, 'answer')}{people} to {questions} about {objects}{several}."]
+
+    method = f"an ordinal embedding with the loss {figures.loss}"
+    if figures.loss in _LOSSES:
+        name, key = _LOSSES[figures.loss]
+        method = f"{name} ({_WORKS[key][0]})"
+    seed = "" if figures.seed is None else f", seed {figures.seed}"
+    starts = counted(figures.n_init, "random start")
+    dimensions = counted(figures.n_components, "dimension")
+    said.append(
+        f"The objects were placed in {dimensions} by {method}, computed with nearer {__version__} ({starts}{seed})."
+    )
+    if figures.chosen is not None:
+        is_shown = figures.chosen == figures.n_components
+        why = "" if is_shown else f"; a map of {figures.n_components} is shown for [give your reason]"
+        said.append(
+            f"Of {', '.join(map(str, figures.dims_tried))} dimensions, {'this' if is_shown else figures.chosen} is the "
+            f"smallest number that no larger one beats in the prediction of held-out answers{why}."
+        )
+
+    parts, what = [], "answers" if n_comparisons is None else "comparisons"
+    if figures.training is not None:
+        parts.append(f"{percent(figures.training)} of the {what}")
+    if figures.held_out is not None and figures.held_out_low is not None and figures.held_out_high is not None:
+        bounds = interval(figures.held_out_low, figures.held_out_high)
+        parts.append(
+            f"{percent(figures.held_out)} ({100 * figures.level:g} % interval {bounds}) of held-out {what} in "
+            f"{figures.n_folds}-fold cross-validation, in which all answers to a question were held out together"
+        )
+    if parts:
+        said.append(f"The map satisfies {' and '.join(parts)}.")
+    if figures.ceiling is not None:
+        low = figures.ceiling if figures.ceiling_low is None else figures.ceiling_low
+        best = percent(figures.ceiling) if percent(low) == percent(figures.ceiling) else interval(low, figures.ceiling)
+        many = "" if figures.n_repeated is None else f"{figures.n_repeated:,} "
+        questions = "repeated question" if figures.n_repeated == 1 else "repeated questions"
+        said.append(f"By the agreement of answers to {many}{questions}, the best possible accuracy is {best}.")
+    if figures.n_resamples is not None:
+        by = "participants" if figures.resampled_by == "participant" else "answers"
+        said.append(f"Regions of uncertainty (90 %) are from {figures.n_resamples:,} bootstrap resamples of {by}.")
+    return " ".join(said)
 
 
 def references(figures: Figures) -> list[str]:
@@ -123,80 +169,15 @@ def references(figures: Figures) -> list[str]:
 
 def bibliography(figures: Figures) -> str:
     """The same as BibTeX."""
-    entries = [
+    software = (
         "@software{nearer,\n  author = {{The nearer developers}},\n  title = {nearer: maps from comparisons},\n"
         f"  version = {{{__version__}}}\n}}"
-    ]
-    if figures.loss in _LOSSES:
-        key = _LOSSES[figures.loss][1]
-        _, _, year, title, venue, authors = _WORKS[key]
-        entries.insert(
-            0,
-            f"@inproceedings{{{key},\n  author = {{{authors}}},\n  title = {{{title}}},\n  booktitle = {{{venue}}},\n"
-            f"  year = {{{year}}}\n}}",
-        )
-    return "\n\n".join(entries)
-
-
-def _data(figures: Figures) -> str:
-    if figures.n_answers is None or figures.n_questions is None:
-        return f"Comparisons of {counted(figures.n_objects, 'object')} were collected."
-    people = "" if figures.n_people is None else f" from {counted(figures.n_people, 'participant')}"
-    several = "" if figures.n_comparisons is None else f", which give {figures.n_comparisons:,} comparisons"
-    return (
-        f"We collected {counted(figures.n_answers, 'answer')}{people} to "
-        f"{counted(figures.n_questions, 'question', 'distinct questions')} about "
-        f"{counted(figures.n_objects, 'object')}{several}."
     )
-
-
-def _fit(figures: Figures) -> str:
-    method = f"an ordinal embedding with the loss {figures.loss}"
-    if figures.loss in _LOSSES:
-        name, key = _LOSSES[figures.loss]
-        method = f"{name} ({_WORKS[key][0]})"
-    seed = "" if figures.seed is None else f", seed {figures.seed}"
-    starts = counted(figures.n_init, "random start")
-    dimensions = counted(figures.n_components, "dimension")
-    return f"The objects were placed in {dimensions} by {method}, computed with nearer {__version__} ({starts}{seed})."
-
-
-def _dimension(figures: Figures) -> str:
-    if figures.chosen is None:
-        return ""
-    is_shown = figures.chosen == figures.n_components
-    why = "" if is_shown else f"; a map of {figures.n_components} is shown for [give your reason]"
+    if figures.loss not in _LOSSES:
+        return software
+    key = _LOSSES[figures.loss][1]
+    _, _, year, title, venue, authors = _WORKS[key]
     return (
-        f"Of {', '.join(map(str, figures.dims_tried))} dimensions, {'this' if is_shown else figures.chosen} is the "
-        f"smallest number that no larger one beats in the prediction of held-out answers{why}."
+        f"@inproceedings{{{key},\n  author = {{{authors}}},\n  title = {{{title}}},\n  booktitle = {{{venue}}},\n"
+        f"  year = {{{year}}}\n}}\n\n{software}"
     )
-
-
-def _fitted(figures: Figures) -> str:
-    parts, what = [], "answers" if figures.n_comparisons is None else "comparisons"
-    if figures.training is not None:
-        parts.append(f"{percent(figures.training)} of the {what}")
-    if figures.held_out is not None and figures.held_out_low is not None and figures.held_out_high is not None:
-        bounds = interval(figures.held_out_low, figures.held_out_high)
-        parts.append(
-            f"{percent(figures.held_out)} ({100 * figures.level:g} % interval {bounds}) of held-out {what} in "
-            f"{figures.n_folds}-fold cross-validation, in which all answers to a question were held out together"
-        )
-    return f"The map satisfies {' and '.join(parts)}." if parts else ""
-
-
-def _ceiling(figures: Figures) -> str:
-    if figures.ceiling is None:
-        return ""
-    low = figures.ceiling if figures.ceiling_low is None else figures.ceiling_low
-    best = percent(figures.ceiling) if percent(low) == percent(figures.ceiling) else interval(low, figures.ceiling)
-    many = "" if figures.n_repeated is None else f"{figures.n_repeated:,} "
-    questions = "repeated question" if figures.n_repeated == 1 else "repeated questions"
-    return f"By the agreement of answers to {many}{questions}, the best possible accuracy is {best}."
-
-
-def _regions(figures: Figures) -> str:
-    if figures.n_resamples is None:
-        return ""
-    by = "participants" if figures.resampled_by == "participant" else "answers"
-    return f"Regions of uncertainty (90 %) are from {figures.n_resamples:,} bootstrap resamples of {by}."

@@ -1,31 +1,62 @@
-"""The page: template, style, scripts and their data joined into one HTML text."""
+"""The page: a report as one HTML text, with its style, scripts, data and pictures.
+
+What is text can be read, searched and printed without a script.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import io
 import json
+import os
 import re
-from collections.abc import Mapping
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nearer.data.errors import listed
 from nearer.metrics import spread_shares
-from nearer.reporting.display import PALETTE, decimals_of, group_codes, label_texts, merge_small_groups, shorten_apart
-from nearer.reporting.sections import make_sections
-from nearer.reporting.thumbnails import load_thumbnails
-from nearer.reporting.words import few_answers_sentence
+from nearer.people.quality import shown_cells
+from nearer.reporting import words
+from nearer.reporting.display import (
+    PALETTE,
+    clean_text,
+    decimals_of,
+    group_codes,
+    label_texts,
+    merge_small_groups,
+    shorten_apart,
+)
 
 if TYPE_CHECKING:
     from nearer.reporting.content import Report
+    from nearer.reporting.studies import Violations
 
 _SCRIPTS = ("base.js", "view.js", "draw.js", "map.js", "pairs.js", "charts.js", "main.js")
 # Numbers in the covariances beyond which they are left out: the file would grow past what a browser opens with ease.
 MAX_COVARIANCE_NUMBERS = 600_000
 MAX_ROWS = 600
 MAX_NAME = 40
+# A table of more rows slows the page down; the download has them all.
+MAX_TABLE = 500
+# A square table of more objects is too much for a spreadsheet.
+MAX_DISTANCES = 1500
+# People listed, the most doubtful first.
+MAX_PEOPLE = 100
+# Found by name; which are read, the content alone decides. Some of Pillow's other readers start programs.
+_ENDINGS = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif"}
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+_MAX_PIXELS = 50_000_000
+MAX_COUNT = 2000
+MAX_BYTES = 12_000_000
+SIDE = 96
 
 
 def render(report: Report) -> str:
@@ -37,8 +68,22 @@ def render(report: Report) -> str:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    parts = make_sections(report, notes)
-    parts |= {"policy": policy, "style": style, "script": script, "data": embed_json(values)}
+    n_objects, n_components = report.embedding.shape
+    reading = words.map_sentence(n_objects, n_components, spread_shares(report.embedding).tolist())
+    parts = {
+        "policy": policy,
+        "style": style,
+        "script": script,
+        "data": embed_json(values),
+        "title": _text(report.title),
+        "subtitle": f'<p class="subtitle">{_text(report.subtitle)}</p>' if report.subtitle else "",
+        "headline": _sentence(words.headline(report.scores)),
+        "scores": _scores(report),
+        "map_text": _sentence(reading),
+        "notes": "".join(f"<p>{_text(note)}</p>" for note in notes),
+        "coordinates": _coordinates(report),
+        **_sections(report),
+    }
     # One pass, so that nothing inside a value is taken for a placeholder.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("template.html"))
 
@@ -66,7 +111,7 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         values["answers"] = [round(float(number), 1) for number in report.n_answers]
     values["few"] = np.flatnonzero(report.has_few_answers).tolist()
     if values["few"]:
-        notes.append(few_answers_sentence(len(values["few"]), n_components))
+        notes.append(words.few_answers_sentence(len(values["few"]), n_components))
     unplaced = int((~np.isfinite(report.embedding).all(axis=1)).sum())
     if unplaced:
         notes.append(f"Without a position, and so not shown: {unplaced:,} of {n_objects:,} objects.")
@@ -136,3 +181,326 @@ def _thin(history: Mapping[str, Any]) -> dict[str, Any]:
     n_rows = len(table["objective"])
     rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, MAX_ROWS)).round().astype(int))
     return {"rows": n_rows, **{name: [column[i] for i in rows] for name, column in table.items()}}
+
+
+# What is text.
+
+
+def _sections(report: Report) -> dict[str, str]:
+    """The sections that may be missing, "" for one that is, and the links to all that are there."""
+    parts = {"links": '<a href="#map">Map</a><a href="#fit">Fit</a>'}
+    for name, (link, title, needed, make_body) in _SECTIONS.items():
+        found = getattr(report, needed)
+        body = "" if found is None else make_body(report, found)
+        parts[name] = body and (
+            f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{body}</section>'
+        )
+        parts["links"] += body and f'<a href="#{name}">{link}</a>'
+    return parts
+
+
+def _text(value: object) -> str:
+    return html.escape(clean_text(value))
+
+
+def _sentence(text: str) -> str:
+    """Words of ours: a percent sign stays with its number."""
+    return _text(text).replace(" %", "\u00a0%")
+
+
+def _name(value: object) -> str:
+    """A label: kept apart from the direction of the text around it."""
+    return f"<bdi>{_text(value)}</bdi>"
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "") -> str:
+    """An HTML table; `head` and the cells are HTML already."""
+    top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return (
+        f'<div class="scroll" tabindex="0"><table class="{kind}"><thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _tried(report: Report) -> words.Tried | None:
+    """How the map's dimension compares with the one chosen; None if it was not among those tried."""
+    accuracy = {d: value for d, value, _ in _by_dimension(report)}
+    shown, chosen = report.embedding.shape[1], report.chosen_dimension
+    if chosen is None or not {shown, chosen} <= set(accuracy):
+        return None
+    return words.Tried(shown, chosen, accuracy[shown], accuracy[chosen])
+
+
+def _by_dimension(report: Report) -> list[tuple[int, float, float | None]]:
+    """The dimensions tried whose accuracy is known, that accuracy, and its standard error."""
+    table = report.dimensions or {"n_components": (), "accuracy": ()}
+    errors = table.get("standard_error", [None] * len(table["accuracy"]))
+    rows = zip(table["n_components"], table["accuracy"], errors)
+    return [(int(d), float(a), e) for d, a, e in rows if a is not None and np.isfinite(a)]
+
+
+def _scores(report: Report) -> str:
+    scores, board = report.scores, ""
+    if scores.held_out is not None:
+        low, high = scores.held_out_low, scores.held_out_high
+        told = "answers it has not seen" + (", to random questions" if scores.random_only else "")
+        if low is not None and high is not None:
+            told += f"; {100 * scores.level:g} % interval {words.interval(low, high)}"
+        board += _score("On new answers", words.percent(scores.held_out), told, "held", scores.held_out, low, high)
+    if scores.training is not None:
+        told = "answers the map was made from"
+        board += _score("On its own answers", words.percent(scores.training), told, "train", scores.training)
+    if scores.ceiling is not None:
+        low = scores.ceiling_low
+        value = words.percent(scores.ceiling) if low in (None, scores.ceiling) else words.interval(low, scores.ceiling)
+        told = words.ceiling_source(scores)
+        board += _score("Best possible", value, told, "limit", None, scores.ceiling_least, scores.ceiling)
+    if not board:
+        return "<p>No score was computed for this map.</p>"
+    sentences = " ".join(words.fit_sentences(scores, _tried(report)))
+    return (
+        f'<dl class="scores">{board}</dl><p class="scale" aria-hidden="true"><span>50 % (guessing)</span>'
+        f"<span>100 %</span></p><p>{_sentence(sentences)}</p>"
+    )
+
+
+def _score(
+    name: str, text: str, told: str, kind: str, value: float | None, low: float | None = None, high: float | None = None
+) -> str:
+    """A score in words, with a line from 50 to 100 % that has a dot for the value and a bar for its interval."""
+
+    def position(fraction: float) -> float:
+        return round(min(max(200 * fraction - 100, 0.0), 100.0), 2)
+
+    bar = dot = ""
+    if low is not None and high is not None:
+        width = max(position(high) - position(low), 0.6)
+        left = min(position(low), 100 - width)
+        bar = f'<rect class="bar" x="{left:g}%" y="5" width="{width:g}%" height="8" rx="4"/>'
+    if value is not None:
+        dot = f'<circle class="dot" cx="{position(value)}%" cy="9" r="6"/>'
+    return (
+        f'<div class="score"><dt>{name}</dt><dd class="value">{_sentence(text)}</dd><dd class="track">'
+        f'<svg class="{kind}" width="100%" height="18" aria-hidden="true"><line class="rail" x1="0" y1="9" x2="100%" '
+        f'y2="9"/>{bar}{dot}</svg></dd><dd class="told">{_sentence(told)}</dd></div>'
+    )
+
+
+def _coordinates(report: Report) -> str:
+    n_objects, n_components = report.embedding.shape
+    names = {"download": "coordinates", "download-neighbours": "nearest neighbours"}
+    if n_objects <= MAX_DISTANCES:
+        names["download-distances"] = "distances"
+    buttons = " ".join(f'<button type="button" id="{name}">{what}</button>' for name, what in names.items())
+    button = f'<p class="downloads">Download (CSV): {buttons}</p>'
+    if n_objects > MAX_TABLE:
+        only = f"With {n_objects:,} objects the table of coordinates is in the download only."
+        return f'{button}<p class="small">{only}</p>'
+    labels = label_texts(report.labels, n_objects)
+    head = ["Object", *(f"x{k + 1}" for k in range(n_components))]
+    decimals = max(0, decimals_of(report.embedding, 5))
+    rows = (
+        [_name(label), *(f"{value:.{decimals}f}" if np.isfinite(value) else "–" for value in row)]
+        for label, row in zip(labels, report.embedding)
+    )
+    return button + f"<details><summary>Table of coordinates</summary>{_table(head, rows, 'numbers')}</details>"
+
+
+def _chart(name: str, label: str) -> str:
+    return f'<figure class="chart"><div id="{name}" role="img" aria-label="{_text(label)}"></div></figure>'
+
+
+def _dimensions(report: Report, table: Mapping[str, Any]) -> str:
+    scores = _by_dimension(report)
+    is_partial = report.chosen_dimension is None and "n_folds" in table
+    accuracy = {d: a for d, a, _ in scores}
+    told = words.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1], accuracy, is_partial)
+    rows = (
+        [str(d), _sentence(words.percent(a)), "–" if e is None or not np.isfinite(e) else f"± {100 * e:.1f}"]
+        for d, a, e in scores
+    )
+    label = "Held-out accuracy by dimension: " + ", ".join(f"{d}: {words.percent(a)}" for d, a, _ in scores)
+    body = f'<p>{_sentence(told)}</p><div class="two">{_chart("chart-dimensions", label)}'
+    return body + _table(["Dimensions", "Held-out", "Standard error"], rows, "numbers") + "</div>"
+
+
+def _learning(report: Report, curve: Mapping[str, Any]) -> str:
+    told = "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
+    return f"<p>{told}</p>" + _chart("chart-learning", "Held-out accuracy by number of comparisons")
+
+
+def _convergence(report: Report, history: Mapping[str, Any]) -> str:
+    objective = [value for value in history["objective"] if value is not None]
+    label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
+    told = words.convergence_sentence(in_stages=report.facts.get("Solver") == "auto")
+    body = f"<p>{_sentence(told)}</p>{_chart('chart-objective', label)}"
+    if "step_size" in history:
+        steps = _chart("chart-steps", "Step size by epoch")
+        body += f"<details><summary>For the curious: the step sizes</summary>{steps}</details>"
+    return body
+
+
+def _violations(report: Report, violations: Violations) -> str:
+    told = words.violations_sentence(
+        violations.n_violated, violations.n_answers, violations.n_unplaced, violations.share,
+        (report.check or {}).get("answers_are_rows", True),
+    )  # fmt: skip
+    if not violations.worst:
+        return f"<p>{_text(told)}</p>"
+    told += " The worst, by the difference of the two distances:"
+    placed = np.isfinite(report.embedding).all(axis=1)
+    width = float(np.ptp(report.embedding[placed], axis=0).max())
+    rows = (
+        [
+            words.answer_sentence([_name(label) for label in v.objects]),
+            _sentence(words.distances_sentence(v.near, v.far, width)),
+            f"{v.weight:g}",
+        ]
+        for v in violations.worst
+    )
+    return f"<p>{_text(told)}</p>" + _table(["People said", "On the map", "Answers"], rows, "violations")
+
+
+def _check(report: Report, check: Mapping[str, Any]) -> str:
+    problems = "".join(f"<li>{_text(problem)}</li>" for problem in check.get("problems") or ())
+    verdict = '<p class="good">No problem was found in the answers.</p>'
+    if problems:
+        verdict = f'<ul class="problems">{problems}</ul>'
+    return verdict + _facts(words.check_facts(check))
+
+
+def _people(report: Report, people: Mapping[str, Any]) -> str:
+    cells = shown_cells(people, MAX_PEOPLE)
+    told = " ".join(words.people_sentences(people))
+    rows = zip(*(map(_name if name == "participant" else _sentence, column) for name, column in cells.items()))
+    n_people = len(people["participant"])
+    which = f"the {MAX_PEOPLE} most doubtful of {n_people:,}" if n_people > MAX_PEOPLE else "the most doubtful first"
+    head = [words.PEOPLE_TITLES.get(name, name) for name in cells]
+    table = f"<details><summary>Table of people, {which}</summary>{_table(head, rows, 'numbers')}</details>"
+    return f"<p>{_sentence(told)}</p>{table}"
+
+
+def _facts(facts: Mapping[str, Any]) -> str:
+    if not facts:
+        return ""
+    rows = "".join(f"<div><dt>{_text(name)}</dt><dd>{_name(value)}</dd></div>" for name, value in facts.items())
+    return f'<dl class="facts">{rows}</dl>'
+
+
+def _repeat(report: Report, facts: Mapping[str, Any]) -> str:
+    command = "\n".join(_text(line) for line in report.command.splitlines())
+    if report.command:
+        command = (
+            '<p>This command gives the same map again:</p><div class="command"><pre tabindex="0"><code id="command">'
+            f'{command}</code></pre><button type="button" id="copy">Copy</button></div>'
+        )
+    return command + _facts(facts)
+
+
+# Sections in their order: the word of the link, the heading, what of the report has to be there, and what is told.
+_SECTIONS: dict[str, tuple[str, str, str, Callable[[Report, Any], str]]] = {
+    "dimensions": ("Dimensions", "How many dimensions?", "dimensions", _dimensions),
+    "learning": ("How many answers", "Would more answers help?", "learning_curve", _learning),
+    "violations": ("Violations", "Answers the map contradicts", "violations", _violations),
+    "check": ("Data", "The answers", "check", _check),
+    "people": ("People", "The people", "people", _people),
+    "convergence": ("Computation", "The computation", "history", _convergence),
+    "repeat": ("Repeat it", "Repeat it", "facts", _repeat),
+}
+
+
+# Small pictures of the objects, as data URIs.
+
+
+class Thumbnails(NamedTuple):
+    """Data URIs by object number, and sentences on what is not there."""
+
+    uris: dict[int, str]
+    notes: list[str]
+
+
+def load_thumbnails(
+    folder: str | os.PathLike,
+    labels: Sequence[object],
+    *,
+    max_count: int = MAX_COUNT,
+    max_bytes: int = MAX_BYTES,
+) -> Thumbnails:
+    """Read the pictures of a folder that are named as the labels, and shrink them to 96 pixels.
+
+    A label may have the ending of the file or not, and either may be in other cases; an exact match comes first.
+    Where several fit but for case, none is taken. Labels without a picture are named in a warning, and so are those.
+    Files that are not PNG, JPEG, GIF or WebP, damaged ones, and what is beyond the limits are left out and told.
+    """
+    from PIL import UnidentifiedImageError
+
+    root = Path(folder)
+    if not root.is_dir():
+        raise FileNotFoundError(f"images: got {str(root)!r}, expected a folder of pictures")
+    files: dict[str, Path] = {}
+    folded: dict[str, list[Path]] = {}
+    doubled = 0
+    for path in sorted(root.iterdir()):
+        if path.suffix.lower() in _ENDINGS and path.is_file():
+            stem = unicodedata.normalize("NFC", path.stem)
+            doubled += stem in files
+            for name in (unicodedata.normalize("NFC", path.name), stem):
+                files.setdefault(name, path)
+                folded.setdefault(name.casefold(), []).append(path)
+    uris: dict[int, str] = {}
+    unreadable: list[str] = []
+    missing: list[str] = []
+    unclear: list[str] = []
+    over = size = 0
+    for number, label in enumerate(labels):
+        name = unicodedata.normalize("NFC", str(label))
+        fitting = [files[name]] if name in files else folded.get(name.casefold(), [])
+        if not fitting:
+            missing.append(str(label))
+        elif len({path.stem for path in fitting}) > 1:
+            unclear.append(f"{label} ({' or '.join(path.name for path in fitting)})")
+        elif len(uris) >= max_count or size >= max_bytes:
+            over += 1
+        else:
+            try:
+                uris[number] = _data_uri(fitting[0])
+                size += len(uris[number])
+            except UnidentifiedImageError:
+                unreadable.append(f"{fitting[0].name}: not PNG, JPEG, GIF or WebP")
+            except Exception as error:  # readers raise many kinds for a damaged file
+                unreadable.append(f"{fitting[0].name}: {str(error)[:80] or type(error).__name__}")
+    if missing:
+        warnings.warn(f"images: no picture in {str(root)!r} is named {listed(missing, 5)}", stacklevel=2)
+    if unclear:
+        warnings.warn(f"images: several pictures fit, so none is shown: {listed(unclear, 5)}", stacklevel=2)
+    notes = [f"Pictures: {len(uris):,} of {len(labels):,} objects."]
+    left_out: tuple[tuple[str, int, list[str]], ...] = (
+        ("Without a picture of their name in the folder", len(missing), missing),
+        ("Not shown, since several pictures fit", len(unclear), unclear),
+        ("Left out to keep this file small", over, []),
+        ("Files of the same name as another, of which the first in the alphabet was taken", doubled, []),
+        ("Could not be read", len(unreadable), unreadable),
+    )
+    for what, number, names in left_out:
+        if number:
+            notes.append(f"{what}: {number:,}{f' ({listed(names, 5)})' if names else ''}.")
+    return Thumbnails(uris, notes)
+
+
+def _data_uri(path: Path) -> str:
+    """A picture within 96 x 96 pixels: PNG if it has transparency, else JPEG."""
+    from PIL import Image, ImageOps
+
+    with warnings.catch_warnings(), Image.open(path, formats=_FORMATS) as file:
+        warnings.simplefilter("ignore")  # of damage that the reader gets over
+        if file.width * file.height > _MAX_PIXELS:
+            raise ValueError(f"{file.width:,} x {file.height:,} pixels")
+        picture = ImageOps.exif_transpose(file)
+        clear = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
+        picture = picture.convert("RGBA" if clear else "RGB")
+        picture.thumbnail((SIDE, SIDE))
+        buffer = io.BytesIO()
+        kind = "png" if clear else "jpeg"
+        picture.save(buffer, kind, **({"optimize": True} if clear else {"quality": 80}))
+    return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"

@@ -1,4 +1,4 @@
-"""What can be found out about a map beyond making it: scores and studies."""
+"""What can be found out about a map beyond making it: scores, studies, and the answers that it violates worst."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from scipy.stats import t
 
 from nearer import selection
 from nearer.data import Comparisons, check_bool
 from nearer.data.answers import votes_of_rows
 from nearer.data.errors import counted
+from nearer.data.rules import group
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.people import participants
+from nearer.reporting.display import label_texts
 
 if TYPE_CHECKING:
     from nearer.data import CheckResult
@@ -31,6 +34,8 @@ _FEWEST, _MOST = 50, 200_000
 _FEWEST_PEOPLE = 3
 _LEVEL = 0.95
 _ROUGH = 0.1
+# Rows whose distances are taken at a time.
+_CHUNK = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,50 @@ class Judgement:
 
 
 @dataclass(frozen=True)
+class Violation:
+    """One answer that the map contradicts.
+
+    Attributes
+    ----------
+    objects : tuple of str
+        (anchor, near, far), or (i, j, l, k) for "i and j are nearer to each other than l and k".
+    near, far : float
+        The two distances on the map; the answer asks for near < far.
+    weight : float
+        How often (or with what weight) this answer was given.
+    """
+
+    objects: tuple[str, ...]
+    near: float
+    far: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Violations:
+    """The worst violations and how many there are in all.
+
+    Attributes
+    ----------
+    worst : tuple of Violation
+        Largest difference of distances first; equal answers are one entry with their weights summed.
+    n_violated, n_answers : float
+        Answers violated (ties included), and answers whose objects all have a position. A row with a whole-number
+        weight w counts as w answers; with other weights every row is one.
+    n_unplaced : float
+        Answers left out because an object has no position.
+    share : float, optional
+        Part of the answers violated by weight, where weights are no counts.
+    """
+
+    worst: tuple[Violation, ...]
+    n_violated: float
+    n_answers: float
+    n_unplaced: float
+    share: float | None = None
+
+
+@dataclass(frozen=True)
 class Findings:
     """What was found out about a map; None for what was not looked at.
 
@@ -267,8 +316,10 @@ def study(
     check_bool(people, "people", allow_none=True)
     groups = "participants" if cv_by == "participant" else None
     answers = answers_about(model, comparisons)
-    if answers is None:
-        return Findings(_recorded_accuracy(model))
+    if answers is None:  # out of reach; what the solver last recorded of them may be known
+        history = getattr(model, "history_", None)
+        error = history[-1].train_error if history else None
+        return Findings(None if error is None else 1.0 - error)
 
     def attempt(name: str, details: str, run: Callable[[], Any]) -> Any:
         try:
@@ -378,6 +429,67 @@ def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
     return calibration(embedding, placed, model.loss_)
 
 
+def worst_violations(
+    embedding: np.ndarray,
+    index: np.ndarray,
+    weights: np.ndarray | None = None,
+    labels: Sequence | np.ndarray | None = None,
+    limit: int = 20,
+) -> Violations:
+    """Find the answers that a map contradicts most.
+
+    Parameters
+    ----------
+    embedding : array (n_objects, n_components)
+        Positions; NaN for objects without one.
+    index : int array (N, 3) or (N, 4)
+        Rows (anchor, near, far), or (i, j, l, k) for d(i, j) < d(l, k).
+    weights : array (N,), optional
+        Weight of each row, 1 by default.
+    labels : sequence (n_objects,), optional
+        Names; the numbers of the objects by default.
+    limit : int
+        Return at most this many.
+
+    Returns
+    -------
+    Violations
+    """
+    X = np.asarray(embedding, dtype=float)
+    index = np.asarray(index)
+    if index.ndim != 2 or index.shape[1] not in (3, 4):
+        raise ValueError(f"index: got shape {index.shape}, expected (N, 3) or (N, 4)")
+    if len(index) and (index.min() < 0 or index.max() >= len(X)):
+        raise ValueError(f"index: got objects {index.min()} to {index.max()}, expected 0 to {len(X) - 1}")
+    names = label_texts(labels, len(X))
+    others = index[:, [0, 2]] if index.shape[1] == 3 else index[:, 2:]
+    near, far = _distances(X, index[:, :2]), _distances(X, others)
+    placed = np.isfinite(near) & np.isfinite(far)
+    violated = np.flatnonzero(placed & ~(near < far))
+    order = violated[np.argsort(far[violated] - near[violated], kind="stable")]
+    own = np.ones(len(index)) if weights is None else np.asarray(weights, dtype=float)
+    first, answer = group(list(index[order].T), len(X)) if len(order) else (order, order)
+    total = np.bincount(answer, weights=own[order])
+    shown = np.argsort(first)[:limit]
+    worst = tuple(
+        Violation(tuple(names[i] for i in index[row]), float(near[row]), float(far[row]), float(weight))
+        for row, weight in zip(order[first[shown]], total[shown])
+    )
+    share = None
+    if not (own == np.floor(own)).all():
+        share = float(own[violated].sum() / max(own[placed].sum(), 1e-300))
+        own = np.ones(len(index))
+    return Violations(worst, float(own[violated].sum()), float(own[placed].sum()), float(own[~placed].sum()), share)
+
+
+def _distances(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    out = np.empty(len(pairs))
+    for start in range(0, len(pairs), _CHUNK):
+        part = pairs[start : start + _CHUNK]
+        out[start : start + _CHUNK] = np.linalg.norm(X[part[:, 0]] - X[part[:, 1]], axis=1)
+    return out
+
+
 def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | None:
     """Return the answers to judge a map by, with the map's numbers for the objects; None if there are none.
 
@@ -391,10 +503,3 @@ def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | No
         are = counted(strangers, "object that is", "objects that are")
         raise ValueError(f"comparisons: got {are} not on the map, expected objects of the map only")
     return answers
-
-
-def _recorded_accuracy(model: OrdinalEmbedding) -> float | None:
-    """Training accuracy as the solver last recorded it, where the answers themselves are out of reach."""
-    history = getattr(model, "history_", None)
-    error = history[-1].train_error if history else None
-    return None if error is None else 1.0 - error

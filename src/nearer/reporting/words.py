@@ -53,11 +53,6 @@ class Tried(NamedTuple):
     chosen_accuracy: float
 
     @property
-    def needs_more(self) -> bool:
-        """Whether a larger dimension is better by as much as is worth its while."""
-        return self.chosen > self.shown and self.is_beaten
-
-    @property
     def needs_fewer(self) -> bool:
         """Whether a smaller dimension does about as well."""
         return self.chosen < self.shown and self.gain > -_WORTH
@@ -128,7 +123,7 @@ def _gap(gap: float, tried: Tried | None) -> str:
         )
     if tried.needs_fewer:
         return told + "a sign of too many dimensions."
-    if tried.needs_more:
+    if tried.is_beaten:
         return told + "a sign of too few answers, since a larger map predicts better still."
     return told + "a sign of too few answers."
 
@@ -151,12 +146,11 @@ def _dimension(scores: Scores, tried: Tried | None) -> str:
         return ""
     dimensions = counted(tried.chosen, "dimension satisfies", "dimensions satisfies")
     other = f"A map of {dimensions} {percent(tried.chosen_accuracy)} of new answers"
-    if tried.needs_more:
-        return f"{other}, {points(tried.gain)} more than one of {tried.shown}."
+    if tried.is_beaten:
+        better = ": the simpler map is better." if tried.needs_fewer else "."
+        return f"{other}, {points(tried.gain)} more than one of {tried.shown}{better}"
     if tried.chosen > tried.shown:
         return f"{other}, {'hardly' if tried.gain > 0 else 'no'} more than one of {tried.shown}."
-    if tried.needs_fewer and tried.is_beaten:
-        return f"{other}, {points(tried.gain)} more than one of {tried.shown}: the simpler map is better."
     if tried.needs_fewer:
         return f"{other}, about as many as one of {tried.shown} does: the simpler map is enough."
     return (
