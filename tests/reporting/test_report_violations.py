@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
+from nearer.metrics import comparison_accuracy, worst_comparisons
 from nearer.reporting import worst_violations
 
 
@@ -68,3 +71,11 @@ def test_no_comparison():
 def test_errors(index, message):
     with pytest.raises(ValueError, match=message):
         worst_violations(np.zeros((3, 2)), index)
+
+
+def test_contradicted_and_satisfied_answers_are_all_answers():
+    angle = 2 * np.pi * np.arange(12) / 12  # many ties but for the last bits
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    index = np.array(list(itertools.permutations(range(12), 3)))
+    n_satisfied = round(len(index) * comparison_accuracy(X, index))
+    assert worst_violations(X, index).n_violated == worst_comparisons(X, index).n_violated == len(index) - n_satisfied

@@ -36,9 +36,13 @@ def comparison_distances(embedding: ArrayLike, comparisons: Comparisons | ArrayL
         |x_i - x_j|^2 and |x_l - x_k|^2; NaN where an object has no position.
     """
     points, data = _on_points(embedding, comparisons)
-    kernels.check_inside(data.index, len(points))
-    near, far = np.empty(len(data)), np.empty(len(data))
-    kernels.squared_distances(data.index, points, 0, near, far)
+    return _squared_distances(points, data.index)
+
+
+def _squared_distances(points: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    kernels.check_inside(index, len(points))
+    near, far = np.empty(len(index)), np.empty(len(index))
+    kernels.squared_distances(index, points, 0, near, far)
     return near, far
 
 
@@ -286,9 +290,7 @@ def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 2
     """
     n = check_integer(n, "n", 1)
     points, comparisons = _on_points(embedding, comparisons)
-    near, far = (np.sqrt(squared) for squared in comparison_distances(points, comparisons))
-    placed = np.isfinite(near) & np.isfinite(far)
-    violated = np.flatnonzero(placed & ~(near < far))
+    near, far, placed, violated = judged(points, comparisons.index)
     rows = violated[np.argsort(far[violated] - near[violated], kind="stable")[:n]]
     index = comparisons.index[rows]
     return WorstComparisons(
@@ -301,6 +303,16 @@ def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 2
         n_violated=len(violated),
         n_comparisons=int(placed.sum()),
     )
+
+
+def judged(points: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Distances of the near and the far pair (N,), which rows have a place (N,), and which of these are violated (m,).
+
+    The squared distances decide, as in `comparison_accuracy`, so that violated and satisfied rows are all rows.
+    """
+    near, far = _squared_distances(points, np.ascontiguousarray(index, dtype=np.int32))
+    placed = np.isfinite(near) & np.isfinite(far)
+    return np.sqrt(near), np.sqrt(far), placed, np.flatnonzero(placed & ~(near < far))
 
 
 def wilson_interval(share: ArrayLike, count: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:

@@ -16,6 +16,7 @@ from nearer.data.answers import votes_of_rows
 from nearer.data.errors import counted
 from nearer.data.rules import group
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
+from nearer.metrics.comparison import judged
 from nearer.people import participants
 from nearer.reporting.display import label_texts
 
@@ -34,8 +35,6 @@ _FEWEST, _MOST = 50, 200_000
 _FEWEST_PEOPLE = 3
 _LEVEL = 0.95
 _ROUGH = 0.1
-# Rows whose distances are taken at a time.
-_CHUNK = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -462,10 +461,7 @@ def worst_violations(
     if len(index) and (index.min() < 0 or index.max() >= len(X)):
         raise ValueError(f"index: got objects {index.min()} to {index.max()}, expected 0 to {len(X) - 1}")
     names = label_texts(labels, len(X))
-    others = index[:, [0, 2]] if index.shape[1] == 3 else index[:, 2:]
-    near, far = _distances(X, index[:, :2]), _distances(X, others)
-    placed = np.isfinite(near) & np.isfinite(far)
-    violated = np.flatnonzero(placed & ~(near < far))
+    near, far, placed, violated = judged(X, index)
     order = violated[np.argsort(far[violated] - near[violated], kind="stable")]
     own = np.ones(len(index)) if weights is None else np.asarray(weights, dtype=float)
     first, answer = group(list(index[order].T), len(X)) if len(order) else (order, order)
@@ -480,14 +476,6 @@ def worst_violations(
         share = float(own[violated].sum() / max(own[placed].sum(), 1e-300))
         own = np.ones(len(index))
     return Violations(worst, float(own[violated].sum()), float(own[placed].sum()), float(own[~placed].sum()), share)
-
-
-def _distances(X: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    out = np.empty(len(pairs))
-    for start in range(0, len(pairs), _CHUNK):
-        part = pairs[start : start + _CHUNK]
-        out[start : start + _CHUNK] = np.linalg.norm(X[part[:, 0]] - X[part[:, 1]], axis=1)
-    return out
 
 
 def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | None:
