@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,10 @@ from nearer.data.errors import counted
 from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_ratio
-from nearer.objective import resolve_jobs
 from nearer.questions.strategies import Pool, Strategy, check_kind
 from nearer.questions.suggest import State, suggest
-from nearer.selection.bootstrap import Interval, check_level
-from nearer.selection.common import fit_best, gaps_in_the_middle, n_d_log_n, quiet_threads, template
+from nearer.selection.bootstrap import Interval, check_level, interval_of
+from nearer.selection.common import fit_best, gaps_in_the_middle, n_d_log_n, quiet_map, template
 
 __all__ = ["LAWS", "Crowd", "Forecast", "Plan", "Recorded", "Study", "forecast", "plan_study", "simulate_study"]
 
@@ -460,15 +458,15 @@ def plan_study(
     seeds = rng.integers(2**31, size=n_runs).tolist()
     base = OrdinalEmbedding(d, n_init=2, n_jobs=1)
 
-    def accuracy(number: int, tried: list[int]) -> np.ndarray:
-        return 1.0 - simulate_study(
-            crowds[number], tried, strategy=strategy, kind=kind, batch=max(tried[0] // 2, 1), estimator=base,
-            random_state=seeds[number],
-        ).error  # fmt: skip
+    def accuracy(tried: list[int], crowd: Crowd, seed: int) -> np.ndarray:
+        batch = max(tried[0] // 2, 1)
+        study = simulate_study(
+            crowd, tried, strategy=strategy, kind=kind, batch=batch, estimator=base, random_state=seed
+        )
+        return 1.0 - study.error
 
     for stop in range(3, len(sizes) + 3, 3):
-        run = partial(accuracy, tried=sizes[:stop])
-        found = np.array(quiet_threads(run, n_runs, resolve_jobs(n_jobs)))
+        found = np.array(quiet_map(accuracy, n_jobs, [sizes[:stop]] * n_runs, crowds, seeds))
         if found[:, -1].min() >= target:
             break
     return Plan(n, d, wrong, target, strategy, np.array(sizes[:stop]), found)
@@ -610,38 +608,31 @@ def forecast(
             f"comparisons: got {len(rows):,} answers to random questions, expected at least {_FEWEST} to measure "
             "accuracy on; ask a share of the questions at random"
         )
-    full, half = _held_out(base, data, rows, rng, resolve_jobs(n_jobs))
+    full, half = _held_out(base, data, rows, rng, n_jobs)
     right = float(full.mean())
     error = math.sqrt(max(right * (1 - right), 0.25 / len(rows)) / len(rows))
     n_objects, d = int(data.seen.sum()), int(base.n_components)
     brought = _brought(data, full, half, more, n_objects * d, rng)
     measured = right + rng.normal(0.0, error, size=_N_DRAWS)
     early = len(data) < 2 * n_d_log_n(n_objects, d)
-    accuracy, gain = _interval(np.clip(measured + brought[0], 0.0, 1.0), level), _interval(brought[1], level)
+    accuracy, gain = interval_of(np.clip(measured + brought[0], 0.0, 1.0), level), interval_of(brought[1], level)
     if early:
         gain = replace(gain, high=max(gain.high, 1.0 - accuracy.estimate))
     return Forecast(accuracy, gain, more, len(rows), early)
 
 
-def _interval(drawn: np.ndarray, level: float) -> Interval:
-    low, middle, high = np.quantile(drawn, [(1 - level) / 2, 0.5, (1 + level) / 2]).tolist()
-    return Interval(middle, low, high, level)
-
-
 def _held_out(
-    base: OrdinalEmbedding, data: Comparisons, rows: np.ndarray, rng: np.random.Generator, n_jobs: int
+    base: OrdinalEmbedding, data: Comparisons, rows: np.ndarray, rng: np.random.Generator, n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which random answers maps foretell that were made without their questions: of all others, and of halves."""
     question = asked_together(data, _N_FOLDS)
     fold = rng.permutation(int(question.max()) + 1)[question] % _N_FOLDS
-    generators = rng.spawn(_N_FOLDS)
 
-    def run(number: int) -> tuple[np.ndarray, np.ndarray]:
+    def run(number: int, own: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         test = rows[fold[rows] == number]
         others = np.flatnonzero(~np.isin(question, question[test]))
         if not len(test) or len(others) < 2:
             return np.full(len(test), 0.5), np.full(len(test), 0.5)
-        own = generators[number]
 
         def foretold(train: np.ndarray) -> np.ndarray:
             X = fit_best(base, data[train], [], base.n_init, own).embedding_
@@ -650,8 +641,8 @@ def _held_out(
         halves = [foretold(own.permutation(others)[: len(others) // 2]) for _ in range(_N_HALVES)]
         return foretold(others).astype(float), np.mean(halves, axis=0)
 
-    found = quiet_threads(run, _N_FOLDS, n_jobs)
-    return np.concatenate([full for full, _ in found]), np.concatenate([half for _, half in found])
+    full, half = zip(*quiet_map(run, n_jobs, range(_N_FOLDS), rng.spawn(_N_FOLDS)))
+    return np.concatenate(full), np.concatenate(half)
 
 
 def _brought(
