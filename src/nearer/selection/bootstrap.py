@@ -159,7 +159,6 @@ class Bootstrap:
         -------
         Interval
         """
-        check_level(level)
         known = self.accuracy_samples[np.isfinite(self.accuracy_samples)]
         if not len(known):
             raise ValueError("accuracy: no resample left an answer out")
@@ -482,6 +481,7 @@ def _covariances(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def interval_of(values: Any, level: float, *methods: str) -> Interval:
     """Median and quantiles; where there are infinities, methods of `np.quantile` that do not interpolate."""
+    check_level(level)
     low, middle, high = (
         float(np.quantile(values, q, method=method))  # type: ignore[call-overload]
         for q, method in zip(((1 - level) / 2, 0.5, (1 + level) / 2), methods or ("linear",) * 3)

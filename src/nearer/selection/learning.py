@@ -17,7 +17,7 @@ from nearer.data.values import take
 from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_ratio
-from nearer.selection.bootstrap import Interval, check_level, interval_of
+from nearer.selection.bootstrap import Interval, interval_of
 from nearer.selection.common import at_random, fit_best, n_d_log_n, quiet_map, simulated, template
 
 __all__ = ["LearningCurve", "PowerLaw", "fit_power_law", "learning_curve"]
@@ -148,7 +148,6 @@ class LearningCurve:
         -------
         Interval
         """
-        check_level(level)
         n = check_integer(n, "n", 1)
         found = interval_of([float(law.accuracy(n)) for law in self.plausible_laws], level, *_BOUNDS)
         return replace(found, high=1.0) if self.early and n > self.n_comparisons[-1] else found
@@ -167,7 +166,6 @@ class LearningCurve:
         Interval
             Infinite where the curve levels off below the accuracy.
         """
-        check_level(level)
         if not 0.5 < check_fraction(accuracy, "accuracy") < 1:
             raise ValueError(f"accuracy: got {accuracy}, expected a number between 0.5 (guessing) and 1")
         found = interval_of([law.needed_for(accuracy) for law in self.plausible_laws], level, *_BOUNDS)
