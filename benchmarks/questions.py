@@ -37,9 +37,7 @@ from nearer import Comparisons, OrdinalEmbedding
 from nearer.io import atomic_write
 from nearer.plots import save_figure
 from nearer.questions import Crowd, forecast, simulate_study, suggest
-from nearer.questions.pool import Pool
-from nearer.questions.posterior import Posterior, fit_odds
-from nearer.questions.strategies import Predictive
+from nearer.questions.strategies import Pool, Posterior, Predictive, fit_odds
 from nearer.reporting.display import PALETTE
 
 Rows = list[dict[str, Any]]

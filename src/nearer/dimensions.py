@@ -16,7 +16,7 @@ from nearer.data.answers import asked_together
 from nearer.data.rules import group, same_question
 from nearer.data.values import take
 from nearer.losses import SoftplusLoss
-from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
+from nearer.metrics import AnswerLaw, fit_answer_law, log_ratio
 from nearer.objective import LocalObjective
 from nearer.solvers.batch import descend
 from nearer.solvers.guide import main_axes

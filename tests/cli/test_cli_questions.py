@@ -9,7 +9,7 @@ import pytest
 from nearer.cli import questions
 from nearer.io import read_comparisons
 from nearer.questions import STRATEGIES
-from nearer.questions.pool import KINDS
+from nearer.questions.strategies import KINDS
 
 
 def rows_of(path):

@@ -12,7 +12,7 @@ from nearer.dimensions import choose_components, questions_of
 from nearer.losses import STELoss
 from nearer.objective import LocalObjective
 from nearer.people import individual
-from nearer.questions import stopping
+from nearer.questions import studies
 from nearer.reporting import describe
 from nearer.selection import cross_validate_dimensions, dimension, learning
 from nearer.selection.bootstrap import _by_comparison
@@ -249,14 +249,14 @@ def test_the_automatic_dimension_keeps_answers_whole(monkeypatch):
 
 def test_forecasts_keep_answers_whole(monkeypatch):
     data, parts = numbered("odd one out"), []
-    whole = stopping.fit_best
+    whole = studies.fit_best
 
     def watched(base, train, *given):
         parts.append(train)
         return whole(base, train, *given)
 
-    monkeypatch.setattr(stopping, "fit_best", watched)
-    stopping._held_out(OrdinalEmbedding(loss="ste"), data, np.arange(len(data)), np.random.default_rng(0), 1)
+    monkeypatch.setattr(studies, "fit_best", watched)
+    studies._held_out(OrdinalEmbedding(loss="ste"), data, np.arange(len(data)), np.random.default_rng(0), 1)
     fits_of_others = [train for train in parts if len(train) > len(data) / 2]
     assert fits_of_others
     assert not any(straddles(answers("odd one out"), rows_of(data, train)) for train in fits_of_others)

@@ -7,7 +7,7 @@ import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.questions import Crowd, Recorded, forecast, plan_study, simulate_study
-from nearer.questions.pool import Pool
+from nearer.questions.strategies import Pool
 
 POINTS = np.random.default_rng(1).normal(size=(12, 2))
 

@@ -11,8 +11,7 @@ from scipy.spatial.distance import pdist
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.questions import STRATEGIES, CrowdKernel, Predictive, Situation, Uncertainty, strategies, suggest
-from nearer.questions.pool import Pool
-from nearer.questions.posterior import Odds
+from nearer.questions.strategies import Odds, Pool
 
 POINTS = np.random.default_rng(1).normal(size=(16, 2))
 ANSWERS = Comparisons.from_points(POINTS, 300, random_state=2, noise=0.05)

@@ -7,8 +7,7 @@ import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.questions import Crowd, suggest
-from nearer.questions.pool import Pool
-from nearer.questions.posterior import fit_odds
+from nearer.questions.strategies import Pool, fit_odds
 from nearer.questions.suggest import _odds
 
 LABELS = [f"thing {letter}" for letter in "abcdefghijkl"]

@@ -11,8 +11,7 @@ from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import comparison_distances, log_ratio, procrustes_align, procrustes_distance
 from nearer.plots import plot_map
 from nearer.selection import Bootstrap, bootstrap
-from nearer.selection.bootstrap import _by_comparison, _by_participant, _covariances, _widened
-from nearer.selection.likely import likely_map
+from nearer.selection.bootstrap import _by_comparison, _by_participant, _covariances, _widened, likely_map
 
 
 def problem(n=20, d=2, size=1200, seed=0, noise=0.1):

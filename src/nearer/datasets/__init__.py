@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from nearer.datasets.bundled import DistanceData, FeatureData, load_digits, load_eurodist, load_letters
-from nearer.datasets.external import load_materials, load_music, load_music_genres
-from nearer.datasets.generate import SyntheticData, make_comparisons, make_points, make_table1
-from nearer.datasets.retrieval import RetrievalProblem, retrieval_problem
-from nearer.datasets.sun import load_sun
+from nearer.datasets.generate import (
+    RetrievalProblem,
+    SyntheticData,
+    make_comparisons,
+    make_points,
+    make_table1,
+    retrieval_problem,
+)
+from nearer.datasets.load import (
+    DistanceData,
+    FeatureData,
+    load_digits,
+    load_eurodist,
+    load_letters,
+    load_materials,
+    load_music,
+    load_music_genres,
+    load_sun,
+)
 
 __all__ = [
     "DistanceData",

@@ -12,15 +12,17 @@ from nearer.metrics.alignment import (
     procrustes_distance,
     spread_shares,
 )
-from nearer.metrics.answers import AnswerLaw, fit_answer_law, log_ratio
 from nearer.metrics.comparison import (
+    AnswerLaw,
     Calibration,
     WorstComparisons,
     calibration,
     comparison_accuracy,
     comparison_distances,
     comparison_error,
+    fit_answer_law,
     log_loss,
+    log_ratio,
     wilson_interval,
     worst_comparisons,
 )

@@ -24,8 +24,7 @@ from nearer.data.rules import group, same_question
 from nearer.data.values import People
 from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import SHARES, log_likelihoods, population, responsibilities
-from nearer.metrics import comparison_distances
-from nearer.metrics.answers import fit_answer_law, log_ratio
+from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
 from nearer.people.individual import places_within
 from nearer.selection.common import template
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from nearer.questions.plan import Plan, plan_study
-from nearer.questions.simulate import Crowd, Recorded, Study, simulate_study
-from nearer.questions.stopping import Forecast, forecast
-from nearer.questions.strategies import Balanced, CrowdKernel, Predictive, Random, Situation, Strategy, Uncertainty
-from nearer.questions.suggest import STRATEGIES, Questions, State, suggest
+from nearer.questions.strategies import (
+    STRATEGIES,
+    Balanced,
+    CrowdKernel,
+    Predictive,
+    Random,
+    Situation,
+    Strategy,
+    Uncertainty,
+)
+from nearer.questions.studies import Crowd, Forecast, Plan, Recorded, Study, forecast, plan_study, simulate_study
+from nearer.questions.suggest import Questions, State, suggest
 
 __all__ = [
     "STRATEGIES",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,16 +18,21 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_distances
 from nearer.objective import resolve_jobs
 from nearer.placement import extended, filled
-from nearer.questions.pool import Pool, check_kind
-from nearer.questions.posterior import Odds, fit_odds
-from nearer.questions.strategies import Balanced, CrowdKernel, Predictive, Random, Situation, Strategy, Uncertainty
+from nearer.questions.strategies import (
+    STRATEGIES,
+    Balanced,
+    Odds,
+    Pool,
+    Predictive,
+    Random,
+    Situation,
+    Strategy,
+    check_kind,
+    fit_odds,
+)
 from nearer.selection.common import fit_quietly, gaps_in_the_middle, n_d_log_n, template
 
-__all__ = ["STRATEGIES", "Questions", "State", "suggest"]
-
-STRATEGIES: dict[str, Callable[[], Strategy]] = {
-    one.name: one for one in (Random, Balanced, Uncertainty, CrowdKernel, Predictive)
-}
+__all__ = ["Questions", "State", "suggest"]
 
 _NONE = np.zeros((0, 3), dtype=np.int32)
 # Answers left out to see how sure answers are, and how many there must be for that.

@@ -8,16 +8,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 from scipy.stats import chi2, norm
 from sklearn.base import clone
 
 from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer, is_table, on_labels
 from nearer.data.answers import asked_together, kept_together
+from nearer.data.values import People
 from nearer.estimator import OrdinalEmbedding
-from nearer.metrics import comparison_accuracy, log_ratio, procrustes_align
-from nearer.objective import resolve_jobs
-from nearer.selection.common import fit_best, quiet_threads, simulated, template
-from nearer.selection.likely import likely_map
+from nearer.losses import Loss, STELoss, TSTELoss
+from nearer.metrics import (
+    AnswerLaw,
+    comparison_accuracy,
+    comparison_distances,
+    fit_answer_law,
+    log_ratio,
+    procrustes_align,
+)
+from nearer.selection.common import fit_best, fit_quietly, quiet_map, simulated, template
 
 __all__ = ["Bootstrap", "Interval", "NearerIntervals", "bootstrap"]
 
@@ -27,6 +35,9 @@ _N_JUDGES = 10
 _N_SIMULATED = 16
 _MOST_ASKED = 2000
 _LEVEL = 0.9
+# From answers that follow the ratio of two distances to answers that follow the difference of their squares.
+_MODELS: tuple[Loss, ...] = (*(TSTELoss(alpha) for alpha in (1.0, 3.0, 10.0, 30.0)), STELoss())
+_LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -148,12 +159,10 @@ class Bootstrap:
         -------
         Interval
         """
-        check_level(level)
         known = self.accuracy_samples[np.isfinite(self.accuracy_samples)]
         if not len(known):
             raise ValueError("accuracy: no resample left an answer out")
-        low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-        return Interval(float(known.mean()), float(low), float(high), level)
+        return replace(interval_of(known, level), estimate=float(known.mean()))
 
     def nearer(self, questions: Any, level: float = 0.9) -> NearerIntervals:
         """Is i nearer to j than to k?
@@ -238,40 +247,132 @@ def bootstrap(
         raise ValueError(f"by: got {by!r}, expected 'comparison' or 'participant'")
     draw = _by_participant(data) if by == "participant" else _by_comparison(data)
     rng = as_generator(random_state)
-    full = _full_fit(estimator, data, rng)
+    full = estimator
+    if not hasattr(estimator, "embedding_"):
+        full = clone(estimator)
+        if full.random_state is None:
+            full.set_params(random_state=int(rng.integers(2**31)))
+        full.fit(data)
     data = on_labels(data, full.labels_, is_table(comparisons))
     if data.n_objects != full.n_objects_:
         raise ValueError(
             f"estimator: its map has {full.n_objects_:,} objects, the comparisons are over {data.n_objects:,}"
         )
-    generators = rng.spawn(n_resamples)
     # From a map that satisfies all answers no fit moves away, though many other maps do as well: begin anew there.
     perfect = comparison_accuracy(full.embedding_, data) == 1.0
     starts, fresh = ([], base.n_init) if perfect else ([full.embedding_], 0)
 
-    def run(number: int) -> tuple[np.ndarray, float, tuple[np.ndarray, np.ndarray] | None]:
-        weights, left_out = draw(generators[number])
+    def run(number: int, own: np.random.Generator) -> tuple[np.ndarray, float, tuple[np.ndarray, np.ndarray] | None]:
+        weights, left_out = draw(own)
         drawn = data[weights > 0]._with(weights=weights[weights > 0])
-        X = fit_best(base, drawn, starts, fresh, generators[number]).embedding_
+        X = fit_best(base, drawn, starts, fresh, own).embedding_
         score = comparison_accuracy(X, data[left_out]) if left_out.any() else math.nan
         return X, score, (weights, left_out) if number < _N_JUDGES else None
 
-    n_threads = resolve_jobs(n_jobs)
-    results = quiet_threads(run, n_resamples, n_threads)
-    samples = np.array([procrustes_align(X, full.embedding_) for X, _, _ in results])
-    covariance, n_placed = _covariances(samples)
-    scores = np.array([score for _, score, _ in results])
-    found = Bootstrap(full.embedding_, samples, covariance, n_placed, scores, by, full.labels_)
-    likely = likely_map(full.embedding_, data, [one for _, _, one in results if one is not None], rng, n_threads)
+    maps, scores, drawn = zip(*quiet_map(run, n_jobs, range(n_resamples), rng.spawn(n_resamples)))
+    samples = np.array([procrustes_align(X, full.embedding_) for X in maps])
+    found = Bootstrap(full.embedding_, samples, *_covariances(samples), np.array(scores), by, full.labels_)
+    likely = likely_map(full.embedding_, data, drawn[:_N_JUDGES], rng, n_jobs)
     chance = likely.chance(data)
+
+    def simulate(own: np.random.Generator) -> np.ndarray:
+        return fit_best(base, simulated(data, chance, own), starts, fresh, own).embedding_
+
     generators = rng.spawn(_N_SIMULATED)
-
-    def simulate(number: int) -> np.ndarray:
-        answers = simulated(data, chance, generators[number])
-        return fit_best(base, answers, starts, fresh, generators[number]).embedding_
-
     asked = data if len(data) <= _MOST_ASKED else data[rng.permutation(len(data))[:_MOST_ASKED]]
-    return _widened(found, likely.embedding, quiet_threads(simulate, _N_SIMULATED, n_threads), asked)
+    return _widened(found, likely.embedding, quiet_map(simulate, n_jobs, generators), asked)
+
+
+@dataclass(frozen=True, eq=False)
+class LikelyMap:
+    """A map, and how answers follow from it.
+
+    Attributes
+    ----------
+    embedding : ndarray of float64, shape (n_objects, n_components)
+    loss : Loss
+        Its model says how sure answers are...
+    law : AnswerLaw
+        ...and this, found from answers that maps had not seen, by how much less, and how often people slip.
+    """
+
+    embedding: np.ndarray
+    loss: Loss
+    law: AnswerLaw
+
+    def chance(self, comparisons: Comparisons) -> np.ndarray:
+        """Return the probability of each answer.
+
+        Parameters
+        ----------
+        comparisons : Comparisons
+
+        Returns
+        -------
+        ndarray of float64, shape (N,)
+        """
+        return self.law.probability(_log_odds(self.loss, self.embedding, comparisons))
+
+
+def likely_map(
+    start: np.ndarray,
+    comparisons: Comparisons,
+    resamples: Sequence[tuple[np.ndarray, np.ndarray]],
+    rng: np.random.Generator,
+    n_jobs: int | None,
+) -> LikelyMap:
+    """Fit a map by models that know slips, and take the one under which the answers are most likely.
+
+    Losses without slips in their model bend a map to make room for wrong answers: ste, for one, makes a flat map round.
+
+    Parameters
+    ----------
+    start : ndarray of float64, shape (n_objects, n_components)
+        Where to begin; NaN for objects in no comparison.
+    comparisons : Comparisons
+    resamples : sequence of (ndarray of float64, ndarray of bool), each of shape (N,)
+        Weights of the answers drawn, and which answers were left out. Maps of the drawn ones show how sure answers are
+        that a map has not seen; those that it has seen look surer than they are.
+    rng : Generator
+    n_jobs : int or None
+
+    Returns
+    -------
+    LikelyMap
+    """
+    everybody = People(np.zeros(len(comparisons), np.int32), np.array(["all"], dtype=object))
+    data = comparisons._with(people=everybody, details=None, labels=None)
+    lowest, loss, X, no_slip = math.inf, _MODELS[0], np.nan_to_num(start), np.ones(len(data))
+    point = X
+    for model in _MODELS:
+        forgiving = OrdinalEmbedding(start.shape[1], loss=model, reliability=True, n_jobs=n_jobs)
+        fit = fit_quietly(forgiving, data, [point], 0, rng)
+        assert fit.reliability_ is not None
+        guesses = float(fit.reliability_.guesses[0])
+        by_map = (1.0 - guesses) * model.probability(*comparison_distances(fit.embedding_, data))
+        chance = np.maximum(0.5 * guesses + by_map, _LEAST)
+        lost = -float(np.average(np.log(chance), weights=data.weights))
+        if lost < lowest:
+            lowest, loss, X, no_slip = lost, model, fit.embedding_, by_map / chance
+        point = np.nan_to_num(fit.embedding_)
+    base = OrdinalEmbedding(start.shape[1], loss=loss, n_jobs=1)
+    own = np.ones(len(data)) if data.weights is None else data.weights
+
+    def judge(drawn_and_left: tuple[np.ndarray, np.ndarray], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        weights, left_out = drawn_and_left
+        drawn = data[weights > 0]._with(weights=np.maximum(weights * no_slip, _LEAST)[weights > 0])
+        Y = fit_best(base, drawn, [np.nan_to_num(X)], 0, rng).embedding_
+        unseen = left_out & (own > 0)
+        unseen = unseen if unseen.any() else own > 0
+        return _log_odds(loss, Y, data[unseen]), own[unseen]
+
+    odds, counts = map(np.concatenate, zip(*quiet_map(judge, n_jobs, resamples, rng.spawn(len(resamples)))))
+    return LikelyMap(X, loss, fit_answer_law(odds, counts))
+
+
+def _log_odds(loss: Loss, X: np.ndarray, comparisons: Comparisons) -> np.ndarray:
+    chance = loss.probability(*comparison_distances(X, comparisons))
+    return logit(np.clip(chance, 1e-15, 1.0 - 1e-15))
 
 
 def _widened(found: Bootstrap, likely: np.ndarray, maps: Sequence[np.ndarray], asked: Comparisons) -> Bootstrap:
@@ -332,16 +433,6 @@ def _times(away: np.ndarray, expected: float) -> float:
     return max(float(np.quantile(known, _LEVEL)) / expected, 1.0) if len(known) else 1.0
 
 
-def _full_fit(estimator: OrdinalEmbedding, data: Comparisons, rng: np.random.Generator) -> OrdinalEmbedding:
-    """The map of all answers: that of the estimator if it has one."""
-    if hasattr(estimator, "embedding_"):
-        return estimator
-    copy = clone(estimator)
-    if copy.random_state is None:
-        copy.set_params(random_state=int(rng.integers(2**31)))
-    return copy.fit(data)
-
-
 def _by_comparison(data: Comparisons):
     """Draws answers one by one, with all their rows; left out are those to questions that were not drawn at all."""
     question, answer = asked_together(data), kept_together(data)
@@ -386,6 +477,16 @@ def _covariances(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     covariance = np.einsum("bni,bnj->nij", away, away) / np.maximum(count - 1, 1)[:, None, None]
     covariance[count < 2] = np.nan
     return covariance, count
+
+
+def interval_of(values: Any, level: float, *methods: str) -> Interval:
+    """Median and quantiles; where there are infinities, methods of `np.quantile` that do not interpolate."""
+    check_level(level)
+    low, middle, high = (
+        float(np.quantile(values, q, method=method))  # type: ignore[call-overload]
+        for q, method in zip(((1 - level) / 2, 0.5, (1 + level) / 2), methods or ("linear",) * 3)
+    )
+    return Interval(middle, low, high, level)
 
 
 def check_level(level: float) -> None:

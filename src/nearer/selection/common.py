@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ from sklearn.base import clone
 
 from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
+from nearer.objective import resolve_jobs
 from nearer.solvers.starts import in_threads
 
 __all__ = [
-    "Interrupted", "at_random", "fit_best", "fit_quietly", "gaps_in_the_middle", "n_d_log_n", "quiet_threads",
+    "Interrupted", "at_random", "fit_best", "fit_quietly", "gaps_in_the_middle", "n_d_log_n", "quiet_map",
     "simulated", "template",
 ]  # fmt: skip
 
@@ -101,13 +102,14 @@ def simulated(comparisons: Comparisons, chance: np.ndarray, rng: np.random.Gener
     return both._with(weights=counts)[counts > 0]
 
 
-def quiet_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
-    """Run tasks in threads, without the warnings about objects that a part of the data does not name."""
+def quiet_map(task: Callable[..., Any], n_jobs: int | None, *given: Iterable[Any]) -> list[Any]:
+    """As `map`, in threads and without the warnings about objects that a part of the data does not name."""
+    calls = list(zip(*given))
     with warnings.catch_warnings():  # once, around all threads: the filters are not theirs alone
         warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
-        return in_threads(task, count, n_jobs)
+        return in_threads(lambda number: task(*calls[number]), len(calls), resolve_jobs(n_jobs))
 
 
 def fit_quietly(*given: Any) -> OrdinalEmbedding:
     """As `fit_best`, likewise without those warnings."""
-    return quiet_threads(lambda _: fit_best(*given), 1, 1)[0]
+    return quiet_map(fit_best, 1, *([one] for one in given))[0]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from nearer.data import as_comparisons, as_generator, check_integer
+from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
 from nearer.data.answers import asked_together
 from nearer.data.comparisons import fold_of_rows, groups_of
 from nearer.data.errors import counted
@@ -18,8 +18,7 @@ from nearer.data.values import take
 from nearer.dimensions import Evidence, held_out_ratios, weigh
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_loss
-from nearer.objective import resolve_jobs
-from nearer.selection.common import Interrupted, at_random, fit_best, n_d_log_n, quiet_threads, template
+from nearer.selection.common import Interrupted, at_random, fit_best, n_d_log_n, quiet_map, template
 from nearer.solvers import Auto, get_solver
 
 __all__ = ["DimensionSelection", "cross_validate_dimensions", "judge_dimension"]
@@ -176,24 +175,23 @@ def cross_validate_dimensions(
     units = groups_of(data, groups)
     fold = fold_of_rows(len(data), n_folds, rng, units)
     tested = [at_random(data, np.flatnonzero(fold == number)) for number in range(n_folds)]
-    folds = [(data[fold != number], data[rows]) for number, rows in enumerate(tested)]
+    trains, tests = [data[fold != number] for number in range(n_folds)], [data[rows] for rows in tested]
     # Random numbers of a map depend on its fold and dimension alone, so that they do not on what else is tried.
     roots = [one.bit_generator.seed_seq for one in rng.spawn(n_folds)]
     judged = len(tried) > 1
     table = np.full((3, n_folds, len(tried)), np.nan)  # accuracy, log-loss, accuracy on the training answers
 
-    def run(number: int) -> np.ndarray | None:
-        train, test = folds[number]
+    def run(number: int, train: Comparisons, test: Comparisons, root: Any) -> np.ndarray | None:
         for place, d in enumerate(tried.tolist()):
-            start = _generator(roots[number], d)
+            start = _generator(root, d)
             fit = fit_best(_as_of_all(base, d, len(train) / len(data)), train, [], base.n_init, start)
             X = fit.embedding_
             lost = log_loss(X, test, fit.loss_) if has_model else math.nan
             table[:, number, place] = comparison_accuracy(X, test), lost, comparison_accuracy(X, train)
-        return held_out_ratios(train, test, tried.tolist(), _generator(roots[number], 0)) if judged else None
+        return held_out_ratios(train, test, tried.tolist(), _generator(root, 0)) if judged else None
 
     try:
-        results = quiet_threads(run, n_folds, resolve_jobs(n_jobs))
+        results = quiet_map(run, n_jobs, range(n_folds), trains, tests, roots)
     except KeyboardInterrupt:
         if np.isnan(table[0]).all():
             raise
@@ -202,7 +200,7 @@ def cross_validate_dimensions(
     if judged:
         rows = np.concatenate(tested)
         evidence = weigh(tried, np.concatenate(results, axis=1), units.codes[rows], take(data.weights, rows))
-    n_comparisons = min(len(train) for train, _ in folds)
+    n_comparisons = min(map(len, trains))
     return judge_dimension(tried, table, evidence, n_objects=int(data.seen.sum()), n_comparisons=n_comparisons)
 
 

@@ -17,9 +17,8 @@ from nearer.data.values import take
 from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_ratio
-from nearer.objective import resolve_jobs
-from nearer.selection.bootstrap import Interval, check_level
-from nearer.selection.common import at_random, fit_best, n_d_log_n, quiet_threads, simulated, template
+from nearer.selection.bootstrap import Interval, interval_of
+from nearer.selection.common import at_random, fit_best, n_d_log_n, quiet_map, simulated, template
 
 __all__ = ["LearningCurve", "PowerLaw", "fit_power_law", "learning_curve"]
 
@@ -36,6 +35,8 @@ _N_SIMULATED = 3
 _N_QUESTIONS = 20_000
 # Standard error of the logarithm of a simulated gain: the map simulated from is not the true one.
 _GAIN_ERROR = 0.35
+# Of plausible laws, some may be infinite, and nothing can be interpolated between those.
+_BOUNDS = ("lower", "nearest", "higher")
 
 
 @dataclass(frozen=True)
@@ -147,9 +148,8 @@ class LearningCurve:
         -------
         Interval
         """
-        check_level(level)
         n = check_integer(n, "n", 1)
-        found = _interval([float(law.accuracy(n)) for law in self.plausible_laws], level)
+        found = interval_of([float(law.accuracy(n)) for law in self.plausible_laws], level, *_BOUNDS)
         return replace(found, high=1.0) if self.early and n > self.n_comparisons[-1] else found
 
     def needed_for(self, accuracy: float, level: float = 0.9) -> Interval:
@@ -166,10 +166,9 @@ class LearningCurve:
         Interval
             Infinite where the curve levels off below the accuracy.
         """
-        check_level(level)
         if not 0.5 < check_fraction(accuracy, "accuracy") < 1:
             raise ValueError(f"accuracy: got {accuracy}, expected a number between 0.5 (guessing) and 1")
-        found = _interval([law.needed_for(accuracy) for law in self.plausible_laws], level)
+        found = interval_of([law.needed_for(accuracy) for law in self.plausible_laws], level, *_BOUNDS)
         return replace(found, low=min(found.low, float(self.n_comparisons[-1]))) if self.early else found
 
     def to_dict(self, extrapolate_to: int | None = None, level: float = 0.9) -> dict[str, list[Any]]:
@@ -255,13 +254,10 @@ def learning_curve(
     if not 0 < check_fraction(test_size, "test_size") < 1:
         raise ValueError(f"test_size: got {test_size}, expected a fraction between 0 and 1")
     rng = as_generator(random_state)
-    splits = [_split(data, test_size, one) for one in rng.spawn(n_repeats)]
-    n_train = min(len(order) for order, _ in splits)
-    n = _sizes(sizes, n_train)
-    generators = rng.spawn(n_repeats)
+    orders, tests = zip(*(_split(data, test_size, one) for one in rng.spawn(n_repeats)))
+    n = _sizes(sizes, min(map(len, orders)))
 
-    def run(number: int) -> tuple[list[float], np.ndarray]:
-        (order, test), own = splits[number], generators[number]
+    def run(order: np.ndarray, test: Comparisons, own: np.random.Generator) -> tuple[list[float], np.ndarray]:
         starts: list[np.ndarray] = []
         scores = []
         for size in n.tolist():
@@ -270,23 +266,21 @@ def learning_curve(
             scores.append(comparison_accuracy(X, test))
         return scores, log_ratio(X, test)
 
-    results = quiet_threads(run, n_repeats, resolve_jobs(n_jobs))
-    repeats = np.array([scores for scores, _ in results])
+    scores, ratios = zip(*quiet_map(run, n_jobs, orders, tests, rng.spawn(n_repeats)))
+    repeats = np.array(scores)
     mean, se = repeats.mean(axis=0), repeats.std(axis=0, ddof=1) / math.sqrt(n_repeats)
-    weights = None if data.weights is None else np.concatenate([test.weights for _, test in splits])
-    law = fit_answer_law(np.concatenate([ratio for _, ratio in results]), weights)
+    weights = None if data.weights is None else np.concatenate([test.weights for test in tests])
+    law = fit_answer_law(np.concatenate(ratios), weights)
     full = _without_gaps(fit_best(base, data, [], base.n_init, rng).embedding_, rng)
     n_held_out = len(data) * (1.0 - (1.0 - test_size) ** n_repeats)  # at least once
-    laws = _simulated_laws(
-        base, data, full, law, int(n[-1]), float(mean[-1]), n_held_out, rng, resolve_jobs(n_jobs)
-    )  # fmt: skip
+    laws = _simulated_laws(base, data, full, law, int(n[-1]), float(mean[-1]), n_held_out, rng, n_jobs)
     early = bool(n[-1] < 2 * n_d_log_n(int(data.seen.sum()), full.shape[1]))
     return LearningCurve(n, mean, se, repeats, fit_power_law(n, mean), tuple(laws), early)
 
 
 def _simulated_laws(
     base: OrdinalEmbedding, data: Comparisons, X: np.ndarray, law: AnswerLaw, n: int, accuracy: float,
-    n_held_out: float, rng: np.random.Generator, n_jobs: int,
+    n_held_out: float, rng: np.random.Generator, n_jobs: int | None,
 ) -> list[PowerLaw]:  # fmt: skip
     """Laws of learning for answers like these about objects placed at X, where n answers give an accuracy.
 
@@ -310,10 +304,8 @@ def _simulated_laws(
         return np.array(found)
 
     def curves(sharper: Sequence[float], sizes: Sequence[float]) -> np.ndarray:
-        generators = rng.spawn(len(sharper) * _N_SIMULATED)
-        found = quiet_threads(
-            lambda k: curve(sharper[k // _N_SIMULATED], sizes, generators[k]), len(generators), n_jobs
-        )
+        each = np.repeat(sharper, _N_SIMULATED).tolist()
+        found = quiet_map(lambda one, own: curve(one, sizes, own), n_jobs, each, rng.spawn(len(each)))
         return np.array(found).reshape(len(sharper), _N_SIMULATED, -1)
 
     present = curves(_SHARPER, (1.0,))[:, :, 0]
@@ -382,13 +374,3 @@ def _sizes(sizes: Sequence[int] | None, n_train: int) -> np.ndarray:
 def _without_gaps(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A map with objects that have no place yet put at random."""
     return np.where(np.isnan(X), rng.normal(scale=np.nanstd(X), size=X.shape), X)
-
-
-def _interval(values: list[float], level: float) -> Interval:
-    """Median and quantiles; there may be infinities, between which nothing can be interpolated."""
-    ordered = np.asarray(values)
-    low, middle, high = (
-        float(np.quantile(ordered, q, method=method))  # type: ignore[call-overload]
-        for q, method in (((1 - level) / 2, "lower"), (0.5, "nearest"), ((1 + level) / 2, "higher"))
-    )
-    return Interval(middle, low, high, level)

@@ -1,0 +1,288 @@
+"""Data that are read: those that come with the package (or with scikit-learn), and files of the user's.
+
+The folder of the human judgements, which are not distributed with the package, is given by argument or by the
+environment variable NEARER_DATA.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import os
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearer.data import Comparisons
+
+PathLike = str | os.PathLike[str]
+
+# Names of the arrays in a file of image features, as the authors of the retrieval experiment stored them.
+FEATURES, LABELS = "testdata", "testgnd"
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceData:
+    """Objects known by their distances.
+
+    Attributes
+    ----------
+    names : str array (n,)
+    distances : float64 array (n, n), symmetric with zero diagonal
+    DESCR : str
+        Where the data come from, in Markdown.
+    """
+
+    names: np.ndarray
+    distances: np.ndarray
+    DESCR: str
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureData:
+    """Objects known by features and a class.
+
+    Attributes
+    ----------
+    features : array (n, n_features)
+    labels : array (n,)
+    DESCR : str
+        Where the data come from, in Markdown.
+    """
+
+    features: np.ndarray
+    labels: np.ndarray
+    DESCR: str
+
+
+def load_eurodist() -> DistanceData:
+    """Road distances in km between 21 European cities.
+
+    Returns
+    -------
+    DistanceData
+        names (21,), distances (21, 21).
+    """
+    rows = list(csv.reader(io.StringIO(_resource("data", "eurodist.csv").decode("utf-8"))))
+    distances = np.array([row[1:] for row in rows[1:]], dtype=np.float64)
+    return DistanceData(np.array(rows[0][1:]), distances, _description("eurodist"))
+
+
+def load_letters() -> FeatureData:
+    """UCI Letter Recognition: 16 features of 20,000 images of the 26 capital letters.
+
+    Returns
+    -------
+    FeatureData
+        features (20000, 16) uint8 in 0..15, labels (20000,) str.
+    """
+    with np.load(io.BytesIO(_resource("data", "letters.npz")), allow_pickle=False) as archive:
+        return FeatureData(archive["features"], archive["labels"], _description("letters"))
+
+
+def load_digits() -> FeatureData:
+    """scikit-learn's handwritten digits: 1,797 images of 8 x 8 grey values, 10 classes.
+
+    Returns
+    -------
+    FeatureData
+        features (1797, 64) float64 in 0..16, labels (1797,) int.
+    """
+    from sklearn.datasets import load_digits as sklearn_digits  # slow to import, rarely needed
+
+    data = sklearn_digits()
+    return FeatureData(data.data, data.target, data.DESCR)
+
+
+def _resource(folder: str, name: str) -> bytes:
+    """Content of a file of this package."""
+    return resources.files(__package__).joinpath(folder, name).read_bytes()
+
+
+def _description(name: str) -> str:
+    """Text that describes a bundled data set."""
+    return _resource("descr", f"{name}.md").decode("utf-8")
+
+
+def load_music(folder: PathLike | None = None) -> Comparisons:
+    """9,107 human judgements of which of two artists is more similar to a third, over 400 artists.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Holds `music.csv` with the columns anchor, near, far; default: the environment variable NEARER_DATA.
+
+    Returns
+    -------
+    Comparisons
+        Triplets with labels. Rows that compare an artist with itself are left out and counted in `dropped`.
+    """
+    columns = _read_columns(_file(folder, "music.csv"), ("anchor", "near", "far"))
+    labels, index = np.unique(np.stack(columns, axis=1), return_inverse=True)
+    return Comparisons.from_triplets(index.reshape(-1, 3), labels=labels, on_degenerate="drop")
+
+
+def load_materials(folder: PathLike | None = None) -> Comparisons:
+    """22,801 questions on which of two materials looks more like a third, over 100 materials, with votes.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Holds `material_train_votes.csv` with the columns anchor, option_a, option_b, votes_a, votes_b; default: the
+        environment variable NEARER_DATA.
+
+    Returns
+    -------
+    Comparisons
+        Triplets with labels; each answer given to a question is one row, its weight the number of votes for it.
+    """
+    path = _file(folder, "material_train_votes.csv")
+    *names, votes_a, votes_b = _read_columns(path, ("anchor", "option_a", "option_b", "votes_a", "votes_b"))
+    labels, index = np.unique(np.stack(names, axis=1), return_inverse=True)
+    try:
+        votes = np.stack([votes_a, votes_b], axis=1).astype(np.int64)
+    except ValueError as error:
+        raise ValueError(f"{path}: votes must be whole numbers ({error})") from None
+    return Comparisons.from_answers(index.reshape(-1, 3), votes, labels=labels)
+
+
+def load_music_genres(folder: PathLike | None = None) -> dict[str, tuple[str, ...]]:
+    """Genres of the artists of `load_music`.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Holds `music_genres.csv` with the columns artist, genres (separated by "|"); default: the environment variable
+        NEARER_DATA.
+
+    Returns
+    -------
+    dict
+        Artist -> genres, most typical first; () where none is known. It may name artists that were never compared.
+    """
+    path = _file(folder, "music_genres.csv")
+    artists, genres = _read_columns(path, ("artist", "genres"))
+    table: dict[str, tuple[str, ...]] = {}
+    for artist, text in zip(artists, genres):
+        if str(artist) in table:
+            raise ValueError(f"{path}: artist {artist} is listed twice")
+        table[str(artist)] = tuple(html.unescape(genre) for genre in str(text).split("|") if genre)
+    return table
+
+
+def _file(folder: PathLike | None, name: str) -> Path:
+    """Path of a data file; says what to set if it cannot be found."""
+    where = os.environ.get("NEARER_DATA") if folder is None else folder
+    if not where:
+        raise FileNotFoundError(
+            f"{name} is not part of the package: give the folder that holds it, "
+            "as an argument or in the environment variable NEARER_DATA"
+        )
+    path = Path(where) / name
+    if not path.is_file():
+        source = "environment variable NEARER_DATA" if folder is None else "argument folder"
+        raise FileNotFoundError(f"{path}: no such file; set the {source} to the folder that holds {name}")
+    return path
+
+
+def _read_columns(path: Path, names: tuple[str, ...]) -> list[np.ndarray]:
+    """Columns of a small CSV file with a known header, as str arrays."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.reader(stream) if row]
+    if not rows or tuple(rows[0]) != names:
+        raise ValueError(f"{path}: header is {','.join(rows[0]) if rows else 'missing'}, expected {','.join(names)}")
+    for number, row in enumerate(rows[1:], start=1):
+        if len(row) != len(names):
+            raise ValueError(f"{path}: data row {number} has {len(row)} columns, expected {len(names)}")
+    if len(rows) == 1:
+        raise ValueError(f"{path}: has a header but no rows")
+    return [np.array(column) for column in zip(*rows[1:])]
+
+
+def load_sun(path: PathLike) -> FeatureData:
+    """Image features and categories from a `.mat` file (version 5 or 7.3) or an `.npz` file.
+
+    Parameters
+    ----------
+    path : path
+        A file with `testdata` (n_images, n_features) and `testgnd` (n_images,), such as the authors' features of
+        SUN397. Version 7.3 needs h5py (the extra `mat73`).
+
+    Returns
+    -------
+    FeatureData
+        features (n_images, n_features) floating point, labels (n_images,) int64.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file; expected a .mat or .npz file with {FEATURES!r} and {LABELS!r}")
+    try:
+        content = _read_arrays(file)
+    except ImportError:
+        raise
+    except Exception as error:  # the readers raise many kinds for damaged files
+        raise ValueError(f"{file}: cannot be read ({type(error).__name__}: {error})") from error
+    return FeatureData(*_checked(file, content), DESCR=f"Image features read from {file.name}.")
+
+
+def _read_arrays(file: Path) -> dict[str, Any]:
+    """What a file holds, by name; None for what is not asked for, or no plain array.
+
+    Its kind is told by the first bytes, as the two versions of .mat share their ending.
+    """
+    with file.open("rb") as stream:
+        head = stream.read(128)
+    if head.startswith(b"PK"):
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] if name in (FEATURES, LABELS) else None for name in archive}
+    if head.startswith((b"MATLAB 7.3", b"\x89HDF")):
+        try:
+            import h5py
+        except ImportError:
+            raise ImportError(f"{file}: MATLAB 7.3 files need h5py; install nearer[mat73]") from None
+        with h5py.File(file, "r") as stored:
+            arrays = {name for name in (FEATURES, LABELS) if isinstance(stored.get(name), h5py.Dataset)}
+            # MATLAB stores by column, HDF5 by row
+            return {name: stored[name][()].T if name in arrays else None for name in stored}
+    if head.startswith(b"MATLAB 5.0"):
+        from scipy.io import loadmat, whosmat
+        from scipy.sparse import issparse
+
+        found = loadmat(file, variable_names=[FEATURES, LABELS])
+        content = {name: found.get(name) for name, _, _ in whosmat(file)}
+        return {name: array.toarray() if issparse(array) else array for name, array in content.items()}
+    raise ValueError(f"{file}: is neither a MATLAB .mat file (version 5 or 7.3) nor an .npz file")
+
+
+def _checked(file: Path, content: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Features as a floating-point matrix with one row for each label."""
+    names = [name for name in content if not name.startswith("#")]
+    missing = [repr(name) for name in (FEATURES, LABELS) if name not in names]
+    if missing:
+        raise ValueError(f"{file}: has no {' and no '.join(missing)}; it holds: {', '.join(names) or 'nothing'}")
+    for name in (FEATURES, LABELS):
+        if content[name] is None:
+            raise ValueError(f"{file}: {name!r} is not a plain array (sparse matrices and structs are not read)")
+    features, labels = content[FEATURES], content[LABELS]
+    if features.ndim != 2 or features.dtype.kind not in "biuf":
+        raise ValueError(f"{file}: {FEATURES!r} is {features.dtype} of shape {features.shape}, expected a real matrix")
+    if labels.ndim > 2 or labels.size != max(labels.shape, default=0) or labels.dtype.kind not in "biuf":
+        raise ValueError(f"{file}: {LABELS!r} is {labels.dtype} of shape {labels.shape}, expected a vector of numbers")
+    if len(features) != labels.size:
+        raise ValueError(
+            f"{file}: {FEATURES!r} has shape {features.shape} and {LABELS!r} {labels.size} entries, "
+            f"expected one row of features for each entry"
+        )
+    if features.dtype.kind != "f":
+        features = features.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
+    if len(bad):
+        raise ValueError(f"{file}: {FEATURES!r} row {bad[0]} has a value that is not finite")
+    codes = labels.reshape(-1)
+    if codes.dtype.kind == "f" and not np.array_equal(codes, np.trunc(codes)):  # NaN is unequal to itself
+        raise ValueError(f"{file}: {LABELS!r} holds values that are not whole numbers")
+    return np.ascontiguousarray(features), codes.astype(np.int64)
