@@ -12,10 +12,9 @@ import sqlalchemy as sa
 
 from nearer.collect.asking import Asked, Dealer, parted, plan
 from nearer.collect.batches import Refusal, Work
-from nearer.collect.items import Item
 from nearer.collect.limits import Signer
 from nearer.collect.store import Prepared, Store, answers, insert, meta, participants, questions, ready
-from nearer.collect.study import Study
+from nearer.collect.study import Item, Study
 from nearer.data import is_number
 from nearer.data.cells import MISSING
 
