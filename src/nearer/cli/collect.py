@@ -104,7 +104,7 @@ def serve(
 ) -> None:  # fmt: skip
     """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
     _need()
-    from nearer.collect.limits import Signer
+    from nearer.collect.desk import Signer
     from nearer.collect.processes import Keeper
     from nearer.collect.server import bind, check_certificate, make_server
     from nearer.collect.store import study_status

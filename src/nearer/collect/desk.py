@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import hmac
 import json
 import time
 from typing import Any, NamedTuple
@@ -12,7 +14,6 @@ import sqlalchemy as sa
 
 from nearer.collect.asking import Asked, Dealer, parted, plan
 from nearer.collect.batches import Refusal, Work
-from nearer.collect.limits import Signer
 from nearer.collect.store import Prepared, Store, answers, insert, meta, participants, questions, ready
 from nearer.collect.study import Item, Study
 from nearer.data import is_number
@@ -53,6 +54,39 @@ class _Handed(NamedTuple):
     def new(cls, number: int, row: dict[str, Any]) -> _Handed:
         """A question that was stored just now."""
         return cls(number, False, *(row[name] for name in cls._fields[2:]))
+
+
+class Signer:
+    """Signs numbers, and tells whether a signature is its own, in constant time."""
+
+    def __init__(self, secret: bytes):
+        self._secret = secret
+
+    def _signature(self, text: str) -> str:
+        digest = hmac.digest(self._secret, text.encode(), "sha256")
+        return base64.urlsafe_b64encode(digest[:18]).decode()
+
+    def sign(self, number: int, purpose: str) -> str:
+        """Return ``number.signature``; only the same purpose accepts it."""
+        return f"{number}.{self._signature(f'{purpose}:{number}')}"
+
+    def number(self, token: object, purpose: str) -> int | None:
+        """Return the number of a token that was signed for this purpose, or None."""
+        if not isinstance(token, str) or len(token) > 60 or not token.isascii():
+            return None
+        text, _, signature = token.partition(".")
+        if not text.isdecimal() or not hmac.compare_digest(signature, self._signature(f"{purpose}:{text}")):
+            return None
+        return int(text)
+
+    @property
+    def researcher(self) -> str:
+        """The token of the researcher's page."""
+        return self._signature("researcher")
+
+    def is_researcher(self, token: str) -> bool:
+        """Tell whether a token is the researcher's."""
+        return hmac.compare_digest(token.encode(), self.researcher.encode())
 
 
 class Desk:
