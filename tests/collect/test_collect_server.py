@@ -20,8 +20,8 @@ import sqlalchemy as sa
 from benchmarks.collect import Server
 from serving import Served, Visitor, make_study, stored
 
-from nearer.collect import desk, server
-from nearer.collect.asking import question_key
+from nearer.collect import server
+from nearer.collect.desk import question_key
 from nearer.collect.store import Store, answers, participant_table, participants, questions, ready, study_status
 from nearer.data.errors import FileFormatError
 
@@ -159,8 +159,7 @@ def test_cannot_tell_only_where_the_study_allows_it(serve):
         assert len(stored(served.store, answers)) == allowed
 
 
-def test_paused_and_resumed(serve, monkeypatch):
-    monkeypatch.setattr(desk, "_PAUSE_KNOWN", 0.0)
+def test_paused_and_resumed(serve):
     served = serve(number=5)
     state = served.start()
     assert served.store.set_paused(True)

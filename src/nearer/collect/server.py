@@ -31,11 +31,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nearer.collect.batches import Batches, Refusal, Unavailable
-from nearer.collect.desk import Desk
-from nearer.collect.export import Export
+from nearer.collect.desk import PERSON, Desk
 from nearer.collect.processes import read_orders
-from nearer.collect.store import Store, participant_table, study_status
+from nearer.collect.store import Batches, Export, Store, Unavailable, participant_table, study_status
 from nearer.collect.study import Study, read_study
 
 logger = logging.getLogger(__name__)
@@ -147,9 +145,9 @@ class Office:
         if name is None and self.study.participants.anonymous:
             name = f"anonymous-{secrets.token_hex(8)}"
         if not isinstance(name, str):
-            raise Refusal(422, "participant: expected the participant's id as text")
+            raise HTTPException(422, "participant: expected the participant's id as text")
         if not self._arrivals.allow(self._caller(request)):
-            raise Refusal(429, "start: too many participants from one address; try again in a minute")
+            raise HTTPException(429, "start: too many participants from one address; try again in a minute")
         done = await self.batches.run(partial(self.desk.start, name))
         return answered({**done, "id": name})
 
@@ -162,7 +160,7 @@ class Office:
         """Store an answer, and give the next question."""
         given = await read_json(request)
         if "choice" not in given:
-            raise Refusal(422, "choice: got none, expected a list of whole numbers, or null")
+            raise HTTPException(422, "choice: got none, expected a list of whole numbers, or null")
         person = self._participant(given)
         work = partial(self.desk.answer, person, given.get("question"), given["choice"], given.get("seconds"))
         return answered(await self.batches.run(work))
@@ -181,9 +179,11 @@ class Office:
 
     def _participant(self, given: dict[str, Any]) -> int:
         """The number of the participant who asks, if not too often."""
-        person = self.desk.participant(given.get("participant"))
+        person = self.desk.signer.number(given.get("participant"), PERSON)
+        if person is None:
+            raise HTTPException(403, "participant: is not known; begin again by /api/start")
         if not self._often.allow(person):
-            raise Refusal(429, "too many requests; slow down")
+            raise HTTPException(429, "too many requests; slow down")
         return person
 
     def _caller(self, request: Request) -> bytes:
@@ -199,8 +199,8 @@ class Office:
         if kind.lower() == "bearer" and self.desk.signer.is_researcher(token):
             return
         if not self._failures.allow("all"):
-            raise Refusal(429, "token: too many wrong ones; wait a little")
-        raise Refusal(401, "token: is not the one that nearer collect serve printed")
+            raise HTTPException(429, "token: too many wrong ones; wait a little")
+        raise HTTPException(401, "token: is not the one that nearer collect serve printed")
 
     async def status(self, request: Request) -> Response:
         """Progress, participants and what the background process found."""
@@ -233,7 +233,7 @@ class Office:
         self._check_token(request)
         paused = (await read_json(request)).get("paused")
         if not isinstance(paused, bool):
-            raise Refusal(422, "paused: expected true or false")
+            raise HTTPException(422, "paused: expected true or false")
         await run_in_threadpool(self.store.set_paused, paused)
         return answered({"paused": paused})
 
@@ -339,17 +339,17 @@ async def read_json(request: Request) -> dict[str, Any]:
     """Read a request of JSON, not larger and not slower than is reasonable."""
     told = request.headers.get("content-length", "0")
     if not told.isdecimal() or int(told) > MAX_BODY:
-        raise Refusal(413, f"body: got {told[:12]} bytes, expected at most {MAX_BODY}")
+        raise HTTPException(413, f"body: got {told[:12]} bytes, expected at most {MAX_BODY}")
     try:
         body = await asyncio.wait_for(_read(request), _BODY_SECONDS)
     except asyncio.TimeoutError:
-        raise Refusal(408, f"body: did not arrive within {_BODY_SECONDS:g} seconds") from None
+        raise HTTPException(408, f"body: did not arrive within {_BODY_SECONDS:g} seconds") from None
     try:
         values = json.loads(body)
     except (ValueError, RecursionError):
-        raise Refusal(400, "body: expected a JSON object") from None
+        raise HTTPException(400, "body: expected a JSON object") from None
     if not isinstance(values, dict):
-        raise Refusal(400, f"body: got a JSON {type(values).__name__}, expected an object")
+        raise HTTPException(400, f"body: got a JSON {type(values).__name__}, expected an object")
     return values
 
 
@@ -358,7 +358,7 @@ async def _read(request: Request) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_BODY:
-            raise Refusal(413, f"body: got more than the {MAX_BODY} bytes allowed")
+            raise HTTPException(413, f"body: got more than the {MAX_BODY} bytes allowed")
     return bytes(body)
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nearer.data.cells import MISSING
 from nearer.data.errors import FileFormatError, closest, counted, listed, shown
@@ -22,6 +22,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+_T = TypeVar("_T")
 _TEMPLATE = Path(__file__).with_name("study.toml")
 _ASKED = {
     "triplet": "Which of these two is more like this one?",
@@ -345,6 +346,12 @@ def n_questions(asked: Questions, n_items: int) -> int:
     """How many different questions there are."""
     heads = 1 if asked.kind == "odd" else n_items
     return heads * math.comb(n_items - (heads > 1), asked.n_shown)
+
+
+def parted(kind: str, items: Sequence[_T]) -> tuple[list[_T], list[_T]]:
+    """The head of a question, in a list ("odd" has none), and its options."""
+    start = 0 if kind == "odd" else 1
+    return list(items[:start]), list(items[start:])
 
 
 # ---- beginning -------------------------------------------------------------------------------------------------------
