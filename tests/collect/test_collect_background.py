@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from serving import Served, make_study, stored, until
 
 from nearer.collect.background import Background, judge_map, queue_size, read_answers, the_only_one
-from nearer.collect.processes import Keeper
+from nearer.collect.server import Keeper
 from nearer.collect.store import Store, questions, ready
 
 WORDS = [str(number) for number in range(14)]  # names that look like numbers

@@ -105,8 +105,7 @@ def serve(
     """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
     _need()
     from nearer.collect.desk import Signer
-    from nearer.collect.processes import Keeper
-    from nearer.collect.server import bind, check_certificate, make_server
+    from nearer.collect.server import Keeper, bind, check_certificate, make_server
     from nearer.collect.store import study_status
 
     if bool(key) != bool(certificate):

@@ -11,14 +11,13 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from nearer.collect.desk import question_key
-from nearer.collect.processes import read_orders
+from nearer.collect.server import read_orders
 from nearer.collect.store import Export, Store, answers, items, ready
 from nearer.collect.study import Study, n_questions, read_study
 from nearer.data import Comparisons
@@ -82,7 +81,7 @@ def the_only_one(store: Store) -> Any:
                 fcntl.flock(file, fcntl.LOCK_EX)
             yield None
         return
-    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with store.working() as connection:
         while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(_LOCK))):
             time.sleep(_PAUSE)
         yield connection
@@ -101,14 +100,6 @@ def _still_ours(connection: sa.Connection | None) -> bool:
 # ---- what the answers say so far -------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _quietly() -> Iterator[None]:
-    """Without warnings: objects without answers are left out of the map, and that few questions are left is no news."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 def read_answers(study: Study, store: Store) -> Comparisons | None:
     """All answers that a map can use, over the objects of the study; None while there are none."""
     export = Export(store, study.questions)
@@ -121,7 +112,6 @@ def read_answers(study: Study, store: Store) -> Comparisons | None:
     return Comparisons.from_labels_table(table, labels=labels, keep_na=True)
 
 
-@_quietly()
 def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
     """Fit a map, and measure it on answers that it has not seen; None where a figure is not known.
 
@@ -168,7 +158,6 @@ def _without_catches(data: Comparisons) -> Comparisons:
     return data if caught is None else data[~caught]
 
 
-@_quietly()
 def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
     """What twice as many answers would give, with its 90 % interval; None while there are too few."""
     data = _without_catches(data)
@@ -180,7 +169,6 @@ def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
     return {name: float(value) for name, value in found.items()} | {"high": float(more.high), "early": curve.early}
 
 
-@_quietly()
 def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
     """By participant, from three on, what `nearer.people.participants` says; None where something is not known."""
     assert data.people is not None
@@ -198,7 +186,6 @@ def _number(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-@_quietly()
 def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any, seed: int) -> Any:
     """Put questions that are worth asking in the place of the old queue; returns the state for the next call."""
     from nearer.questions import suggest
@@ -233,8 +220,10 @@ def queue_size(study: Study) -> int:
 
 
 def main() -> None:
-    """Compute, as a process that `nearer.collect.processes.Keeper` started."""
+    """Compute, as a process that `nearer.collect.server.Keeper` started."""
     told = read_orders(lambda: os._exit(0))
+    # Objects without answers are left out of the map, and that few questions are left is no news.
+    warnings.simplefilter("ignore")
     if hasattr(os, "nice"):
         os.nice(19)  # whatever the server wants to do comes first
     study, store = read_study(told["study"]), Store(told["database"])

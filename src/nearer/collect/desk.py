@@ -13,7 +13,7 @@ import json
 import random
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -115,21 +115,19 @@ class Dealer:
         else:
             head = self._heads.deal()
             items = [head, head, self._options.deal([head])] if odd else self._with_options([head, head])
-        right = items[2 if odd else 1]
-        made = self.shown(items, "catch")
-        return replace(made, expected=parted(self.asked.kind, made.items)[1].index(right))
+        return self.shown(items, "catch", items[2 if odd else 1])
 
     def _with_options(self, items: list[int]) -> list[int]:
         while len(items) < self.asked.n_items:
             items.append(self._options.deal(items))
         return items
 
-    def shown(self, items: Sequence[int], chosen_by: str) -> Asked:
-        """A question about some objects, the head first; its options change places."""
+    def shown(self, items: Sequence[int], chosen_by: str, right: int | None = None) -> Asked:
+        """A question about some objects, the head first; its options change places. `right` is the known answer."""
         head, options = parted(self.asked.kind, items)
         self.rng.shuffle(options)
-        shown = (*head, *options)
-        return Asked(shown, question_key(self.asked.kind, shown, chosen_by == "catch"), chosen_by)
+        shown, expected = (*head, *options), None if right is None else options.index(right)
+        return Asked(shown, question_key(self.asked.kind, shown, chosen_by == "catch"), chosen_by, expected)
 
 
 @functools.lru_cache(maxsize=5000)

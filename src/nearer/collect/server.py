@@ -12,9 +12,12 @@ import secrets
 import signal
 import socket
 import ssl
+import subprocess
+import sys
+import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +35,6 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nearer.collect.desk import PERSON, Desk
-from nearer.collect.processes import read_orders
 from nearer.collect.store import Batches, Export, Store, Unavailable, participant_table, study_status
 from nearer.collect.study import Study, read_study
 
@@ -225,7 +227,7 @@ class Office:
         export = Export(self.store, self.study.questions)
         headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="answers.csv"'}
         return StreamingResponse(
-            iterate_in_threadpool(export.blocks()), media_type="text/csv; charset=utf-8", headers=headers
+            iterate_in_threadpool(export.lines()), media_type="text/csv; charset=utf-8", headers=headers
         )
 
     async def pause(self, request: Request) -> Response:
@@ -422,7 +424,7 @@ class PatientProtocol(HttpToolsProtocol):
         return not busy and not self.transport.is_closing()
 
 
-# ---- the process -----------------------------------------------------------------------------------------------------
+# ---- the process, and others beside it, kept running and ended with it -----------------------------------------------
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -486,8 +488,74 @@ def _many_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
 
 
+class Keeper:
+    """Keeps a process (``python -m module``) running: starts it again when it dies, with growing patience.
+
+    The orders, which it gets by `read_orders`, are not given on the command line, which everybody can read: the address
+    of a database may hold a password. It inherits the open files named by `descriptors`.
+    """
+
+    def __init__(self, module: str, orders: dict[str, Any], descriptors: Sequence[int] = ()):
+        self._module, self._orders, self._descriptors = module, json.dumps(orders) + "\n", tuple(descriptors)
+        self._end = threading.Event()
+        self.process: subprocess.Popen[str] | None = None
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+        self._thread.start()
+
+    def _keep(self) -> None:
+        patience = 1.0
+        while not self._end.is_set():
+            began = time.monotonic()
+            code, last = self._run()
+            if self._end.is_set():
+                return
+            patience = 1.0 if time.monotonic() - began > 60 else min(2 * patience, 60.0)
+            logger.warning("%s ended (%s): %s; begun again in %g s", self._module, code, last[:200], patience)
+            self._end.wait(patience)
+
+    def _run(self) -> tuple[int, str]:
+        """Exit code and last line of standard error."""
+        command, last = [sys.executable, "-m", self._module], ""
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            pass_fds=self._descriptors,
+        )  # fmt: skip
+        assert self.process.stdin is not None
+        assert self.process.stderr is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.write(self._orders)
+            self.process.stdin.flush()
+        for line in self.process.stderr:
+            last = line.strip() or last
+        return self.process.wait(), last
+
+    def stop(self, seconds: float = 0.0) -> None:
+        """End the process: by a signal that lets it finish if it is given seconds, else at once."""
+        self._end.set()
+        if self.process is not None:
+            if seconds:
+                self.process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(seconds)
+            self.process.kill()
+            self.process.wait()
+        self._thread.join(timeout=5)
+
+
+def read_orders(at_end: Callable[[], None]) -> dict[str, Any]:
+    """What a process that a `Keeper` started is to do; `at_end` is called when the one that gave the orders is gone."""
+    told = json.loads(sys.stdin.readline())
+
+    def watch() -> None:
+        sys.stdin.read()
+        at_end()
+
+    threading.Thread(target=watch, daemon=True).start()
+    return told
+
+
 def main() -> None:
-    """Serve, as one of several processes that share a socket; started by `nearer.collect.processes.Keeper`."""
+    """Serve, as one of several processes that share a socket; started by `Keeper`."""
     told = read_orders(lambda: os.kill(os.getpid(), signal.SIGTERM))
     study, store = read_study(told["study"]), Store(told["database"])
     listening = socket.socket(fileno=told["descriptor"])

@@ -345,20 +345,19 @@ class Batches:
     def _serve(self) -> None:
         with contextlib.ExitStack() as kept:
             connection: sa.Connection | None = None
-            ended = False
-            while not ended:
+            batch: list[Any] = []
+            while not batch or batch[-1] is not None:
                 batch = [self._queue.get()]
                 with contextlib.suppress(queue.Empty):
                     while len(batch) < _MOST and batch[-1] is not None:
                         batch.append(self._queue.get_nowait())
-                ended = batch[-1] is None
-                batch = [piece for piece in batch if piece is not None]
-                try:
-                    connection = connection or kept.enter_context(self._store.working())
-                except sa.exc.SQLAlchemyError as error:
-                    self._fail(batch, error)
-                else:
-                    self._do(connection, batch)
+                if pieces := [piece for piece in batch if piece is not None]:
+                    try:
+                        connection = connection or kept.enter_context(self._store.working())
+                    except sa.exc.SQLAlchemyError as error:
+                        self._fail(pieces, error)
+                    else:
+                        self._do(connection, pieces)
 
     def _do(self, connection: sa.Connection, batch: list[Any], again: bool = True) -> None:
         batch = [(work, future) for work, future in batch if not future.cancelled()]
@@ -433,23 +432,20 @@ def study_status(connection: sa.Connection) -> dict[str, Any]:
     """
     now = time.time()
     people = sa.select(
-        sa.func.count(),
-        sa.func.count().filter(participants.c.answered >= participants.c.total),
-        sa.func.count().filter(participants.c.seen > now - _PRESENT),
-        sa.func.coalesce(sa.func.sum(participants.c.answered), 0),
+        sa.func.count().label("participants"),
+        sa.func.count().filter(participants.c.answered >= participants.c.total).label("finished"),
+        sa.func.count().filter(participants.c.seen > now - _PRESENT).label("present"),
+        sa.func.coalesce(sa.func.sum(participants.c.answered), 0).label("answers"),
     )
-    n_people, finished, present, n_answers = connection.execute(people).one()
+    found = connection.execute(people).one()
     minute = sa.cast(sa.func.floor((now - answers.c.answered) / 60), sa.Integer)
     recent = sa.select(minute.label("ago"), sa.func.count()).where(answers.c.answered > now - 3600).group_by("ago")
     counts = dict(connection.execute(recent).all())
     return {
-        "participants": n_people,
-        "finished": finished,
-        "present": present,
-        "answers": n_answers,
+        **found._mapping,
         "answers_last_minute": counts.get(0, 0),
         "cannot_tell": Store.count(connection, answers, answers.c.choice.is_(None)),
-        "questions_open": Store.count(connection, questions) - n_answers,
+        "questions_open": Store.count(connection, questions) - found.answers,
         "questions_ready": Store.count(connection, ready),
         "paused": Store.value(connection, "paused") == "1",
         "per_minute": [counts.get(ago, 0) for ago in range(59, -1, -1)],
@@ -458,10 +454,10 @@ def study_status(connection: sa.Connection) -> dict[str, Any]:
 
 def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
     """Progress of each participant, and what can be told about the quality of the answers without a map."""
-    both = questions.join(answers, answers.c.question == questions.c.id)
-    checked = sa.select(questions.c.participant, questions.c.expected, answers.c.choice).select_from(both)
+    checked = sa.select(questions.c.participant, questions.c.expected, answers.c.choice)
+    checked = checked.select_from(questions.join(answers)).where(questions.c.expected.is_not(None))
     asked, right = Counter[int](), Counter[int]()
-    for person, expected, choice in connection.execute(checked.where(questions.c.expected.is_not(None))):
+    for person, expected, choice in connection.execute(checked):
         asked[person] += 1
         right[person] += choice is not None and json.loads(choice)[0] == expected
     return [
@@ -502,15 +498,11 @@ class Export:
     def rows(self) -> Iterator[list[str]]:
         """Cells of each answer, in the order in which the questions were handed out."""
         self.left_out, self.n_rows = {}, 0
-        both = questions.join(answers, answers.c.question == questions.c.id)
-        both = both.join(participants, participants.c.id == questions.c.participant)
-        wanted: list[Any] = [
-            questions, answers.c.choice, answers.c.seconds, answers.c.answered, participants.c.name.label("person"),
-        ]  # fmt: skip
-        statement = sa.select(*wanted).select_from(both).order_by(questions.c.id)
+        wanted = sa.select(questions, answers, participants.c.name.label("person")).order_by(questions.c.id)
+        wanted = wanted.select_from(questions.join(answers).join(participants))
         with self.store.reading() as connection:
             names = {row.id: row.name for row in connection.execute(sa.select(items))}
-            for row in connection.execution_options(yield_per=2000).execute(statement):
+            for row in connection.execution_options(yield_per=2000).execute(wanted):
                 shown = json.loads(row.shown)
                 why = self._unfit(row, shown)
                 if why:
@@ -520,16 +512,14 @@ class Export:
                 yield _cells(row, [names[number] for number in shown], json.loads(row.choice))
 
     def lines(self) -> Iterator[str]:
-        """Lines of a CSV file, the names of the columns first; what a spreadsheet could run as a formula is guarded."""
-        yield ",".join(self.columns) + "\n"
-        for cells in self.rows():
-            yield ",".join(text_cells(cells, "cell")) + "\n"
+        """Lines of a CSV file, many at a time, the names of the columns first.
 
-    def blocks(self, size: int = 500) -> Iterator[str]:
-        """The same, many lines at a time."""
-        lines = self.lines()
-        while block := list(itertools.islice(lines, size)):
-            yield "".join(block)
+        What a spreadsheet could run as a formula is guarded.
+        """
+        rows = self.rows()
+        yield ",".join(self.columns) + "\n"
+        while block := list(itertools.islice(rows, 500)):
+            yield "".join(",".join(text_cells(cells, "cell")) + "\n" for cells in block)
 
     def _unfit(self, row: Any, shown: list[int]) -> str:
         if row.kind != self.asked.kind:
