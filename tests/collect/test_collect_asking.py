@@ -8,8 +8,7 @@ from collections import Counter
 
 import pytest
 
-from nearer.collect.asking import Dealer, Deck, plan, question_key
-from nearer.collect.limits import Signer
+from nearer.collect.desk import Dealer, Deck, Signer, plan, question_key
 from nearer.collect.study import Questions, n_questions
 
 KINDS = [Questions(), Questions(kind="odd"), Questions(kind="choose", options=5, choose=2)]

@@ -11,9 +11,8 @@ import pytest
 import sqlalchemy as sa
 from serving import Served, make_study, stored, until
 
-from nearer.collect import analysis
-from nearer.collect.background import Background, the_only_one
-from nearer.collect.processes import Keeper
+from nearer.collect.background import Background, judge_map, queue_size, read_answers, the_only_one
+from nearer.collect.server import Keeper
 from nearer.collect.store import Store, questions, ready
 
 WORDS = [str(number) for number in range(14)]  # names that look like numbers
@@ -71,8 +70,8 @@ def test_accuracy_is_measured_on_random_questions_alone(tmp_path):
     for last, judged in ((60, 60), (40, 40), (20, 0)):  # 20 are too few
         with served.store.writing() as connection:
             connection.execute(sa.update(questions).where(questions.c.position > last).values(chosen_by="predictive"))
-        data = analysis.read_answers(study, served.store)
-        assert analysis.judge_map(study, data)["n_held_out"] == judged
+        data = read_answers(study, served.store)
+        assert judge_map(study, data)["n_held_out"] == judged
     served.stop()
 
 
@@ -83,7 +82,7 @@ def test_questions_are_chosen_for_the_queue_and_asked(tmp_path):
     work = Background(study, served.store)
     work.round()
     waiting = stored(served.store, ready)
-    assert len(waiting) == analysis.queue_size(study)
+    assert len(waiting) == queue_size(study)
     assert len({row.key for row in waiting}) == len(waiting)
     served.play("late", near)
     with served.store.reading() as connection:

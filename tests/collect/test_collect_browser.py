@@ -18,7 +18,6 @@ from serving import WORDS, Served, change, make_study, until
 
 from browser import start_browser
 from nearer.cli import cli
-from nearer.collect import desk
 from nearer.collect.store import Store, answers, participants, questions
 from nearer.collect.study import new_study, read_study
 
@@ -344,8 +343,7 @@ def test_two_tabs_take_turns(serve, person):
     person.driver.switch_to.window(first)
 
 
-def test_cannot_tell_pause_and_resume(serve, person, monkeypatch):
-    monkeypatch.setattr(desk, "_PAUSE_KNOWN", 0.0)
+def test_cannot_tell_pause_and_resume(serve, person):
     served = serve(number=6, cannot_tell=True, practice=False)
     person.open(served.url)
     shown = person.agree(practice=False)

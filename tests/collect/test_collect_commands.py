@@ -16,8 +16,7 @@ from serving import WORDS, Served, Visitor, make_study
 
 from nearer.cli import cli
 from nearer.cli.collect import collect_command as command
-from nearer.collect.export import Export, back_up
-from nearer.collect.store import Store, answers, participants, questions
+from nearer.collect.store import Export, Store, answers, back_up, participants, questions
 from nearer.collect.study import read_study
 from nearer.io import read_comparisons
 

@@ -11,8 +11,7 @@ import sqlalchemy as sa
 from benchmarks.collect import Server
 from serving import Served, Visitor, make_study, stored
 
-from nearer.collect.export import Export, back_up
-from nearer.collect.store import Prepared, Store, answers, participants, questions
+from nearer.collect.store import Export, Prepared, Store, answers, back_up, participants, questions
 from nearer.collect.study import Questions
 
 _NAMES = itertools.count()

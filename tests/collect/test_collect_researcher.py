@@ -9,7 +9,7 @@ import pytest
 from serving import Served, make_study
 
 from nearer.collect.background import Background
-from nearer.collect.limits import Signer
+from nearer.collect.desk import Signer
 from nearer.io import read_comparisons
 
 

@@ -20,8 +20,8 @@ import sqlalchemy as sa
 from benchmarks.collect import Server
 from serving import Served, Visitor, make_study, stored
 
-from nearer.collect import desk, limits, server
-from nearer.collect.asking import question_key
+from nearer.collect import server
+from nearer.collect.desk import question_key
 from nearer.collect.store import Store, answers, participant_table, participants, questions, ready, study_status
 from nearer.data.errors import FileFormatError
 
@@ -159,8 +159,7 @@ def test_cannot_tell_only_where_the_study_allows_it(serve):
         assert len(stored(served.store, answers)) == allowed
 
 
-def test_paused_and_resumed(serve, monkeypatch):
-    monkeypatch.setattr(desk, "_PAUSE_KNOWN", 0.0)
+def test_paused_and_resumed(serve):
     served = serve(number=5)
     state = served.start()
     assert served.store.set_paused(True)
@@ -236,8 +235,8 @@ def test_large_bodies_are_refused_unread_and_nobody_waits(serve):
     served = serve(number=5)
     post = b"POST /api/start HTTP/1.1\r\nhost: x\r\n"
     assert b"413" in answer_to(served.port, post + b"content-length: 10000000000\r\n\r\n", [])
-    length = b"content-length: %d\r\n\r\n" % (limits.MAX_BODY + 1)
-    assert re.search(b"413|hung up", answer_to(served.port, post + length, [b"x" * (limits.MAX_BODY + 1)]))
+    length = b"content-length: %d\r\n\r\n" % (server.MAX_BODY + 1)
+    assert re.search(b"413|hung up", answer_to(served.port, post + length, [b"x" * (server.MAX_BODY + 1)]))
     chunks = [b"1000\r\n" + b"x" * 4096 + b"\r\n"] * 9  # without a length
     assert re.search(b"413|hung up", answer_to(served.port, post + b"transfer-encoding: chunked\r\n\r\n", chunks))
     assert served.play("p")[0]["finished"]
@@ -245,7 +244,7 @@ def test_large_bodies_are_refused_unread_and_nobody_waits(serve):
 
 def test_slow_and_endless_requests_are_cut_off(serve, monkeypatch):
     monkeypatch.setattr(server, "_HEAD_SECONDS", 0.2)
-    monkeypatch.setattr(limits, "_SECONDS", 0.2)
+    monkeypatch.setattr(server, "_BODY_SECONDS", 0.2)
     served = serve(number=5)
     address = ("127.0.0.1", served.port)
     with socket.create_connection(address, timeout=10) as raw:
@@ -280,7 +279,7 @@ def test_requests_that_come_too_often_are_told_to_wait(serve):
 
 
 def test_rate():
-    rate = limits.Rate(2, 3)
+    rate = server.Rate(2, 3)
     assert [rate.allow("a", 0.0) for _ in range(4)] == [True, True, True, False]
     assert rate.allow("b", 0.0)
     assert not rate.allow("a", 0.4)

@@ -7,8 +7,16 @@ import dataclasses
 import pytest
 from serving import WORDS, change, make_study
 
-from nearer.collect.items import read_items
-from nearer.collect.study import Completion, Participants, Questions, Server, n_questions, new_study, read_study
+from nearer.collect.study import (
+    Completion,
+    Participants,
+    Questions,
+    Server,
+    n_questions,
+    new_study,
+    read_items,
+    read_study,
+)
 from nearer.data.errors import FileFormatError
 
 

@@ -104,9 +104,8 @@ def serve(
 ) -> None:  # fmt: skip
     """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
     _need()
-    from nearer.collect.limits import Signer
-    from nearer.collect.processes import Keeper
-    from nearer.collect.server import bind, check_certificate, make_server
+    from nearer.collect.desk import Signer
+    from nearer.collect.server import Keeper, bind, check_certificate, make_server
     from nearer.collect.store import study_status
 
     if bool(key) != bool(certificate):
@@ -180,7 +179,7 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
     Answers that no map can use are left out and counted: "cannot tell", and catch questions that show an object twice.
     """
     read, store = _opened(study, database)
-    from nearer.collect.export import Export
+    from nearer.collect.store import Export
     from nearer.data.errors import counted
     from nearer.io.files import atomic_write
 
@@ -200,7 +199,7 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
 def backup(say: Say, study: str, database: str | None, out: str) -> None:
     """Copy the whole database of a STUDY, as it is at one moment, also while it is served."""
     _, store = _opened(study, database)
-    from nearer.collect.export import back_up
+    from nearer.collect.store import back_up
     from nearer.data.errors import counted
 
     count = back_up(store, out)

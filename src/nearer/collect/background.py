@@ -7,21 +7,33 @@ what was found last. Of the processes that serve one database, one computes; ano
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
+import warnings
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 
-from nearer.collect import analysis
-from nearer.collect.processes import read_orders
-from nearer.collect.store import Store, answers, ready
-from nearer.collect.study import Study, read_study
+from nearer.collect.desk import question_key
+from nearer.collect.server import read_orders
+from nearer.collect.store import Export, Store, answers, items, ready
+from nearer.collect.study import Study, n_questions, read_study
+from nearer.data import Comparisons
+from nearer.data.answers import answer_of_rows
+from nearer.estimator import OrdinalEmbedding
+from nearer.people import participants
+from nearer.selection import cross_validate_dimensions, learning_curve
 
 _LOCK = 0x6E656173
 _PAUSE = 2.0  # seconds between two looks
 _SOON, _GROWTH = 10, 1.05  # new answers before a new round: so many, and so many times as many
 _LOW = 100  # questions in the queue
+_FOLDS = 3
+_SECONDS = 20.0  # for one fit
+_LEAST = 30  # answers before anything is fitted
+_QUEUE = 400
 
 
 class Background:
@@ -38,22 +50,22 @@ class Background:
             count, waiting = Store.count(connection, answers), Store.count(connection, ready)
         if self._done < 0 or count >= max(self._done + _SOON, _GROWTH * self._done):
             return True
-        return waiting < min(_LOW, analysis.queue_size(self.study) // 2) and count > self._done
+        return waiting < min(_LOW, queue_size(self.study) // 2) and count > self._done
 
     def round(self) -> None:
         """Compute everything anew, the questions first."""
         self._round += 1
-        data = analysis.read_answers(self.study, self.store)
+        data = read_answers(self.study, self.store)
         with self.store.reading() as connection:
             self._done = Store.count(connection, answers)
-        self._state = analysis.fill_queue(self.study, self.store, data, self._state, self._round)
+        self._state = fill_queue(self.study, self.store, data, self._state, self._round)
         if data is None:
             return
-        self.store.keep_finding("people", analysis.judge_people(self.study, data))
-        self.store.keep_finding("map", analysis.judge_map(self.study, data))
+        self.store.keep_finding("people", judge_people(self.study, data))
+        self.store.keep_finding("map", judge_map(self.study, data))
         if self._done >= 1.3 * self._forecast_at:
             self._forecast_at = self._done
-            found = analysis.forecast(self.study, data)
+            found = forecast(self.study, data)
             if found is not None:
                 self.store.keep_finding("forecast", found)
 
@@ -69,7 +81,7 @@ def the_only_one(store: Store) -> Any:
                 fcntl.flock(file, fcntl.LOCK_EX)
             yield None
         return
-    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with store.working() as connection:
         while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(_LOCK))):
             time.sleep(_PAUSE)
         yield connection
@@ -85,9 +97,133 @@ def _still_ours(connection: sa.Connection | None) -> bool:
         return False
 
 
+# ---- what the answers say so far -------------------------------------------------------------------------------------
+
+
+def read_answers(study: Study, store: Store) -> Comparisons | None:
+    """All answers that a map can use, over the objects of the study; None while there are none."""
+    export = Export(store, study.questions)
+    rows = list(export.rows())
+    if not rows:
+        return None
+    table = {name: list(cells) for name, cells in zip(export.columns, zip(*rows)) if name != "answered_at"}
+    with store.reading() as connection:
+        labels = list(connection.scalars(sa.select(items.c.name).order_by(items.c.id)))
+    return Comparisons.from_labels_table(table, labels=labels, keep_na=True)
+
+
+def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
+    """Fit a map, and measure it on answers that it has not seen; None where a figure is not known.
+
+    Accuracy is measured on questions that were chosen at random and are no catch questions: those to chosen questions
+    are a biased sample.
+    """
+    found: dict[str, Any] = {"n_rows": len(data), "labels": [], "embedding": []}
+    found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low"))
+    if len(data) < _LEAST:
+        return found
+    model = _estimator(study).fit(data)
+    seen = ~np.isnan(model.embedding_).any(axis=1)
+    found["labels"] = [str(label) for label, there in zip(data.labels.tolist(), seen) if there]  # type: ignore[union-attr]
+    found["embedding"] = np.round(model.embedding_[seen], 5).tolist()
+    checked = data.check()
+    found |= {"ceiling": checked.noise_ceiling, "ceiling_low": checked.noise_ceiling_low}
+    return found | {"n_repeated": checked.n_repeated_questions} | _held_out(study, data)
+
+
+def _estimator(study: Study) -> OrdinalEmbedding:
+    return OrdinalEmbedding(study.questions.map_dimensions, random_state=0, max_seconds=_SECONDS, n_jobs=1)
+
+
+def _held_out(study: Study, data: Comparisons) -> dict[str, Any]:
+    """Accuracy of maps of other answers, its standard error, and how many answers it was measured on."""
+    data = _without_catches(data)
+    answer = answer_of_rows(data)
+    asked = len(np.unique(answer if data.at_random is None else answer[data.at_random]))
+    if asked < _LEAST:
+        return {"n_held_out": 0}
+    try:
+        judged = cross_validate_dimensions(
+            _estimator(study), data, [study.questions.map_dimensions], n_folds=_FOLDS, random_state=0, n_jobs=1
+        )  # fmt: skip
+    except ValueError:  # so few objects that a fold has no random question
+        return {"n_held_out": 0}
+    accuracy = float(judged.accuracy[0])
+    error = float(np.sqrt(max(accuracy * (1 - accuracy), 1e-9) / asked))
+    return {"accuracy": accuracy, "accuracy_se": error, "n_held_out": asked}
+
+
+def _without_catches(data: Comparisons) -> Comparisons:
+    caught = None if data.details is None else data.details.catch
+    return data if caught is None else data[~caught]
+
+
+def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
+    """What twice as many answers would give, with its 90 % interval; None while there are too few."""
+    data = _without_catches(data)
+    if (len(data) if data.at_random is None else data.at_random.sum()) < 10 * _LEAST:
+        return None
+    curve = learning_curve(_estimator(study), data, n_repeats=4, random_state=0, n_jobs=1)
+    more = curve.predict(2 * int(curve.n_comparisons[-1]))
+    found = {"n_rows": len(data), "now": curve.accuracy[-1], "doubled": more.estimate, "low": more.low}
+    return {name: float(value) for name, value in found.items()} | {"high": float(more.high), "early": curve.early}
+
+
+def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
+    """By participant, from three on, what `nearer.people.participants` says; None where something is not known."""
+    assert data.people is not None
+    if len(data.people.names) < 3 or len(data) < _LEAST:
+        return {}
+    table = participants(data, _estimator(study), n_folds=_FOLDS).table()
+    shown = ("seconds", "first", "streak", "catch_passed", "agreement", "guesses", "guesses_low", "guesses_high")
+    return {
+        str(name): {column: _number(table[column][row]) if column in table else None for column in shown}
+        for row, name in enumerate(table["participant"])
+    }
+
+
+def _number(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any, seed: int) -> Any:
+    """Put questions that are worth asking in the place of the old queue; returns the state for the next call."""
+    from nearer.questions import suggest
+
+    if not queue_size(study):
+        return None
+    names = [item.name for item in study.items]
+    numbers = store.number_items(names)
+    gone = [] if data is None else [label for label in data.labels.tolist() if label not in set(names)]  # type: ignore[union-attr]
+    chosen = suggest(
+        data, queue_size(study), random_share=0, objects=names, exclude=gone or None,
+        kind="odd-one-out" if study.questions.kind == "odd" else "triplets",
+        n_components=study.questions.map_dimensions, random_state=seed, n_jobs=1, state=state,
+    )  # fmt: skip
+    assert chosen.labels is not None
+    rows = []
+    for row, strategy in zip(chosen.labels[chosen.index].tolist(), chosen.strategy.tolist()):
+        shown = [numbers[name] for name in row]
+        key = question_key(study.questions.kind, shown)
+        rows.append({"shown": json.dumps(shown), "key": key, "chosen_by": strategy})
+    with store.writing() as connection:
+        connection.execute(sa.delete(ready))
+        connection.execute(sa.insert(ready), rows)
+    return chosen.state
+
+
+def queue_size(study: Study) -> int:
+    """How many questions the queue holds when it is full: none if the study chooses none."""
+    if not study.questions.adaptive or study.questions.kind == "choose":
+        return 0
+    return max(1, min(_QUEUE, n_questions(study.questions, len(study.items)) // 2))
+
+
 def main() -> None:
-    """Compute, as a process that `nearer.collect.processes.Keeper` started."""
+    """Compute, as a process that `nearer.collect.server.Keeper` started."""
     told = read_orders(lambda: os._exit(0))
+    # Objects without answers are left out of the map, and that few questions are left is no news.
+    warnings.simplefilter("ignore")
     if hasattr(os, "nice"):
         os.nice(19)  # whatever the server wants to do comes first
     study, store = read_study(told["study"]), Store(told["database"])

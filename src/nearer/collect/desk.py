@@ -1,21 +1,27 @@
-"""What a participant may do: begin, get questions, answer. Each is a piece of work for `nearer.collect.batches`."""
+"""What a participant may do: begin, get questions, answer; and which questions these are.
+
+Each is a piece of work for `nearer.collect.store.Batches`.
+"""
 
 from __future__ import annotations
 
+import base64
 import functools
+import hmac
+import itertools
 import json
+import random
 import time
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
+from starlette.exceptions import HTTPException
 
-from nearer.collect.asking import Asked, Dealer, parted, plan
-from nearer.collect.batches import Refusal, Work
-from nearer.collect.items import Item
-from nearer.collect.limits import Signer
-from nearer.collect.store import Prepared, Store, answers, insert, meta, participants, questions, ready
-from nearer.collect.study import Study
+from nearer.collect.store import Prepared, Store, Work, answers, insert, meta, participants, questions, ready
+from nearer.collect.study import Item, Questions, Study, n_questions, parted
 from nearer.data import is_number
 from nearer.data.cells import MISSING
 
@@ -23,37 +29,158 @@ AHEAD = 2
 """Open questions that a participant holds: the one on the screen, and the next, already loaded."""
 _TRIES = 12
 _BACK = 2  # positions among the answered ones in which open ones are looked for first
-_PAUSE_KNOWN = 1.0  # seconds that the state of the study is remembered
-_PERSON, _QUESTION = "participant", "question"
+PERSON, _QUESTION = "participant", "question"  # what numbers are signed for
 _MAX_ID = 200
 _ASKED = [column.name for column in questions.c if column.name != "id"]
 
 
-class _Person(NamedTuple):
-    """A participant; `last` is the position of the question that was handed out last."""
+@dataclass(frozen=True)
+class Asked:
+    """A question that can be handed out."""
 
-    id: int
-    name: str
-    answered: int
-    total: int
-    last: int
+    items: tuple[int, ...]  # numbers of the objects: the head (not for "odd"), then the options from left to right
+    key: str  # the same for the same question in another order
+    chosen_by: str  # "random", "catch", "repeat", or the name of a strategy
+    expected: int | None = None  # the right option of a catch question
 
 
-class _Handed(NamedTuple):
-    """A question that a participant holds, or held."""
+def question_key(kind: str, items: Sequence[int], catch: bool = False) -> str:
+    """A text that two questions share if they ask the same; those with a known answer do not count among the others."""
+    head, options = parted(kind, items)
+    return ("c" if catch else kind[0]) + "-".join(map(str, head + sorted(options)))
 
-    id: int
-    done: bool
-    position: int
-    kind: str
-    n_chosen: int
-    ordered: bool
-    shown: str
 
-    @classmethod
-    def new(cls, number: int, row: dict[str, Any]) -> _Handed:
-        """A question that was stored just now."""
-        return cls(number, False, *(row[name] for name in cls._fields[2:]))
+class Deck:
+    """Deals objects so that each comes as often as any other, up to one."""
+
+    def __init__(self, cards: Sequence[int], rng: random.Random):
+        self._cards, self._rng = list(cards), rng
+        self._left: list[int] = []
+
+    def deal(self, without: Sequence[int] = ()) -> int:
+        """The next object that is not among `without`."""
+        for spot in range(len(self._left) - 1, -1, -1):
+            if self._left[spot] not in without:
+                return self._left.pop(spot)
+        # All cards left are excluded: they stay on top of the next pack.
+        fresh = list(self._cards)
+        self._rng.shuffle(fresh)
+        self._left = fresh + self._left
+        return self.deal(without)
+
+
+class Dealer:
+    """Makes questions about the objects of a study, given by number.
+
+    `catches` are the study's own catch questions, as numbers: head, right, wrong, or with the odd one last.
+    """
+
+    def __init__(
+        self,
+        asked: Questions,
+        numbers: Sequence[int],
+        catches: Sequence[tuple[int, ...]] = (),
+        seed: int | None = None,
+    ):
+        self.asked, self.numbers, self.catches = asked, list(numbers), list(catches)
+        self.rng = random.Random(seed)
+        self._heads, self._options = Deck(self.numbers, self.rng), Deck(self.numbers, self.rng)
+
+    def random(self) -> Asked:
+        """A question in which every object is as likely as any other, and comes as often."""
+        items = [] if self.asked.kind == "odd" else [self._heads.deal()]
+        return self.shown(self._with_options(items), "random")
+
+    def other_than(self, keys: set[str]) -> Asked | None:
+        """A random question whose key is not among `keys`: slow and sure, for studies that ask nearly everything."""
+        asked, left = self.asked, []
+        if n_questions(asked, len(self.numbers)) > 2 * asked.number + len(keys):
+            return self.random()
+        for head in [None] if asked.kind == "odd" else self.numbers:
+            others = [number for number in self.numbers if number != head]
+            for options in itertools.combinations(others, asked.n_shown):
+                items = options if head is None else (head, *options)
+                if question_key(asked.kind, items) not in keys:
+                    left.append(items)
+        return self.shown(self.rng.choice(left), "random") if left else None
+
+    def catch(self, seen: Collection[str] = ()) -> Asked | None:
+        """A question with a known answer; of the study's own, one that is not among the keys `seen`, or None."""
+        odd = self.asked.kind == "odd"
+        if self.catches:
+            left = [row for row in self.catches if question_key(self.asked.kind, row, catch=True) not in seen]
+            if not left:
+                return None
+            items = list(self.rng.choice(left))
+        else:
+            head = self._heads.deal()
+            items = [head, head, self._options.deal([head])] if odd else self._with_options([head, head])
+        return self.shown(items, "catch", items[2 if odd else 1])
+
+    def _with_options(self, items: list[int]) -> list[int]:
+        while len(items) < self.asked.n_items:
+            items.append(self._options.deal(items))
+        return items
+
+    def shown(self, items: Sequence[int], chosen_by: str, right: int | None = None) -> Asked:
+        """A question about some objects, the head first; its options change places. `right` is the known answer."""
+        head, options = parted(self.asked.kind, items)
+        self.rng.shuffle(options)
+        shown, expected = (*head, *options), None if right is None else options.index(right)
+        return Asked(shown, question_key(self.asked.kind, shown, chosen_by == "catch"), chosen_by, expected)
+
+
+@functools.lru_cache(maxsize=5000)
+def plan(asked: Questions, total: int, seed: str) -> list[str]:
+    """What each question of a participant is: "random", "repeat", "catch" or "ready" (chosen by the answers so far).
+
+    The same seed gives the same plan, on any server.
+    """
+    rng = random.Random(seed)
+    slots = ["random"] * total
+    # The first questions are plain ones: nobody is on guard, or bored, yet.
+    later = list(range(min(2, total - 1), total))
+    special = rng.sample(later, min(len(later), asked.catch + asked.repeats))
+    for number, spot in enumerate(special):
+        slots[spot] = "catch" if number < asked.catch else "repeat"
+    if asked.adaptive:
+        for spot, slot in enumerate(slots):
+            if slot == "random" and rng.random() >= asked.random_share:
+                slots[spot] = "ready"
+    return slots
+
+
+class Signer:
+    """Signs numbers, and tells whether a signature is its own, in constant time."""
+
+    def __init__(self, secret: bytes):
+        self._secret = secret
+
+    def _signature(self, text: str) -> str:
+        digest = hmac.digest(self._secret, text.encode(), "sha256")
+        return base64.urlsafe_b64encode(digest[:18]).decode()
+
+    def sign(self, number: int, purpose: str) -> str:
+        """Return ``number.signature``; only the same purpose accepts it."""
+        return f"{number}.{self._signature(f'{purpose}:{number}')}"
+
+    def number(self, token: object, purpose: str) -> int | None:
+        """Return the number of a token that was signed for this purpose, or None."""
+        if not isinstance(token, str) or len(token) > 60 or not token.isascii():
+            return None
+        text, _, signature = token.partition(".")
+        if not text.isdecimal() or not hmac.compare_digest(signature, self._signature(f"{purpose}:{text}")):
+            return None
+        return int(text)
+
+    @property
+    def researcher(self) -> str:
+        """The token of the researcher's page."""
+        return self._signature("researcher")
+
+    def is_researcher(self, token: str) -> bool:
+        """Tell whether a token is the researcher's."""
+        return hmac.compare_digest(token.encode(), self.researcher.encode())
 
 
 class Desk:
@@ -67,9 +194,7 @@ class Desk:
         self.by_number = {self.numbers[item.name]: item for item in study.items}
         catches = [tuple(self.numbers[name] for name in row) for row in study.questions.catch_questions]
         self.dealer = Dealer(study.questions, list(self.by_number), catches)
-        self._paused, self._asked_at = False, 0.0
         self._sql = _Statements(store.engine)
-        self._plan = functools.lru_cache(maxsize=5000)(self._make_plan)
 
     # ---- what a request asks for -------------------------------------------------------------------------------------
 
@@ -77,34 +202,33 @@ class Desk:
         """Begin, or go on where a participant stopped: as `next`, with `participant`, the token that stands for one."""
         name = name.strip()
         if not 0 < len(name) <= _MAX_ID or not name.isprintable() or name in MISSING:
-            raise Refusal(
+            raise HTTPException(
                 422, f"participant: got {name[:20]!r}, expected 1 to {_MAX_ID} printable characters, and no NA"
             )
         now, total = time.time(), self.study.questions.number
         yield self._sql.add_person(name=name, started=now, seen=now, visits=0, answered=0, total=total)
         [(person,)] = yield self._sql.visit(person=name)
-        return {"participant": self.signer.sign(person, _PERSON), **(yield from self.next(person))}
+        return {"participant": self.signer.sign(person, PERSON), **(yield from self.next(person))}
 
     def next(self, number: int) -> Work[dict[str, Any]]:
         """Progress and open questions of a participant, new ones included.
 
         `answered`, `total`, `paused`, `finished`, `questions` (at most `AHEAD`), and `completion` at the end.
         """
-        paused = yield from self._is_paused()
         for _ in range(3):
-            person, handed = yield from self._handed(number)
+            person, held = yield from self._held(number)
             # What was handed out and not answered stands behind what was answered.
-            position = person.answered + len(handed)
-            while len(handed) < AHEAD and position < person.total and not paused:
+            position = person.answered + len(held)
+            while len(held) < AHEAD and position < person.total and not person.paused:
                 position += 1
-                row = yield from self._hand_out(person, position)
-                if row is None:
+                question = yield from self._hand_out(person, position)
+                if question is None:
                     break
-                handed.append(row)
-            if handed or paused or person.answered >= person.total:
+                held.append(question)
+            if held or person.paused or person.answered >= person.total:
                 break
             # Another tab answered the last ones, at another server, between two of our queries.
-        return self._told(person, handed, paused)
+        return self._told(person, held)
 
     def answer(self, person: int, question: object, choice: Any, seconds: Any) -> Work[dict[str, Any]]:
         """Store an answer, once, and give the next question.
@@ -114,66 +238,57 @@ class Desk:
         """
         number = self.signer.number(question, f"{_QUESTION}:{person}")
         if number is None:
-            raise Refusal(403, "question: is no question of this participant")
-        about, handed = yield from self._handed(person, number)
-        asked = next((row for row in handed if row.id == number), None)
+            raise HTTPException(403, "question: is no question of this participant")
+        about, held = yield from self._held(person, number)
+        asked = next((one for one in held if one["id"] == number), None)
         if asked is None:
-            raise Refusal(404, "question: is not known")
+            raise HTTPException(404, "question: is not known")
         seconds = float(seconds) if is_number(seconds) and 0 <= seconds < 1e6 else None  # a time that makes sense
         made = {"question": number, "choice": self._choice(asked, choice), "seconds": seconds}
-        if asked.done:
+        if asked["done"]:
             return {"stored": False, **(yield from self.next(person))}
-        paused = yield from self._is_paused()
-        ahead, position = [row for row in handed if row.id != number], about.answered + len(handed) + 1
-        fresh, more = None, not paused and len(ahead) < AHEAD and position <= about.total
+        ahead, position = [one for one in held if one is not asked], about.answered + len(held) + 1
+        fresh, more = None, not about.paused and len(ahead) < AHEAD and position <= about.total
         if more:
             chosen = yield from self._choose(person, self._plan(person, about.total)[position - 1])
             fresh = None if chosen is None else self._row(person, position, chosen)
         counted, added = yield from self._store(person, {**made, "answered": time.time()}, fresh)
         if fresh and added:
-            ahead.append(_Handed.new(added, fresh))
+            ahead.append({"id": added, **fresh})
         if counted is None or (more and not added):  # somebody was quicker, or the question was no new one
             return {"stored": counted is not None, **(yield from self.next(person))}
-        return {"stored": True, **self._told(about._replace(answered=counted), ahead, paused)}
-
-    def participant(self, token: object) -> int:
-        """The number of a participant, from the token."""
-        number = self.signer.number(token, _PERSON)
-        if number is None:
-            raise Refusal(403, "participant: is not known; begin again by /api/start")
-        return number
+        return {"stored": True, **self._told(about._replace(answered=counted), ahead)}
 
     def alive(self) -> Work[bool]:
         """Whether the database answers."""
-        return bool((yield self._sql.setting(name="schema")))
+        return bool((yield self._sql.schema()))
 
     def practice(self) -> dict[str, Any] | None:
         """A question that does not count, or None if the study has none."""
         asked = self.study.questions
         if not asked.practice:
             return None
-        items = [self.numbers[name] for name in asked.practice_question] or self.dealer.random().items
-        return self._for_page(asked.kind, asked.n_chosen, asked.ordered, items)
+        items = tuple(self.numbers[name] for name in asked.practice_question) or self.dealer.random().items
+        return self._for_page(self._row(0, 0, Asked(items, "", "practice")))
 
     # ---- how ---------------------------------------------------------------------------------------------------------
 
-    def _handed(self, person: int, number: int = 0) -> Work[tuple[_Person, list[_Handed]]]:
+    def _held(self, person: int, number: int = 0) -> Work[tuple[Any, list[dict[str, Any]]]]:
         """A participant, and the questions that are open, beside the one with this number.
 
         They are nearly always among the last ones. Positions are counted without a gap, so it is known whether one
         is missing; then all are looked through.
         """
         for back in (_BACK, 10**9):
-            rows = yield self._sql.handed(person=person, back=back)
+            rows = yield self._sql.held(person=person, back=back)
             if not rows:
-                raise Refusal(404, "participant: is not known; begin again by /api/start")
-            about = _Person._make(rows[0][: len(_Person._fields)])
-            handed = [_Handed._make(row[len(about) :]) for row in rows if row.id is not None]
-            handed = [row for row in handed if not row.done or row.id == number]
-            n_open = sum(not row.done for row in handed)
-            if n_open == about.last - about.answered and (not number or any(row.id == number for row in handed)):
+                raise HTTPException(404, "participant: is not known; begin again by /api/start")
+            about = rows[0]
+            held = [row for row in rows if row.id is not None and (not row.done or row.id == number)]
+            n_open = sum(not row.done for row in held)
+            if n_open == about.last - about.answered and (not number or any(row.id == number for row in held)):
                 break
-        return about, handed
+        return about, [row._asdict() for row in held]
 
     def _store(
         self, person: int, answer: dict[str, Any], question: dict[str, Any] | None
@@ -194,21 +309,21 @@ class Desk:
         added = (yield self._sql.add_question(**question)) if question else []
         return counted, added[0].id if added else None
 
-    def _choice(self, row: Any, choice: Any) -> str | None:
+    def _choice(self, question: Mapping[str, Any], choice: Any) -> str | None:
         if choice is None:
             if not self.study.questions.cannot_tell:
-                raise Refusal(422, "choice: got null, expected a choice: this study has no 'cannot tell'")
+                raise HTTPException(422, "choice: got null, expected a choice: this study has no 'cannot tell'")
             return None
-        n_options = len(parted(row.kind, json.loads(row.shown))[1])
+        n_chosen, n_options = question["n_chosen"], len(parted(question["kind"], json.loads(question["shown"]))[1])
         whole = isinstance(choice, list) and all(type(one) is int and 0 <= one < n_options for one in choice)
-        if not whole or len(choice) != row.n_chosen or len(set(choice)) < len(choice):
-            raise Refusal(
-                422, f"choice: expected a list of {row.n_chosen} different whole numbers from 0 to {n_options - 1}"
+        if not whole or len(choice) != n_chosen or len(set(choice)) < len(choice):
+            raise HTTPException(
+                422, f"choice: expected a list of {n_chosen} different whole numbers from 0 to {n_options - 1}"
             )
         return json.dumps(choice)
 
-    def _told(self, person: _Person, handed: list[_Handed], paused: bool) -> dict[str, Any]:
-        answered, total = person.answered, person.total
+    def _told(self, person: Any, held: list[dict[str, Any]]) -> dict[str, Any]:
+        answered, total, paused = person.answered, person.total, bool(person.paused)
         finished = answered >= total
         state: dict[str, Any] = {"answered": answered, "total": total, "paused": paused, "finished": finished}
         if finished:
@@ -217,42 +332,34 @@ class Desk:
             state["completion"] = {"link": link, "code": self.study.completion.code}
         shown = [
             {
-                "id": self.signer.sign(row.id, f"{_QUESTION}:{person.id}"),
-                "position": row.position,
-                **self._for_page(row.kind, row.n_chosen, row.ordered, json.loads(row.shown)),
+                "id": self.signer.sign(question["id"], f"{_QUESTION}:{person.participant}"),
+                "position": question["position"],
+                **self._for_page(question),
             }
-            for row in ([] if finished or paused else handed[:AHEAD])
+            for question in ([] if finished or paused else held[:AHEAD])
         ]
         return {**state, "questions": shown}
 
-    def _is_paused(self) -> Work[bool]:
-        """Whether the study hands out no questions at the moment; known for a second."""
-        now = time.monotonic()
-        if now - self._asked_at > _PAUSE_KNOWN:
-            found = yield self._sql.setting(name="paused")
-            self._paused, self._asked_at = found == [("1",)], now
-        return self._paused
-
-    def _make_plan(self, person: int, total: int) -> list[str]:
+    def _plan(self, person: int, total: int) -> list[str]:
         return plan(self.study.questions, total, f"{self.store.secret.hex()}:{person}")
 
-    def _hand_out(self, person: _Person, position: int) -> Work[_Handed | None]:
+    def _hand_out(self, person: Any, position: int) -> Work[dict[str, Any] | None]:
         """Write down a new question; None if another server did so for the same position meanwhile."""
-        slot = self._plan(person.id, person.total)[position - 1]
+        number, slot = person.participant, self._plan(person.participant, person.total)[position - 1]
         for attempt in range(_TRIES + 1):
             if attempt == _TRIES:
-                asked = self.dealer.other_than((yield from self._seen(person.id)))
+                asked = self.dealer.other_than((yield from self._seen(number)))
             else:
-                asked = yield from self._choose(person.id, slot if attempt < 3 else "random")
+                asked = yield from self._choose(number, slot if attempt < 3 else "random")
             if asked is None:
                 continue
-            row = self._row(person.id, position, asked)
+            row = self._row(number, position, asked)
             added = yield self._sql.add_question(**row)
             if added:
-                return _Handed.new(added[0].id, row)
-            if (yield self._sql.taken(person=person.id, position=position)):
+                return {"id": added[0].id, **row}
+            if (yield self._sql.taken(person=number, position=position)):
                 return None
-        raise Refusal(409, "questions: there is none left that this participant has not seen")
+        raise HTTPException(409, "questions: there is none left that this participant has not seen")
 
     def _choose(self, person: int, slot: str) -> Work[Asked | None]:
         """A question for a place of the plan; None if there is no such one at the moment."""
@@ -284,9 +391,9 @@ class Desk:
             "expected": asked.expected, "asked": time.time(),
         }  # fmt: skip
 
-    def _for_page(self, kind: str, n_chosen: int, ordered: bool, items: Any) -> dict[str, Any]:
-        head, options = parted(kind, [self._item(number) for number in items])
-        about = {"kind": kind, "choose": n_chosen, "ordered": bool(ordered)}
+    def _for_page(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        head, options = parted(question["kind"], [self._item(number) for number in json.loads(question["shown"])])
+        about = {"kind": question["kind"], "choose": question["n_chosen"], "ordered": bool(question["ordered"])}
         return {**about, "head": head[0] if head else None, "options": options}
 
     def _item(self, number: int) -> dict[str, Any]:
@@ -301,8 +408,7 @@ class _Statements:
     """All that is asked of the database for each request."""
 
     def __init__(self, engine: sa.Engine):
-        def made(statement: Any, columns: Any = ()) -> Prepared:
-            return Prepared(engine, statement, columns)
+        made = functools.partial(Prepared, engine)
 
         def added(table: sa.Table) -> Prepared:
             key = next(iter(table.primary_key))
@@ -321,14 +427,16 @@ class _Statements:
         # A subquery and no join: without statistics PostgreSQL may read the whole table of answers for a join.
         answer = sa.select(answers.c.question).where(answers.c.question == questions.c.id).scalar_subquery()
         last = sa.select(sa.func.coalesce(sa.func.max(questions.c.position), 0)).where(person).scalar_subquery()
-        told: list[Any] = [participants.c[name].label(f"person_{name}") for name in _Person._fields[:-1]]
-        told += [last.label("last"), questions.c.id, answer.is_not(None).label("done")]
-        handed = sa.select(*told, *(questions.c[name] for name in _Handed._fields[2:]))
-        handed = handed.select_from(participants.outerjoin(questions, mine))
-        self.handed = made(handed.where(participants.c.id == given("person")).order_by(questions.c.position))
+        paused = sa.select(meta.c.key).where(meta.c.key == "paused", meta.c.value == "1").exists()
+        about = [participants.c[name] for name in ("name", "answered", "total")]
+        asked = [questions.c[name] for name in ("id", "position", "kind", "n_chosen", "ordered", "shown")]
+        told: list[Any] = [last.label("last"), paused.label("paused"), answer.is_not(None).label("done")]
+        held = sa.select(participants.c.id.label("participant"), *about, *asked, *told)
+        held = held.select_from(participants.outerjoin(questions, mine))
+        self.held = made(held.where(participants.c.id == given("person")).order_by(questions.c.position))
         self.taken = made(sa.select(questions.c.id).where(questions.c.position == given("position"), person))
         self.seen = made(sa.select(questions.c.key).where(person))
-        self.setting = made(sa.select(meta.c.value).where(meta.c.key == given("name")))
+        self.schema = made(sa.select(meta.c.value).where(meta.c.key == "schema"))
         self.last_question = made(sa.select(sa.func.max(questions.c.id).label("last")))
         fits = (questions.c.chosen_by == "random") & (questions.c.participant != given("person"))
         fits &= (questions.c.kind == given("kind")) & (questions.c.id >= given("from_here"))

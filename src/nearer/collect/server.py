@@ -1,28 +1,367 @@
-"""The server process: one application on one address, patient with slow people and not with slow attackers."""
+"""The server: pages, their JSON interface, files of the objects; patient with slow people, not with slow attackers."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
+import json
 import logging
 import os
+import secrets
 import signal
 import socket
 import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nearer.collect.app import make_app
-from nearer.collect.processes import read_orders
-from nearer.collect.store import Store
+from nearer.collect.desk import PERSON, Desk
+from nearer.collect.store import Batches, Export, Store, Unavailable, participant_table, study_status
 from nearer.collect.study import Study, read_study
 
-_HEAD_SECONDS = 10.0  # for sending the first lines of a request
+logger = logging.getLogger(__name__)
+_PAGES = Path(__file__).parent / "pages"
+_ASSETS = {
+    "participant.css": "text/css", "participant.js": "text/javascript",
+    "researcher.css": "text/css", "researcher.js": "text/javascript",
+}  # fmt: skip
+_STRICT = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
+    "frame-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+_OWN_PAGE = "default-src 'self' 'unsafe-inline' data: blob:; base-uri 'self'; frame-ancestors 'self'"
+# What an object brings along may look as it likes, and do nothing.
+_ITEM = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+_RETRY = {"Retry-After": "2"}
+MAX_BODY = 16_384
+"""Bytes of a request; an answer has about 200."""
+_BODY_SECONDS = 10.0  # for sending them
 _HEAD_BYTES = 16_384
+_HEAD_SECONDS = 10.0  # for sending the first lines of a request
+_CALLERS = 20_000  # whose requests are counted
 _CONNECTIONS = 20_000
 _BACKLOG = 2048
+
+
+def make_app(study: Study, store: Store) -> Starlette:
+    """The web application of a study; the database stays open when it ends."""
+    office = Office(study, store)
+    routes: list[BaseRoute] = [
+        Route("/api/study", office.study_told),
+        Route("/api/start", office.start, methods=["POST"]),
+        Route("/api/next", office.next, methods=["POST"]),
+        Route("/api/answer", office.answer, methods=["POST"]),
+        Route("/health", office.health),
+        Route("/items/{number:int}", office.item),
+        Route("/assets/{name}", asset),
+        Route("/researcher", page("researcher.html")),
+        Route("/api/openapi.json", openapi),
+        Route("/api/researcher/status", office.status),
+        Route("/api/researcher/answers.csv", office.download),
+        Route("/api/researcher/pause", office.pause, methods=["POST"]),
+    ]
+    if study.server.page:
+        routes.append(Mount("/", StaticFiles(directory=study.folder / study.server.page, html=True)))
+    else:
+        routes.append(Route("/", page("participant.html")))
+    middleware = [Middleware(_Headers, policy=_OWN_PAGE if study.server.page else _STRICT)]
+    if study.server.origins:
+        cors = Middleware(
+            CORSMiddleware, allow_origins=list(study.server.origins), allow_methods=["GET", "POST"],
+            allow_headers=["content-type"],
+        )  # fmt: skip
+        middleware.append(cors)
+    return Starlette(
+        routes=routes, middleware=middleware, lifespan=office.lifespan,
+        exception_handlers={
+            HTTPException: _refused, Unavailable: _unavailable, ClientDisconnect: _gone, Exception: _failed,
+        },
+    )  # fmt: skip
+
+
+class Office:
+    """What the addresses of the interface do."""
+
+    def __init__(self, study: Study, store: Store):
+        self.study, self.store = study, store
+        self.desk = Desk(study, store)
+        self._often = Rate(study.server.requests_per_second, 3 * study.server.requests_per_second)
+        per_minute = study.server.new_participants_per_minute
+        self._arrivals = Rate(per_minute / 60, per_minute)
+        self._failures = Rate(0.2, 20)
+        self._salt = secrets.token_bytes(16)
+        self.batches: Batches
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        """Keep threads for the database while the application runs."""
+        self.batches = Batches(self.store, 1 if self.store.is_sqlite else 2)
+        with contextlib.closing(self.batches):
+            yield
+
+    async def study_told(self, _request: Request) -> Response:
+        """What the page shows before anything is stored."""
+        study, asked = self.study, self.study.questions
+        told = {
+            "title": study.title,
+            "language": study.language,
+            "texts": study.texts,
+            "kind": asked.kind,
+            "number": asked.number,
+            "cannot_tell": asked.cannot_tell,
+            "break_every": asked.break_every,
+            "practice": self.desk.practice(),
+            "id_names": study.participants.id,
+            "anonymous": study.participants.anonymous,
+        }
+        return answered(told)
+
+    async def start(self, request: Request) -> Response:
+        """Begin or go on."""
+        given = await read_json(request)
+        name = given.get("participant")
+        if name is None and self.study.participants.anonymous:
+            name = f"anonymous-{secrets.token_hex(8)}"
+        if not isinstance(name, str):
+            raise HTTPException(422, "participant: expected the participant's id as text")
+        if not self._arrivals.allow(self._caller(request)):
+            raise HTTPException(429, "start: too many participants from one address; try again in a minute")
+        done = await self.batches.run(partial(self.desk.start, name))
+        return answered({**done, "id": name})
+
+    async def next(self, request: Request) -> Response:
+        """Open questions."""
+        person = self._participant(await read_json(request))
+        return answered(await self.batches.run(partial(self.desk.next, person)))
+
+    async def answer(self, request: Request) -> Response:
+        """Store an answer, and give the next question."""
+        given = await read_json(request)
+        if "choice" not in given:
+            raise HTTPException(422, "choice: got none, expected a list of whole numbers, or null")
+        person = self._participant(given)
+        work = partial(self.desk.answer, person, given.get("question"), given["choice"], given.get("seconds"))
+        return answered(await self.batches.run(work))
+
+    async def health(self, _request: Request) -> Response:
+        """Tell whether the database answers."""
+        return answered({"ok": await self.batches.run(self.desk.alive, timeout=5)})
+
+    async def item(self, request: Request) -> Response:
+        """The file of an object: found by its number, so no path comes from outside."""
+        item = self.desk.by_number.get(request.path_params["number"])
+        if item is None or item.form == "text":
+            raise HTTPException(404)
+        headers = {"Content-Security-Policy": _ITEM, "Cache-Control": "private, max-age=86400"}
+        return FileResponse(item.content, media_type=item.media_type, headers=headers)
+
+    def _participant(self, given: dict[str, Any]) -> int:
+        """The number of the participant who asks, if not too often."""
+        person = self.desk.signer.number(given.get("participant"), PERSON)
+        if person is None:
+            raise HTTPException(403, "participant: is not known; begin again by /api/start")
+        if not self._often.allow(person):
+            raise HTTPException(429, "too many requests; slow down")
+        return person
+
+    def _caller(self, request: Request) -> bytes:
+        """Something that is the same for the same address, and tells nothing about it after a restart."""
+        host = request.client.host if request.client else ""
+        return hashlib.blake2b(host.encode(), key=self._salt, digest_size=8).digest()
+
+    # ---- the researcher's page, behind the token that `nearer collect serve` prints ----------------------------------
+
+    def _check_token(self, request: Request) -> None:
+        """Refuse who has no token, and soon anybody who guesses."""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self.desk.signer.is_researcher(token):
+            return
+        if not self._failures.allow("all"):
+            raise HTTPException(429, "token: too many wrong ones; wait a little")
+        raise HTTPException(401, "token: is not the one that nearer collect serve printed")
+
+    async def status(self, request: Request) -> Response:
+        """Progress, participants and what the background process found."""
+        self._check_token(request)
+        return answered(await run_in_threadpool(self._status))
+
+    def _status(self) -> dict[str, Any]:
+        with self.store.reading() as connection:
+            status, people = study_status(connection), participant_table(connection)
+            found = {name: self.store.finding(connection, name) for name in ("people", "map", "forecast")}
+        judged = found["people"] or {}
+        images = {item.name: f"items/{number}" for number, item in self.desk.by_number.items() if item.form == "image"}
+        asked = self.study.questions
+        about = {"title": self.study.title, "kind": asked.kind, "number": asked.number, "adaptive": asked.adaptive}
+        about |= {"n_objects": len(self.study.items), "images": images}
+        told = [{**person, "quality": judged.get(person["participant"])} for person in people]
+        return {**found, "study": about, "now": time.time(), "status": status, "people": told}
+
+    async def download(self, request: Request) -> Response:
+        """The answers as a CSV file."""
+        self._check_token(request)
+        export = Export(self.store, self.study.questions)
+        headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="answers.csv"'}
+        return StreamingResponse(
+            iterate_in_threadpool(export.lines()), media_type="text/csv; charset=utf-8", headers=headers
+        )
+
+    async def pause(self, request: Request) -> Response:
+        """Stop or go on handing out questions."""
+        self._check_token(request)
+        paused = (await read_json(request)).get("paused")
+        if not isinstance(paused, bool):
+            raise HTTPException(422, "paused: expected true or false")
+        await run_in_threadpool(self.store.set_paused, paused)
+        return answered({"paused": paused})
+
+
+# ---- answers to requests ---------------------------------------------------------------------------------------------
+
+
+def answered(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """JSON that nobody keeps."""
+    return JSONResponse(values, status, {"Cache-Control": "no-store", **(headers or {})})
+
+
+def page(name: str) -> Callable[[Request], Awaitable[Response]]:
+    """An address that gives a page of the package, which asks for its own files by their content."""
+    text = (_PAGES / name).read_text(encoding="utf-8")
+    for file in _ASSETS:
+        digest = hashlib.sha256((_PAGES / file).read_bytes()).hexdigest()[:12]
+        text = text.replace(f"assets/{file}", f"assets/{file}?{digest}")
+
+    async def give(_request: Request) -> Response:
+        headers = {"Content-Security-Policy": _STRICT, "Cache-Control": "no-cache"}
+        return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+    return give
+
+
+async def openapi(_request: Request) -> Response:
+    """The description of the interface."""
+    return FileResponse(_PAGES / "openapi.json", media_type="application/json")
+
+
+async def asset(request: Request) -> Response:
+    """A style sheet or script of the package."""
+    name = request.path_params["name"]
+    if name not in _ASSETS:
+        raise HTTPException(404)
+    return FileResponse(
+        _PAGES / name, media_type=_ASSETS[name], headers={"Cache-Control": "public, max-age=31536000, immutable"}
+    )
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    headers = {429: {"Retry-After": "1"}, 413: {"Connection": "close"}}.get(error.status_code)
+    return answered({"error": error.detail}, error.status_code, headers)
+
+
+async def _unavailable(_request: Request, error: Exception) -> Response:
+    logger.warning("the database does not take answers: %s; participants wait", error)
+    return answered({"error": "the study cannot store answers at the moment; try again soon"}, 503, _RETRY)
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=400)  # nobody is there to read it
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    logger.error("%s %s failed: %r", request.method, request.url.path, error)
+    return answered({"error": "something went wrong; try again"}, 500, _RETRY)
+
+
+class _Headers:
+    """Adds the headers that every response has."""
+
+    def __init__(self, app: Any, policy: str):
+        self._app, self._policy = app, policy.encode()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def adding(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                headers = message["headers"]
+                headers.extend(_HEADERS)
+                if not any(name == b"content-security-policy" for name, _ in headers):
+                    headers.append((b"content-security-policy", self._policy))
+            await send(message)
+
+        await self._app(scope, receive, adding if scope["type"] == "http" else send)
+
+
+# ---- what comes in: so often, so much, in so many seconds ------------------------------------------------------------
+
+
+class Rate:
+    """Lets each caller through so often, with some leave to hurry (`burst` at once); held in memory only."""
+
+    def __init__(self, per_second: float, burst: float):
+        self._per_second, self._burst = per_second, burst
+        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def allow(self, caller: Hashable, now: float | None = None) -> bool:
+        """Tell whether a caller may go on, and count it; `now` is in seconds of a steady clock."""
+        now = time.monotonic() if now is None else now
+        left, before = self._left.pop(caller, (self._burst, now))
+        left = min(self._burst, left + (now - before) * self._per_second)
+        allowed = left >= 1
+        self._left[caller] = (left - allowed, now)
+        if len(self._left) > _CALLERS:
+            self._left.popitem(last=False)
+        return allowed
+
+
+async def read_json(request: Request) -> dict[str, Any]:
+    """Read a request of JSON, not larger and not slower than is reasonable."""
+    told = request.headers.get("content-length", "0")
+    if not told.isdecimal() or int(told) > MAX_BODY:
+        raise HTTPException(413, f"body: got {told[:12]} bytes, expected at most {MAX_BODY}")
+    try:
+        body = await asyncio.wait_for(_read(request), _BODY_SECONDS)
+    except asyncio.TimeoutError:
+        raise HTTPException(408, f"body: did not arrive within {_BODY_SECONDS:g} seconds") from None
+    try:
+        values = json.loads(body)
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "body: expected a JSON object") from None
+    if not isinstance(values, dict):
+        raise HTTPException(400, f"body: got a JSON {type(values).__name__}, expected an object")
+    return values
+
+
+async def _read(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise HTTPException(413, f"body: got more than the {MAX_BODY} bytes allowed")
+    return bytes(body)
 
 
 class PatientProtocol(HttpToolsProtocol):
@@ -83,6 +422,9 @@ class PatientProtocol(HttpToolsProtocol):
         """Whether it is the other side's turn to send something."""
         busy = self.cycle is not None and not self.cycle.response_complete
         return not busy and not self.transport.is_closing()
+
+
+# ---- the process, and others beside it, kept running and ended with it -----------------------------------------------
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -146,8 +488,74 @@ def _many_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
 
 
+class Keeper:
+    """Keeps a process (``python -m module``) running: starts it again when it dies, with growing patience.
+
+    The orders, which it gets by `read_orders`, are not given on the command line, which everybody can read: the address
+    of a database may hold a password. It inherits the open files named by `descriptors`.
+    """
+
+    def __init__(self, module: str, orders: dict[str, Any], descriptors: Sequence[int] = ()):
+        self._module, self._orders, self._descriptors = module, json.dumps(orders) + "\n", tuple(descriptors)
+        self._end = threading.Event()
+        self.process: subprocess.Popen[str] | None = None
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+        self._thread.start()
+
+    def _keep(self) -> None:
+        patience = 1.0
+        while not self._end.is_set():
+            began = time.monotonic()
+            code, last = self._run()
+            if self._end.is_set():
+                return
+            patience = 1.0 if time.monotonic() - began > 60 else min(2 * patience, 60.0)
+            logger.warning("%s ended (%s): %s; begun again in %g s", self._module, code, last[:200], patience)
+            self._end.wait(patience)
+
+    def _run(self) -> tuple[int, str]:
+        """Exit code and last line of standard error."""
+        command, last = [sys.executable, "-m", self._module], ""
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            pass_fds=self._descriptors,
+        )  # fmt: skip
+        assert self.process.stdin is not None
+        assert self.process.stderr is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.write(self._orders)
+            self.process.stdin.flush()
+        for line in self.process.stderr:
+            last = line.strip() or last
+        return self.process.wait(), last
+
+    def stop(self, seconds: float = 0.0) -> None:
+        """End the process: by a signal that lets it finish if it is given seconds, else at once."""
+        self._end.set()
+        if self.process is not None:
+            if seconds:
+                self.process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(seconds)
+            self.process.kill()
+            self.process.wait()
+        self._thread.join(timeout=5)
+
+
+def read_orders(at_end: Callable[[], None]) -> dict[str, Any]:
+    """What a process that a `Keeper` started is to do; `at_end` is called when the one that gave the orders is gone."""
+    told = json.loads(sys.stdin.readline())
+
+    def watch() -> None:
+        sys.stdin.read()
+        at_end()
+
+    threading.Thread(target=watch, daemon=True).start()
+    return told
+
+
 def main() -> None:
-    """Serve, as one of several processes that share a socket; started by `nearer.collect.processes.Keeper`."""
+    """Serve, as one of several processes that share a socket; started by `Keeper`."""
     told = read_orders(lambda: os.kill(os.getpid(), signal.SIGTERM))
     study, store = read_study(told["study"]), Store(told["database"])
     listening = socket.socket(fileno=told["descriptor"])

@@ -1,23 +1,39 @@
-"""The database of a study, SQLite or PostgreSQL: its tables, how it is opened, what it holds."""
+"""The database of a study, SQLite or PostgreSQL: its tables, how it is opened and worked on, what it holds."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import itertools
 import json
+import os
+import queue
 import secrets
+import threading
 import time
 from collections import Counter, namedtuple
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
+from starlette.exceptions import HTTPException
 
+from nearer.collect.study import Questions, parted
 from nearer.data.errors import FileFormatError
+from nearer.io.files import part_name, remove_leftovers
+from nearer.io.text import text_cells
 
 _SCHEMA = "1"
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are made
 _PRESENT = 300.0  # seconds after the last sign of life
+_MOST = 128  # pieces of work in a transaction
+_WAITING = 4_000  # pieces that may wait
+_DEADLOCK, _SERIALIZATION = "40P01", "40001"
+_DETAILS = ("participant", "side", "seconds", "order", "catch", "correct", "chosen_by", "answered_at")
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 tables = sa.MetaData()
 
@@ -108,6 +124,9 @@ class Prepared:
 
 Call = tuple[Prepared, Any]
 """A statement to be run, with its values."""
+_T = TypeVar("_T")
+Work = Generator[Call, list[Any], _T]
+"""Yields a statement at a time, gets its rows, and returns a result."""
 
 
 class Store:
@@ -236,65 +255,6 @@ class Store:
         return None if row is None else {**json.loads(row.value), "made": row.made}
 
 
-# ---- what it holds, counted ------------------------------------------------------------------------------------------
-
-
-def study_status(connection: sa.Connection) -> dict[str, Any]:
-    """Count participants and answers.
-
-    `present` were seen within five minutes; `per_minute` counts answers in the last 60 minutes, the oldest first.
-    """
-    now = time.time()
-    people = sa.select(
-        sa.func.count(),
-        sa.func.count().filter(participants.c.answered >= participants.c.total),
-        sa.func.count().filter(participants.c.seen > now - _PRESENT),
-        sa.func.coalesce(sa.func.sum(participants.c.answered), 0),
-    )
-    n_people, finished, present, n_answers = connection.execute(people).one()
-    minute = sa.cast(sa.func.floor((now - answers.c.answered) / 60), sa.Integer)
-    recent = sa.select(minute.label("ago"), sa.func.count()).where(answers.c.answered > now - 3600).group_by("ago")
-    counts = dict(connection.execute(recent).all())
-    return {
-        "participants": n_people,
-        "finished": finished,
-        "present": present,
-        "answers": n_answers,
-        "answers_last_minute": counts.get(0, 0),
-        "cannot_tell": Store.count(connection, answers, answers.c.choice.is_(None)),
-        "questions_open": Store.count(connection, questions) - n_answers,
-        "questions_ready": Store.count(connection, ready),
-        "paused": Store.value(connection, "paused") == "1",
-        "per_minute": [counts.get(ago, 0) for ago in range(59, -1, -1)],
-    }
-
-
-def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
-    """Progress of each participant, and what can be told about the quality of the answers without a map."""
-    both = questions.join(answers, answers.c.question == questions.c.id)
-    checked = sa.select(questions.c.participant, questions.c.expected, answers.c.choice).select_from(both)
-    asked, right = Counter[int](), Counter[int]()
-    for person, expected, choice in connection.execute(checked.where(questions.c.expected.is_not(None))):
-        asked[person] += 1
-        right[person] += choice is not None and json.loads(choice)[0] == expected
-    return [
-        {
-            "participant": row.name,
-            "answered": row.answered,
-            "total": row.total,
-            "visits": row.visits,
-            "started": row.started,
-            "seen": row.seen,
-            "catch_right": right[row.id],
-            "catch_asked": asked[row.id],
-        }
-        for row in connection.execute(sa.select(participants).order_by(participants.c.id))
-    ]
-
-
-# ---- how it is opened and written ------------------------------------------------------------------------------------
-
-
 def _put(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
     """Write a row, in place of the one with the same key."""
     statement = insert(connection, table).values(row)
@@ -336,3 +296,289 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 def _begin_sqlite(connection: sa.Connection) -> None:
     # A writer asks for the right to write at once: asking half-way could fail.
     connection.exec_driver_sql(connection.get_execution_options().get("nearer_begin", "BEGIN IMMEDIATE"))
+
+
+# ---- many small pieces of work in few transactions, and few round trips ----------------------------------------------
+
+
+class Unavailable(Exception):
+    """The database does not answer, or has no room; nothing of the work was stored."""
+
+
+class Batches:
+    """Threads that work on a database, each with a connection of its own; SQLite has one writer, so one is enough.
+
+    A commit waits for the disk. Work that arrives meanwhile is done together in the next transaction, and each piece is
+    answered when the commit is through, never before. A piece is a generator that yields statements and gets their
+    rows: so the first statements of all pieces go to the database together, then the second ones, and so on.
+    """
+
+    def __init__(self, store: Store, threads: int):
+        self._store = store
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    async def run(self, work: Callable[[], Work[_T]], timeout: float = 20.0) -> _T:
+        """Do a piece of work, and return its result once that is committed.
+
+        The work may be done twice (after a deadlock, or a lost connection) and must leave nothing behind but what it
+        writes to the database. It may raise HTTPException, before it writes anything; `Unavailable` comes from here.
+        """
+        if self._queue.qsize() >= _WAITING:
+            raise Unavailable("too much waits already")
+        future: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+        self._queue.put((work, future))
+        try:
+            return await asyncio.wait_for(future, timeout)
+        except asyncio.TimeoutError:
+            raise Unavailable("the database did not answer in time") from None
+
+    def close(self) -> None:
+        """Finish what waits, then end the threads."""
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            thread.join(timeout=10)
+
+    def _serve(self) -> None:
+        with contextlib.ExitStack() as kept:
+            connection: sa.Connection | None = None
+            batch: list[Any] = []
+            while not batch or batch[-1] is not None:
+                batch = [self._queue.get()]
+                with contextlib.suppress(queue.Empty):
+                    while len(batch) < _MOST and batch[-1] is not None:
+                        batch.append(self._queue.get_nowait())
+                if pieces := [piece for piece in batch if piece is not None]:
+                    try:
+                        connection = connection or kept.enter_context(self._store.working())
+                    except sa.exc.SQLAlchemyError as error:
+                        self._fail(pieces, error)
+                    else:
+                        self._do(connection, pieces)
+
+    def _do(self, connection: sa.Connection, batch: list[Any], again: bool = True) -> None:
+        batch = [(work, future) for work, future in batch if not future.cancelled()]
+        try:
+            results = self._together(connection, [work for work, _ in batch])
+        except Exception as error:
+            if connection.invalidated and again:  # the database was restarted, or cut the line: there may be another
+                self._do(connection, batch, again=False)
+            elif len(batch) > 1 and self._concerns_one(error):
+                for piece in batch:
+                    self._do(connection, [piece])
+            else:
+                self._fail(batch, error)
+            return
+        _deliver(batch, results)
+
+    def _together(self, connection: sa.Connection, works: list[Callable[[], Work[Any]]]) -> list[Any]:
+        """Results of all pieces, done in one transaction (with PostgreSQL: in one for each round of statements)."""
+        results: list[Any] = [None] * len(works)
+        begun = [work() for work in works]
+        rows: dict[int, Any] = dict.fromkeys(range(len(works)))
+        with connection.begin():
+            while rows:
+                calls: dict[int, Call] = {}
+                for number, found in rows.items():
+                    try:
+                        calls[number] = begun[number].send(found)
+                    except StopIteration as end:
+                        results[number] = end.value
+                    except HTTPException as refusal:
+                        results[number] = refusal
+                rows = dict(zip(calls, self._store.run(connection, list(calls.values())))) if calls else {}
+        return results
+
+    def _concerns_one(self, error: Exception) -> bool:
+        """Whether other pieces of the same transaction may well succeed alone."""
+        error, driver = getattr(error, "orig", error), self._store.driver
+        if isinstance(error, driver.OperationalError):
+            return getattr(error, "sqlstate", None) in (_DEADLOCK, _SERIALIZATION)
+        return not isinstance(error, (driver.InterfaceError, sa.exc.TimeoutError))
+
+    def _fail(self, batch: list[Any], error: Exception) -> None:
+        cause = getattr(error, "orig", error)
+        if isinstance(cause, (self._store.driver.Error, sa.exc.TimeoutError)):
+            error = Unavailable(reason(cause))
+        _deliver(batch, [error] * len(batch))
+
+
+def _deliver(batch: list[Any], results: list[Any]) -> None:
+    def settle() -> None:
+        for (_, future), result in zip(batch, results):
+            if future.done():
+                continue
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
+
+    if batch:
+        # All pieces come from the one loop of the server: it is woken once.
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            batch[0][1].get_loop().call_soon_threadsafe(settle)
+
+
+# ---- what it holds: counted, as a CSV file, as a copy ----------------------------------------------------------------
+
+
+def study_status(connection: sa.Connection) -> dict[str, Any]:
+    """Count participants and answers.
+
+    `present` were seen within five minutes; `per_minute` counts answers in the last 60 minutes, the oldest first.
+    """
+    now = time.time()
+    people = sa.select(
+        sa.func.count().label("participants"),
+        sa.func.count().filter(participants.c.answered >= participants.c.total).label("finished"),
+        sa.func.count().filter(participants.c.seen > now - _PRESENT).label("present"),
+        sa.func.coalesce(sa.func.sum(participants.c.answered), 0).label("answers"),
+    )
+    found = connection.execute(people).one()
+    minute = sa.cast(sa.func.floor((now - answers.c.answered) / 60), sa.Integer)
+    recent = sa.select(minute.label("ago"), sa.func.count()).where(answers.c.answered > now - 3600).group_by("ago")
+    counts = dict(connection.execute(recent).all())
+    return {
+        **found._mapping,
+        "answers_last_minute": counts.get(0, 0),
+        "cannot_tell": Store.count(connection, answers, answers.c.choice.is_(None)),
+        "questions_open": Store.count(connection, questions) - found.answers,
+        "questions_ready": Store.count(connection, ready),
+        "paused": Store.value(connection, "paused") == "1",
+        "per_minute": [counts.get(ago, 0) for ago in range(59, -1, -1)],
+    }
+
+
+def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
+    """Progress of each participant, and what can be told about the quality of the answers without a map."""
+    checked = sa.select(questions.c.participant, questions.c.expected, answers.c.choice)
+    checked = checked.select_from(questions.join(answers)).where(questions.c.expected.is_not(None))
+    asked, right = Counter[int](), Counter[int]()
+    for person, expected, choice in connection.execute(checked):
+        asked[person] += 1
+        right[person] += choice is not None and json.loads(choice)[0] == expected
+    return [
+        {
+            "participant": row.name,
+            "answered": row.answered,
+            "total": row.total,
+            "visits": row.visits,
+            "started": row.started,
+            "seen": row.seen,
+            "catch_right": right[row.id],
+            "catch_asked": asked[row.id],
+        }
+        for row in connection.execute(sa.select(participants).order_by(participants.c.id))
+    ]
+
+
+@dataclass
+class Export:
+    """The answers of a study, row by row, with a count of what is left out; complete when all rows were read.
+
+    Questions of other kinds, or with other numbers of options, asked before the study was changed, are left out.
+    """
+
+    store: Store
+    asked: Questions
+    left_out: dict[str, int] = field(default_factory=dict)
+    n_rows: int = 0
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        ranks = (f"rank_{number + 1}" for number in range(self.asked.n_shown))
+        choose = ["head", *ranks, "n_chosen", "ordered"]
+        about = {"triplet": ["head", "near", "far"], "odd": ["a", "b", "c", "odd"], "choose": choose}
+        return [*about[self.asked.kind], *_DETAILS]
+
+    def rows(self) -> Iterator[list[str]]:
+        """Cells of each answer, in the order in which the questions were handed out."""
+        self.left_out, self.n_rows = {}, 0
+        wanted = sa.select(questions, answers, participants.c.name.label("person")).order_by(questions.c.id)
+        wanted = wanted.select_from(questions.join(answers).join(participants))
+        with self.store.reading() as connection:
+            names = {row.id: row.name for row in connection.execute(sa.select(items))}
+            for row in connection.execution_options(yield_per=2000).execute(wanted):
+                shown = json.loads(row.shown)
+                why = self._unfit(row, shown)
+                if why:
+                    self.left_out[why] = self.left_out.get(why, 0) + 1
+                    continue
+                self.n_rows += 1
+                yield _cells(row, [names[number] for number in shown], json.loads(row.choice))
+
+    def lines(self) -> Iterator[str]:
+        """Lines of a CSV file, many at a time, the names of the columns first.
+
+        What a spreadsheet could run as a formula is guarded.
+        """
+        rows = self.rows()
+        yield ",".join(self.columns) + "\n"
+        while block := list(itertools.islice(rows, 500)):
+            yield "".join(",".join(text_cells(cells, "cell")) + "\n" for cells in block)
+
+    def _unfit(self, row: Any, shown: list[int]) -> str:
+        if row.kind != self.asked.kind:
+            return f"a question of another kind ({row.kind})"
+        if row.choice is None:
+            return "cannot tell"
+        if self.asked.kind == "choose" and len(shown) != self.asked.n_items:
+            return f"a question with {len(shown) - 1} options instead of {self.asked.n_shown}"
+        if len(set(shown)) < len(shown):
+            return "a catch question that shows an object twice"
+        return ""
+
+
+def _cells(row: Any, shown: list[str], choice: list[int]) -> list[str]:
+    head, options = parted(row.kind, shown)
+    chosen = [options[number] for number in choice]
+    if row.kind == "odd":
+        about = [*shown, *chosen]
+    else:
+        about = [*head, *chosen, *(name for number, name in enumerate(options) if number not in choice)]
+    if row.kind == "choose":
+        about += [str(row.n_chosen), str(bool(row.ordered)).lower()]
+    catch = row.expected is not None
+    return [
+        *about,
+        row.person,
+        str(choice[0]),
+        "" if row.seconds is None else f"{row.seconds:.3f}",
+        str(row.position),
+        str(catch).lower(),
+        str(choice[0] == row.expected).lower() if catch else "",
+        row.chosen_by,
+        datetime.fromtimestamp(row.answered, timezone.utc).isoformat(timespec="milliseconds"),
+    ]
+
+
+def back_up(store: Store, path: str | os.PathLike[str]) -> int:
+    """Copy everything, as it is at one moment, into a new SQLite file; works while the study is served.
+
+    The copy can be served: ``--database sqlite:///copy.db``. Returns how many answers it holds.
+    """
+    path = Path(path)
+    if path.exists():
+        raise FileExistsError(f"{path}: exists already; choose another name")
+    remove_leftovers(path.parent)
+    part = path.with_name(part_name(path))
+    try:
+        copy = Store(f"sqlite:///{part}", create=True)
+        # The last to leave puts the log into the file.
+        with contextlib.closing(copy), store.reading() as source, copy.writing() as target:
+            for table in tables.sorted_tables:
+                target.execute(sa.delete(table))
+                for block in source.execution_options(yield_per=2000).execute(sa.select(table)).partitions():
+                    target.execute(sa.insert(table), [dict(row._mapping) for row in block])
+            count = Store.count(target, answers)
+        with open(part, "rb") as file:
+            os.fsync(file.fileno())
+        os.link(part, path)  # refuses what has appeared meanwhile, as a rename would not
+    finally:
+        for ending in ("", "-wal", "-shm"):
+            Path(f"{part}{ending}").unlink(missing_ok=True)
+    return count

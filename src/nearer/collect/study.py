@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 import json
 import math
 import shutil
@@ -10,16 +12,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from nearer.collect.items import Item, check_names, list_files, read_items, read_words, write_items
-from nearer.data.errors import FileFormatError, closest, listed, shown
+from nearer.data.cells import MISSING
+from nearer.data.errors import FileFormatError, closest, counted, listed, shown
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+_T = TypeVar("_T")
 _TEMPLATE = Path(__file__).with_name("study.toml")
 _ASKED = {
     "triplet": "Which of these two is more like this one?",
@@ -28,6 +31,34 @@ _ASKED = {
 }
 KINDS = tuple(_ASKED)
 _CONFIG, _ITEMS = "study.toml", "items.csv"
+ENDINGS = {
+    "image": {
+        ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+        ".avif": "image/avif", ".svg": "image/svg+xml",
+    },
+    "audio": {
+        ".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".m4a": "audio/mp4", ".flac": "audio/flac",
+        ".opus": "audio/ogg", ".webm": "audio/webm",
+    },
+    "html": {".html": "text/html; charset=utf-8", ".htm": "text/html; charset=utf-8"},
+}  # fmt: skip
+FORMS = ("text", *ENDINGS)
+_MAX_NAME = 200
+
+
+@dataclass(frozen=True)
+class Item:
+    """An object that people compare."""
+
+    name: str  # what the answers call it
+    form: str  # "text", "image", "audio" or "html"
+    content: str | Path  # the text, or the file
+    alt: str  # what a screen reader says
+
+    @property
+    def media_type(self) -> str:
+        """The type that the file is served as."""
+        return ENDINGS[self.form][Path(self.content).suffix.lower()]
 
 
 @dataclass(frozen=True)
@@ -112,7 +143,81 @@ class Study:
         return f"sqlite:///{(self.folder / 'answers.db').resolve()}"
 
 
-# ---- reading ---------------------------------------------------------------------------------------------------------
+# ---- reading the objects ---------------------------------------------------------------------------------------------
+
+
+def read_items(path: str | Path) -> list[Item]:
+    """Read items.csv: a column `name`, and for each row one of `text`, `image`, `audio`, `html`; optionally `alt`.
+
+    Files are looked for beside the CSV file, and must lie below its folder.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileFormatError(f"{path}: no such file")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            rows = list(csv.reader(file))
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise FileFormatError(f"{path}: is not a UTF-8 CSV file: {error}") from error
+    header = [name.strip().lower() for name in rows[0]] if rows else []
+    unknown = [name for name in header if name not in ("name", "alt", *FORMS)]
+    if "name" not in header or not set(header) & set(FORMS) or unknown or len(set(header)) < len(header):
+        raise FileFormatError(
+            f"{path}: line 1: got the columns {', '.join(header) or 'none'}, expected name and one of "
+            f"{', '.join(FORMS)}, and optionally alt"
+        )
+    items = [_item(path, number, header, row) for number, row in enumerate(rows[1:], 2) if any(map(str.strip, row))]
+    _check_names(path, [item.name for item in items])
+    return items
+
+
+def _item(path: Path, number: int, header: Sequence[str], row: Sequence[str]) -> Item:
+    where = f"{path}: line {number}"
+    if len(row) > len(header):
+        raise FileFormatError(f"{where}: got {len(row)} cells, expected {len(header)}; quote a text that has commas")
+    cells = {name: cell.strip() for name, cell in zip(header, row)}
+    name = cells.get("name", "")
+    _check_name(where, name)
+    given = [form for form in FORMS if cells.get(form)]
+    if len(given) != 1:
+        raise FileFormatError(f"{where}: got {' and '.join(given) or 'nothing'} to show, expected one of {FORMS}")
+    form, content = given[0], cells[given[0]]
+    alt = cells.get("alt") or (content if form == "text" else name)
+    return Item(name, form, content if form == "text" else _file(where, path.parent, form, content), alt)
+
+
+def _file(where: str, folder: Path, form: str, content: str) -> Path:
+    file = (folder / content).resolve()
+    if not file.is_relative_to(folder.resolve()):
+        raise FileFormatError(f"{where}: {form}: got {content!r}, expected a file below {folder}")
+    if file.suffix.lower() not in ENDINGS[form]:
+        raise FileFormatError(f"{where}: {form}: got {content!r}, expected an ending of {', '.join(ENDINGS[form])}")
+    if not file.is_file():
+        raise FileFormatError(f"{where}: {form}: {content}: no such file")
+    if not file.stat().st_size:
+        raise FileFormatError(f"{where}: {form}: {content}: is empty")
+    return file
+
+
+def _check_name(where: str, name: str) -> None:
+    if not name or len(name) > _MAX_NAME or not name.isprintable():
+        raise FileFormatError(f"{where}: name: got {name[:50]!r}, expected 1 to {_MAX_NAME} printable characters")
+
+
+def _check_names(path: str | Path, names: Sequence[str]) -> None:
+    """Refuse names that are given twice, or too few of them."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise FileFormatError(f"{path}: the name {name!r} occurs twice, expected each object once")
+        if name in MISSING:
+            raise FileFormatError(f"{path}: the name {name!r} would be read as a missing cell; call it otherwise")
+        seen.add(name)
+    if len(names) < 3:
+        raise FileFormatError(f"{path}: got {counted(len(names), 'object')}, expected 3 or more")
+
+
+# ---- reading the settings --------------------------------------------------------------------------------------------
 
 
 def read_study(folder: str | Path) -> Study:
@@ -200,7 +305,7 @@ def _check(path: Path, study: Study) -> None:
     most = n_questions(asked, n_items) + asked.catch
     objects = f"at most {most}: {n_items} objects make no more different questions"
     check("questions.number", asked.number <= most, objects)
-    _check_names(path, study)
+    _check_objects(path, study)
     different = len(set(asked.catch_questions))
     twice = f"at most {different}, the number of different catch_questions: nobody is asked the same twice"
     check("questions.catch", not different or asked.catch <= different, twice)
@@ -217,7 +322,7 @@ def _check(path: Path, study: Study) -> None:
     check("server.new_participants_per_minute", server.new_participants_per_minute > 0, "a number above 0")
 
 
-def _check_names(path: Path, study: Study) -> None:
+def _check_objects(path: Path, study: Study) -> None:
     asked, names = study.questions, [item.name for item in study.items]
     rows = [("catch_questions", row) for row in asked.catch_questions]
     if asked.practice_question:
@@ -241,6 +346,12 @@ def n_questions(asked: Questions, n_items: int) -> int:
     """How many different questions there are."""
     heads = 1 if asked.kind == "odd" else n_items
     return heads * math.comb(n_items - (heads > 1), asked.n_shown)
+
+
+def parted(kind: str, items: Sequence[_T]) -> tuple[list[_T], list[_T]]:
+    """The head of a question, in a list ("odd" has none), and its options."""
+    start = 0 if kind == "odd" else 1
+    return list(items[:start]), list(items[start:])
 
 
 # ---- beginning -------------------------------------------------------------------------------------------------------
@@ -279,7 +390,7 @@ def new_study(
             (folder / target).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, folder / target)
         (folder / _ITEMS).write_text(text, encoding="utf-8")
-        config = _fitted(_template(title or folder.resolve().name, kind), len(read_items(folder / _ITEMS)))
+        config = _fitted(_template(title or folder.resolve().name, kind), kind, len(read_items(folder / _ITEMS)))
         (folder / _CONFIG).write_text(config, encoding="utf-8")
         return read_study(folder)
     except BaseException:
@@ -293,20 +404,26 @@ def new_study(
 
 def _gathered(what: str, source: str | Path) -> tuple[str, list[tuple[Path, str]]]:
     """The text of items.csv, and what is to be copied where."""
-    if what == "words":
-        return write_items(((word, word) for word in read_words(source)), "text"), []
     if what == "items":
         table = Path(source)
         base = table.parent.resolve()
         files = [item.content for item in read_items(table) if isinstance(item.content, Path)]
         return table.read_text(encoding="utf-8-sig"), [(file, file.relative_to(base).as_posix()) for file in files]
-    form = what.removesuffix("s")
-    files = list_files(source, form)
-    stems = [file.stem for file in files]
-    names = stems if len(set(stems)) == len(stems) else [file.name for file in files]
-    check_names(source, names)
-    targets = [f"{form}s/{file.name}" for file in files]
-    return write_items(zip(names, targets), form), list(zip(files, targets))
+    if what == "words":
+        form, files = "text", []
+        names = contents = _read_words(source)
+    else:
+        form = what.removesuffix("s")
+        files = _list_files(source, form)
+        stems = [file.stem for file in files]
+        names = stems if len(set(stems)) == len(stems) else [file.name for file in files]
+        contents = [f"{form}s/{file.name}" for file in files]
+    _check_names(source, names)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["name", form])
+    writer.writerows(zip(names, contents))
+    return text.getvalue(), list(zip(files, contents))
 
 
 def _template(title: str, kind: str) -> str:
@@ -318,18 +435,44 @@ def _template(title: str, kind: str) -> str:
     return text
 
 
-def _fitted(text: str, n_items: int) -> str:
+def _fitted(text: str, kind: str, n_items: int) -> str:
     """A template with numbers that can be asked: with few objects there are few questions."""
-    config = tomllib.loads(text)["questions"]
-    options = min(config["options"], max(n_items // 2, 2))
-    asked = Questions(kind=config["kind"], options=options)
-    number = min(config["number"], n_questions(asked, n_items))
+    usual = Questions(kind)
+    options = min(usual.options, max(n_items // 2, 2))
+    number = min(usual.number, n_questions(Questions(kind, options=options), n_items))
     changes = {
-        "number": number, "repeats": min(config["repeats"], number // 4), "catch": min(config["catch"], number // 4),
-        "options": options, "choose": min(config["choose"], options - 1),
+        "number": number, "repeats": min(usual.repeats, number // 4), "catch": min(usual.catch, number // 4),
+        "options": options, "choose": min(usual.choose, options - 1),
     }  # fmt: skip
     for name, value in changes.items():
-        if value != config[name]:
-            old = f"{name} = {config[name]} "
-            text = text.replace(old, f"{name} = {value} ".ljust(len(old)), 1)
+        old = f"{name} = {getattr(usual, name)} "
+        text = text.replace(old, f"{name} = {value} ".ljust(len(old)), 1)
     return text
+
+
+def _list_files(folder: str | Path, form: str) -> list[Path]:
+    """Files of a folder that are pictures (or sounds, or HTML), in the order of their names; not the hidden ones."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise FileFormatError(f"{folder}: no such folder")
+    shown = (path for path in folder.iterdir() if not path.name.startswith("."))
+    found = sorted(path for path in shown if path.suffix.lower() in ENDINGS[form] and path.is_file())
+    if len(found) < 3:
+        wanted = ", ".join(ENDINGS[form])
+        raise FileFormatError(f"{folder}: got {counted(len(found), 'file')} with one of {wanted}, expected 3 or more")
+    for path in found:
+        if not path.stat().st_size:
+            raise FileFormatError(f"{path}: is empty")
+    return found
+
+
+def _read_words(path: str | Path) -> list[str]:
+    """Words of a text file, one on each line; blank lines do not count, and each word must do for a name."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
+    words = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
+    for number, word in words:
+        _check_name(f"{path}: line {number}", word)
+    return [word for _, word in words]
