@@ -85,8 +85,12 @@ def test_unknown_headers_are_refused_with_rows_roles_and_a_remedy(both, header, 
     told = remedy(message)
     assert set(told.values()) <= set(header.split(","))
     read = read_comparisons(source, columns=told)
-    assert len(read.comparisons) == 4
     assert set(read.comparisons.labels) == {"oboe", "flute", "drum", "gong", "harp"}
+    # What was picked is nearer, never farther; what a row says then is shown beside.
+    order = (0, 2, 1) if header.endswith("pick") else (0, 1, 2)
+    assert said(read.comparisons) == [tuple(row[spot] for spot in order) for row in SAID]
+    anchor, near, far = said(read.comparisons)[0]
+    assert f"a row says: {anchor} is nearer to {near} than to {far}\n" in message
 
 
 def test_unknown_headers_in_their_order_give_the_rows_as_written(both):
@@ -874,6 +878,30 @@ def test_no_proposal_gives_a_column_another_role_than_its_name_means(index):
     message = refusal(frame.assign(foil="bell"))
     others = {role: role for role in ("anchor", "near", "far") if role != index}
     assert remedy(message) == {**others, index: "foil"}
+
+
+@pytest.mark.parametrize(
+    ("names", "proposed"),
+    [
+        ("person_id subject stim foil pick", {"anchor": "stim", "near": "pick", "far": "foil"}),
+        ("V1 V2 V3 V4", {"i": "V1", "j": "V2", "l": "V3", "k": "V4"}),
+        ("a b c choice", {"a": "a", "b": "b", "c": "c", "odd": "choice"}),
+        ("noise image1 image2 image3 choice", {"a": "image1", "b": "image2", "c": "image3", "odd": "choice"}),
+        ("Referenz links rechts Antwort", {"anchor": "Referenz", "a": "links", "b": "rechts", "answer": "Antwort"}),
+        ("rt subject foo anchor bar", {"anchor": "anchor", "near": "foo", "far": "bar"}),
+    ],
+)
+def test_a_proposal_is_what_the_names_and_the_cells_allow(names, proposed):
+    names = names.split()
+    objects = [name for name in names if name not in ("person_id", "subject", "rt", "noise")]
+    columns = zip(*((*row, near) for row, near in zip(SAID, ("flute", "oboe", "gong", "drum"))))
+    cells = {name: [1, 2, 3, 4] for name in names} | dict(zip(objects, columns))
+    assert remedy(refusal(pd.DataFrame(cells))) == proposed
+
+
+def test_where_columns_leave_too_much_open_only_roles_are_proposed():
+    frame = pd.DataFrame({f"Q{number}": [f"{number}{row}" for row in "abcdef"] for number in range(9)})
+    assert "columns={'anchor': ..., 'near': ..., 'far': ...} with the names of your columns" in refusal(frame)
 
 
 def test_a_first_row_that_may_be_data_is_told(tmp_path):

@@ -240,6 +240,7 @@ BAD = {
         "  first rows: pp | qq | rr | ss | tt\n"
         "  understood: nothing\n"
         f"  a row may be: {KINDS_OF_ROWS}\n"
+        "  as proposed below, a row says: pp is nearer to qq than to rr\n"
         "  say which is which, for example: columns={'anchor': 'p', 'near': 'q', 'far': 'r'}",
     ),
     "a role missing": (
@@ -249,7 +250,9 @@ BAD = {
         "  first rows: x | y | z | x\n"
         "  understood: a = 'a', b = 'b', c = 'c', answer = 'choice'\n"
         f"  a row may be: {KINDS_OF_ROWS}\n"
-        "  say which is which, for example: columns={'anchor': 'c', 'a': 'a', 'b': 'b', 'answer': 'choice'}",
+        "  as proposed below, a row says: of x, y and z, x is the odd one\n"
+        "  say which is which, for example: columns={'a': 'a', 'b': 'b', 'c': 'c', 'odd': 'choice'} or "
+        "columns={'a': 'a', 'b': 'b', 'c': 'c', 'central': 'choice'}",
     ),
     "nothing left for a role": (
         lambda: table({"A": ["x"], "B": ["y"], "C": ["z"]}),
@@ -258,6 +261,7 @@ BAD = {
         "  first rows: x | y | z\n"
         "  understood: a = 'A', b = 'B', c = 'C'\n"
         f"  a row may be: {KINDS_OF_ROWS}\n"
+        "  as proposed below, a row says: x is nearer to y than to z\n"
         "  say which is which, for example: columns={'anchor': 'A', 'near': 'B', 'far': 'C'}",
     ),
     "four columns without names": (

@@ -548,7 +548,7 @@ def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -
     for spot, name in enumerate(names[:_SHOWN_COLUMNS]):
         if spot not in at.values() and (word := normalise(name)) and word not in ROLE_OF:
             near = closest(word, [alias for role in best.roles if role not in at for alias in ALIASES.get(role, ())])
-            typos += [f"did you mean {near!r} for {name!r}?"] if near else []
+            typos += [f"did you mean {near!r} for {name!r}?"] if near and not near.startswith(word) else []
     hint = table.hint
     if (
         not hint
@@ -560,8 +560,9 @@ def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -
     lines.append(f"  a row may be: {_SHOWN_KINDS}")
     if len(names) < 3:
         lines.append(f"  a comparison needs at least 3 columns, here {'is 1' if len(names) == 1 else 'are 2'}")
-    elif proposal := _proposal(table, at, best):
-        lines.append(f"  say which is which, for example: {proposal}")
+    elif (proposal := _proposal(table, at, best))[0]:
+        lines += [f"  as proposed below, a row says: {proposal[1]}"] if proposal[1] else []
+        lines.append(f"  say which is which, for example: {proposal[0]}")
     else:
         missing = listed(role for role in best.roles if role not in at)
         lines.append(f"  no column is left that could be the {missing}; one more is needed")
@@ -579,37 +580,82 @@ def shown_cell(cell: str) -> str:
     return cell if len(cell) <= 24 else cell[:21] + "..."
 
 
-def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> str:
-    """Give the argument that would make a table readable, the columns that are left taken in their order.
+# What a row says, by its roles.
+_SAYS = {
+    _TRIPLET: "{anchor} is nearer to {near} than to {far}",
+    _QUAD: "{i} and {j} are nearer to each other than {l} and {k}",
+    (*_OPTIONS, "answer"): "asked which of {a} and {b} is nearer to {anchor}, somebody answered {answer}",
+    (*_SET, "odd"): "of {a}, {b} and {c}, {odd} is the odd one",
+    (*_SET, "central"): "of {a}, {b} and {c}, {central} is in the middle",
+}
 
-    A column keeps the role that its name means, unless that is an option or an answer, which can be of many kinds;
-    "" if too few are left.
+
+def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> tuple[str, str]:
+    """Give the argument that would make a table readable, and what a row says then; "" if no column is left.
+
+    A column keeps the role that its name means, unless that is an option or an answer, which can be of many kinds. What
+    means nothing is proposed if its cells may be such. Where that leaves too much open, only the roles are given.
     """
-    names, width = table.names, len(table.names)
+    names, width, rows = table.names, len(table.names), table.head(_ROWS_LOOKED_AT, _SHOWN_COLUMNS)
     if not table.header:
         examples = {
             4: "columns='anchor,a,b,answer' or columns='participant,anchor,near,far' or kind='quadruplets'",
             5: "columns='anchor,a,b,votes_a,votes_b' or columns='participant,anchor,a,b,answer'",
         }
         rest = ",".join(["anchor", "near", "far", *["-"] * max(width - 3, 0)])
-        return examples.get(width, f"columns='{rest}' ('-' leaves a column out)")
-    beside = [at[role] for role in _BESIDE if role in at]
-    free = [spot for spot in range(width) if spot not in beside and names[spot]]
-    roles, taken = best.roles, {role: spot for role, spot in at.items() if role in best.roles}
-    fixed = [spot for role, spot in at.items() if role not in (*_SET, "answer")]
-    left = [spot for spot in free if spot not in taken.values() and spot not in fixed]
-    left.sort(key=lambda spot: spot in at.values())  # those that mean nothing yet come first
-    if len(taken) + len(left) < len(roles):
-        roles, taken = _TRIPLET, {role: spot for role, spot in at.items() if role in _TRIPLET}
-        left = [spot for spot in free if spot not in fixed]
-    if len(taken) + len(left) < len(roles):
-        return ""
-    for role in roles:
-        if role not in taken and left:
-            taken[role] = left.pop(0)
-    told = {role: names[spot] if names.count(names[spot]) == 1 else spot + 1 for role, spot in taken.items()}
-    pairs = ", ".join(f"{role!r}: {told[role]!r}" for role in roles if role in told)
-    return f"columns={{{pairs}}}"
+        return examples.get(width, f"columns='{rest}' ('-' leaves a column out)"), ""
+    meant = {
+        spot: role_of(name)
+        for spot, name in enumerate(names[:_SHOWN_COLUMNS])
+        if name and role_of(name) not in _BESIDE and detail_of(name) is None
+    }
+    cells = {spot: {row[spot].strip() for row in rows if spot < len(row)} - {""} for spot in meant}
+    unknown = [spot for spot, role in meant.items() if role is None]
+    least = 2 if len(rows) > 3 else 1
+    shared = {spot for spot in meant if any(len(cells[spot] & cells[one]) >= least for one in meant if one != spot)}
+
+    def fits(spot: int, role: str) -> bool:
+        if meant[spot] == "answer":
+            return role in ("answer", "near", "odd", "central")
+        if meant[spot] is None and role in ("answer", *_VOTES):
+            return spot in shared or _may_choose(cells[spot])
+        return meant[spot] in (role, *_SET) or (meant[spot] is None and (spot in shared or not shared & {*unknown}))
+
+    def filled(roles: tuple[str, ...]) -> dict[str, int] | None:
+        found = {role: at[role] for role in roles if role in at}
+        answer = next((spot for spot, role in meant.items() if role == "answer"), None)
+        for role in roles:
+            if answer is not None and answer not in found.values() and role not in found and fits(answer, role):
+                found[role] = answer  # what was answered is what is nearer, if there is nothing else to choose from
+        for role in roles:
+            free = [spot for spot in meant if spot not in found.values() and fits(spot, role)]
+            if role not in found and free:
+                found[role] = min(free, key=lambda spot: (meant[spot] != role, meant[spot] is not None))
+        return {role: found[role] for role in roles} if len(found) == len(roles) else None
+
+    in_sets = {*_SET, "answer"} <= at.keys() and "anchor" not in at
+    asked = [(*_OPTIONS, "answer")] if at.keys() == {"anchor"} and len(unknown) == 3 and shared >= {*unknown} else []
+    quads = [_QUAD] if len(unknown) == len(meant) == 4 else []
+    tried = [(*_SET, "odd"), (*_SET, "central")] if in_sets else [*asked, *quads, best.roles, _TRIPLET]
+    given = {roles: spots for roles in tried if (spots := filled(roles)) is not None}
+    if not given:
+        return "", ""
+    roles, spots = next(iter(given.items()))
+    if len(unknown) > len(roles) + 3 and not shared & {*spots.values()}:
+        return f"columns={{{', '.join(f'{role!r}: ...' for role in roles)}}} with the names of your columns", ""
+    told = []
+    for some in tried if in_sets else [roles]:
+        pairs = {role: names[spot] if names.count(names[spot]) == 1 else spot + 1 for role, spot in given[some].items()}
+        told.append(f"columns={pairs}")
+    full = (row for row in rows if all(spot < len(row) and row[spot].strip() for spot in spots.values()))
+    says = (_SAYS[roles].format(**{role: shown_cell(row[spot]) for role, spot in spots.items()}) for row in full)
+    return " or ".join(told), next(says, "") if roles in _SAYS else ""
+
+
+def _may_choose(cells: Collection[str]) -> bool:
+    """Tell whether cells may be answers: sides, or a few small numbers."""
+    words = side_words(3)
+    return len(cells) > 1 and all(side_word(cell) in words or number_in(cell) in (-1, 0, 1, 2) for cell in cells)
 
 
 def _refuse_two_meanings(table: Table, at: Mapping[str, int], layout: Layout) -> None:
