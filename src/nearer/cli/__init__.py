@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from nearer import __version__
-from nearer.cli._say import INTERRUPTED, as_options, explain, visible
+from nearer.cli._output import INTERRUPTED, as_options, explain, visible
 
 __all__ = ["main"]
 
@@ -30,9 +30,9 @@ COMMANDS = {
     "place": ("maps", "Put new objects on a map by a few answers."),
     "map": ("maps", "Put new objects on a map by their features."),
     "neighbours": ("maps", "Tell which objects are nearest to which."),
-    "plot": ("reports", "Draw a map, or how its fit went."),
-    "report": ("reports", "Write the report of a map again."),
-    "methods": ("reports", "Write how a map was made, for a paper."),
+    "plot": ("maps", "Draw a map, or how its fit went."),
+    "report": ("maps", "Write the report of a map again."),
+    "methods": ("maps", "Write how a map was made, for a paper."),
     "export": ("maps", "Write a map for R, MATLAB or NumPy."),
     "convert": ("answers", "Write a file of answers in another format."),
     "suggest": ("questions", "Tell which questions to ask next."),

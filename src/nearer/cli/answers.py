@@ -8,18 +8,19 @@ from typing import Any
 
 import click
 
-from nearer.cli._inputs import read_classes, read_distances, read_numbers
-from nearer.cli._options import (
+from nearer.cli._inputs import (
     FORCE,
     RANDOM_STATE,
     fitting_options,
     make_estimator,
     read_answers,
+    read_classes,
+    read_distances,
+    read_numbers,
     reading_options,
     refuse_given,
 )
-from nearer.cli._output import ANSWERS, TABLES, OutputFile, csv_text, write_text
-from nearer.cli._say import Say, speaking
+from nearer.cli._output import ANSWERS, TABLES, OutputFile, Say, csv_text, speaking, write_text
 
 
 @speaking(

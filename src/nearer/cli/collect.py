@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._options import FORCE
-from nearer.cli._output import TABLES, OutputFile
-from nearer.cli._say import Command, Say
+from nearer.cli._inputs import FORCE
+from nearer.cli._output import TABLES, Command, OutputFile, Say
 
 if TYPE_CHECKING:
     from nearer.collect.store import Store

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._options import FORCE, RANDOM_STATE
-from nearer.cli._output import OutputFolder, write_summary
-from nearer.cli._say import Say, repeat_command, speaking
+from nearer.cli._inputs import FORCE, RANDOM_STATE
+from nearer.cli._output import OutputFolder, Say, repeat_command, speaking, write_summary
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from nearer.cli._options import FORCE, N_JOBS, RANDOM_STATE, read_answers, reading_options, refuse_given
-from nearer.cli._output import PICTURES, TABLES, OutputFile, csv_text, give_table
-from nearer.cli._say import Say, speaking
+from nearer.cli._inputs import FORCE, N_JOBS, RANDOM_STATE, read_answers, reading_options, refuse_given
+from nearer.cli._output import PICTURES, TABLES, OutputFile, Say, csv_text, give_table, speaking
 
 # Known here so that --help need not load the library; a test compares them with it.
 STRATEGIES = ("auto", "random", "balanced", "uncertainty", "crowd-kernel", "predictive")

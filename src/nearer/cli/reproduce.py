@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from nearer.cli._options import RANDOM_STATE
+from nearer.cli._inputs import RANDOM_STATE
 
 EXPERIMENTS = ("table1", "fig1", "fig2", "table2", "fig3", "music", "theory")
 
