@@ -44,12 +44,22 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
+def can_put_right(error: Exception) -> bool:
+    """Whether an error is one that the user can do something about: also those of a database or a cluster."""
+    if isinstance(error, (ValueError, OSError, ImportError, MemoryError)):
+        return not isinstance(error, BrokenPipeError)
+    return type(error).__module__.startswith(("sqlalchemy.", "nearer.distributed."))
+
+
 def explain(error: BaseException) -> str:
     """An error in one line, in the words of the command line."""
     if isinstance(error, MemoryError):
         return "not enough memory"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return visible(f"{error.filename}: {error.strerror}")
+    if type(error).__module__.startswith("sqlalchemy."):
+        told = str(getattr(error, "orig", error)).strip().split("\n")[0]
+        return visible(as_options(f"the database failed: {told}"))
     return visible(as_options(str(error) or type(error).__name__))
 
 
@@ -145,9 +155,12 @@ class Command(click.Command):
         return super().invoke(ctx)
 
 
-def speaking(*examples: str, more: str = "") -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function that takes a `Say` first a `Command`."""
-    return click.command(cls=Command, examples=examples, more=more)
+def speaking(
+    *examples: str, more: str = "", group: click.Group | None = None
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function that takes a `Say` first a `Command`, of a group perhaps."""
+    make: Any = click.command if group is None else group.command
+    return make(cls=Command, examples=examples, more=more)
 
 
 def _set_debug(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:

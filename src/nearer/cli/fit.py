@@ -327,7 +327,12 @@ def _fit(
     model = make_estimator(fitting, n_components, [watch])
     if in_reach is None:  # the workers alone can tell the training error
         model.set_params(solver=replace(get_solver(model.solver), record_error=True))
-    with _connected(cluster) as client, interrupt.deferred():
+    connected: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+    if cluster is not None:
+        from nearer.distributed import connect
+
+        connected = connect(cluster)
+    with connected as client, interrupt.deferred():
         say.note(
             f"fitting: {many}, loss {fitting['loss']}, solver {fitting['solver']}, "
             f"{counted(fitting['n_init'], 'start')}, seed {fitting['random_state']}"
@@ -338,21 +343,6 @@ def _fit(
     if n_components == "auto":
         say.note(f"the answers speak for {counted(model.n_components_, 'dimension')}")
     return model.set_params(callbacks=None)
-
-
-@contextlib.contextmanager
-def _connected(cluster: str | None) -> Iterator[Any]:
-    """A client of the cluster, None without one; its errors become ones to tell the user."""
-    if cluster is None:
-        yield None
-        return
-    from nearer.distributed import ClusterError, connect
-
-    try:
-        with connect(cluster) as client:
-            yield client
-    except ClusterError as error:
-        raise ValueError(str(error)) from error
 
 
 def _summary(

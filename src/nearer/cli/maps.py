@@ -139,7 +139,6 @@ def map_command(
     import numpy as np
 
     from nearer.data.errors import counted
-    from nearer.featuremap import FeatureMap
     from nearer.reporting.words import percent
 
     model = open_map(map_path)
@@ -168,7 +167,7 @@ def map_command(
         spread = values[known].std(axis=0)
         values = (values - values[known].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     positions = model.embedding_[rows[known]]
-    learnt = FeatureMap(gamma, alpha, random_state=random_state).fit(values[known], positions)
+    learnt = nearer.FeatureMap(gamma, alpha, random_state=random_state).fit(values[known], positions)
     found: dict[str, Any] = {"gamma": learnt.gamma_, "alpha": learnt.alpha_, "n_known": len(known), "n_new": len(new)}
     if learnt.cv_results_ is not None:
         missed = -float(np.max(learnt.cv_results_["mean_test_score"]))
