@@ -12,8 +12,8 @@ import pytest
 
 import nearer as package
 from nearer.cli import COMMANDS, cli
-from nearer.cli._options import FORMATS, KINDS, LOSSES, SOLVERS
-from nearer.cli._say import as_options, explain, plain, visible
+from nearer.cli._inputs import FORMATS, KINDS, LOSSES, SOLVERS
+from nearer.cli._output import as_options, explain, plain, visible
 
 HEAVY = (
     "numpy", "numba", "scipy", "sklearn", "pyarrow", "matplotlib", "dask", "rich", "starlette", "uvicorn", "sqlalchemy",

@@ -16,8 +16,8 @@ import pytest
 from numba.core import config
 
 from nearer import kernels
-from nearer.cli._progress import Interrupt, Watch
-from nearer.cli._say import Say
+from nearer.cli._output import Say
+from nearer.cli.fit import Interrupt, Watch
 from nearer.io import read_embedding
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.starts import in_threads

@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from nearer.cli import questions
+from nearer.cli import answers as commands
 from nearer.io import read_comparisons
 from nearer.questions import STRATEGIES
 from nearer.questions.strategies import KINDS
@@ -18,11 +18,11 @@ def rows_of(path):
 
 
 def test_options_name_what_the_library_has():
-    assert ("auto", *STRATEGIES) == questions.STRATEGIES
-    assert questions.QUESTIONS == KINDS
-    for command in (questions.suggest_command, questions.plan_command):
+    assert ("auto", *STRATEGIES) == commands.STRATEGIES
+    assert commands.QUESTIONS == KINDS
+    for command in (commands.suggest_command, commands.plan_command):
         choices = {option.name: option.type.choices for option in command.params if option.name in ("strategy", "ask")}
-        assert choices == {"strategy": questions.STRATEGIES, "ask": questions.QUESTIONS}
+        assert choices == {"strategy": commands.STRATEGIES, "ask": commands.QUESTIONS}
 
 
 def test_questions_about_answers(nearer, tmp_path, answers):

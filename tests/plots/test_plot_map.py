@@ -12,8 +12,7 @@ from matplotlib.collections import EllipseCollection
 from matplotlib.figure import Figure
 
 from nearer.plots import plot_map, save_figure
-from nearer.plots.labels import LabelLayer
-from nearer.plots.maps import ellipse_axes
+from nearer.plots.maps import LabelLayer, ellipse_axes
 
 HOSTILE = [
     "$\\frac{a$", "<script>alert(1)</script>", 'a "quote"', "line\nbreak", "emoji 🦄", "שלום", "مرحبا",

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from nearer import __version__
-from nearer.cli._say import INTERRUPTED, as_options, explain, visible
+from nearer.cli._output import INTERRUPTED, as_options, can_put_right, explain, visible
 
 __all__ = ["main"]
 
@@ -30,13 +30,13 @@ COMMANDS = {
     "place": ("maps", "Put new objects on a map by a few answers."),
     "map": ("maps", "Put new objects on a map by their features."),
     "neighbours": ("maps", "Tell which objects are nearest to which."),
-    "plot": ("reports", "Draw a map, or how its fit went."),
-    "report": ("reports", "Write the report of a map again."),
-    "methods": ("reports", "Write how a map was made, for a paper."),
+    "plot": ("maps", "Draw a map, or how its fit went."),
+    "report": ("maps", "Write the report of a map again."),
+    "methods": ("maps", "Write how a map was made, for a paper."),
     "export": ("maps", "Write a map for R, MATLAB or NumPy."),
     "convert": ("answers", "Write a file of answers in another format."),
-    "suggest": ("questions", "Tell which questions to ask next."),
-    "plan": ("questions", "How many answers a study needs, before it."),
+    "suggest": ("answers", "Tell which questions to ask next."),
+    "plan": ("answers", "How many answers a study needs, before it."),
     "collect": ("collect", "Run a study: ask people and keep their answers."),
     "simulate": ("answers", "Make answers from points, distances or classes."),
     "demo": ("demo", "Map 21 European cities from comparisons alone."),
@@ -78,13 +78,11 @@ class LazyGroup(click.Group):
         with _told_on_stderr(ctx), _ctrl_c_not_lost():
             try:
                 return super().invoke(ctx)
-            except (BrokenPipeError, click.exceptions.Exit, click.ClickException, click.Abort):
-                raise
             except KeyboardInterrupt:
                 click.echo(f"{_name(ctx)}: interrupted; nothing more was written", err=True)
                 ctx.exit(INTERRUPTED)
-            except (ValueError, OSError, ImportError, MemoryError) as error:
-                if ctx.meta.get("nearer.debug"):
+            except Exception as error:
+                if ctx.meta.get("nearer.debug") or not can_put_right(error):
                     raise
                 told = explain(error).removeprefix(f"{ctx.invoked_subcommand}: ")
                 raise Failure(f"{_name(ctx)}: {told}") from error

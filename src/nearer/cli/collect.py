@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._options import FORCE
-from nearer.cli._output import TABLES, OutputFile
-from nearer.cli._say import Command, Say
+from nearer.cli._inputs import FORCE
+from nearer.cli._output import TABLES, OutputFile, Say, speaking
 
 if TYPE_CHECKING:
     from nearer.collect.store import Store
@@ -23,23 +22,7 @@ _DATABASE = click.option(
 )  # fmt: skip
 
 
-class _Group(click.Group):
-    """Turns errors of the database into one line."""
-
-    command_class = Command
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except Exception as error:
-            if not type(error).__module__.startswith("sqlalchemy"):
-                raise
-            told = str(getattr(error, "orig", error)).strip().split("\n")[0]
-            raise OSError(f"the database failed: {told}") from error
-
-
 @click.group(
-    cls=_Group,
     epilog="""\b
 Example:
   nearer collect new fruit --images photos
@@ -51,11 +34,10 @@ def collect_command() -> None:
     """Run a study: ask people, keep their answers, write them for `nearer fit`. Needs nearer[collect]."""
 
 
-@collect_command.command(
-    examples=[
-        "nearer collect new fruit --images photos",
-        "nearer collect new words --words list.txt --kind odd",
-    ]
+@speaking(
+    "nearer collect new fruit --images photos",
+    "nearer collect new words --words list.txt --kind odd",
+    group=collect_command,
 )
 @_STUDY
 @click.option("--images", type=click.Path(), help="Folder of pictures.")
@@ -82,12 +64,11 @@ def new(say: Say, study: str, **given: Any) -> None:
     say.done(values, told)
 
 
-@collect_command.command(
-    examples=[
-        "nearer collect serve fruit",
-        "nearer collect serve fruit --host 0.0.0.0 --port 443 --certificate cert.pem --key key.pem",
-        "nearer collect serve fruit --database postgresql://nearer@db/fruit --processes 2 --behind-proxy",
-    ]
+@speaking(
+    "nearer collect serve fruit",
+    "nearer collect serve fruit --host 0.0.0.0 --port 443 --certificate cert.pem --key key.pem",
+    "nearer collect serve fruit --database postgresql://nearer@db/fruit --processes 2 --behind-proxy",
+    group=collect_command,
 )
 @_STUDY
 @_DATABASE
@@ -134,22 +115,19 @@ def serve(
     helpers = [Keeper("nearer.collect.background", orders)] if background else []
     orders |= {"descriptor": listening.fileno(), "options": options}
     helpers += [Keeper("nearer.collect.server", orders, [listening.fileno()]) for _ in range(processes - 1)]
-    line = _Line(store) if sys.stderr.isatty() and not say.quiet else None
+    showing = _status_shown(store) if sys.stderr.isatty() and not say.quiet else contextlib.nullcontext()
     try:
-        make_server(read, store, **options).run([listening])
-    except KeyboardInterrupt:
-        pass
+        with showing, contextlib.suppress(KeyboardInterrupt):
+            make_server(read, store, **options).run([listening])
     finally:
         for helper in helpers:
             helper.stop(5)
-        if line is not None:
-            line.stop()
     with store.reading() as connection:
         say.note(_status_line(study_status(connection)))
     store.close()
 
 
-@collect_command.command(examples=["nearer collect status fruit", "nearer collect status fruit --json"])
+@speaking("nearer collect status fruit", "nearer collect status fruit --json", group=collect_command)
 @_STUDY
 @_DATABASE
 def status(say: Say, study: str, database: str | None) -> None:
@@ -163,11 +141,10 @@ def status(say: Say, study: str, database: str | None) -> None:
     say.result({**values, "people": people}, _status_line(values))
 
 
-@collect_command.command(
-    examples=[
-        "nearer collect export fruit -o answers.csv",
-        "nearer fit answers.csv -o map",
-    ]
+@speaking(
+    "nearer collect export fruit -o answers.csv",
+    "nearer fit answers.csv -o map",
+    group=collect_command,
 )
 @_STUDY
 @_DATABASE
@@ -192,7 +169,7 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
     say.done(values, f"wrote {out}: {counted(found.n_rows, 'answer')}")
 
 
-@collect_command.command(examples=["nearer collect backup fruit -o fruit-monday.db"])
+@speaking("nearer collect backup fruit -o fruit-monday.db", group=collect_command)
 @_STUDY
 @_DATABASE
 @click.option("-o", "--out", required=True, type=OutputFile(), help="SQLite file to write; must not exist.")
@@ -206,7 +183,7 @@ def backup(say: Say, study: str, database: str | None, out: str) -> None:
     say.done({"output": out, "n_answers": count}, f"wrote {out}: {counted(count, 'answer')}")
 
 
-@collect_command.command(examples=["nearer collect pause fruit"])
+@speaking("nearer collect pause fruit", group=collect_command)
 @_STUDY
 @_DATABASE
 def pause(say: Say, study: str, database: str | None) -> None:
@@ -214,7 +191,7 @@ def pause(say: Say, study: str, database: str | None) -> None:
     _switch(say, study, database, True)
 
 
-@collect_command.command(examples=["nearer collect resume fruit"])
+@speaking("nearer collect resume fruit", group=collect_command)
 @_STUDY
 @_DATABASE
 def resume(say: Say, study: str, database: str | None) -> None:
@@ -256,28 +233,20 @@ def _status_line(found: dict[str, Any]) -> str:
     return "; ".join(words) + ("; PAUSED" if found["paused"] else "")
 
 
-class _Line:
-    """A line of the terminal that tells how a study goes, written again every two seconds."""
+def _status_shown(store: Store) -> contextlib.AbstractContextManager[Any]:
+    """Show during a block, in a line of the terminal written again every two seconds, how a study goes."""
+    from rich.console import Console
+    from rich.live import Live
+    from sqlalchemy.exc import SQLAlchemyError
 
-    def __init__(self, store: Store):
-        self._store, self._end = store, threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+    from nearer.collect.store import study_status
 
-    def _run(self) -> None:
-        from sqlalchemy.exc import SQLAlchemyError
+    def told() -> str:
+        try:
+            with store.reading() as connection:
+                return _status_line(study_status(connection))
+        except SQLAlchemyError:
+            return "the database does not answer; participants are asked to wait"
 
-        from nearer.collect.store import study_status
-
-        while not self._end.wait(2):
-            try:
-                with self._store.reading() as connection:
-                    told = _status_line(study_status(connection))
-            except SQLAlchemyError:
-                told = "the database does not answer; participants are asked to wait"
-            click.echo(f"\r\x1b[K{told}", err=True, nl=False)
-
-    def stop(self) -> None:
-        self._end.set()
-        self._thread.join(timeout=5)
-        click.echo("\r\x1b[K", err=True, nl=False)
+    console = Console(stderr=True, markup=False, highlight=False)
+    return Live(get_renderable=told, refresh_per_second=0.5, transient=True, console=console)

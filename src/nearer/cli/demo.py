@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._options import FORCE, RANDOM_STATE
-from nearer.cli._output import OutputFolder, write_summary
-from nearer.cli._say import Say, repeat_command, speaking
+import nearer
+from nearer.cli._inputs import FORCE, RANDOM_STATE
+from nearer.cli._output import OutputFolder, Say, repeat_command, speaking, write_summary
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from nearer.estimator import OrdinalEmbedding
 
 FILES = ("map.png", "embedding.csv", "report.html", "summary.json")
 _TURNED = (
@@ -38,29 +36,40 @@ def demo_command(say: Say, out: str, random_state: int, force: bool) -> None:
     80 % of all such answers, and judged by the others and by the distances.
     """
     folder = OutputFolder(out, FILES, force)
-    from nearer.data import Comparisons
     from nearer.datasets import load_eurodist
-    from nearer.estimator import SOE
+    from nearer.io import write_embedding
+    from nearer.metrics import procrustes_align
+    from nearer.plots import plot_map, save_figure
+    from nearer.reporting import Scores, describe, study
 
     cities = load_eurodist()
-    comparisons = Comparisons.from_distances(cities.distances, labels=cities.names)
+    comparisons = nearer.Comparisons.from_distances(cities.distances, labels=cities.names)
     train, test = comparisons.split(0.2, random_state)
     say.note(
         f"{comparisons!r} from road distances between cities, {sum(comparisons.dropped.values())} ties left out; "
         f"{len(train):,} to make the map, {len(test):,} held out"
     )
-    model = SOE(2, n_init=10, random_state=random_state).fit(train)
+    model = nearer.SOE(2, n_init=10, random_state=random_state).fit(train)
     values = _measured(model, cities.distances)
+    scores = Scores(training=model.score(train), held_out=model.score(test))
     values["held_out"] = {
-        "accuracy": model.score(test), "n_satisfied": int(model.predict(test).sum()), "n_comparisons": len(test)
+        "accuracy": scores.held_out, "n_satisfied": int(model.predict(test).sum()), "n_comparisons": len(test)
     }  # fmt: skip
-    values["training"] = {"accuracy": model.score(train), "n_comparisons": len(train)}
+    values["training"] = {"accuracy": scores.training, "n_comparisons": len(train)}
     with folder as target:
-        _write(target, model, train, values)
+        write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
+        shown = copy.copy(model)
+        shown.embedding_ = procrustes_align(model.embedding_, _geography(model.labels_))
+        title = "21 European cities from comparisons of road distances"
+        save_figure(plot_map(shown.embedding_, model.labels_, title=title), target / "map.png")
+        facts = {"For the eye": _TURNED}
+        report = describe(shown, train, study(shown, train, cv=0), title=title, facts=facts, command=repeat_command())
+        replace(report, scores=scores).save(target / "report.html")
+        write_summary(target, values | {"command": repeat_command()})
     say.done(values | {"files": folder.files()}, _told(values, folder))
 
 
-def _measured(model: OrdinalEmbedding, distances: np.ndarray) -> dict[str, Any]:
+def _measured(model: nearer.OrdinalEmbedding, distances: np.ndarray) -> dict[str, Any]:
     """How far the map is from the true distances, beside classical scaling, which is shown those."""
     import numpy as np
     from scipy.spatial.distance import pdist, squareform
@@ -104,24 +113,6 @@ def _told(values: dict[str, Any], folder: OutputFolder) -> str:
         f"the picture and the report are {_TURNED}",
         f"wrote {', '.join(folder.files())}",
     ])  # fmt: skip
-
-
-def _write(target: Any, model: OrdinalEmbedding, train: Any, values: dict[str, Any]) -> None:
-    from nearer.io import write_embedding
-    from nearer.metrics import procrustes_align
-    from nearer.plots import plot_map, save_figure
-    from nearer.reporting import Scores, describe, study
-
-    write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
-    shown = copy.copy(model)
-    shown.embedding_ = procrustes_align(model.embedding_, _geography(model.labels_))
-    title = "21 European cities from comparisons of road distances"
-    save_figure(plot_map(shown.embedding_, model.labels_, title=title), target / "map.png")
-    scores = Scores(training=values["training"]["accuracy"], held_out=values["held_out"]["accuracy"])
-    facts = {"For the eye": _TURNED}
-    report = describe(shown, train, study(shown, train, cv=0), title=title, facts=facts, command=repeat_command())
-    replace(report, scores=scores).save(target / "report.html")
-    write_summary(target, values | {"command": repeat_command()})
 
 
 def _geography(names: Any) -> np.ndarray:

@@ -1,42 +1,177 @@
-"""`nearer fit`: a file of answers in, a map and its report out; `nearer dims`: how many dimensions it should have."""
+"""`nearer fit`: a file of answers in, a map and its report out; `nearer dims`: how many dimensions it should have.
+
+On a terminal, a fit shows how it goes; ctrl-C keeps the best map so far.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._inputs import MODEL, as_names, fingerprint, labels_of, read_groups
-from nearer.cli._options import (
+import nearer
+from nearer.cli._inputs import (
     CV_BY,
-    DIMENSIONS,
     FORCE,
     GROUPS,
     IMAGES,
-    NumberOrAuto,
+    MODEL,
+    as_names,
+    dimensions,
+    fingerprint,
     fitting_options,
     make_estimator,
     read_answers,
+    read_groups,
     reading_options,
     refuse_given,
     were_given,
 )
-from nearer.cli._output import PICTURES, OutputFile, OutputFolder, claim, write_summary
-from nearer.cli._progress import Interrupt, Watch
-from nearer.cli._say import INTERRUPTED, Say, repeat_command, speaking
+from nearer.cli._output import (
+    INTERRUPTED,
+    PICTURES,
+    OutputFile,
+    OutputFolder,
+    Say,
+    claim,
+    repeat_command,
+    speaking,
+    write_summary,
+)
 
 if TYPE_CHECKING:
-    from nearer.data import Comparisons
-    from nearer.estimator import OrdinalEmbedding
+    import numpy as np
+
     from nearer.reporting import Findings
     from nearer.selection import DimensionSelection
 
 
 FILES = ("embedding.csv", MODEL, "summary.json", "report.html")
+_SAMPLE = 50_000  # comparisons looked at for the error shown
+_EVERY = 0.25  # seconds between two updates
+
+
+class Interrupt:
+    """Whether ctrl-C was pressed, and what follows from it.
+
+    Inside `deferred`, the first one is only noted, and the second raises. Of a study that it breaks off, the finished
+    part is kept if it says something; those after it are left out.
+    """
+
+    def __init__(self, say: Say):
+        self.say = say
+        self.pressed = False
+
+    @contextlib.contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Note ctrl-C for the solver to see, rather than break off."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # only the main thread may catch signals
+            return
+        before = signal.signal(signal.SIGINT, self._note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def attempt(self, name: str, details: str, run: Callable[[], Any]) -> Any:
+        """Monitor of `nearer.reporting.study`: say what is done, and what becomes of it after ctrl-C."""
+        if self.pressed:
+            return None
+        self.say.note(f"{name}: {details}")
+        try:
+            return run()
+        except KeyboardInterrupt as stopped:
+            self.pressed = True
+            found = getattr(stopped, "found", None)
+            kept = "left out" if found is None else "kept as far as it is"
+            self.say.note(f"{name} {kept}; press ctrl-C again to give up")
+            return found
+
+    def _note(self, _number: int, _frame: Any) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+        self.say.note("stopping: the best map so far is kept; press ctrl-C again to give up")
+
+
+class Watch:
+    """Callback of a fit: stops it after ctrl-C, and shows objective, error and time on a terminal.
+
+    The error is measured on the comparisons, on a part if they are many; `limit` is the most seconds that all starts
+    may take.
+    """
+
+    def __init__(
+        self,
+        say: Say,
+        interrupt: Interrupt,
+        comparisons: nearer.Comparisons | None = None,
+        limit: float | None = None,
+    ):
+        self.interrupt = interrupt
+        self.comparisons = comparisons
+        self.limit = limit
+        self.shows = sys.stderr.isatty() and not say.quiet
+        self._bar: Any = None
+        self._last = 0.0
+        self._sample: Any = None
+
+    @contextlib.contextmanager
+    def showing(self) -> Iterator[None]:
+        """Show the bar during a block."""
+        if not self.shows:
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as self._bar:
+            self._bar.add_task("starting", total=self.limit)
+            yield
+
+    def __call__(self, row: Any, state: Any) -> bool:
+        if self._bar is not None and time.perf_counter() - self._last >= _EVERY:
+            self._last = time.perf_counter()  # at once: other starts may run beside this one
+            self._show(row, state)
+        return self.interrupt.pressed
+
+    def _show(self, row: Any, state: Any) -> None:
+        text = f"epoch {row.epoch}  objective {row.objective:.5g}"
+        if self.comparisons is not None:
+            text += f"  error {100 * self._error(self.comparisons, state.X):.1f} %"
+        task = self._bar.tasks[0]
+        if self.limit is not None:
+            text += f"  at most {max(self.limit - task.elapsed, 0.0):.0f} s left"
+        self._bar.update(task.id, description=text, completed=None if self.limit is None else task.elapsed)
+
+    def _error(self, comparisons: nearer.Comparisons, X: np.ndarray) -> float:
+        """Part of the comparisons not satisfied; X (n_seen, d) has the objects that occur only."""
+        import numpy as np
+
+        from nearer.metrics import comparison_error
+
+        if self._sample is None:
+            count = len(comparisons)
+            rows = np.arange(count) if count <= _SAMPLE else np.random.default_rng(0).integers(count, size=_SAMPLE)
+            self._sample = comparisons[rows]
+        full = np.full((comparisons.n_objects, X.shape[1]), np.nan)
+        full[comparisons.seen] = X
+        return comparison_error(full, self._sample)
+
+
+def _number_or_auto(value: Any) -> int | str:
+    return "auto" if value == "auto" else click.IntRange(1).convert(value, None, None)
 
 
 @speaking(
@@ -49,14 +184,15 @@ FILES = ("embedding.csv", MODEL, "summary.json", "report.html")
 @click.option(
     "-d",
     "--n-components",
-    type=NumberOrAuto(),
+    type=_number_or_auto,
+    metavar="NUMBER OR AUTO",
     default=2,
     show_default=True,
     help="Dimensions of the map; auto: as many as the answers speak for.",
 )
 @click.option("--cv", type=click.IntRange(0), help="Folds of cross-validation; 0: none.  [default: 5, unless large]")
 @CV_BY
-@click.option("--dims", type=DIMENSIONS, help="Also tell how maps of these dimensions do, such as 1-5.")
+@click.option("--dims", type=dimensions, help="Also tell how maps of these dimensions do, such as 1-5.")
 @click.option("--learning-curve", is_flag=True, help="Also tell whether more answers would help.")
 @click.option("--bootstrap", type=click.IntRange(2), metavar="B", help="B resamples, for regions of uncertainty.")
 @IMAGES
@@ -86,8 +222,14 @@ def fit_command(
         raise click.BadParameter("needs --checkpoint, the file to go on from", param_hint="--resume")
     folder = OutputFolder(out, FILES, force)
     if checkpoint is not None:
+        from nearer.solvers.checkpoint import Checkpoint
+
         claim(checkpoint, "--checkpoint")
-        _look_at_checkpoint(say, checkpoint, resume)
+        # --force does not replace one, which may hold hours of work.
+        begun = Checkpoint(checkpoint, resume).found
+        if resume:
+            going = "going on from there" if begun else "no such checkpoint yet, starting afresh"
+            say.note(f"{checkpoint}: {going}")
     make_estimator(fitting, n_components)  # refuses bad options before a large file is read
     answers, read = _read(say, file, reading, cluster)
     if answers is None and (cv or dims or learning_curve or bootstrap or cv_by == "participant"):
@@ -127,7 +269,7 @@ def fit_command(
         folder.keep()  # the map, whatever the report may meet
         report = describe(
             model, answers, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
-            groups=colours or read_groups(say, groups, labels_of(model)), images=images,
+            groups=colours or read_groups(say, groups, as_names(model.labels_, model.n_objects_)), images=images,
         )  # fmt: skip
         write_summary(target, summary | {"report": report.to_dict()})
         report.save(target / "report.html")
@@ -144,7 +286,7 @@ def fit_command(
 
 def _read(
     say: Say, file: str, reading: dict[str, Any], cluster: str | None
-) -> tuple[Comparisons | None, dict[str, Any]]:
+) -> tuple[nearer.Comparisons | None, dict[str, Any]]:
     """The comparisons, None if only workers of a cluster read them, and facts about the file."""
     if cluster is not None and (any(mark in file for mark in "*?") or _is_parquet(file)):
         told = were_given(reading)
@@ -156,15 +298,6 @@ def _read(
     return result.comparisons, result.facts()
 
 
-def _look_at_checkpoint(say: Say, path: str, resume: bool) -> None:
-    """See before the work that a checkpoint can be used; --force does not replace one, which may hold hours of it."""
-    from nearer.solvers.checkpoint import Checkpoint
-
-    found = Checkpoint(path, resume).found
-    if resume:
-        say.note(f"{path}: going on from there" if found else f"{path}: no such checkpoint yet, starting afresh")
-
-
 def _is_parquet(file: str) -> bool:
     path = Path(file)
     return path.suffix.lower() in (".parquet", ".pq") or (path.is_dir() and any(path.glob("*.parquet")))
@@ -172,16 +305,14 @@ def _is_parquet(file: str) -> bool:
 
 def _fit(
     say: Say,
-    answers: Comparisons | str,
+    answers: nearer.Comparisons | str,
     fitting: dict[str, Any],
     n_components: int | str,
     cluster: str | None,
     interrupt: Interrupt,
     keeping: dict[str, Any],
-) -> OrdinalEmbedding:
+) -> nearer.OrdinalEmbedding:
     """Fit a map to answers, or to a file of them that workers read."""
-    from dataclasses import replace
-
     from nearer.data.errors import counted
     from nearer.objective import resolve_jobs
     from nearer.solvers import get_solver
@@ -191,11 +322,17 @@ def _fit(
     if isinstance(n_components, int):
         many = counted(n_components, "dimension")
     rounds = math.ceil(fitting["n_init"] / (1 if cluster else resolve_jobs(fitting["n_jobs"])))
-    watch = Watch(say, interrupt, in_reach, fitting["max_seconds"], rounds)
+    limit = None if fitting["max_seconds"] is None else fitting["max_seconds"] * rounds
+    watch = Watch(say, interrupt, in_reach, limit)
     model = make_estimator(fitting, n_components, [watch])
     if in_reach is None:  # the workers alone can tell the training error
         model.set_params(solver=replace(get_solver(model.solver), record_error=True))
-    with _connected(cluster) as client, interrupt.deferred():
+    connected: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+    if cluster is not None:
+        from nearer.distributed import connect
+
+        connected = connect(cluster)
+    with connected as client, interrupt.deferred():
         say.note(
             f"fitting: {many}, loss {fitting['loss']}, solver {fitting['solver']}, "
             f"{counted(fitting['n_init'], 'start')}, seed {fitting['random_state']}"
@@ -208,29 +345,12 @@ def _fit(
     return model.set_params(callbacks=None)
 
 
-@contextlib.contextmanager
-def _connected(cluster: str | None) -> Iterator[Any]:
-    """A client of the cluster, None without one; its errors become ones to tell the user."""
-    if cluster is None:
-        yield None
-        return
-    from nearer.distributed import ClusterError, connect
-
-    try:
-        with connect(cluster) as client:
-            yield client
-    except ClusterError as error:
-        raise ValueError(str(error)) from error
-
-
 def _summary(
-    model: OrdinalEmbedding, found: Findings, read: dict[str, Any], fitting: dict[str, Any], interrupted: bool
+    model: nearer.OrdinalEmbedding, found: Findings, read: dict[str, Any], fitting: dict[str, Any], interrupted: bool
 ) -> dict[str, Any]:
     """Everything in figures, as it stands in summary.json."""
-    from nearer import __version__
-
     return {
-        "nearer": __version__,
+        "nearer": nearer.__version__,
         "command": repeat_command(),
         "interrupted": interrupted,
         "input": read,
@@ -253,7 +373,7 @@ def _summary(
     }
 
 
-def _write(target: Path, model: OrdinalEmbedding, summary: dict[str, Any]) -> None:
+def _write(target: Path, model: nearer.OrdinalEmbedding, summary: dict[str, Any]) -> None:
     """Write coordinates, model and summary to a folder."""
     from nearer.io import write_embedding
 
@@ -267,7 +387,7 @@ def _write(target: Path, model: OrdinalEmbedding, summary: dict[str, Any]) -> No
     "nearer dims answers.csv --dims 1-8 --loss ste --plot dims.png",
 )
 @click.argument("file", type=click.Path())
-@click.option("--dims", type=DIMENSIONS, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
+@click.option("--dims", type=dimensions, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
 @CV_BY
 @click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the result: .png, .svg or .pdf.")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from nearer.cli._options import RANDOM_STATE
+from nearer.cli._inputs import RANDOM_STATE
 
 EXPERIMENTS = ("table1", "fig1", "fig2", "table2", "fig3", "music", "theory")
 
@@ -85,19 +85,14 @@ def find_experiments() -> Path:
     """The checkout that this package is imported from, else the current folder if it is a checkout of nearer."""
     own, here = Path(__file__).resolve().parents[3], Path.cwd()
     for folder in (own, here):
-        if _is_checkout(folder):
+        project, registry = folder / "pyproject.toml", folder / "experiments" / "registry.py"
+        told = project.read_text(encoding="utf-8") if project.is_file() and registry.is_file() else ""
+        if re.search(r'^name = "nearer"$', told, re.MULTILINE):
             return folder
     raise click.UsageError(
         f"the experiments are part of the source, not of the installed package: got the current folder {here}, "
         "expected the top folder of a checkout of nearer"
     )
-
-
-def _is_checkout(folder: Path) -> bool:
-    project = folder / "pyproject.toml"
-    if not project.is_file() or not (folder / "experiments" / "registry.py").is_file():
-        return False
-    return re.search(r'^name = "nearer"$', project.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 @contextlib.contextmanager

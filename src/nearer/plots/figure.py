@@ -94,12 +94,11 @@ def columns(table: Any, required: Sequence[str], name: str) -> dict[str, np.ndar
     """
     if hasattr(table, "to_dict") and not isinstance(table, Mapping):
         table = table.to_dict()
-    if not isinstance(table, Mapping):
-        if isinstance(table, Sequence):
-            rows = [_as_mapping(row) for row in table]
-            table = {key: [row.get(key) for row in rows] for key in (rows[0] if rows else required)}
-        else:
-            table = _as_mapping(table)
+    if isinstance(table, Sequence):
+        rows = [_as_mapping(row) for row in table]
+        table = {key: [row.get(key) for row in rows] for key in (rows[0] if rows else required)}
+    else:
+        table = _as_mapping(table)
     missing = [key for key in required if key not in table]
     if missing:
         there = ", ".join(map(str, table))
