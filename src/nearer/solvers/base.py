@@ -235,7 +235,7 @@ class Solver(Parameters):
 
     name: ClassVar[str] = ""
     needs: ClassVar[type] = Objective
-    """Protocol that an objective must offer, see `nearer.objective.protocols`."""
+    """Protocol that an objective must offer, see `nearer.objective`."""
 
     def solve(
         self,
@@ -276,7 +276,7 @@ class Solver(Parameters):
             return _Run(self, objective, rng, callbacks, keeper).follow(X0)
 
     def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
-        """Refuse an objective that does not offer one of `nearer.objective.protocols`, and say what it lacks."""
+        """Refuse an objective that does not offer one of `nearer.objective`, and say what it lacks."""
         if not isinstance(objective, protocol):
             members = [name for name in dir(protocol) if not name.startswith("_")]
             lacking = [name for name in members if not hasattr(objective, name)]
