@@ -48,8 +48,7 @@ from nearer.metrics import (
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.solvers import Callback, Result, Solver, get_solver
-from nearer.solvers.checkpoint import Checkpoint
-from nearer.solvers.starts import best_of_starts, keeping_start
+from nearer.solvers.starts import Checkpoint, best_of_starts, keeping_start
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
 

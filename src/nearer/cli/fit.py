@@ -158,7 +158,7 @@ def _read(
 
 def _look_at_checkpoint(say: Say, path: str, resume: bool) -> None:
     """See before the work that a checkpoint can be used; --force does not replace one, which may hold hours of it."""
-    from nearer.solvers.checkpoint import Checkpoint
+    from nearer.solvers.starts import Checkpoint
 
     found = Checkpoint(path, resume).found
     if resume:

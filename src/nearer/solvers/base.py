@@ -5,24 +5,29 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from nearer._tables import html_table
 from nearer.data import check_bool, check_integer, check_number
 from nearer.objective import Objective, SplittableObjective
-from nearer.solvers.params import Parameters
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["Callback", "History", "HistoryRow", "Keeper", "Result", "RunParts", "Solver", "SolverState", "arrived"]
+__all__ = [
+    "Callback", "History", "HistoryRow", "Keeper", "Parameters", "Result", "RunParts", "Solver", "SolverState",
+    "arrived",
+]  # fmt: skip
 
 _OUTPUTS = ("last", "best", "uniform")
 # Epochs to wait at least for held-out comparisons to fare better.
 _LEAST_WAIT = 10
+
+Self = TypeVar("Self", bound="Parameters")
 
 
 @dataclass(frozen=True)
@@ -196,6 +201,67 @@ class SolverState:
 
 Callback = Callable[[HistoryRow, SolverState], Any]
 """Called after every epoch with the clock stopped; a true return value stops the run."""
+
+
+class Parameters:
+    """Base of dataclasses whose fields are parameters.
+
+    With it an estimator that holds a solver can be cloned, and a search can reach ``solver__max_epochs`` and
+    ``solver__step__epsilon``.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Also those of parameters that have some themselves, as ``name__inner``.
+        """
+        params = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        if deep:
+            for name, value in list(params.items()):
+                if isinstance(value, Parameters):
+                    params |= {f"{name}__{inner}": own for inner, own in value.get_params().items()}
+        return params
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Change parameters by name.
+
+        Parameters
+        ----------
+        **params : Any
+            New values; ``name__inner=value`` changes a parameter of a parameter.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            A name is not known, or the constructor refuses a value.
+        """
+        values = self.get_params(deep=False)
+        nested: dict[str, dict[str, Any]] = defaultdict(dict)
+        for key, value in params.items():
+            name, _, inner = key.partition("__")
+            if name not in values:
+                owner = type(self).__name__
+                raise ValueError(f"{owner}: got parameter {name!r}, expected one of: {', '.join(values)}")
+            if inner:
+                nested[name][inner] = value
+            else:
+                values[name] = value
+        for name, own in nested.items():
+            if not isinstance(values[name], Parameters):
+                names = ", ".join(f"{name}__{inner}" for inner in own)
+                raise ValueError(f"{type(self).__name__}: got {names}, but {name} is {values[name]!r}")
+            values[name].set_params(**own)
+        replace(self, **values)  # type: ignore[type-var]  # refuses what the constructor refuses, before any change
+        for name, value in values.items():
+            setattr(self, name, value)
+        return self
 
 
 @dataclass

@@ -14,7 +14,7 @@ from nearer.data import check_integer, check_number
 from nearer.kernels import CURVATURE, MOST_TRIALS, SUFFICIENT
 from nearer.objective import Objective
 from nearer.solvers.base import Solver, SolverState
-from nearer.solvers.step_sizes import SBB, Change
+from nearer.solvers.stochastic import SBB, Change
 
 __all__ = ["GD", "LBFGS", "descend"]
 
