@@ -8,7 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -16,12 +16,12 @@ from nearer._tables import html_table
 from nearer.data import check_bool, check_integer, check_number
 from nearer.objective import Objective, SplittableObjective
 
+if TYPE_CHECKING:
+    from nearer.solvers.starts import Keeper
+
 logger = logging.getLogger(__name__)
 
-__all__ = [
-    "Callback", "History", "HistoryRow", "Keeper", "Parameters", "Result", "RunParts", "Solver", "SolverState",
-    "arrived",
-]  # fmt: skip
+__all__ = ["Callback", "History", "HistoryRow", "Parameters", "Result", "RunParts", "Solver", "SolverState", "arrived"]
 
 _OUTPUTS = ("last", "best", "uniform")
 # Epochs to wait at least for held-out comparisons to fare better.
@@ -440,21 +440,6 @@ class _HeldOut:
         if self.in_earnest is None:
             return False
         return epoch - max(self.fell, self.in_earnest) >= _LEAST_WAIT and epoch >= 2 * self.fell
-
-
-class Keeper(Protocol):
-    """Keeps a run, so that another one can go on from its last epoch."""
-
-    @property
-    def kept(self) -> dict[str, Any] | None:
-        """What was kept last; None at the beginning."""
-
-    @property
-    def due(self) -> bool:
-        """Whether it is time to keep the run again."""
-
-    def keep(self, run: dict[str, Any]) -> None:
-        """Keep a run: nested dicts and lists of arrays, numbers and texts."""
 
 
 class _Run:

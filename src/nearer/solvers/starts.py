@@ -30,7 +30,7 @@ from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, HistoryRow, Result, Solver, SolverState
 from nearer.solvers.stochastic import SVRG
 
-__all__ = ["Checkpoint", "ProgressLines", "best_of_starts", "in_threads", "keeping_start"]
+__all__ = ["Checkpoint", "Keeper", "ProgressLines", "best_of_starts", "in_threads", "keeping_start"]
 
 _AGAIN = 0.2  # seconds between two attempts to break off
 # Of the file of a checkpoint.
@@ -203,9 +203,9 @@ class Checkpoint:
             rng.bit_generator.state = run["rng_at_start"]
         return [run["X0"] for run in self.runs]
 
-    def keeper(self, number: int) -> _Keeper:
+    def keeper(self, number: int) -> Keeper:
         """Return what keeps one start."""
-        return _Keeper(self, number)
+        return Keeper(self, number)
 
     def remove(self) -> None:
         """Remove the file."""
@@ -231,8 +231,8 @@ class Checkpoint:
         self._not_before = now + (now - started) * (1 / _SHARE - 1)
 
 
-class _Keeper:
-    """A start in a checkpoint."""
+class Keeper:
+    """Keeps a run, one start in a checkpoint, so that another one can go on from its last epoch."""
 
     def __init__(self, checkpoint: Checkpoint, number: int):
         self._checkpoint = checkpoint
@@ -240,14 +240,17 @@ class _Keeper:
 
     @property
     def kept(self) -> dict[str, Any] | None:
+        """What was kept last; None at the beginning."""
         run = self._checkpoint.runs[self._number]
         return run if "state" in run else None
 
     @property
     def due(self) -> bool:
+        """Whether it is time to keep the run again."""
         return time.perf_counter() >= self._checkpoint._not_before
 
     def keep(self, run: dict[str, Any]) -> None:
+        """Keep a run: nested dicts and lists of arrays, numbers and texts."""
         with self._checkpoint._lock:
             runs = self._checkpoint.runs
             runs[self._number] = {"X0": runs[self._number]["X0"], **run}
