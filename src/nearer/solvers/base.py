@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["Callback", "History", "HistoryRow", "Parameters", "Result", "RunParts", "Solver", "SolverState", "arrived"]
+__all__ = [
+    "Callback", "History", "HistoryRow", "Kept", "Parameters", "Result", "RunParts", "Solver", "SolverState", "arrived",
+]  # fmt: skip
 
 _OUTPUTS = ("last", "best", "uniform")
 # Epochs to wait at least for held-out comparisons to fare better.
 _LEAST_WAIT = 10
 
 Self = TypeVar("Self", bound="Parameters")
+Kept = dict[str, Any] | None
+"""What a run needs to go on after an epoch: nested dicts and lists of arrays, numbers and texts. None: it cannot."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +197,7 @@ class SolverState:
     finished: str | None = None
     provisional: bool = False
     note: str = ""
-    kept: dict[str, Any] | None = None
+    kept: Kept = None
     replayed: bool = False
     other_loss: bool = False
     held_out_error: float | None = None
@@ -376,7 +380,7 @@ class Solver(Parameters):
         return f"objective fell by less than {self.tol:.3g} (relative) in {self.patience} epochs"
 
     def epochs(
-        self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+        self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         """Yield the starting point, then the state after every epoch; the run loop decides when to stop.
 
@@ -508,13 +512,15 @@ class _Run:
             result = replace(result, converged=False, message=f"stopped: {trouble}")
         notes = [last.note.removesuffix("; ")]  # said before what was to come next
         if self.held_out is not None and self.held_out.X is not None and self.history:
-            notes.append(self._chosen_by())
+            count, at_end = self.held_out.objective.n_comparisons, self.history[-1].held_out_error
+            errors = f"error {self.held_out.lowest:.4g}, at the end {at_end:.4g}"
+            notes.append(f"epoch {self.held_out.best} is best on {count:,} held out: {errors}")
         note = "; ".join(filter(None, notes))
         message = result.message + (f" ({note})" if note else "")
         logger.info("%s: %s", self.solver.name, message)
         return replace(result, message=message, trouble=trouble)
 
-    def _states(self, X0: np.ndarray, kept: dict[str, Any] | None) -> Iterator[SolverState]:
+    def _states(self, X0: np.ndarray, kept: Kept) -> Iterator[SolverState]:
         """The states that are new."""
         to_go_on = () if kept is None else (kept,)  # a solver that cannot need not take it
         return (state for state in self.solver.epochs(self.objective, X0, self.rng, *to_go_on) if not state.replayed)
@@ -546,12 +552,6 @@ class _Run:
         if self.held_out is not None:
             vars(self.held_out).update(run["held_out"])
         return run["seconds"], SolverState(**run["state"])
-
-    def _chosen_by(self) -> str:
-        assert self.held_out is not None
-        count, lowest = self.held_out.objective.n_comparisons, self.held_out.lowest
-        at_end = self.history[-1].held_out_error
-        return f"epoch {self.held_out.best} is best on {count:,} held out: error {lowest:.4g}, at the end {at_end:.4g}"
 
     def _not_finite(self, state: SolverState) -> str:
         if not np.isfinite(state.X).all():
@@ -643,7 +643,7 @@ class RunParts:
     is done between them may be added.
     """
 
-    def __init__(self, kept: dict[str, Any] | None = None):
+    def __init__(self, kept: Kept = None):
         self._earlier: list[dict[str, Any]] = [] if kept is None else kept["parts"]
         self._done: list[dict[str, Any]] = []
         self.kept: dict[str, Any] = {}
@@ -675,7 +675,7 @@ class RunParts:
         return replace(state, n_gradients=work, kept=kept, **shown)
 
 
-def arrived(state: SolverState, kept: dict[str, Any] | None = None) -> Iterator[SolverState]:
+def arrived(state: SolverState, kept: Kept = None) -> Iterator[SolverState]:
     """A part that is one state; `kept` is of an earlier run, which was there already."""
     if kept is None:
         yield replace(state, kept={})

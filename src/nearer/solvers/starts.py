@@ -27,7 +27,7 @@ from nearer.io import FileFormatError, atomic_write
 from nearer.io.archive import Arrays, as_json, from_json, read_archive, write_archive
 from nearer.io.files import refuse_dangling, refuse_irregular
 from nearer.solvers.auto import Auto
-from nearer.solvers.base import Callback, HistoryRow, Result, Solver, SolverState
+from nearer.solvers.base import Callback, HistoryRow, Kept, Result, Solver, SolverState
 from nearer.solvers.stochastic import SVRG
 
 __all__ = ["Checkpoint", "Keeper", "ProgressLines", "best_of_starts", "in_threads", "keeping_start"]
@@ -239,7 +239,7 @@ class Keeper:
         self._number = number
 
     @property
-    def kept(self) -> dict[str, Any] | None:
+    def kept(self) -> Kept:
         """What was kept last; None at the beginning."""
         run = self._checkpoint.runs[self._number]
         return run if "state" in run else None

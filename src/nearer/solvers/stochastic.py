@@ -15,7 +15,7 @@ import numpy as np
 
 from nearer.data import check_integer, check_number, is_number
 from nearer.objective import GrowingObjective, Snapshot, StochasticObjective
-from nearer.solvers.base import Parameters, RunParts, Solver, SolverState
+from nearer.solvers.base import Kept, Parameters, RunParts, Solver, SolverState
 from nearer.solvers.curvature import curvature_along_gradient
 
 __all__ = ["BB", "SBB", "SGD", "SVRG", "Constant", "Decaying", "StepSize", "adaptive_start"]
@@ -238,11 +238,7 @@ class SGD(Solver):
             raise ValueError(f"{self.name}: step: got Constant(), expected one with a step, for example Constant(0.1)")
 
     def epochs(
-        self,
-        objective: StochasticObjective,
-        X0: np.ndarray,
-        rng: np.random.Generator,
-        kept: dict[str, Any] | None = None,
+        self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         rule = _as_rule(self.step)
         if isinstance(rule, Constant):
@@ -268,7 +264,7 @@ def adaptive_start(
     step: float,
     seed: int,
     damping: float = 0.0,
-    kept: dict[str, Any] | None = None,
+    kept: Kept = None,
 ) -> Iterator[SolverState]:
     """Take AdaGrad steps from X over random comparisons, drawn by the seed; goes on after what was `kept`.
 
@@ -359,11 +355,7 @@ class SVRG(Solver):
             self.require(objective, GrowingObjective, "use first_snapshot=1")
 
     def epochs(
-        self,
-        objective: StochasticObjective,
-        X0: np.ndarray,
-        rng: np.random.Generator,
-        kept: dict[str, Any] | None = None,
+        self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         parts = RunParts(kept)
         X = X0
@@ -373,7 +365,7 @@ class SVRG(Solver):
         yield from parts.follow(self._reduced, objective, X, rng)
 
     def _reduced(
-        self, objective: Any, X: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+        self, objective: Any, X: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         """Epochs of variance-reduced steps from X."""
         rule = _as_rule(self.step)
