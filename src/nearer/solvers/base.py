@@ -7,7 +7,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -413,15 +413,16 @@ class Solver(Parameters):
             raise ValueError(f"{got}, expected a number from 0 to below 1; 0.1 is usual")
 
 
+@dataclass
 class _HeldOut:
     """The held-out comparisons of a run: which map they like best so far, and whether to go on."""
 
-    def __init__(self, objective: Any):
-        self.objective = objective
-        self.lowest = math.inf
-        self.fell, self.best = 0, 0
-        self.X: np.ndarray | None = None
-        self.in_earnest: int | None = None
+    objective: Any
+    lowest: float = math.inf
+    fell: int = 0
+    best: int = 0
+    X: np.ndarray | None = None
+    in_earnest: int | None = None
 
     @property
     def found(self) -> dict[str, Any]:
@@ -446,37 +447,33 @@ class _HeldOut:
         return epoch - max(self.fell, self.in_earnest) >= _LEAST_WAIT and epoch >= 2 * self.fell
 
 
+@dataclass
 class _Run:
     """One run of a solver: follows its epochs and keeps the books."""
 
-    def __init__(
-        self,
-        solver: Solver,
-        objective: Any,
-        rng: np.random.Generator,
-        callbacks: Sequence[Callback],
-        keeper: Keeper | None,
-    ):
-        self.solver = solver
-        if keeper is not None and keeper.kept is not None:
-            rng.bit_generator.state = keeper.kept["rng_at_start"]
-        self.rng = rng
-        self.rng_at_start = rng.bit_generator.state
-        self.whole = self.objective = objective
-        self.held_out: _HeldOut | None = None
-        if solver.validation_fraction > 0:
-            self.objective, held_out = objective.split(solver.validation_fraction, rng)
+    solver: Solver
+    objective: Any
+    rng: np.random.Generator
+    callbacks: Sequence[Callback]
+    keeper: Keeper | None
+    held_out: _HeldOut | None = None
+    history: History = field(default_factory=History)
+    values: list[float] = field(default_factory=list)
+    best_value: float = math.inf
+    best_X: np.ndarray | None = None
+    drawn: tuple[np.ndarray, float | None] | None = None
+    judged: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.keeper is not None and self.keeper.kept is not None:
+            self.rng.bit_generator.state = self.keeper.kept["rng_at_start"]
+        self.rng_at_start = self.rng.bit_generator.state
+        self.whole = self.objective
+        if self.solver.validation_fraction > 0:
+            self.objective, held_out = self.whole.split(self.solver.validation_fraction, self.rng)
             self.held_out = _HeldOut(held_out)
         # A stream of its own, so that the output rule does not change the iterates.
-        self.output_rng = rng.spawn(1)[0]
-        self.callbacks = callbacks
-        self.keeper = keeper
-        self.history = History()
-        self.values: list[float] = []
-        self.best_value = math.inf
-        self.best_X: np.ndarray | None = None
-        self.drawn: tuple[np.ndarray, float | None] | None = None
-        self.judged: float | None = None
+        self.output_rng = self.rng.spawn(1)[0]
 
     def follow(self, X0: np.ndarray) -> Result:
         started = time.perf_counter()  # moved on by whatever is not solving
