@@ -82,9 +82,8 @@ def test_every_kernel_that_takes_a_loss_is_compiled_for_it():
     own = vars(Squared().kernels)
     changed = {name for name, kernel in vars(kernels).items() if own[name] is not kernel}
     assert changed == {
-        "_mean_gradient", "_tile_terms", "_tile_values", "adagrad_pass", "best_places", "descend", "gradient_block",
-        "gram_block", "loss_slopes", "loss_terms", "loss_terms_many", "sgd_pass", "svrg_pass", "value_block",
-        "weighted_gradient_block",
+        "_mean_gradient", "adagrad_pass", "best_places", "descend", "gradient_block", "gram_block", "loss_slopes",
+        "loss_terms", "sgd_pass", "svrg_pass", "tile_terms", "value_block", "weighted_gradient_block",
     }  # fmt: skip
 
 

@@ -7,8 +7,7 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from inspect import Signature, signature
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -48,8 +47,7 @@ from nearer.metrics import (
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.solvers import Callback, Result, Solver, get_solver
-from nearer.solvers.checkpoint import Checkpoint
-from nearer.solvers.starts import best_of_starts, keeping_start
+from nearer.solvers.starts import Checkpoint, best_of_starts, keeping_start
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
 
@@ -81,6 +79,7 @@ def _has_model(estimator: OrdinalEmbedding) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Place objects as points so that comparisons of their distances hold.
 
@@ -144,43 +143,26 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         With its parameters resolved.
     """
 
-    # The types of the other results follow from where they are set.
-    comparisons_: Comparisons
-    reliability_: Reliability | None
-    feature_map_: Any  # of a model loaded with one
+    n_components: int | str = 2
+    _: KW_ONLY
+    loss: str | Loss = "tste"
+    loss_params: dict[str, float] | None = None
+    solver: str | Solver = "auto"
+    n_init: int = 1
+    init: Any = "random"
+    n_objects: int | None = None
+    max_seconds: float | None = None
+    reliability: bool = False
+    warm_start: bool = False
+    callbacks: Sequence[Callback] | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        n_components: int | str = 2,
-        *,
-        loss: str | Loss = "tste",
-        loss_params: dict[str, float] | None = None,
-        solver: str | Solver = "auto",
-        n_init: int = 1,
-        init: Any = "random",
-        n_objects: int | None = None,
-        max_seconds: float | None = None,
-        reliability: bool = False,
-        warm_start: bool = False,
-        callbacks: Sequence[Callback] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_components = n_components
-        self.loss = loss
-        self.loss_params = loss_params
-        self.solver = solver
-        self.n_init = n_init
-        self.init = init
-        self.n_objects = n_objects
-        self.max_seconds = max_seconds
-        self.reliability = reliability
-        self.warm_start = warm_start
-        self.callbacks = callbacks
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    # The types of the other results follow from where they are set.
+    comparisons_: Comparisons = field(init=False)
+    reliability_: Reliability | None = field(init=False)
+    feature_map_: Any = field(init=False)  # of a model loaded with one
 
     def set_params(self, **params: Any) -> OrdinalEmbedding:
         """Change parameters by name, those of the solver as ``solver__max_epochs`` and the like.
@@ -739,23 +721,12 @@ def _warn_of_no_place(embedding: np.ndarray, comparisons: Comparisons, so: str, 
         warnings.warn(f"{what}; {so}", stacklevel=stacklevel)
 
 
-def _shows_shared(init: Callable[..., None]) -> Callable[..., None]:
-    """Show the parameters that a constructor hands on to `OrdinalEmbedding` in its signature for scikit-learn."""
-    *own, _ = signature(init).parameters.values()
-    all_keywords = [p for p in signature(OrdinalEmbedding.__init__).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    shared = [parameter for parameter in all_keywords if parameter.name not in ("loss", "loss_params")]
-    init.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
-    return init
-
-
+@dataclass(eq=False, repr=False)
 class _NamedLoss(OrdinalEmbedding):
     """An `OrdinalEmbedding` whose class says which loss it has."""
 
-    loss: str
-
-    @_shows_shared
-    def __init__(self, n_components: int | str = 2, **shared: Any):
-        super().__init__(n_components, loss=self.loss, loss_params=None, **shared)
+    loss: str = field(init=False)
+    loss_params: None = field(init=False, default=None)
 
 
 class GNMDS(_NamedLoss):
@@ -776,6 +747,7 @@ class SOE(_NamedLoss):
     loss = "soe"
 
 
+@dataclass(eq=False, repr=False)
 class CKL(_NamedLoss):
     """Crowd kernel learning: `OrdinalEmbedding` with the ckl loss.
 
@@ -788,16 +760,13 @@ class CKL(_NamedLoss):
     """
 
     loss = "ckl"
-
-    @_shows_shared
-    def __init__(self, n_components: int | str = 2, *, delta: float = 0.05, **shared: Any):
-        super().__init__(n_components, **shared)
-        self.delta = delta
+    delta: float = field(default=0.05, kw_only=True)
 
     def _make_loss(self) -> Loss:
         return get_loss(self.loss, delta=self.delta)
 
 
+@dataclass(eq=False, repr=False)
 class TSTE(_NamedLoss):
     """t-distributed stochastic triplet embedding: `OrdinalEmbedding` with the tste loss.
 
@@ -810,11 +779,7 @@ class TSTE(_NamedLoss):
     """
 
     loss = "tste"
-
-    @_shows_shared
-    def __init__(self, n_components: int | str = 2, *, alpha: float | None = None, **shared: Any):
-        super().__init__(n_components, **shared)
-        self.alpha = alpha
+    alpha: float | None = field(default=None, kw_only=True)
 
     def _make_loss(self) -> Loss:
         return get_loss(self.loss, alpha=self.alpha)

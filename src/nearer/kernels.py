@@ -359,67 +359,42 @@ def loss_slopes(kind, param, near, far):
     return d_near, d_far
 
 
+@_inlined
+def _put(q, terms, value, a, b, slopes):
+    """Keep the terms of entry q: the slopes unless `slopes` is None, and then the compiler leaves them out."""
+    value[q] = terms[0]
+    if slopes is not None:
+        a[q] = terms[1]
+        b[q] = terms[2]
+
+
 @_jit
-def _tile_terms(kind, param, a, b, value, n):
-    """`loss_terms` for the first n entries: a and b hold near and far, and then the slopes.
+def tile_terms(kind, param, a, b, value, n, slopes):
+    """`loss_terms` for the first n entries: a and b hold near and far, and then the slopes, unless `slopes` is None.
 
     One loop for each loss, and in place: with more arrays the compiler would not make vector code of the loops.
     """
     if kind == HINGE:
         for q in range(n):
-            value[q], a[q], b[q] = _hinge(a[q], b[q])
+            _put(q, _hinge(a[q], b[q]), value, a, b, slopes)
     elif kind == CKL or (kind == TSTE and param == 1.0):  # with one degree of freedom these are the same
         for q in range(n):
-            value[q], a[q], b[q] = _ckl(param, a[q], b[q])
+            _put(q, _ckl(param, a[q], b[q]), value, a, b, slopes)
     elif kind == STE:
         for q in range(n):
-            value[q], a[q], b[q] = _ste(a[q], b[q])
+            _put(q, _ste(a[q], b[q]), value, a, b, slopes)
     elif kind == TSTE:
         for q in range(n):
-            value[q], a[q], b[q] = _tste(param, a[q], b[q])
+            _put(q, _tste(param, a[q], b[q]), value, a, b, slopes)
     elif kind == SOE:
         for q in range(n):
-            value[q], a[q], b[q] = _soe(a[q], b[q])
+            _put(q, _soe(a[q], b[q]), value, a, b, slopes)
     elif kind == SOFTPLUS:
         for q in range(n):
-            value[q], a[q], b[q] = _softplus(param, a[q], b[q])
+            _put(q, _softplus(param, a[q], b[q]), value, a, b, slopes)
     else:
         for q in range(n):
-            value[q], a[q], b[q] = _smooth_hinge(param, a[q], b[q])
-
-
-@_jit
-def _tile_values(kind, param, near, far, value, n):
-    """As `_tile_terms` without the slopes, which the compiler then leaves out."""
-    if kind == HINGE:
-        for q in range(n):
-            value[q] = _hinge(near[q], far[q])[0]
-    elif kind == CKL or (kind == TSTE and param == 1.0):
-        for q in range(n):
-            value[q] = _ckl(param, near[q], far[q])[0]
-    elif kind == STE:
-        for q in range(n):
-            value[q] = _ste(near[q], far[q])[0]
-    elif kind == TSTE:
-        for q in range(n):
-            value[q] = _tste(param, near[q], far[q])[0]
-    elif kind == SOE:
-        for q in range(n):
-            value[q] = _soe(near[q], far[q])[0]
-    elif kind == SOFTPLUS:
-        for q in range(n):
-            value[q] = _softplus(param, near[q], far[q])[0]
-    else:
-        for q in range(n):
-            value[q] = _smooth_hinge(param, near[q], far[q])[0]
-
-
-@_jit
-def loss_terms_many(kind, param, near, far, value, d_near, d_far):
-    """`loss_terms` for arrays of float64, shape (N,), of which the last three are written to."""
-    d_near[:] = near
-    d_far[:] = far
-    _tile_terms(kind, param, d_near, d_far, value, near.shape[0])
+            _put(q, _smooth_hinge(param, a[q], b[q]), value, a, b, slopes)
 
 
 @_jit
@@ -538,19 +513,8 @@ def _tile_gradient(index, X, start, n, d_near, d_far, G):
 @_jit
 def value_block(index, scale, kind, param, X, start, stop):
     """Sum of the scaled losses of the comparisons start..stop - 1."""
-    total = 0.0
-    weighted = scale.shape[0] > 0
-    value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
-    for t in range(start, stop, _TILE):
-        n = min(_TILE, stop - t)
-        _tile_distances(index, X, t, n, a, b)
-        _tile_terms(kind, param, a, b, value, n)
-        if weighted:
-            for q in range(n):
-                value[q] *= scale[t + q]
-        for q in range(n):
-            total += value[q]
-    return total
+    nothing = np.empty(0)
+    return gradient_block(index, scale, kind, param, X, start, stop, None, nothing, nothing)
 
 
 @_jit
@@ -559,7 +523,7 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
 
     Parameters
     ----------
-    G : ndarray of float64, shape (n, d)
+    G : ndarray of float64, shape (n, d), or None
         The gradient is added to it.
     d_near, d_far : ndarray of float64, shape (N,) or (0,)
         The scaled slopes are kept here for a later `svrg_pass`, unless the arrays are empty.
@@ -571,7 +535,7 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
     for t in range(start, stop, _TILE):
         n = min(_TILE, stop - t)
         _tile_distances(index, X, t, n, a, b)
-        _tile_terms(kind, param, a, b, value, n)
+        tile_terms(kind, param, a, b, value, n, True)
         if weighted:
             for q in range(n):
                 value[q] *= scale[t + q]
@@ -583,7 +547,8 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
             for q in range(n):
                 d_near[t + q] = a[q]
                 d_far[t + q] = b[q]
-        _tile_gradient(index, X, t, n, a, b, G)
+        if G is not None:
+            _tile_gradient(index, X, t, n, a, b, G)
     return total
 
 
@@ -760,7 +725,7 @@ def weighted_gradient_block(index, scale, kind, param, X, W, person, start, stop
     for t in range(start, stop, _TILE):
         n = min(_TILE, stop - t)
         weighted_distances(index, X, W, person, t, a[:n], b[:n])
-        _tile_terms(kind, param, a, b, value, n)
+        tile_terms(kind, param, a, b, value, n, True)
         for q in range(n):
             s = scale[t + q] if weighted else 1.0
             total += s * value[q]
@@ -1020,7 +985,7 @@ def best_places(index, scale, kind, param, X, offsets, rows, order, places, leas
             place = X[o, 0] if q < 0 else places[q, 0]
             _distances_from(place, near_fixed, near_moves, near_other, n, near)
             _distances_from(place, far_fixed, far_moves, far_other, n, far)
-            _tile_values(kind, param, near, far, value, n)
+            tile_terms(kind, param, near, far, value, n, None)
             total = 0.0
             for r in range(n):
                 total += weight[r] * value[r]
@@ -1211,16 +1176,12 @@ def with_formula(formula):
     def loss_terms(kind, param, near, far):
         return own(near, far, param)
 
-    def _tile_terms(kind, param, a, b, value, n):
+    def tile_terms(kind, param, a, b, value, n, slopes):
         for q in range(n):
-            value[q], a[q], b[q] = own(a[q], b[q], param)
-
-    def _tile_values(kind, param, near, far, value, n):
-        for q in range(n):
-            value[q] = own(near[q], far[q], param)[0]
+            _put(q, own(a[q], b[q], param), value, a, b, slopes)
 
     names = dict(globals())
-    swapped = {function.__name__: function for function in (loss_terms, _tile_terms, _tile_values)}
+    swapped = {function.__name__: function for function in (loss_terms, tile_terms)}
     for name, source in _sources.items():
         if "kind" in source.__code__.co_varnames:
             # The same source; the names in it are looked up here instead of in the module.

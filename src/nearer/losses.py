@@ -98,11 +98,12 @@ class Loss:
         -------
         value, d_near, d_far : ndarray of float64, of the common shape
         """
-        near, far = (np.array(a) for a in np.broadcast_arrays(np.asarray(near, float), np.asarray(far, float)))
-        shape = near.shape
-        value, d_near, d_far = (np.empty(near.size) for _ in range(3))
-        self.kernels.loss_terms_many(self.kind, self.param, near.ravel(), far.ravel(), value, d_near, d_far)
-        return value.reshape(shape), d_near.reshape(shape), d_far.reshape(shape)
+        both = np.broadcast_arrays(np.asarray(near, float), np.asarray(far, float))
+        d_near, d_far = (np.array(distances, order="C") for distances in both)
+        value = np.empty(d_near.shape)
+        flat = (array.reshape(-1) for array in (d_near, d_far, value))
+        self.kernels.tile_terms(self.kind, self.param, *flat, value.size, True)
+        return value, d_near, d_far
 
     def probability(self, near: Any, far: Any) -> np.ndarray:
         """Probability, under the model of the loss, that a person answers "near is nearer".

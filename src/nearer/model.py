@@ -27,7 +27,7 @@ from nearer.io.files import refuse_irregular
 from nearer.lapses import Reliability
 from nearer.losses import Loss, get_loss, loss_names
 from nearer.solvers import History, HistoryRow, Result, Solver
-from nearer.solvers.params import Parameters
+from nearer.solvers.base import Parameters
 
 __all__ = ["FORMAT", "load", "save_model"]
 

@@ -19,8 +19,7 @@ from nearer import kernels
 from nearer.cli._output import Say
 from nearer.cli.fit import Interrupt, Watch
 from nearer.io import read_embedding
-from nearer.solvers.checkpoint import Checkpoint
-from nearer.solvers.starts import in_threads
+from nearer.solvers.starts import Checkpoint, in_threads
 
 ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
 

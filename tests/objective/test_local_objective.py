@@ -13,9 +13,7 @@ import oracles
 from nearer.data import Comparisons
 from nearer.losses import get_loss
 from nearer.metrics import comparison_accuracy
-from nearer.objective import LocalObjective, resolve_jobs
-from nearer.objective.base import in_order
-from nearer.objective.local import block_bounds
+from nearer.objective import LocalObjective, block_bounds, in_order, resolve_jobs
 from problems import FORMS, random_problem, random_rows
 
 LOSSES = oracles.LOSSES

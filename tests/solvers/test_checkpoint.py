@@ -17,7 +17,7 @@ import pytest
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.cli import main
 from nearer.io import FileFormatError, write_comparisons
-from nearer.solvers import BB, GD, LBFGS, SBB, SGD, SVRG, Auto, Convex, checkpoint, solver_names
+from nearer.solvers import BB, GD, LBFGS, SBB, SGD, SVRG, Auto, Convex, solver_names, starts
 
 SOLVERS = {
     "auto": ({}, "auto"),
@@ -50,7 +50,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the map is not to be trusted")
 
 @pytest.fixture(autouse=True)
 def every_epoch(monkeypatch):
-    monkeypatch.setattr(checkpoint, "_SHARE", 1.0)
+    monkeypatch.setattr(starts, "_SHARE", 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -209,17 +209,17 @@ def test_no_flipped_byte_passes(answers, tmp_path):
     for place in random.Random(0).sample(range(len(content)), 60):
         file.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
         with pytest.raises(FileFormatError, match=r"checkpoint: .*c: is"):
-            checkpoint.Checkpoint(file, resume=True)
+            starts.Checkpoint(file, resume=True)
     file.write_bytes(content.replace(b'"written_by": "nearer ', b'"written_by": "farther '))
     with pytest.raises(FileFormatError, match="is damaged"):
-        checkpoint.Checkpoint(file, resume=True)
+        starts.Checkpoint(file, resume=True)
 
 
 def test_a_checkpoint_of_another_version_is_refused(answers, tmp_path, monkeypatch):
     OrdinalEmbedding(solver=GD(max_epochs=1), random_state=0).fit(answers, checkpoint=tmp_path / "c")
     monkeypatch.setattr("nearer.__version__", "9.9")
     with pytest.raises(FileFormatError, match=r"was written by nearer .*, and this is nearer 9.9"):
-        checkpoint.Checkpoint(tmp_path / "c", resume=True)
+        starts.Checkpoint(tmp_path / "c", resume=True)
 
 
 def test_a_full_disk(answers, tmp_path):
@@ -239,9 +239,9 @@ def test_a_full_disk(answers, tmp_path):
 
 
 def test_writing_takes_a_small_part_of_the_time(answers, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "_SHARE", 1e-9)
+    monkeypatch.setattr(starts, "_SHARE", 1e-9)
     written = []
-    monkeypatch.setattr(checkpoint, "write_archive", lambda file, *_: written.append(file.write(b"x")))
+    monkeypatch.setattr(starts, "write_archive", lambda file, *_: written.append(file.write(b"x")))
     OrdinalEmbedding(solver=GD(max_epochs=30), random_state=0).fit(answers, checkpoint=tmp_path / "c")
     assert len(written) == 3  # before the first epoch, after it, and at the end
 
@@ -249,7 +249,7 @@ def test_writing_takes_a_small_part_of_the_time(answers, tmp_path, monkeypatch):
 def test_killed_commands_go_on(answers, tmp_path, monkeypatch):
     """SIGKILL, again and again, until the command comes to its end: the map is that of a fit never killed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(checkpoint, "_SHARE", 0.1)  # as users have it
+    monkeypatch.setattr(starts, "_SHARE", 0.1)  # as users have it
     write_comparisons("answers.csv", answers)
     fit = ["fit", "answers.csv", "--cv", "0", "--solver", "sgd", "--tol", "0", "--max-epochs", "15000", "--quiet"]
 

@@ -11,7 +11,7 @@ from nearer.data import Comparisons
 from nearer.objective import LocalObjective
 from nearer.solvers import BB, SBB, SVRG, Constant, Decaying
 from nearer.solvers.curvature import curvature_along_gradient, estimate_lipschitz
-from nearer.solvers.step_sizes import Change
+from nearer.solvers.stochastic import Change
 from oracles import LOSSES
 from problems import noisy_problem, random_problem
 

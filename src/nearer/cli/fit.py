@@ -222,7 +222,7 @@ def fit_command(
         raise click.BadParameter("needs --checkpoint, the file to go on from", param_hint="--resume")
     folder = OutputFolder(out, FILES, force)
     if checkpoint is not None:
-        from nearer.solvers.checkpoint import Checkpoint
+        from nearer.solvers.starts import Checkpoint
 
         claim(checkpoint, "--checkpoint")
         # --force does not replace one, which may hold hours of work.

@@ -20,7 +20,7 @@ from nearer.distributed.data import ClusterData, open_data
 from nearer.distributed.tasks import plan_steps, split
 from nearer.losses import CustomLoss, Loss
 from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
-from nearer.solvers.checkpoint import Checkpoint
+from nearer.solvers.starts import Checkpoint
 
 logger = logging.getLogger(__name__)
 

@@ -21,8 +21,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import Reliability, log_likelihoods, population, responsibilities, weigh_answers
 from nearer.losses import Loss, loss_with
 from nearer.metrics import comparison_distances, fit_answer_law
-from nearer.objective.base import in_order, resolve_jobs
-from nearer.objective.local import block_bounds
+from nearer.objective import block_bounds, in_order, resolve_jobs
 
 __all__ = ["Difference", "IndividualEmbedding", "SpreadChoice", "differ"]
 

@@ -8,8 +8,7 @@ from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, History, HistoryRow, Result, Solver, SolverState
 from nearer.solvers.batch import GD, LBFGS
 from nearer.solvers.convex import Convex
-from nearer.solvers.step_sizes import BB, SBB, Constant, Decaying, StepSize
-from nearer.solvers.stochastic import SGD, SVRG
+from nearer.solvers.stochastic import BB, SBB, SGD, SVRG, Constant, Decaying, StepSize
 
 __all__ = [
     "BB", "GD", "LBFGS", "SBB", "SGD", "SVRG", "Auto", "Callback", "Constant", "Convex", "Decaying", "History",

@@ -11,7 +11,7 @@ import numpy as np
 
 from nearer.data import check_bool, check_integer, check_number, is_number
 from nearer.objective import LocalObjective, SampledObjective, SmoothableObjective, SplittableObjective
-from nearer.solvers.base import RunParts, Solver, SolverState, arrived
+from nearer.solvers.base import Kept, RunParts, Solver, SolverState, arrived
 from nearer.solvers.batch import descend
 from nearer.solvers.guide import guided_start, sample_for_guide
 from nearer.solvers.stochastic import adaptive_start
@@ -120,7 +120,7 @@ class Auto(Solver):
         return ""  # `epochs` sees to it, since the scale is settled last
 
     def epochs(
-        self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+        self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         parts = RunParts(kept)
         X, done = X0, ""

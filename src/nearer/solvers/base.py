@@ -5,24 +5,33 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from nearer._tables import html_table
 from nearer.data import check_bool, check_integer, check_number
 from nearer.objective import Objective, SplittableObjective
-from nearer.solvers.params import Parameters
+
+if TYPE_CHECKING:
+    from nearer.solvers.starts import Keeper
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["Callback", "History", "HistoryRow", "Keeper", "Result", "RunParts", "Solver", "SolverState", "arrived"]
+__all__ = [
+    "Callback", "History", "HistoryRow", "Kept", "Parameters", "Result", "RunParts", "Solver", "SolverState", "arrived",
+]  # fmt: skip
 
 _OUTPUTS = ("last", "best", "uniform")
 # Epochs to wait at least for held-out comparisons to fare better.
 _LEAST_WAIT = 10
+
+Self = TypeVar("Self", bound="Parameters")
+Kept = dict[str, Any] | None
+"""What a run needs to go on after an epoch: nested dicts and lists of arrays, numbers and texts. None: it cannot."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +197,7 @@ class SolverState:
     finished: str | None = None
     provisional: bool = False
     note: str = ""
-    kept: dict[str, Any] | None = None
+    kept: Kept = None
     replayed: bool = False
     other_loss: bool = False
     held_out_error: float | None = None
@@ -196,6 +205,67 @@ class SolverState:
 
 Callback = Callable[[HistoryRow, SolverState], Any]
 """Called after every epoch with the clock stopped; a true return value stops the run."""
+
+
+class Parameters:
+    """Base of dataclasses whose fields are parameters.
+
+    With it an estimator that holds a solver can be cloned, and a search can reach ``solver__max_epochs`` and
+    ``solver__step__epsilon``.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Also those of parameters that have some themselves, as ``name__inner``.
+        """
+        params = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        if deep:
+            for name, value in list(params.items()):
+                if isinstance(value, Parameters):
+                    params |= {f"{name}__{inner}": own for inner, own in value.get_params().items()}
+        return params
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Change parameters by name.
+
+        Parameters
+        ----------
+        **params : Any
+            New values; ``name__inner=value`` changes a parameter of a parameter.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            A name is not known, or the constructor refuses a value.
+        """
+        values = self.get_params(deep=False)
+        nested: dict[str, dict[str, Any]] = defaultdict(dict)
+        for key, value in params.items():
+            name, _, inner = key.partition("__")
+            if name not in values:
+                owner = type(self).__name__
+                raise ValueError(f"{owner}: got parameter {name!r}, expected one of: {', '.join(values)}")
+            if inner:
+                nested[name][inner] = value
+            else:
+                values[name] = value
+        for name, own in nested.items():
+            if not isinstance(values[name], Parameters):
+                names = ", ".join(f"{name}__{inner}" for inner in own)
+                raise ValueError(f"{type(self).__name__}: got {names}, but {name} is {values[name]!r}")
+            values[name].set_params(**own)
+        replace(self, **values)  # type: ignore[type-var]  # refuses what the constructor refuses, before any change
+        for name, value in values.items():
+            setattr(self, name, value)
+        return self
 
 
 @dataclass
@@ -235,7 +305,7 @@ class Solver(Parameters):
 
     name: ClassVar[str] = ""
     needs: ClassVar[type] = Objective
-    """Protocol that an objective must offer, see `nearer.objective.protocols`."""
+    """Protocol that an objective must offer, see `nearer.objective`."""
 
     def solve(
         self,
@@ -276,7 +346,7 @@ class Solver(Parameters):
             return _Run(self, objective, rng, callbacks, keeper).follow(X0)
 
     def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
-        """Refuse an objective that does not offer one of `nearer.objective.protocols`, and say what it lacks."""
+        """Refuse an objective that does not offer one of `nearer.objective`, and say what it lacks."""
         if not isinstance(objective, protocol):
             members = [name for name in dir(protocol) if not name.startswith("_")]
             lacking = [name for name in members if not hasattr(objective, name)]
@@ -310,7 +380,7 @@ class Solver(Parameters):
         return f"objective fell by less than {self.tol:.3g} (relative) in {self.patience} epochs"
 
     def epochs(
-        self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+        self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         """Yield the starting point, then the state after every epoch; the run loop decides when to stop.
 
@@ -343,15 +413,16 @@ class Solver(Parameters):
             raise ValueError(f"{got}, expected a number from 0 to below 1; 0.1 is usual")
 
 
+@dataclass
 class _HeldOut:
     """The held-out comparisons of a run: which map they like best so far, and whether to go on."""
 
-    def __init__(self, objective: Any):
-        self.objective = objective
-        self.lowest = math.inf
-        self.fell, self.best = 0, 0
-        self.X: np.ndarray | None = None
-        self.in_earnest: int | None = None
+    objective: Any
+    lowest: float = math.inf
+    fell: int = 0
+    best: int = 0
+    X: np.ndarray | None = None
+    in_earnest: int | None = None
 
     @property
     def found(self) -> dict[str, Any]:
@@ -376,52 +447,33 @@ class _HeldOut:
         return epoch - max(self.fell, self.in_earnest) >= _LEAST_WAIT and epoch >= 2 * self.fell
 
 
-class Keeper(Protocol):
-    """Keeps a run, so that another one can go on from its last epoch."""
-
-    @property
-    def kept(self) -> dict[str, Any] | None:
-        """What was kept last; None at the beginning."""
-
-    @property
-    def due(self) -> bool:
-        """Whether it is time to keep the run again."""
-
-    def keep(self, run: dict[str, Any]) -> None:
-        """Keep a run: nested dicts and lists of arrays, numbers and texts."""
-
-
+@dataclass
 class _Run:
     """One run of a solver: follows its epochs and keeps the books."""
 
-    def __init__(
-        self,
-        solver: Solver,
-        objective: Any,
-        rng: np.random.Generator,
-        callbacks: Sequence[Callback],
-        keeper: Keeper | None,
-    ):
-        self.solver = solver
-        if keeper is not None and keeper.kept is not None:
-            rng.bit_generator.state = keeper.kept["rng_at_start"]
-        self.rng = rng
-        self.rng_at_start = rng.bit_generator.state
-        self.whole = self.objective = objective
-        self.held_out: _HeldOut | None = None
-        if solver.validation_fraction > 0:
-            self.objective, held_out = objective.split(solver.validation_fraction, rng)
+    solver: Solver
+    objective: Any
+    rng: np.random.Generator
+    callbacks: Sequence[Callback]
+    keeper: Keeper | None
+    held_out: _HeldOut | None = None
+    history: History = field(default_factory=History)
+    values: list[float] = field(default_factory=list)
+    best_value: float = math.inf
+    best_X: np.ndarray | None = None
+    drawn: tuple[np.ndarray, float | None] | None = None
+    judged: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.keeper is not None and self.keeper.kept is not None:
+            self.rng.bit_generator.state = self.keeper.kept["rng_at_start"]
+        self.rng_at_start = self.rng.bit_generator.state
+        self.whole = self.objective
+        if self.solver.validation_fraction > 0:
+            self.objective, held_out = self.whole.split(self.solver.validation_fraction, self.rng)
             self.held_out = _HeldOut(held_out)
         # A stream of its own, so that the output rule does not change the iterates.
-        self.output_rng = rng.spawn(1)[0]
-        self.callbacks = callbacks
-        self.keeper = keeper
-        self.history = History()
-        self.values: list[float] = []
-        self.best_value = math.inf
-        self.best_X: np.ndarray | None = None
-        self.drawn: tuple[np.ndarray, float | None] | None = None
-        self.judged: float | None = None
+        self.output_rng = self.rng.spawn(1)[0]
 
     def follow(self, X0: np.ndarray) -> Result:
         started = time.perf_counter()  # moved on by whatever is not solving
@@ -457,13 +509,15 @@ class _Run:
             result = replace(result, converged=False, message=f"stopped: {trouble}")
         notes = [last.note.removesuffix("; ")]  # said before what was to come next
         if self.held_out is not None and self.held_out.X is not None and self.history:
-            notes.append(self._chosen_by())
+            count, at_end = self.held_out.objective.n_comparisons, self.history[-1].held_out_error
+            errors = f"error {self.held_out.lowest:.4g}, at the end {at_end:.4g}"
+            notes.append(f"epoch {self.held_out.best} is best on {count:,} held out: {errors}")
         note = "; ".join(filter(None, notes))
         message = result.message + (f" ({note})" if note else "")
         logger.info("%s: %s", self.solver.name, message)
         return replace(result, message=message, trouble=trouble)
 
-    def _states(self, X0: np.ndarray, kept: dict[str, Any] | None) -> Iterator[SolverState]:
+    def _states(self, X0: np.ndarray, kept: Kept) -> Iterator[SolverState]:
         """The states that are new."""
         to_go_on = () if kept is None else (kept,)  # a solver that cannot need not take it
         return (state for state in self.solver.epochs(self.objective, X0, self.rng, *to_go_on) if not state.replayed)
@@ -495,12 +549,6 @@ class _Run:
         if self.held_out is not None:
             vars(self.held_out).update(run["held_out"])
         return run["seconds"], SolverState(**run["state"])
-
-    def _chosen_by(self) -> str:
-        assert self.held_out is not None
-        count, lowest = self.held_out.objective.n_comparisons, self.held_out.lowest
-        at_end = self.history[-1].held_out_error
-        return f"epoch {self.held_out.best} is best on {count:,} held out: error {lowest:.4g}, at the end {at_end:.4g}"
 
     def _not_finite(self, state: SolverState) -> str:
         if not np.isfinite(state.X).all():
@@ -592,7 +640,7 @@ class RunParts:
     is done between them may be added.
     """
 
-    def __init__(self, kept: dict[str, Any] | None = None):
+    def __init__(self, kept: Kept = None):
         self._earlier: list[dict[str, Any]] = [] if kept is None else kept["parts"]
         self._done: list[dict[str, Any]] = []
         self.kept: dict[str, Any] = {}
@@ -624,7 +672,7 @@ class RunParts:
         return replace(state, n_gradients=work, kept=kept, **shown)
 
 
-def arrived(state: SolverState, kept: dict[str, Any] | None = None) -> Iterator[SolverState]:
+def arrived(state: SolverState, kept: Kept = None) -> Iterator[SolverState]:
     """A part that is one state; `kept` is of an earlier run, which was there already."""
     if kept is None:
         yield replace(state, kept={})

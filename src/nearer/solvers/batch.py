@@ -6,15 +6,14 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from nearer.data import check_integer, check_number
 from nearer.kernels import CURVATURE, MOST_TRIALS, SUFFICIENT
 from nearer.objective import Objective
-from nearer.solvers.base import Solver, SolverState
-from nearer.solvers.step_sizes import SBB, Change
+from nearer.solvers.base import Kept, Solver, SolverState
+from nearer.solvers.stochastic import SBB, Change
 
 __all__ = ["GD", "LBFGS", "descend"]
 
@@ -40,7 +39,7 @@ class GD(Solver):
         check_number(self.step, f"{self.name}: step", allow_none=True)
 
     def epochs(
-        self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+        self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         def state(step: float | None, finished: str | None = None) -> SolverState:
             kept = {"X": X, "value": value, "gradient": gradient, "work": work, "trial": trial}
@@ -98,7 +97,7 @@ class LBFGS(Solver):
         check_integer(self.memory, f"{self.name}: memory", 1)
 
     def epochs(
-        self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+        self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=min(int(self.memory), sys.maxsize))
 
@@ -169,7 +168,7 @@ def descend(
     unit: float | None = None,
     patience: int = 5,
     memory: int = 10,
-    kept: dict[str, Any] | None = None,
+    kept: Kept = None,
 ) -> Iterator[SolverState]:
     """L-BFGS from X until `patience` iterations gain less than `tol` of `unit`, or go on after what was `kept`.
 

@@ -12,7 +12,7 @@ import scipy.linalg
 
 from nearer.data import check_number
 from nearer.objective import GramObjective
-from nearer.solvers.base import Solver, SolverState
+from nearer.solvers.base import Kept, Solver, SolverState
 
 __all__ = ["Certificate", "Convex", "certificate"]
 
@@ -64,7 +64,7 @@ class Convex(Solver):
         check_number(self.lam, f"{self.name}: lam", zero=True, allow_none=True)
 
     def epochs(
-        self, objective: GramObjective, X0: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+        self, objective: GramObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         for K, value, work, step, proof, to_keep in self.iterate(objective, X0 @ X0.T, kept):
             finished = None
@@ -74,7 +74,7 @@ class Convex(Solver):
             yield SolverState(X, value, work, step, None, finished=finished, kept=to_keep)
 
     def iterate(
-        self, objective: GramObjective, K: np.ndarray, kept: dict[str, Any] | None = None
+        self, objective: GramObjective, K: np.ndarray, kept: Kept = None
     ) -> Iterator[tuple[np.ndarray, float, int, float | None, Certificate | None, dict[str, Any]]]:
         """Iterate from a Gram matrix K (n, n), or go on after what an earlier run `kept`, its last item.
 

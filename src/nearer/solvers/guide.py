@@ -11,7 +11,7 @@ import numpy as np
 
 from nearer.losses import SoftplusLoss
 from nearer.objective import LocalObjective
-from nearer.solvers.base import RunParts, SolverState, arrived
+from nearer.solvers.base import Kept, RunParts, SolverState, arrived
 from nearer.solvers.batch import descend
 from nearer.solvers.stochastic import adaptive_start
 
@@ -126,7 +126,7 @@ def _stage(
 
 
 def _descent(
-    part: LocalObjective, X: np.ndarray, tol: float, patience: int, kept: dict[str, Any] | None = None
+    part: LocalObjective, X: np.ndarray, tol: float, patience: int, kept: Kept = None
 ) -> Iterator[SolverState]:
     """As `descend`, but in one compiled call where there is so little to do that many would cost more than that."""
     if not part.pays_in_one_call:

@@ -1,22 +1,24 @@
-"""Stochastic steps: plain SGD, adaptive steps as a first stretch, and SVRG with fixed, BB and stabilised BB steps."""
+"""Stochastic steps: plain SGD, adaptive steps as a first stretch, and SVRG; and how long their steps are.
+
+Step sizes are constant, decaying, those of Barzilai and Borwein (BB), and their stabilised form (SBB).
+"""
 
 from __future__ import annotations
 
 import math
 import numbers
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from nearer.data import check_integer, check_number, is_number
 from nearer.objective import GrowingObjective, Snapshot, StochasticObjective
-from nearer.solvers.base import RunParts, Solver, SolverState
+from nearer.solvers.base import Kept, Parameters, RunParts, Solver, SolverState
 from nearer.solvers.curvature import curvature_along_gradient
-from nearer.solvers.step_sizes import Change, Constant, Decaying, StepSize
 
-__all__ = ["SGD", "SVRG", "adaptive_start"]
+__all__ = ["BB", "SBB", "SGD", "SVRG", "Constant", "Decaying", "StepSize", "adaptive_start"]
 
 # A pass of adaptive steps is cut into pieces of this many, so that a time limit is noticed.
 _PIECE = 5_000_000
@@ -24,6 +26,187 @@ _PIECE = 5_000_000
 _MEASURED, _STILL = 100, 1e-300
 # Of the warm-up of SVRG: chosen on data like that of the paper's Table 1, for three losses together.
 _WARM_STEP, _WARM_DAMPING = 2.0, 20.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """Change of snapshot dX and of full gradient dg over one epoch, reduced to what step sizes need."""
+
+    squared_length: float  # |dX|^2
+    curvature: float  # <dX, dg> / |dX|^2
+
+    @classmethod
+    def between(cls, X: np.ndarray, X_old: np.ndarray, g: np.ndarray, g_old: np.ndarray) -> Change:
+        """Compare the points and gradients of two snapshots, new and old."""
+        dX = X - X_old
+        squared_length = float(np.vdot(dX, dX))
+        return cls(squared_length, float(np.vdot(dX, g - g_old)) / squared_length if squared_length > 0 else math.nan)
+
+
+@runtime_checkable
+class StepSize(Protocol):
+    """How long an inner step is."""
+
+    @property
+    def first_step(self) -> float | None:
+        """Step of the first epoch; None: one over the curvature measured at the start, split over the inner steps."""
+
+    @property
+    def needs_curvature(self) -> bool:
+        """Whether something is left to be set by `measured`, which costs one full gradient."""
+
+    def measured(self, curvature: float, n_inner: int, n_objects: int) -> StepSize:
+        """Return the same rule with nothing left open.
+
+        Parameters
+        ----------
+        curvature : float
+            That of the objective at the start.
+        n_inner, n_objects : int
+            Inner steps of an epoch, and objects.
+        """
+
+    def after(self, change: Change, n_inner: int, previous: float) -> float:
+        """Return the step of a later epoch.
+
+        Parameters
+        ----------
+        change : Change
+            The last change of snapshot.
+        n_inner : int
+            Inner steps of an epoch.
+        previous : float
+            The last step.
+        """
+
+
+class _FirstStep(Parameters):
+    """Rules whose only open question may be the first step."""
+
+    first_step: float | None
+
+    def __post_init__(self) -> None:
+        check_number(self.first_step, f"{type(self).__name__}: first_step", allow_none=True)
+
+    @property
+    def needs_curvature(self) -> bool:
+        return self.first_step is None
+
+    def measured(self, curvature: float, n_inner: int, n_objects: int) -> Any:
+        step = 1.0 / (n_inner * curvature) if self.first_step is None else self.first_step
+        return replace(self, first_step=step)  # type: ignore[type-var]
+
+
+@dataclass
+class Constant(_FirstStep):
+    """The same step throughout.
+
+    Parameters
+    ----------
+    first_step : float, optional
+        Positive; by default one over the curvature measured at the start, split over the inner steps.
+    """
+
+    first_step: float | None = None
+
+    def after(self, change: Change, n_inner: int, previous: float) -> float:
+        return previous
+
+
+@dataclass
+class Decaying(Parameters):
+    """For `SGD`: step ``step / (1 + decay * e) ** power`` after e epochs' worth of comparisons.
+
+    Parameters
+    ----------
+    step : float, default 0.1
+        The first step, positive.
+    decay : float, default 0.5
+        At least 0, per epoch.
+    power : float, default 1
+        In (0, 1].
+    """
+
+    step: float = 0.1
+    decay: float = 0.5
+    power: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self.step, "Decaying: step")
+        check_number(self.decay, "Decaying: decay", zero=True)
+        check_number(self.power, "Decaying: power")
+
+
+@dataclass
+class BB(_FirstStep):
+    """The original Barzilai-Borwein step ``|dX|^2 / (m <dX, dg>)``.
+
+    Without convexity the denominator may be negative or nearly zero: the step then points uphill or explodes. That is
+    kept visible on purpose; see `SBB` for the remedy.
+
+    Parameters
+    ----------
+    first_step : float, optional
+        The step of the first epoch, positive; measured by default.
+    """
+
+    first_step: float | None = None
+
+    def after(self, change: Change, n_inner: int, previous: float) -> float:
+        if change.squared_length == 0:
+            return previous
+        return 1.0 / (n_inner * change.curvature) if change.curvature != 0 else math.inf
+
+
+@dataclass
+class SBB(_FirstStep):
+    """The stabilised Barzilai-Borwein step ``|dX|^2 / (m (|<dX, dg>| + epsilon |dX|^2))``.
+
+    With a gradient Lipschitz of constant L it lies between ``1 / (m (L + epsilon))`` and ``1 / (m epsilon)``.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        At least 0; 0 is SBB_0, the absolute value of the BB step. By default ``(relative + 2 n_objects / m)`` times the
+        curvature c of the objective at the start. The curvature falls as 1/n and differs between losses, so any fixed
+        epsilon would freeze the step of one problem and do nothing in another. The first part keeps an epoch within
+        ``1 / relative`` times a gradient step at the start. The second keeps an inner step below ``1 / (2 n c)``, the
+        reach of a single comparison, which touches about three of n objects and so is n/3 times as sharply curved as
+        their mean; it counts only where m is not far above n.
+    first_step : float, optional
+        The step of the first epoch, positive; by default by the same formula, with c for the curvature.
+    relative : float, default 0.1
+        At least 0, used when epsilon is None.
+    """
+
+    epsilon: float | None = None
+    first_step: float | None = None
+    relative: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_number(self.epsilon, "SBB: epsilon", allow_none=True, zero=True)
+        super().__post_init__()
+        check_number(self.relative, "SBB: relative", zero=True)
+
+    @property
+    def needs_curvature(self) -> bool:
+        return self.epsilon is None or self.first_step is None
+
+    def measured(self, curvature: float, n_inner: int, n_objects: int) -> SBB:
+        epsilon, step = self.epsilon, self.first_step
+        if epsilon is None:
+            epsilon = (self.relative + 2.0 * n_objects / n_inner) * curvature
+        if step is None:
+            step = 1.0 / (n_inner * (curvature + epsilon))
+        return replace(self, epsilon=epsilon, first_step=step)
+
+    def after(self, change: Change, n_inner: int, previous: float) -> float:
+        if self.epsilon is None:
+            raise ValueError("SBB: epsilon: got None, expected a number; `measured` fills it in")
+        if change.squared_length == 0:
+            return previous
+        denominator = n_inner * (abs(change.curvature) + self.epsilon)
+        return 1.0 / denominator if denominator > 0 else math.inf
 
 
 def _as_rule(step: Any) -> Any:
@@ -55,11 +238,7 @@ class SGD(Solver):
             raise ValueError(f"{self.name}: step: got Constant(), expected one with a step, for example Constant(0.1)")
 
     def epochs(
-        self,
-        objective: StochasticObjective,
-        X0: np.ndarray,
-        rng: np.random.Generator,
-        kept: dict[str, Any] | None = None,
+        self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         rule = _as_rule(self.step)
         if isinstance(rule, Constant):
@@ -85,7 +264,7 @@ def adaptive_start(
     step: float,
     seed: int,
     damping: float = 0.0,
-    kept: dict[str, Any] | None = None,
+    kept: Kept = None,
 ) -> Iterator[SolverState]:
     """Take AdaGrad steps from X over random comparisons, drawn by the seed; goes on after what was `kept`.
 
@@ -176,11 +355,7 @@ class SVRG(Solver):
             self.require(objective, GrowingObjective, "use first_snapshot=1")
 
     def epochs(
-        self,
-        objective: StochasticObjective,
-        X0: np.ndarray,
-        rng: np.random.Generator,
-        kept: dict[str, Any] | None = None,
+        self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         parts = RunParts(kept)
         X = X0
@@ -190,7 +365,7 @@ class SVRG(Solver):
         yield from parts.follow(self._reduced, objective, X, rng)
 
     def _reduced(
-        self, objective: Any, X: np.ndarray, rng: np.random.Generator, kept: dict[str, Any] | None = None
+        self, objective: Any, X: np.ndarray, rng: np.random.Generator, kept: Kept = None
     ) -> Iterator[SolverState]:
         """Epochs of variance-reduced steps from X."""
         rule = _as_rule(self.step)

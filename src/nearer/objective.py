@@ -1,0 +1,690 @@
+"""Loss + comparisons -> value, gradient, stochastic passes; and all that a solver may ask of an objective.
+
+A solver names the protocol it needs (`Solver.needs`) and relies on nothing else, so that it runs unchanged on
+comparisons in memory, on disk or on a cluster. Whether an objective offers a protocol is asked by `isinstance`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from nearer.data import Comparisons
+from nearer.data.answers import asked_together
+from nearer.data.values import frozen
+from nearer.kernels import check_inside
+from nearer.losses import CustomLoss, Loss, get_loss
+
+__all__ = [
+    "BaseObjective",
+    "BlockSource",
+    "GramObjective",
+    "GrowingObjective",
+    "LocalObjective",
+    "Objective",
+    "SampledObjective",
+    "SmoothableObjective",
+    "Snapshot",
+    "SplittableObjective",
+    "StochasticObjective",
+    "StreamedObjective",
+    "resolve_jobs",
+    "worker_pool",
+]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_NOTHING = np.empty(0)
+_UNWEIGHTED = frozen(_NOTHING)
+# Most blocks, and least comparisons in each. Some blocks pay early; many, as 64 cores need them, only where handing one
+# out costs no more than about a hundredth of the work in it.
+_SOME, _MANY = (16, 16_384), (128, 65_536)
+_MEMORY = 10  # of L-BFGS
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """What every solver needs: ``F(X) = mean over comparisons of f(near, far)``.
+
+    Points X and gradients are float64 of shape (n_objects, n_components), here and in all that builds on this.
+    """
+
+    n_objects: int
+    n_components: int
+    n_comparisons: int
+
+    def value(self, X: np.ndarray) -> float:
+        """F(X)."""
+
+    def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
+        """F(X) and its gradient."""
+
+    def error(self, X: np.ndarray) -> float:
+        """Weighted fraction of comparisons without near < far; ties and NaN count as errors."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A point and its gradient over all comparisons or a part of them, with what `svrg_pass` needs to know about it.
+
+    Attributes
+    ----------
+    X : ndarray of float64, shape (n_objects, n_components)
+    value : float
+        Objective at X, of the same comparisons.
+    gradient : ndarray of float64, shape (n_objects, n_components)
+    slopes : Any
+        The objective's own memory of the pass; solvers hand it back without looking.
+    """
+
+    X: np.ndarray
+    value: float
+    gradient: np.ndarray
+    slopes: Any
+
+
+@runtime_checkable
+class StochasticObjective(Objective, Protocol):
+    """What stochastic solvers need: full gradients to come back to, and passes of `n_steps` single-comparison steps.
+
+    A pass starts at X and gives the point after its last step. Step t draws its comparison from `seed` and t alone, and
+    `first` is the number of steps already taken with this seed: a pass may be run in pieces.
+    """
+
+    def snapshot(self, X: np.ndarray) -> Snapshot:
+        """Full gradient at X, remembered for `svrg_pass`."""
+
+    def svrg_pass(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> np.ndarray:
+        """Variance-reduced steps ``X <- X - step (grad f_p(X) - grad f_p(S) + g)``; the snapshot holds S and g."""
+
+    def sgd_pass(
+        self,
+        X: np.ndarray,
+        step: float,
+        n_steps: int,
+        seed: int,
+        first: int = 0,
+        decay: float = 0.0,
+        power: float = 1.0,
+    ) -> np.ndarray:
+        """Plain stochastic steps; step t has size ``step / (1 + decay * t) ** power``, t counted from `first`."""
+
+    def adagrad_pass(
+        self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Stochastic steps whose length adapts to each object.
+
+        Parameters
+        ----------
+        memory : ndarray of float64, shape (n_objects,)
+            Squared pulls that each object has felt so far; zeros at first.
+        step : float
+            Length of a first step.
+
+        Returns
+        -------
+        X : ndarray of float64, shape (n_objects, n_components)
+        memory : ndarray of float64, shape (n_objects,)
+        loss : float
+            Mean loss during the pass.
+        """
+
+
+@runtime_checkable
+class SampledObjective(StochasticObjective, Protocol):
+    """What the default solver would like: random parts of the data, and a unit of progress."""
+
+    def subset(self, size: int, rng: np.random.Generator) -> SampledObjective:
+        """The objective of random comparisons, held in memory.
+
+        Parameters
+        ----------
+        size : int
+            How many; an objective may give fewer, or itself, where that many would not fit or not pay.
+        """
+
+    def value_at_zero(self) -> float:
+        """The objective when all points are in one place: the natural unit of progress."""
+
+
+@runtime_checkable
+class GrowingObjective(StochasticObjective, Protocol):
+    """What snapshots that grow need: gradients of a part of the comparisons, and steps that know which part."""
+
+    def part_snapshot(self, X: np.ndarray, known: np.ndarray, new: np.ndarray) -> tuple[Snapshot, np.ndarray]:
+        """A snapshot of some comparisons only, for `mixed_pass`: value and gradient are means over them.
+
+        Parameters
+        ----------
+        known : ndarray of int, shape (n_known,)
+            Rows of the comparisons that an earlier snapshot covers; ascending numbers are read fastest.
+        new : ndarray of int, shape (n_new,)
+            Rows of further ones.
+
+        Returns
+        -------
+        snapshot : Snapshot
+        gradient : ndarray of float64, shape (n_objects, n_components)
+            Of the known ones alone (zeros if there are none), to be compared with that of the earlier snapshot.
+        """
+
+    def mixed_pass(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, int]:
+        """As `svrg_pass`; steps over comparisons that the snapshot does not cover are plain ones.
+
+        With g the mean over those that it covers, the mean step is still along the full gradient at X.
+
+        Returns
+        -------
+        X : ndarray of float64, shape (n_objects, n_components)
+        n_reduced : int
+            How many of the steps were variance-reduced.
+        """
+
+
+@runtime_checkable
+class SmoothableObjective(Objective, Protocol):
+    """An objective that can do without the kinks of its loss."""
+
+    loss: Loss
+
+    def smoothed(self, width: float) -> SmoothableObjective:
+        """The same objective with a differentiable loss: kinks are rounded to a width (see `Loss.smoothed`)."""
+
+
+@runtime_checkable
+class SplittableObjective(Objective, Protocol):
+    """An objective of which some comparisons can be held out."""
+
+    loss: Loss
+
+    def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:
+        """The objectives of two parts; no question and no answer is in both, and every object is in the first.
+
+        About a `fraction` between 0 and 1 is in the second part, which is to be held out.
+        """
+
+
+@runtime_checkable
+class GramObjective(SmoothableObjective, Protocol):
+    """What the convex solver needs: the same loss as a function of a Gram matrix."""
+
+    def smoothed(self, width: float) -> GramObjective: ...
+
+    def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """The objective as a function of a Gram matrix K, float64 (n_objects, n_objects).
+
+        Returns
+        -------
+        value : float
+        gradient : ndarray of float64, shape (n_objects, n_objects)
+        slopes : ndarray of float64, shape (n_comparisons,)
+            d loss / d near of each comparison, not weighted.
+        """
+
+    def gram_dual(self, slopes: np.ndarray) -> float:
+        """Dual value of the convex problem at slopes (n_comparisons,); see `Loss.dual`."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """The rows ``start..stop - 1`` of some comparisons, a share of a full pass or what a stochastic one draws from.
+
+    Arrays are read-only: one Numba type, whether the data are in memory, shared or memory-mapped.
+    """
+
+    index: np.ndarray  # int32, shape (m, 3) or (m, 4)
+    scale: np.ndarray  # weights whose mean over all comparisons is one; empty where every comparison counts the same
+    start: int
+    stop: int
+
+
+class BaseObjective:
+    """Loss and shape of the points."""
+
+    def __init__(self, loss: str | Loss, n_components: int, n_objects: int, n_comparisons: int):
+        self.n_components = int(n_components)
+        self.n_objects = int(n_objects)
+        self.n_comparisons = int(n_comparisons)
+        self.loss = get_loss(loss).resolve(self.n_components)
+
+    def value_at_zero(self) -> float:
+        return float(self.loss.terms(0.0, 0.0)[0])
+
+    def _points(self, X: np.ndarray) -> np.ndarray:
+        """X as the kernels want it: float64, C-contiguous, writeable; a copy only where needed."""
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        if X.shape != (self.n_objects, self.n_components):
+            raise ValueError(f"points have shape {X.shape}, expected ({self.n_objects}, {self.n_components})")
+        return X if X.flags.writeable else X.copy()
+
+
+class BlockObjective(BaseObjective, SampledObjective):
+    """Passes over comparisons that come in blocks, from memory or from disk.
+
+    Full passes run on threads and sum in the order of the blocks, so a result has the same bits on any number of them.
+    """
+
+    def __init__(
+        self, loss: str | Loss, n_components: int, n_objects: int, n_comparisons: int, n_jobs: int | None
+    ) -> None:
+        super().__init__(loss, n_components, n_objects, n_comparisons)
+        self.n_jobs = resolve_jobs(n_jobs)
+        self._kernels = self.loss.kernels
+        self._code = self.loss.kind, self.loss.param
+
+    @abstractmethod
+    def _blocks(self) -> Iterable[Block]:
+        """All comparisons once, in order."""
+
+    @abstractmethod
+    def _draws(self, n_steps: int, seed: int, first: int) -> Iterable[tuple[Block, int, int]]:
+        """What the steps first..first + n_steps - 1 draw from: a block, the first of its steps and their number."""
+
+    @abstractmethod
+    def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+        """Scaled slopes (m,), (m,) of the comparisons at a snapshot; NaN for those that it does not cover."""
+
+    def value(self, X: np.ndarray) -> float:
+        return self._mean(self._kernels.value_block, *self._code, self._points(X))
+
+    def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
+        return self._mean_gradient(self._kernels.gradient_block, self._points(X), _NOTHING, _NOTHING)
+
+    def error(self, X: np.ndarray) -> float:
+        # Scaled counts may add up to a hair above N.
+        return max(0.0, 1.0 - self._mean(self._kernels.satisfied_block, self._points(X)))
+
+    def svrg_pass(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> np.ndarray:
+        return self._reduced_steps(X, snapshot, step, n_steps, seed, first)[0]
+
+    def sgd_pass(
+        self,
+        X: np.ndarray,
+        step: float,
+        n_steps: int,
+        seed: int,
+        first: int = 0,
+        decay: float = 0.0,
+        power: float = 1.0,
+    ) -> np.ndarray:
+        X = self._points(X).copy()
+        sizes = float(step), float(decay), float(power)
+        for block, begin, count in self._draws(n_steps, seed, first):
+            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, *sizes, int(seed), begin, count)
+        return X
+
+    def adagrad_pass(
+        self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        rows = np.column_stack([self._points(X), memory])
+        total = 0.0
+        for block, begin, count in self._draws(n_steps, seed, first):
+            total += self._kernels.adagrad_pass(
+                block.index, block.scale, *self._code, rows, float(step), int(seed), begin, count
+            )
+        return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), total / n_steps
+
+    def _reduced_steps(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int
+    ) -> tuple[np.ndarray, int]:
+        """Steps from X: the point after them, and how many were variance-reduced."""
+        X, total = self._points(X), 0
+        for block, begin, count in self._draws(n_steps, seed, first):
+            rows = np.stack([X, snapshot.gradient, snapshot.X], axis=1)
+            reduced = self._kernels.svrg_pass(
+                block.index, block.scale, *self._code, rows, *self._slopes(block, snapshot),
+                float(step), int(seed), begin, count,
+            )  # fmt: skip
+            X = rows[:, 0] - (step * reduced) * snapshot.gradient
+            total += reduced
+        return X, total
+
+    def _mean(self, kernel: Callable[..., float], *args: Any) -> float:
+        """Mean over all comparisons of what a kernel sums up."""
+
+        def part(block: Block) -> float:
+            return kernel(block.index, block.scale, *args, block.start, block.stop)
+
+        return sum(in_order(part, self._blocks(), self.n_jobs)) / self.n_comparisons
+
+    def _mean_gradient(
+        self, kernel: Callable[..., float], X: np.ndarray, *slopes: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        total, gradient = self._gradient_sum(kernel, self._blocks(), X, *slopes)
+        gradient /= self.n_comparisons
+        return total / self.n_comparisons, gradient
+
+    def _gradient_sum(
+        self, kernel: Callable[..., float], blocks: Iterable[Block], X: np.ndarray, *slopes: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        """Sum of losses and gradients by a kernel, which keeps slopes in arrays unless those are empty."""
+
+        def part(block: Block) -> tuple[float, np.ndarray]:
+            G = np.zeros_like(X)
+            return kernel(block.index, block.scale, *self._code, X, block.start, block.stop, G, *slopes), G
+
+        parts = in_order(part, blocks, self.n_jobs)
+        total, gradient = next(parts)
+        for value, of_part in parts:
+            total += value
+            gradient += of_part
+        return total, gradient
+
+
+def in_order(task: Callable[[T], R], items: Iterable[T], n_jobs: int) -> Iterator[R]:
+    """Results of a task in the order of its items, computed ahead on threads; by the caller if there is but one.
+
+    Only so many are computed ahead as keep the threads busy, so that memory is bounded however many items there are.
+    """
+    if n_jobs == 1 or (isinstance(items, Sequence) and len(items) == 1):
+        yield from map(task, items)
+        return
+    pool = worker_pool(n_jobs)
+    ahead: deque[Future[R]] = deque()
+    try:
+        for item in items:
+            ahead.append(pool.submit(task, item))
+            if len(ahead) > n_jobs + 1:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+    finally:
+        for future in ahead:
+            future.cancel()
+
+
+def resolve_jobs(n_jobs: int | None) -> int:
+    """Number of threads that `n_jobs` stands for: None and -1 mean every core this process may use, -2 all but one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be a positive integer, None or negative (-1: all cores), got {n_jobs!r}")
+    return max(1, cores + 1 + int(n_jobs)) if n_jobs < 0 else int(n_jobs)
+
+
+@functools.cache
+def worker_pool(n_jobs: int) -> ThreadPoolExecutor:
+    """One lasting pool for each number of threads: starting threads would cost more than a small pass."""
+    return ThreadPoolExecutor(n_jobs, thread_name_prefix="nearer")
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=worker_pool.cache_clear)
+
+
+class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, GramObjective):
+    """The objective of comparisons in memory.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    loss : str or Loss
+    n_components : int
+        Dimension of the points.
+    n_jobs : int or None
+        Threads; None means all cores. The result does not depend on it.
+    """
+
+    def __init__(self, comparisons: Comparisons, loss: str | Loss, n_components: int, n_jobs: int | None = None):
+        super().__init__(loss, n_components, comparisons.n_objects, len(comparisons), n_jobs)
+        self.comparisons = comparisons
+        self._index = frozen(comparisons.index)
+        check_inside(self._index, self.n_objects)
+        self._scale = _UNWEIGHTED if comparisons.weights is None else frozen(_mean_one(comparisons.weights))
+        self._all_blocks = self._cut(self._index, self._scale)
+
+    def snapshot(self, X: np.ndarray) -> Snapshot:
+        """As `StochasticObjective.snapshot`; the slopes of all comparisons are kept."""
+        X = self._points(X).copy()
+        slopes = np.empty((2, self.n_comparisons))
+        value, gradient = self._mean_gradient(self._kernels.gradient_block, X, *slopes)
+        return Snapshot(X, value, gradient, tuple(slopes))
+
+    def part_snapshot(self, X: np.ndarray, known: np.ndarray, new: np.ndarray) -> tuple[Snapshot, np.ndarray]:
+        X = self._points(X).copy()
+        total, sums = 0.0, []
+        slopes = np.full((2, self.n_comparisons), np.nan)
+        for part in (known, new):
+            index, scale = self._index[part], self._scale[part] if self._scale.size else self._scale
+            found = np.empty((2, len(part)))
+            blocks = self._cut(frozen(index), frozen(scale))
+            value, gradient = self._gradient_sum(self._kernels.gradient_block, blocks, X, *found)
+            slopes[:, part] = found
+            total += value
+            sums.append(gradient)
+        count = len(known) + len(new)
+        snapshot = Snapshot(X, total / count, (sums[0] + sums[1]) / count, tuple(slopes))
+        return snapshot, sums[0] / max(len(known), 1)
+
+    def mixed_pass(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, int]:
+        return self._reduced_steps(X, snapshot, step, n_steps, seed, first)
+
+    def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
+        rows = rng.choice(self.n_comparisons, size, replace=False, shuffle=False)
+        if self._scale.size and not self._scale[rows].any():  # weights of zero only: nothing to learn from
+            rows = np.append(rows[1:], np.argmax(self._scale))
+        return LocalObjective(self.comparisons[rows], self.loss, self.n_components, self.n_jobs)
+
+    def split(self, fraction: float, rng: np.random.Generator) -> tuple[LocalObjective, LocalObjective]:
+        asked = asked_together(self.comparisons, 2)
+        out = (rng.random(int(asked.max(initial=-1)) + 1) < fraction)[asked]
+        kept = np.zeros(self.n_objects, dtype=bool)
+        kept[self._index[~out]] = True
+        # An object may not be left without a comparison.
+        out &= (np.bincount(asked, weights=~kept[self._index].all(axis=1)) == 0)[asked]
+        counts = np.ones(len(out)) if self.comparisons.weights is None else self.comparisons.weights
+        if not (counts[out].any() and counts[~out].any()):
+            raise ValueError(
+                f"validation_fraction: got {fraction:g} of {self.n_comparisons:,} comparisons, which holds "
+                f"{int(out.sum()):,} out, expected some to hold out and some to keep; use 0"
+            )
+        parts = (self.comparisons[rows] for rows in (~out, out))
+        kept_part, held_out = (LocalObjective(part, self.loss, self.n_components, self.n_jobs) for part in parts)
+        return kept_part, held_out
+
+    def smoothed(self, width: float) -> LocalObjective:
+        return LocalObjective(self.comparisons, self.loss.smoothed(width), self.n_components, self.n_jobs)
+
+    def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
+        """Put one object of a line after the other at the best of some places, as `nearer.kernels.best_places`.
+
+        An object moves if that lowers the objective by more than `least`. Gives the points and how many moved.
+        """
+        X = self._points(X).copy()
+        moved = self._kernels.best_places(
+            self._index, self._scale, *self._code, X, *self._rows_of_objects, order, places, least * self.n_comparisons
+        )
+        return X, moved
+
+    @property
+    def pays_in_one_call(self) -> bool:
+        """Whether `descend` pays: few comparisons, and no loss for which it would be compiled anew, for seconds."""
+        return len(self._all_blocks) == 1 and not isinstance(self.loss, CustomLoss)
+
+    def descend(self, X: np.ndarray, least: float, patience: int, most: int) -> tuple[np.ndarray, float, int]:
+        """L-BFGS in one compiled call, on one thread: for small problems, of which many are solved.
+
+        Parameters and what comes with the point are those of `nearer.kernels.descend`.
+        """
+        X = self._points(X).copy()
+        value, evaluations = self._kernels.descend(
+            self._index, self._scale, *self._code, X, least, patience, _MEMORY, most
+        )
+        return X, value, evaluations
+
+    @functools.cached_property
+    def _rows_of_objects(self) -> tuple[np.ndarray, np.ndarray]:
+        """The comparisons that name object o: ``rows[offsets[o]:offsets[o + 1]]``, each once."""
+        width = self._index.shape[1]
+        entry = np.argsort(self._index, axis=None, kind="stable")  # by object, then by row
+        objects, rows = self._index.ravel()[entry], entry // width
+        first = np.append(True, (np.diff(objects) != 0) | (np.diff(rows) != 0))
+        return np.searchsorted(objects[first], np.arange(self.n_objects + 1)), rows[first]
+
+    def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        if K.shape != (self.n_objects, self.n_objects):
+            raise ValueError(f"Gram matrix: got shape {K.shape}, expected {(self.n_objects, self.n_objects)}")
+        slopes = np.empty(self.n_comparisons)
+        return *self._mean_gradient(self._kernels.gram_block, K, slopes), slopes
+
+    def gram_dual(self, slopes: np.ndarray) -> float:
+        dual = self.loss.dual(slopes)
+        return float(np.mean(dual * self._scale if self._scale.size else dual))
+
+    def _blocks(self) -> list[Block]:
+        return self._all_blocks
+
+    def _cut(self, index: np.ndarray, scale: np.ndarray) -> list[Block]:
+        return [Block(index, scale, start, stop) for start, stop in block_bounds(len(index), self.n_objects)]
+
+    def _draws(self, n_steps: int, seed: int, first: int) -> list[tuple[Block, int, int]]:
+        return [(Block(self._index, self._scale, 0, self.n_comparisons), int(first), int(n_steps))]
+
+    def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+        if len(snapshot.slopes[0]) != self.n_comparisons:
+            raise ValueError(
+                f"snapshot: got one of {len(snapshot.slopes[0]):,} comparisons, expected {self.n_comparisons:,}"
+            )
+        return snapshot.slopes
+
+
+def block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
+    """Where to cut comparisons into blocks for a full pass: a function of the data alone, never of the threads.
+
+    A block sums into an array of the shape of the points, so it should hold clearly more comparisons than there are
+    objects. Each block is given by its first row and the row after its last.
+    """
+    some, many = (min(n_comparisons // max(least, 8 * n_objects), most) for most, least in (_SOME, _MANY))
+    cuts = np.linspace(0, n_comparisons, max(some, many, 1) + 1).astype(int).tolist()
+    return list(itertools.pairwise(cuts))
+
+
+def _mean_one(weights: np.ndarray) -> np.ndarray:
+    relative = np.asarray(weights, dtype=np.float64) / weights.max()  # equal weights become exactly one
+    return np.ascontiguousarray(relative * (len(relative) / relative.sum()))
+
+
+class BlockSource(Protocol):
+    """Comparisons that can be read again and again, a block at a time; `nearer.io.BlockReader` is one."""
+
+    n_comparisons: int
+    n_columns: int
+    has_weights: bool
+    total_weight: float
+
+    def blocks(self, size: int) -> Iterator[Comparisons]:
+        """All comparisons in order, `size` in a block; the last may hold fewer."""
+
+    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
+        """All comparisons once, in blocks of about `size` whose order is random."""
+
+
+class StreamedObjective(BlockObjective):
+    """The objective of comparisons that are read block by block in every pass.
+
+    Stochastic passes draw from blocks in random order, as many steps from each as it is long.
+
+    Parameters
+    ----------
+    source : BlockSource
+        `nearer.io.open_blocks` makes one.
+    loss : str or Loss
+    n_components : int
+        Dimension of the points.
+    n_objects : int
+    n_jobs : int or None
+        Threads; None means all cores. The result does not depend on it.
+    block_size : int or None
+        Comparisons in a block; None means four per object, between 2^18 and 2^22.
+    max_in_memory : int or None
+        Most comparisons that `subset` may hold in memory; None means eight per coordinate of a map, at least 2^20.
+    """
+
+    def __init__(
+        self,
+        source: BlockSource,
+        loss: str | Loss,
+        n_components: int,
+        n_objects: int,
+        n_jobs: int | None = None,
+        block_size: int | None = None,
+        max_in_memory: int | None = None,
+    ):
+        super().__init__(loss, n_components, n_objects, source.n_comparisons, n_jobs)
+        self.source = source
+        self.block_size = int(np.clip(4 * self.n_objects, 1 << 18, 1 << 22)) if block_size is None else int(block_size)
+        per_map = max(1 << 20, 8 * self.n_objects * self.n_components)
+        self.max_in_memory = per_map if max_in_memory is None else int(max_in_memory)
+
+    def snapshot(self, X: np.ndarray) -> Snapshot:
+        """As `StochasticObjective.snapshot`; `svrg_pass` computes the slopes again instead of finding them here."""
+        X = self._points(X).copy()
+        return Snapshot(X, *self.value_and_gradient(X), None)
+
+    def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
+        """As `SampledObjective.subset`: at most `max_in_memory`, drawn evenly from all blocks without replacement."""
+        size = min(size, self.max_in_memory, self.n_comparisons)
+        index = np.empty((size, self.source.n_columns), dtype=np.int32)
+        weights = np.empty(size) if self.source.has_weights else None
+        heaviest, most = index[:0], 0.0
+        taken, passed = 0, 0
+        for block in self.source.blocks(self.block_size):
+            passed += len(block)
+            upto = round(size * passed / self.n_comparisons)
+            rows = np.sort(rng.choice(len(block), upto - taken, replace=False, shuffle=False))
+            index[taken:upto] = block.index[rows]
+            if weights is not None and block.weights is not None:
+                weights[taken:upto] = block.weights[rows]
+                if block.weights.max() > most:
+                    row = int(np.argmax(block.weights))
+                    heaviest, most = block.index[row], float(block.weights[row])
+            taken = upto
+        if weights is not None and not weights.any():  # weights of zero only: nothing to learn from
+            index[-1], weights[-1] = heaviest, most
+        part = Comparisons(index, n_objects=self.n_objects, weights=weights)
+        return LocalObjective(part, self.loss, self.n_components, self.n_jobs)
+
+    def _blocks(self) -> Iterator[Block]:
+        yield from map(self._block, self.source.blocks(self.block_size))
+
+    def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[tuple[Block, int, int]]:
+        done, rng = 0, np.random.default_rng([seed, first])
+        while done < n_steps:
+            for block in self.source.shuffled_blocks(self.block_size, rng):
+                steps = min(len(block), n_steps - done)
+                yield self._block(block), first + done, steps
+                done += steps
+                if done == n_steps:
+                    return
+
+    def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+        d_near, d_far = np.empty((2, len(block.index)))
+        self._gradient_sum(self._kernels.gradient_block, [block], snapshot.X, d_near, d_far)
+        return d_near, d_far
+
+    def _block(self, read: Comparisons) -> Block:
+        """What was read, its weights scaled so that their mean over all data is one."""
+        check_inside(read.index, self.n_objects)
+        scale = _UNWEIGHTED
+        if read.weights is not None:
+            scale = frozen(read.weights * (self.n_comparisons / self.source.total_weight))
+        return Block(read.index, scale, 0, len(read))
