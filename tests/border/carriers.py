@@ -61,7 +61,8 @@ def _labels(labels: Any, n_objects: int) -> list[str]:
     return [str(number) for number in range(n_objects)] if labels is None else labels.tolist()
 
 
-def _outcome(comparisons: Comparisons, people: bool, dropped: dict[str, int] | None) -> Outcome:
+def outcome(comparisons: Comparisons, people: bool, dropped: dict[str, int] | None) -> Outcome:
+    """What comparisons say; `people` if who answered is kept."""
     labels = _labels(comparisons.labels, comparisons.n_objects)
     participants = None
     if people:
@@ -96,7 +97,8 @@ def refusal(error: Exception, name: str = "table", offset: int = 0) -> str:
     return re.sub(r"\b(?:line|row) (\d+)", lambda found: f"row {int(found[1]) - offset}", text)
 
 
-def _tried(read: Callable[[], Outcome], name: str = "table", offset: int = 0) -> Outcome:
+def tried(read: Callable[[], Outcome], name: str = "table", offset: int = 0) -> Outcome:
+    """What reading gives, or why it was refused."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -114,9 +116,9 @@ def _file(write: Callable[[Sheet, Path], None], ending: str, offset: int = 0) ->
 
         def read() -> Outcome:
             result = read_comparisons(path, **sheet.options)
-            return _outcome(result.comparisons, True, result.dropped)
+            return outcome(result.comparisons, True, result.dropped)
 
-        return _tried(read, str(path), offset)
+        return tried(read, str(path), offset)
 
     return carry
 
@@ -127,9 +129,9 @@ def _memory(make: Callable[[Sheet], Any]) -> Callable[[Sheet, Path], Outcome]:
     def carry(sheet: Sheet, folder: Path) -> Outcome:
         def read() -> Outcome:
             result = read_comparisons(make(sheet), **sheet.options)
-            return _outcome(result.comparisons, True, result.dropped)
+            return outcome(result.comparisons, True, result.dropped)
 
-        return _tried(read)
+        return tried(read)
 
     return carry
 
@@ -208,9 +210,9 @@ def _stream(sheet: Sheet, folder: Path) -> Outcome:
         assert reader.total_weight == (len(together) if together.weights is None else together.weights.sum())
         assert reader.has_weights == (together.weights is not None)
         dropped = {reason: count for reason, (count, _) in reader.dropped.items()}
-        return _outcome(together, False, dropped)
+        return outcome(together, False, dropped)
 
-    return _tried(read, str(path))
+    return tried(read, str(path))
 
 
 def on_cluster(sheet: Sheet, folder: Path, client: Any, frame: bool) -> Outcome:
@@ -236,7 +238,7 @@ def on_cluster(sheet: Sheet, folder: Path, client: Any, frame: bool) -> Outcome:
         weights = [weight for part in parts for weight in part.weights.tolist()] if weighted else None
         return counting([tuple(labels[number] for number in row) for row in numbers], weights, None, labels, None)
 
-    return _tried(read, str(path))
+    return tried(read, str(path))
 
 
 CARRIERS: dict[str, Callable[[Sheet, Path], Outcome]] = {
