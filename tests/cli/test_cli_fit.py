@@ -188,7 +188,7 @@ def test_bad_files_are_told_and_write_nothing(nearer, tmp_path, tree, name, cont
     called = nearer("fit", name, "-o", "out")
     assert called.code == 2
     assert called.err.startswith("nearer fit: " + told)
-    assert called.err.count("\n") == (1 if name != "typo.csv" else 7)  # columns not known are shown
+    assert called.err.count("\n") == (1 if name != "typo.csv" else 8)  # columns not known are shown
     assert "Traceback" not in called.err
     assert called.out == ""
     assert tree(tmp_path) == [name]

@@ -147,7 +147,10 @@ def test_header_typo(refused):
         "  did you mean 'anchor' for 'ancor'?",
     ]
     assert lines[6].startswith("  a row may be: triplets (anchor, near, far); answers (anchor, a, b, answer); votes")
-    assert lines[7:] == ["  say which is which, for example: columns={'anchor': 'ancor', 'near': 'near', 'far': 'far'}"]
+    assert lines[7:] == [
+        "  as proposed below, a row says: ant is nearer to bee than to cat",
+        "  say which is which, for example: columns={'anchor': 'ancor', 'near': 'near', 'far': 'far'}",
+    ]
     two = refused("t.csv", GOOD.replace("anchor,near", "ancor,neaer"))
     assert "\n  did you mean 'anchor' for 'ancor'? did you mean 'nearer' for 'neaer'?\n" in two
 
@@ -180,7 +183,7 @@ def test_what_a_refusal_proposes_can_be_pasted(tmp_path, header):
     path.write_text(f"{header}\n" + ",".join("xyzx"[:width]) + "\n" + ",".join("yzxz"[:width]) + "\n")
     with pytest.raises(FileFormatError) as caught:
         read_comparisons(path)
-    proposal = str(caught.value).rpartition("for example: columns=")[2]
+    proposal = str(caught.value).partition("for example: columns=")[2].partition(" or ")[0]
     assert read_comparisons(path, columns=ast.literal_eval(proposal)).n_rows == 2
 
 

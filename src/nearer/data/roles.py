@@ -613,13 +613,14 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> tuple[str, s
     unknown = [spot for spot, role in meant.items() if role is None]
     least = 2 if len(rows) > 3 else 1
     shared = {spot for spot in meant if any(len(cells[spot] & cells[one]) >= least for one in meant if one != spot)}
+    enough = len(shared & {*unknown}) >= len(_TRIPLET)
 
     def fits(spot: int, role: str) -> bool:
         if meant[spot] == "answer":
             return role in ("answer", "near", "odd", "central")
         if meant[spot] is None and role in ("answer", *_VOTES):
             return spot in shared or _may_choose(cells[spot])
-        return meant[spot] in (role, *_SET) or (meant[spot] is None and (spot in shared or not shared & {*unknown}))
+        return meant[spot] in (role, *_SET) or (meant[spot] is None and (spot in shared or not enough))
 
     def filled(roles: tuple[str, ...]) -> dict[str, int] | None:
         found = {role: at[role] for role in roles if role in at}
