@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -20,6 +21,7 @@ from nearer._memory import check_memory
 from nearer._tables import data_frame
 from nearer.data import (
     Comparisons,
+    FileFormatError,
     as_comparisons,
     as_generator,
     check_bool,
@@ -226,7 +228,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         n_init = int(self.n_init) if isinstance(self.init, str) else 1
         if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
-        with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
+        with _naming_reader(), self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
             _warn_unseen(problem)
             self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping)
             self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
@@ -783,6 +785,23 @@ class TSTE(_NamedLoss):
 
     def _make_loss(self) -> Loss:
         return get_loss(self.loss, alpha=self.alpha)
+
+
+_OPTION = re.compile(r"\b(answers|columns|fold_names|header|index_base|keep_na|kind|on_missing|participant|weight)=")
+
+
+@contextlib.contextmanager
+def _naming_reader() -> Iterator[None]:
+    """Where a table is refused and options would help, say who takes them."""
+    try:
+        yield
+    except FileFormatError as error:
+        if not _OPTION.search(str(error)):
+            raise
+        raise FileFormatError(
+            f"{error}\n  such options are those of nearer.io.read_comparisons, whose .comparisons can be fitted; the "
+            "columns of a Dask frame can be renamed"
+        ) from error
 
 
 def _warn_unseen(problem: _Problem) -> None:

@@ -899,6 +899,20 @@ def test_a_proposal_is_what_the_names_and_the_cells_allow(names, proposed):
     assert remedy(refusal(pd.DataFrame(cells))) == proposed
 
 
+def test_fit_says_who_takes_the_options_that_a_refusal_names(both):
+    for source in both(text("stim,foil,pick")).values():
+        with pytest.raises(FileFormatError) as error:
+            OrdinalEmbedding().fit(source)
+        told = str(error.value)
+        assert told.endswith("the columns of a Dask frame can be renamed")
+        assert "such options are those of nearer.io.read_comparisons, whose .comparisons can be fitted" in told
+        columns = remedy(told.rpartition("\n")[0])
+        OrdinalEmbedding(random_state=0).fit(read_comparisons(source, columns=columns).comparisons)
+    with pytest.raises(FileFormatError) as error:
+        OrdinalEmbedding().fit("no such file.csv")
+    assert "read_comparisons" not in str(error.value)
+
+
 def test_where_columns_leave_too_much_open_only_roles_are_proposed():
     frame = pd.DataFrame({f"Q{number}": [f"{number}{row}" for row in "abcdef"] for number in range(9)})
     assert "columns={'anchor': ..., 'near': ..., 'far': ...} with the names of your columns" in refusal(frame)
