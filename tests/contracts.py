@@ -38,7 +38,7 @@ def assert_same_objective(objective, local, X):
     np.testing.assert_array_equal(snapshot.gradient, gradient)
     assert objective.value_at_zero() == local.value_at_zero()
     assert objective.value_at_zero() == pytest.approx(local.value(np.zeros_like(X)), rel=1e-12)
-    with pytest.raises(ValueError, match=r"points have shape \(2, 2\), expected"):
+    with pytest.raises(ValueError, match=r"points: got shape \(2, 2\), expected"):
         objective.value(np.zeros((2, 2)))
 
 

@@ -490,7 +490,7 @@ def test_quiet_by_default(T, capsys):
         ({"loss": "ste", "loss_params": {"alpha": 1}}, "loss 'ste' has no parameter alpha"),
         ({"solver": "adam"}, "solver: got 'adam', expected one of: auto, "),
         ({"solver": "convex", "loss": "soe"}, "convex: loss 'soe' is not a convex function"),
-        ({"n_jobs": 0}, "n_jobs must be a positive integer"),
+        ({"n_jobs": 0}, "n_jobs: got 0, expected a positive integer"),
         ({"max_seconds": -1}, "max_seconds: got -1, expected a positive number or None"),
         ({"n_objects": 5}, "5"),
     ],

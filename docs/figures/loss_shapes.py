@@ -11,7 +11,7 @@ far = np.linspace(0.0, 4.0, 400)
 figure, (ax,) = panels(width=6.4)
 for name, colour in zip(loss_names(), PALETTE):
     loss = get_loss(name).resolve(2)
-    at_zero = float(loss.terms(0.0, 0.0)[0])  # in units of the loss of no map at all
+    at_zero = float(loss.terms(0.0, 0.0)[0])  # in units of the loss with all points in one place
     ax.plot(far, loss.terms(np.ones_like(far), far**2)[0] / at_zero, color=colour, linewidth=1.8, label=name)
 ax.axvline(1.0, color="#6b7280", linewidth=1, linestyle=":")
 ax.text(1.04, 2.65, "both at the same distance", fontsize=8, color="#6b7280")

@@ -268,7 +268,7 @@ class BaseObjective:
         """X as the kernels want it: float64, C-contiguous, writeable; a copy only where needed."""
         X = np.ascontiguousarray(X, dtype=np.float64)
         if X.shape != (self.n_objects, self.n_components):
-            raise ValueError(f"points have shape {X.shape}, expected ({self.n_objects}, {self.n_components})")
+            raise ValueError(f"points: got shape {X.shape}, expected ({self.n_objects}, {self.n_components})")
         return X if X.flags.writeable else X.copy()
 
 
@@ -415,7 +415,7 @@ def resolve_jobs(n_jobs: int | None) -> int:
     if n_jobs is None:
         return cores
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be a positive integer, None or negative (-1: all cores), got {n_jobs!r}")
+        raise ValueError(f"n_jobs: got {n_jobs!r}, expected a positive integer, None or a negative one (-1: all cores)")
     return max(1, cores + 1 + int(n_jobs)) if n_jobs < 0 else int(n_jobs)
 
 

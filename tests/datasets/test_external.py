@@ -75,7 +75,7 @@ def test_damaged_music_file(tmp_path, content, message):
 
 def test_votes_must_be_whole_numbers(tmp_path):
     (tmp_path / "material_train_votes.csv").write_text("anchor,option_a,option_b,votes_a,votes_b\nx,y,z,many,1\n")
-    with pytest.raises(ValueError, match="votes must be whole numbers"):
+    with pytest.raises(ValueError, match="expected whole numbers"):
         datasets.load_materials(tmp_path)
 
 

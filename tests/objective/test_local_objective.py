@@ -253,7 +253,7 @@ def test_a_forked_child_can_use_threads():
 def test_points_are_checked_and_never_changed():
     problem = random_problem("ste")
     objective, X = problem.objective, problem.X
-    with pytest.raises(ValueError, match=r"points have shape \(9, 2\), expected \(9, 3\)"):
+    with pytest.raises(ValueError, match=r"points: got shape \(9, 2\), expected \(9, 3\)"):
         objective.value(X[:, :2])
     before = X.copy()
     snapshot = objective.snapshot(X)
@@ -281,7 +281,7 @@ def test_number_of_threads():
     assert resolve_jobs(None) == resolve_jobs(-1) >= 1
     assert resolve_jobs(-1000) == 1
     for bad in (0, True, 1.5, "2"):
-        with pytest.raises(ValueError, match="n_jobs must be a positive integer"):
+        with pytest.raises(ValueError, match="n_jobs: got .*, expected a positive integer"):
             resolve_jobs(bad)
 
 

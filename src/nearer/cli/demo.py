@@ -49,7 +49,7 @@ def demo_command(say: Say, out: str, random_state: int, force: bool) -> None:
         f"{comparisons!r} from road distances between cities, {sum(comparisons.dropped.values())} ties left out; "
         f"{len(train):,} to make the map, {len(test):,} held out"
     )
-    model = nearer.SOE(2, n_init=10, random_state=random_state).fit(train)
+    model = nearer.SOE(2, random_state=random_state).fit(train)
     values = _measured(model, cities.distances)
     scores = Scores(training=model.score(train), held_out=model.score(test))
     values["held_out"] = {

@@ -146,7 +146,7 @@ def load_materials(folder: PathLike | None = None) -> Comparisons:
     try:
         votes = np.stack([votes_a, votes_b], axis=1).astype(np.int64)
     except ValueError as error:
-        raise ValueError(f"{path}: votes must be whole numbers ({error})") from None
+        raise ValueError(f"{path}: got votes that are not whole numbers ({error}), expected whole numbers") from None
     return Comparisons.from_answers(index.reshape(-1, 3), votes, labels=labels)
 
 

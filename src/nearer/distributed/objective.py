@@ -333,7 +333,7 @@ def cluster_objective(
     The checkpoint of the fit, if any, says how the data were cut before, and is named if the cluster is lost.
     """
     with connected(client) as known:
-        # The order of sums follows from how the data are cut, so a fit that is gone on with cuts them as before.
+        # The order of sums follows from how the data are cut, so a fit that is resumed cuts them as before.
         cut = {} if checkpoint is None else checkpoint.setting
         data = open_data(X, known, y=y, sample_weight=sample_weight, n_objects=n_objects, **cut)
         if not cut:

@@ -181,7 +181,7 @@ class SolverState:
         All that `Solver.epochs` needs to go on from here: nested dicts and lists of arrays, numbers and texts. None if
         it cannot.
     replayed : bool
-        Of the run that is gone on with, and recorded already; it is there for solvers made of parts.
+        Of the run that is resumed, and recorded already; it is there for solvers made of parts.
     other_loss : bool
         X is a map of another loss, which shows the way: not one to return.
     held_out_error : float or None
@@ -327,7 +327,7 @@ class Solver(Parameters):
             For everything random in the run.
         callbacks : sequence of Callback, default ()
         keeper : Keeper, optional
-            Keeps what another run needs to go on; if it holds such a run already, that one is gone on with.
+            Keeps what another run needs to go on; if it holds such a run already, that one is resumed.
         """
         self.check_parameters()
         self.require(objective, self.needs)

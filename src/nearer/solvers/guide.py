@@ -64,7 +64,7 @@ def guided_start(
 
     Softplus pulls with a steady force however far an object has strayed, and with a dimension to spare objects pass
     each other instead of getting stuck. The wide map is then seen along its main axes. There are several of them, and
-    the one that suits the loss best is gone on with. A line is made of a flat map in several ways, see `_best_line`.
+    the one that suits the loss best is kept. A line is made of a flat map in several ways, see `_best_line`.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def main_axes(X: np.ndarray, d: int) -> np.ndarray:
 
 
 def _best_scale(objective: LocalObjective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
-    """X halved, or doubled, while that lowers the objective by a share of that of no map; its value; values asked for.
+    """X halved, or doubled, while that lowers the objective enough; its value; how many values were asked for.
 
     Each loss has a scale of its own, which may be far from that of the guide; some hardly feel that of a large map.
     """
