@@ -29,6 +29,7 @@ __all__ = [
     "BlockSource",
     "GramObjective",
     "GrowingObjective",
+    "GuidingObjective",
     "LocalObjective",
     "Objective",
     "SampledObjective",
@@ -215,6 +216,33 @@ class SplittableObjective(Objective, Protocol):
         """The objectives of two parts; no question and no answer is in both, and every object is in the first.
 
         About a `fraction` between 0 and 1 is in the second part, which is to be held out.
+        """
+
+
+@runtime_checkable
+class GuidingObjective(SampledObjective, SmoothableObjective, Protocol):
+    """What the guide of the default solver needs: small problems in memory, with other losses and dimensions."""
+
+    n_columns: int
+    pays_in_one_call: bool  # whether `descend` pays
+
+    def subset(self, size: int, rng: np.random.Generator) -> GuidingObjective: ...
+
+    def smoothed(self, width: float) -> GuidingObjective: ...
+
+    def with_loss(self, loss: Loss, n_components: int) -> GuidingObjective:
+        """The same comparisons with another loss, in another dimension."""
+
+    def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
+        """Put one object of a line after the other at the best of some places, as `nearer.kernels.best_places`.
+
+        An object moves if that lowers the objective by more than `least`. Gives the points and how many moved.
+        """
+
+    def descend(self, X: np.ndarray, least: float, patience: int, most: int) -> tuple[np.ndarray, float, int]:
+        """L-BFGS in one compiled call, on one thread: for small problems, of which many are solved.
+
+        Parameters and what comes with the point are those of `nearer.kernels.descend`.
         """
 
 
@@ -429,7 +457,7 @@ if hasattr(os, "register_at_fork"):  # threads do not survive a fork
     os.register_at_fork(after_in_child=worker_pool.cache_clear)
 
 
-class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, GramObjective):
+class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, GuidingObjective, GramObjective):
     """The objective of comparisons in memory.
 
     Parameters
@@ -445,10 +473,13 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
     def __init__(self, comparisons: Comparisons, loss: str | Loss, n_components: int, n_jobs: int | None = None):
         super().__init__(loss, n_components, comparisons.n_objects, len(comparisons), n_jobs)
         self.comparisons = comparisons
+        self.n_columns = comparisons.shape[1]
         self._index = frozen(comparisons.index)
         check_inside(self._index, self.n_objects)
         self._scale = _UNWEIGHTED if comparisons.weights is None else frozen(_mean_one(comparisons.weights))
         self._all_blocks = self._cut(self._index, self._scale)
+        # Not for a loss of the user's own, for which it would be compiled anew, for seconds.
+        self.pays_in_one_call = len(self._all_blocks) == 1 and not isinstance(self.loss, CustomLoss)
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
         """As `StochasticObjective.snapshot`; the slopes of all comparisons are kept."""
@@ -502,29 +533,19 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Gram
         return kept_part, held_out
 
     def smoothed(self, width: float) -> LocalObjective:
-        return LocalObjective(self.comparisons, self.loss.smoothed(width), self.n_components, self.n_jobs)
+        return self.with_loss(self.loss.smoothed(width), self.n_components)
+
+    def with_loss(self, loss: Loss, n_components: int) -> LocalObjective:
+        return LocalObjective(self.comparisons, loss, n_components, self.n_jobs)
 
     def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
-        """Put one object of a line after the other at the best of some places, as `nearer.kernels.best_places`.
-
-        An object moves if that lowers the objective by more than `least`. Gives the points and how many moved.
-        """
         X = self._points(X).copy()
         moved = self._kernels.best_places(
             self._index, self._scale, *self._code, X, *self._rows_of_objects, order, places, least * self.n_comparisons
         )
         return X, moved
 
-    @property
-    def pays_in_one_call(self) -> bool:
-        """Whether `descend` pays: few comparisons, and no loss for which it would be compiled anew, for seconds."""
-        return len(self._all_blocks) == 1 and not isinstance(self.loss, CustomLoss)
-
     def descend(self, X: np.ndarray, least: float, patience: int, most: int) -> tuple[np.ndarray, float, int]:
-        """L-BFGS in one compiled call, on one thread: for small problems, of which many are solved.
-
-        Parameters and what comes with the point are those of `nearer.kernels.descend`.
-        """
         X = self._points(X).copy()
         value, evaluations = self._kernels.descend(
             self._index, self._scale, *self._code, X, least, patience, _MEMORY, most

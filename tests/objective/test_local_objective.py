@@ -281,7 +281,7 @@ def test_number_of_threads():
     assert resolve_jobs(None) == resolve_jobs(-1) >= 1
     assert resolve_jobs(-1000) == 1
     for bad in (0, True, 1.5, "2"):
-        with pytest.raises(ValueError, match="n_jobs: got .*, expected a positive integer"):
+        with pytest.raises(ValueError, match=r"n_jobs: got .*, expected a positive integer"):
             resolve_jobs(bad)
 
 

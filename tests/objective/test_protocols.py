@@ -11,6 +11,7 @@ from contracts import assert_follows
 from nearer.objective import (
     GramObjective,
     GrowingObjective,
+    GuidingObjective,
     LocalObjective,
     Objective,
     SampledObjective,
@@ -21,7 +22,12 @@ from nearer.objective import (
 from nearer.solvers import base
 from problems import MemorySource, random_problem
 
-PROTOCOLS = (Objective, SampledObjective, GrowingObjective, SmoothableObjective, GramObjective, SplittableObjective)
+PROTOCOLS = (
+    Objective, SampledObjective, GrowingObjective, SmoothableObjective, GramObjective, SplittableObjective,
+    GuidingObjective,
+)  # fmt: skip
+# What solvers call objectives.
+OBJECTIVES = ("objective", "self.objective", "batch", "part", "on", "few", "narrow", "smooth", "wide")
 SOLVERS = sorted(Path(base.__file__).parent.glob("*.py"))
 
 
@@ -33,8 +39,8 @@ def test_signatures_are_those_of_the_protocols():
 def test_who_offers_what():
     local = random_problem("ste").objective
     streamed = StreamedObjective(MemorySource(local.comparisons), "ste", 3, 9)
-    assert [isinstance(local, protocol) for protocol in PROTOCOLS] == [True] * 6
-    assert [isinstance(streamed, protocol) for protocol in PROTOCOLS] == [True, True, False, False, False, False]
+    assert [isinstance(local, protocol) for protocol in PROTOCOLS] == [True] * 7
+    assert [isinstance(streamed, protocol) for protocol in PROTOCOLS] == [True, True, False, False, False, False, False]
 
 
 @pytest.mark.parametrize("path", SOLVERS, ids=lambda path: path.name)
@@ -44,7 +50,7 @@ def test_solvers_use_what_a_protocol_names(path):
     used = {
         node.attr
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("objective", "self.objective", "batch")
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in OBJECTIVES
     }
     assert used <= named
 
@@ -55,7 +61,8 @@ def test_solvers_ask_by_isinstance_only(path):
     calls = [
         ast.unparse(node)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "hasattr"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "getattr")
+        if ast.unparse(node.args[0]) in OBJECTIVES
     ]
     assert calls == (["hasattr(objective, name)"] if path.name == "base.py" else [])
 

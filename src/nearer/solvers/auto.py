@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nearer.data import check_bool, check_integer, check_number, is_number
-from nearer.objective import LocalObjective, SampledObjective, SmoothableObjective, SplittableObjective
+from nearer.objective import GuidingObjective, SampledObjective, SmoothableObjective, SplittableObjective
 from nearer.solvers.base import Kept, RunParts, Solver, SolverState, arrived
 from nearer.solvers.batch import descend
 from nearer.solvers.guide import guided_start, sample_for_guide
@@ -274,7 +274,7 @@ class Auto(Solver):
             X, value = 0.5 * X, smaller
         return X, value, tries
 
-    def _stages(self, objective: Any, guide: LocalObjective | None) -> list[_Stage]:
+    def _stages(self, objective: Any, guide: GuidingObjective | None) -> list[_Stage]:
         """The stages of L-BFGS, the last being all comparisons as they are.
 
         After a guide only batches larger than its own are of use, and a start to be kept is met with all comparisons.

@@ -14,7 +14,7 @@ import numpy as np
 
 from nearer._tables import html_table
 from nearer.data import check_bool, check_integer, check_number
-from nearer.objective import Objective, SplittableObjective
+from nearer.objective import Objective, SampledObjective, SplittableObjective
 
 if TYPE_CHECKING:
     from nearer.solvers.starts import Keeper
@@ -607,9 +607,9 @@ class _Run:
         """Why a finite embedding is not to be trusted."""
         if len(X0) > 1 and not np.ptp(X0, axis=0).any() and not np.ptp(result.embedding, axis=0).any():
             return "all points started in one place, from which no gradient leads away"
-        none = getattr(self.objective, "value_at_zero", lambda: math.inf)()
+        none = self.objective.value_at_zero() if isinstance(self.objective, SampledObjective) else math.inf
         if len(self.values) > 1 and result.objective > 1.001 * none:  # answers that contradict each other end at `none`
-            return f"the objective is {result.objective:.4g}, and {none:.4g} for no map at all"
+            return f"the objective is {result.objective:.4g}, and {none:.4g} with all points in one place"
         return ""
 
     def _result(self, last: SolverState, message: str, converged: bool) -> Result:

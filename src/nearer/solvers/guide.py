@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nearer.losses import SoftplusLoss
-from nearer.objective import LocalObjective
+from nearer.objective import GuidingObjective
 from nearer.solvers.base import Kept, RunParts, SolverState, arrived
 from nearer.solvers.batch import descend
 from nearer.solvers.stochastic import adaptive_start
@@ -45,20 +45,20 @@ _Found = tuple[float, np.ndarray]
 """The value of a map, and the map."""
 
 
-def sample_for_guide(objective: Any, rng: np.random.Generator) -> LocalObjective | None:
+def sample_for_guide(objective: Any, rng: np.random.Generator) -> GuidingObjective | None:
     """A random part of the comparisons in memory, all of them if they are few; None if none comes into memory."""
     d = objective.n_components
     for per_object in (_PER_OBJECT if d > 1 else _FOR_A_LINE, _PER_COORDINATE * d):
         size = min(per_object * objective.n_objects, objective.n_comparisons)
-        whole = size == objective.n_comparisons and isinstance(objective, LocalObjective)
+        whole = size == objective.n_comparisons and isinstance(objective, GuidingObjective)
         part = objective if whole else objective.subset(size, rng)
-        if isinstance(part, LocalObjective):
+        if isinstance(part, GuidingObjective):
             return part
     return None
 
 
 def guided_start(
-    part: LocalObjective, X: np.ndarray, rng: np.random.Generator, parts: RunParts | None = None
+    part: GuidingObjective, X: np.ndarray, rng: np.random.Generator, parts: RunParts | None = None
 ) -> Iterator[SolverState]:
     """A map for the loss of `part`, found by way of the softplus loss with dimensions to spare.
 
@@ -68,7 +68,7 @@ def guided_start(
 
     Parameters
     ----------
-    part : LocalObjective
+    part : GuidingObjective
         The loss, and comparisons in memory.
     X : ndarray of float64, shape (n, d)
         Starting point.
@@ -93,7 +93,7 @@ def guided_start(
     few = part
     if d > 2 and _FOR_DEEP * part.n_objects < part.n_comparisons:
         few = part.subset(_FOR_DEEP * part.n_objects, rng)
-    narrow = LocalObjective(part.comparisons, SoftplusLoss(), d, part.n_jobs)
+    narrow = part.with_loss(SoftplusLoss(), d)
     begun: list[_Found] = []
     found: list[_Found] = []
     spares: tuple[int, ...] = _DEEP
@@ -126,7 +126,7 @@ def _stage(
 
 
 def _descent(
-    part: LocalObjective, X: np.ndarray, tol: float, patience: int, kept: Kept = None
+    part: GuidingObjective, X: np.ndarray, tol: float, patience: int, kept: Kept = None
 ) -> Iterator[SolverState]:
     """As `descend`, but in one compiled call where there is so little to do that many would cost more than that."""
     if not part.pays_in_one_call:
@@ -137,16 +137,16 @@ def _descent(
 
 
 def _wide_map(
-    parts: RunParts, part: LocalObjective, Y: np.ndarray, rng: np.random.Generator, tol: float, patience: int
+    parts: RunParts, part: GuidingObjective, Y: np.ndarray, rng: np.random.Generator, tol: float, patience: int
 ) -> Generator[SolverState, None, _Found]:
     """A softplus map from Y (n, k), in its dimensions."""
-    wide = LocalObjective(part.comparisons, SoftplusLoss(), Y.shape[1], part.n_jobs)
+    wide = part.with_loss(SoftplusLoss(), Y.shape[1])
     _, Y = yield from _stage(parts, part.n_components, adaptive_start, wide, Y, _PASSES, 1.0, int(rng.integers(2**63)))
     return (yield from _stage(parts, part.n_components, _descent, wide, Y, tol, patience))
 
 
 def _best_line(
-    parts: RunParts, part: LocalObjective, Y: np.ndarray, rng: np.random.Generator
+    parts: RunParts, part: GuidingObjective, Y: np.ndarray, rng: np.random.Generator
 ) -> Generator[SolverState, None, _Found]:
     """The best of several lines made of the flat map Y (n, 2), their objects put in better order.
 
@@ -162,9 +162,9 @@ def _best_line(
     lines = [X * (size / (np.linalg.norm(X) or 1.0)) for X in lines]
     parts.work += (tries + len(lines)) * few.n_comparisons
 
-    def in_better_order(on: LocalObjective, X: np.ndarray, tol: float, patience: int) -> Generator[Any, None, _Found]:
+    def in_better_order(on: GuidingObjective, X: np.ndarray, tol: float, patience: int) -> Generator[Any, None, _Found]:
         X = _in_better_order(on, X, rng)
-        parts.work += on.comparisons.shape[1] * _PLACES * on.n_comparisons
+        parts.work += on.n_columns * _PLACES * on.n_comparisons
         return (yield from _stage(parts, 1, _descent, on, X, tol, patience))
 
     found = []
@@ -213,7 +213,7 @@ def _shuffled(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return moved
 
 
-def _in_better_order(part: LocalObjective, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _in_better_order(part: GuidingObjective, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A line X (n, 1), each object where it fits best: in a gap between others or beyond the ends."""
     line = np.sort(X, axis=0)
     gaps = 0.5 * (line[1:] + line[:-1])
@@ -241,7 +241,7 @@ def main_axes(X: np.ndarray, d: int) -> np.ndarray:
     return np.ascontiguousarray(centred @ axes[:, :d])
 
 
-def _best_scale(objective: LocalObjective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
+def _best_scale(objective: GuidingObjective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
     """X halved, or doubled, while that lowers the objective enough; its value; how many values were asked for.
 
     Each loss has a scale of its own, which may be far from that of the guide; some hardly feel that of a large map.
