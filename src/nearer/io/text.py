@@ -10,7 +10,6 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -342,6 +341,8 @@ class TextTable(Table):
     padded: bool = False  # whether blanks stand between a delimiter and a cell in quotes
     spare: bool = False  # whether each row ends with a delimiter, and the header does not
     _n_rows: int = -1
+    _doubtful: bool = False  # whether a quotation mark may stand within a cell that another one closed
+    _n_ends: int = 0  # lines END OF FILE
 
     @property
     def mark(self) -> str:
@@ -352,24 +353,90 @@ class TextTable(Table):
         import pyarrow as pa
 
         positions = [*positions, len(self.names) - 1] if self.spare else positions
-        blocks = _CsvBlocks(len(self.names), positions, self.mark, self.encoding.removesuffix("-sig"))
+        self._doubtful, self._n_ends = False, 0
         try:
-            if self._is_plain_utf8():
-                columns = blocks.encoded(blocks.of_file(self.name, self.skip))
-            else:
-                columns = blocks.encoded(blocks.of_stream(self._stream(), self.skip))
+            found = pa.concat_tables(self._pieces(positions))
+            columns = [replace(column_from_arrow(column), all_occur=True) for column in found.columns]
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
         self._n_rows = len(columns[0])
-        if blocks.doubtful:
+        if self._doubtful:
             self._refuse_loose_quotes()
-        if blocks.n_ends:
-            self.notes.append(f"{counted(blocks.n_ends, 'line')} {_END} left out")
+        if self._n_ends:
+            self.notes.append(f"{counted(self._n_ends, 'line')} {_END} left out")
         if self.spare and len(filled := np.flatnonzero(~columns.pop().empty())):
             row = int(filled[0])
             raise FileFormatError(f"{self.name}, {self.place(row)}: a cell more than the header has names")
         self._refuse_escapes(columns, positions)
         return self._without_marks(columns)
+
+    def _pieces(self, positions: Sequence[int]) -> Iterator[Any]:
+        """Yield Arrow tables of some columns: of a plain UTF-8 file, a piece of whole lines at a time.
+
+        From the first quotation mark on, and if it has to be decoded or unpacked first, it is read as a stream.
+        """
+        import pyarrow as pa
+        import pyarrow.csv as pacsv
+
+        if not self._is_plain_utf8():
+            yield self._streamed(self._stream(), self.skip, positions)
+            return
+        with open(self.name, "rb") as file:
+            for _ in range(self.skip):
+                file.readline()
+            start, size = file.tell(), os.fstat(file.fileno()).st_size
+            while start < size:
+                end = _piece_end(file, start)
+                if end is None:
+                    # A quoted cell may hold line ends, so lines no longer tell where rows end.
+                    file.seek(start)
+                    yield self._streamed(file, 0, positions)
+                    return
+                # Mapped anew for each piece, so that pages already read do not pile up.
+                with pa.memory_map(self.name) as mapped:
+                    mapped.seek(start)
+                    piece = mapped.read_buffer(end - start)
+                start = end
+                yield pacsv.read_csv(pa.BufferReader(piece), **self._options(0, False, positions))
+                del piece
+
+    def _streamed(self, stream: Any, skip: int, positions: Sequence[int]) -> Any:
+        import pyarrow.csv as pacsv
+
+        watched = _Watched(stream, self.mark)
+        with pacsv.open_csv(watched, **self._options(skip, True, positions)) as reader:
+            found = reader.read_all()
+        self._doubtful = watched.doubtful
+        return found
+
+    def _options(self, skip: int, quoted: bool, positions: Sequence[int]) -> dict[str, Any]:
+        import pyarrow as pa
+        import pyarrow.csv as pacsv
+
+        names = [f"c{position}" for position in range(len(self.names))]
+        wanted = [names[position] for position in positions]
+        return {
+            "read_options": pacsv.ReadOptions(
+                block_size=_BLOCK_BYTES, column_names=names, skip_rows=skip, encoding=self.encoding.removesuffix("-sig")
+            ),
+            "parse_options": pacsv.ParseOptions(
+                delimiter=self.mark, newlines_in_values=quoted, invalid_row_handler=self._without_end
+            ),
+            "convert_options": pacsv.ConvertOptions(
+                include_columns=wanted,
+                # Codes of texts: of the text itself, only what is being read is held.
+                column_types=dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string())),
+                check_utf8=False,  # the distinct texts are checked instead
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        }
+
+    def _without_end(self, row: Any) -> str:
+        """Leave out a line END OF FILE; any other of another width is an error."""
+        is_end = row.actual_columns == 1 and row.text.strip('"\r\n') == _END
+        self._n_ends += is_end
+        return "skip" if is_end else "error"
 
     def _refuse_loose_quotes(self) -> None:
         """Refuse text after the quotation mark that closes a cell: the marks would be lost, and the cell another."""
@@ -582,117 +649,6 @@ class _Watched(io.RawIOBase):
             self.doubtful |= bool(within.any())
             self._last = some[-2:]
         return data
-
-
-class _CsvBlocks:
-    """Reads the columns at some positions of a delimited text of `n_columns`."""
-
-    def __init__(self, n_columns: int, positions: Sequence[int], delimiter: str, encoding: str) -> None:
-        self._names = [f"c{position}" for position in range(n_columns)]
-        self._wanted = [self._names[position] for position in positions]
-        self._delimiter, self._encoding = delimiter, encoding
-        self.doubtful = False  # whether a quotation mark may stand within a cell that another one closed
-        self.n_ends = 0  # lines END OF FILE
-
-    def encoded(self, pieces: Iterator[Any]) -> list[Column]:
-        """Encode piece after piece, so that the text of only one is held."""
-        import pyarrow as pa
-
-        encoded: list[list[Any]] = [[] for _ in self._wanted]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for piece in pieces:
-                columns = [piece[name] for name in self._wanted]
-                firsts = list(pool.map(lambda chunks: chunks[0].dictionary_encode(), columns))
-                tasks = [_encode_rest(pool, first, chunks[1:]) for first, chunks in zip(firsts, columns)]
-                for done, first, waiting in zip(encoded, firsts, tasks):
-                    done += [first, *(chunk for task in waiting for chunk in task.result())]
-        kind = pa.dictionary(pa.int32(), pa.string())
-        return [replace(column_from_arrow(pa.chunked_array(chunks, kind)), all_occur=True) for chunks in encoded]
-
-    def of_file(self, path: str, skip: int) -> Iterator[dict[str, list[Any]]]:
-        """Yield columns of a plain UTF-8 file after its first `skip` lines, a piece of whole lines at a time.
-
-        From the first quotation mark on, the file is read as a stream.
-        """
-        import pyarrow as pa
-        import pyarrow.csv as pacsv
-
-        with open(path, "rb") as file:
-            for _ in range(skip):
-                file.readline()
-            start, size = file.tell(), os.fstat(file.fileno()).st_size
-            while start < size:
-                end = _piece_end(file, start)
-                if end is None:
-                    # A quoted cell may hold line ends, so lines no longer tell where rows end.
-                    file.seek(start)
-                    yield from self.of_stream(file, 0)
-                    return
-                # Mapped anew for each piece, so that pages already read do not pile up.
-                with pa.memory_map(path) as mapped:
-                    mapped.seek(start)
-                    piece = mapped.read_buffer(end - start)
-                start = end
-                table = pacsv.read_csv(pa.BufferReader(piece), **self._options(0, quoted=False))
-                del piece
-                yield {name: table.column(name).chunks for name in self._wanted}
-
-    def of_stream(self, stream: Any, skip: int) -> Iterator[dict[str, list[Any]]]:
-        """Yield columns of anything that has to be decoded or unpacked first, after its first `skip` lines."""
-        import pyarrow.csv as pacsv
-
-        watched = _Watched(stream, self._delimiter)
-        with pacsv.open_csv(watched, **self._options(skip, quoted=True)) as reader:
-            for batch in reader:
-                yield {name: [batch.column(name)] for name in self._wanted}
-        self.doubtful |= watched.doubtful
-
-    def _without_end(self, row: Any) -> str:
-        """Leave out a line END OF FILE; any other of another width is an error."""
-        is_end = row.actual_columns == 1 and row.text.strip('"\r\n') == _END
-        self.n_ends += is_end
-        return "skip" if is_end else "error"
-
-    def _options(self, skip: int, quoted: bool) -> dict[str, Any]:
-        import pyarrow as pa
-        import pyarrow.csv as pacsv
-
-        return {
-            "read_options": pacsv.ReadOptions(
-                block_size=_BLOCK_BYTES, column_names=self._names, skip_rows=skip, encoding=self._encoding
-            ),
-            "parse_options": pacsv.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=quoted, invalid_row_handler=self._without_end
-            ),
-            "convert_options": pacsv.ConvertOptions(
-                include_columns=self._wanted,
-                column_types=dict.fromkeys(self._wanted, pa.string()),
-                check_utf8=False,  # the distinct texts are checked instead
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        }
-
-
-def _encode_rest(pool: ThreadPoolExecutor, first: Any, chunks: list[Any]) -> list[Future[list[Any]]]:
-    """Encode the other chunks of a piece; where texts recur, looking them up is cheaper than collecting them anew."""
-    known = first.dictionary
-    if len(known) * 4 > len(first):
-        return [pool.submit(lambda chunk=chunk: [chunk.dictionary_encode()]) for chunk in chunks]  # type: ignore[misc]
-    half = (len(chunks) + 1) // 2
-    return [pool.submit(_look_up, part, known) for part in (chunks[:half], chunks[half:]) if part]
-
-
-def _look_up(chunks: list[Any], known: Any) -> list[Any]:
-    """Encode chunks of text by the texts `known`, or each by itself if they hold others."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    codes = pc.index_in(pa.chunked_array(chunks), value_set=known)
-    if codes.null_count > sum(chunk.null_count for chunk in chunks):
-        return [chunk.dictionary_encode() for chunk in chunks]
-    # The codes need not come in the same chunks as the texts.
-    return [pa.DictionaryArray.from_arrays(chunk, known, safe=False) for chunk in codes.chunks]
 
 
 def _piece_end(file: IO[bytes], start: int) -> int | None:
