@@ -20,8 +20,19 @@ from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, role_of
 from nearer.data.tables import Meaning, Options
 from nearer.data.values import refuse_masked
 from nearer.distributed.cluster import Engine
-from nearer.io.blocks import Counts, Recipe, Scanned, scan_block, settle
-from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_among, parquet_files, refuse_versions
+from nearer.io.blocks import (
+    Counts,
+    Recipe,
+    RowGroups,
+    Scanned,
+    look_into,
+    open_row_groups,
+    parquet_among,
+    parquet_files,
+    refuse_versions,
+    scan_block,
+    settle,
+)
 
 __all__ = ["ClusterData", "is_remote", "open_data"]
 
@@ -218,13 +229,17 @@ def _scanned(
     scanned = reduce(Scanned.join, (one for one, _ in looked))
     recipe, total = settle(pieces[0].name, scanned, pieces[0], roles, options, lambda: (), count)
     meaning, seen = recipe.meaning, total.seen.values
+    # Number only the objects that occur in comparisons that count; the others occur in rows left out alone.
+    numbers = np.zeros(meaning.n_objects, dtype=np.int32)
+    numbers[seen] = np.arange(len(seen), dtype=np.int32)
+    compact = Meaning(meaning.names, numbers[meaning.numbers], None, len(seen), meaning.answers)
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(
         engine,
         [pieces for pieces, _ in kept],
         [[one.n_comparisons for one in shard] for _, shard in kept],
         [[one.weight for one in shard] for _, shard in kept],
-        replace(recipe, meaning=_compact(meaning, seen)),
+        replace(recipe, meaning=compact),
         len(seen), total.n_comparisons, total.width, seen, meaning.n_objects, meaning.labels, *held,
     )  # fmt: skip
 
@@ -245,13 +260,6 @@ def count_pieces(pieces: Sequence[Table], recipe: Recipe) -> tuple[Counts, list[
 def _without_names(counts: Counts) -> Counts:
     """What is small whatever the number of objects."""
     return replace(counts, seen=Coding(np.empty(0, np.int64)))
-
-
-def _compact(meaning: Meaning, seen: np.ndarray) -> Meaning:
-    """Number only the objects that occur in comparisons that count; the others occur in rows left out alone."""
-    numbers = np.zeros(meaning.n_objects, dtype=np.int32)
-    numbers[seen] = np.arange(len(seen), dtype=np.int32)
-    return Meaning(meaning.names, numbers[meaning.numbers], None, len(seen), meaning.answers)
 
 
 # ---- Parquet files -------------------------------------------------------------------------------------------------

@@ -45,16 +45,16 @@ class Part:
     seconds: float = 0.0  # processor time spent on it, of full passes
 
 
+Kept = tuple[Part, Any]  # a share of the full gradient, with the slopes (of a `Snapshot`) of a held shard
+
+
 class Shard:
     """The comparisons of one task: held in memory as one objective, or read anew piece by piece at every pass."""
 
-    def __init__(
-        self, pieces: Sequence[Any], recipe: Recipe | None, loss: Loss, n_objects: int, n_components: int, hold: bool
-    ):
+    def __init__(self, pieces: Sequence[Any], recipe: Recipe | None, loss: Loss, n_components: int, hold: bool):
         self.pieces = pieces
         self.recipe = recipe
         self.loss = loss
-        self.n_objects = n_objects
         self.n_components = n_components
         self._held: LocalObjective | None = None
         if hold:
@@ -78,7 +78,6 @@ class Shard:
         return piece if self.recipe is None else self.recipe.comparisons(piece)
 
     def _objective(self, comparisons: Comparisons) -> LocalObjective:
-        assert comparisons.n_objects == self.n_objects, "PROBE"
         # One thread: Dask runs as many tasks as a worker has threads.
         return LocalObjective(comparisons, self.loss, self.n_components, n_jobs=1)
 
@@ -92,7 +91,7 @@ class Shard:
     def __reduce__(self) -> tuple:
         held = self._held
         pieces, recipe = (self.pieces, self.recipe) if held is None else ([held.comparisons], None)
-        return Shard, (pieces, recipe, self.loss, self.n_objects, self.n_components, held is not None)
+        return Shard, (pieces, recipe, self.loss, self.n_components, held is not None)
 
 
 def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
@@ -111,8 +110,8 @@ def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
     return Part(total, array, time.thread_time() - started)
 
 
-def take_snapshot(shard: Shard, X: np.ndarray) -> tuple[Part, Any]:
-    """As `evaluate` for the gradient of a held shard, with the slopes (of a `Snapshot`), which stay on its worker."""
+def take_snapshot(shard: Shard, X: np.ndarray) -> Kept:
+    """As `evaluate` for the gradient of a held shard, keeping the slopes of every comparison on its worker."""
     started = time.thread_time()
     ((_, objective),) = shard.blocks()
     weight = _weight(objective.comparisons)
@@ -184,12 +183,7 @@ def plan_steps(
 
 
 def svrg(
-    shard: Shard,
-    X: np.ndarray | None,
-    S: np.ndarray,
-    gradient: np.ndarray,
-    kept: tuple[Part, Any] | None,
-    inner: Inner,
+    shard: Shard, X: np.ndarray | None, S: np.ndarray, gradient: np.ndarray, kept: Kept | None, inner: Inner
 ) -> Part:
     """Inner SVRG steps on a shard from X (None: from the snapshot S, which has the full `gradient`): its movement.
 
@@ -515,8 +509,7 @@ class DaskObjective(BaseObjective, SampledObjective):
                 home = self._homes[number]
                 pieces = place(engine, self.data.shards[number], self.data.hold_rows, home)
                 self._shards[number] = engine.submit(
-                    "load-shard", Shard, pieces, recipe, self.loss, self.n_objects, self.n_components,
-                    self.data.hold_rows, home=home,
+                    "load-shard", Shard, pieces, recipe, self.loss, self.n_components, self.data.hold_rows, home=home
                 )  # fmt: skip
         return self._shards
 

@@ -15,8 +15,7 @@ import numpy as np
 
 import nearer
 from nearer.io import FileFormatError, atomic_write
-from nearer.io.archive import Arrays, as_json, from_json, read_archive, write_archive
-from nearer.io.files import refuse_dangling, refuse_irregular
+from nearer.io.files import Arrays, as_json, from_json, read_archive, refuse_dangling, refuse_irregular, write_archive
 from nearer.solvers.base import Solver
 
 __all__ = ["Checkpoint"]
