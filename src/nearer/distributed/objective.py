@@ -21,7 +21,7 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.distributed.cluster import ClusterError, can_import, connected
 from nearer.distributed.data import ClusterData, open_data, place
-from nearer.io.blocks import Recipe
+from nearer.io.blocks import Recipe, total_weight
 from nearer.losses import CustomLoss, Loss
 from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
 from nearer.solvers.checkpoint import Checkpoint
@@ -99,7 +99,7 @@ def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
     started = time.thread_time()
     total, array = 0.0, np.zeros_like(X, dtype=np.float64) if what == "gradient" else None
     for _, objective in shard.blocks():
-        weight = _weight(objective.comparisons)
+        weight = total_weight(objective.comparisons)
         if array is not None:
             value, gradient = objective.value_and_gradient(X)
             gradient *= weight
@@ -114,7 +114,7 @@ def take_snapshot(shard: Shard, X: np.ndarray) -> Kept:
     """As `evaluate` for the gradient of a held shard, keeping the slopes of every comparison on its worker."""
     started = time.thread_time()
     ((_, objective),) = shard.blocks()
-    weight = _weight(objective.comparisons)
+    weight = total_weight(objective.comparisons)
     taken = objective.snapshot(X)
     return Part(weight * taken.value, weight * taken.gradient, time.thread_time() - started), taken.slopes
 
@@ -231,10 +231,6 @@ def sample(shard: Shard, sizes: Sequence[int], seeds: Sequence[int]) -> Comparis
         if whole.weights is None or whole.weights[rows].any():
             parts.append(whole[rows])
     return Comparisons.concat(parts) if parts else None
-
-
-def _weight(comparisons: Comparisons) -> float:
-    return float(len(comparisons)) if comparisons.weights is None else float(comparisons.weights.sum())
 
 
 # ---- on this machine -------------------------------------------------------------------------------------------------

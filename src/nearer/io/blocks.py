@@ -475,12 +475,17 @@ class Recipe:
         made = self._made(rows)
         if made is None:
             return Counts(dropped=rows.dropped)
-        weight = float(len(made)) if made.weights is None else float(made.weights.sum())
-        seen = np.flatnonzero(made.seen)
+        numbers = np.flatnonzero(made.seen)
+        seen = Coding(numbers if names is None else names.values.take(numbers))
         return Counts(
-            len(made), weight, made.index.shape[1], Coding(seen if names is None else names.values.take(seen)),
-            made.weights is not None, _n_counting(made), rows.dropped,
+            len(made), total_weight(made), made.index.shape[1], seen, made.weights is not None, _n_counting(made),
+            rows.dropped,
         )  # fmt: skip
+
+
+def total_weight(made: Comparisons) -> float:
+    """Weight of all comparisons; each counts one where they have none."""
+    return float(len(made)) if made.weights is None else float(made.weights.sum())
 
 
 def _n_counting(made: Comparisons) -> int:
