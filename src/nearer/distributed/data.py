@@ -183,7 +183,8 @@ def place(engine: Engine, pieces: list[Any], hold: bool, home: str) -> list[Any]
         return engine.client.scatter(pieces, workers=[home], hash=False)
     if hold and isinstance(pieces[0], Partition):
         # Futures, so that Dask itself makes a lost partition again, wherever it likes.
-        return [engine.submit("take-partition", piece.holding, *piece.computed(engine.client)) for piece in pieces]
+        parts = ([part if part is None else engine.client.compute(part) for part in piece.parts] for piece in pieces)
+        return [engine.submit("take-partition", piece.holding, *data) for piece, data in zip(pieces, parts)]
     return pieces
 
 
@@ -347,10 +348,6 @@ class Partition(Table):
     def holding(self, values: Any, weights: Any, answers: Any) -> Partition:
         """The same with its data."""
         return replace(self, parts=(values, weights, answers))
-
-    def computed(self, client: Any) -> list[Any]:
-        """Futures of the data."""
-        return [part if part is None else client.compute(part) for part in self.parts]
 
     def read(self, positions: Sequence[int]) -> list[Column]:
         import dask
