@@ -41,9 +41,9 @@ ALLOWED = {
     ("estimator", "nearer.model"): "a fitted model has save(); how a file is written stays in nearer.model",
 }
 # Tables of names that are loaded on first use; each names modules of its own package, or is the package itself.
-LAZY = ("__init__.py", "cli/__init__.py", "distributed/__init__.py")
+LAZY = ("__init__.py", "cli/__init__.py")
 # A worker tries whether it finds the module of a user's own loss.
-ELSEWHERE = ("distributed/tasks.py",)
+ELSEWHERE = ("distributed/cluster.py",)
 
 
 def _module(path):

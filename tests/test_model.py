@@ -356,7 +356,7 @@ def test_any_zip_tool_can_read_the_arrays(tmp_path):
 
 def test_large_arrays_are_written_in_pieces(tmp_path, monkeypatch):
     before, _ = saved(tmp_path)
-    monkeypatch.setattr("nearer.io.archive._CHUNK", 100)
+    monkeypatch.setattr("nearer.io.files._CHUNK", 100)
     before.save(tmp_path / "pieces.nearer")
     assert (tmp_path / "pieces.nearer").read_bytes() == (tmp_path / "map.nearer").read_bytes()
     np.testing.assert_array_equal(nearer.load(tmp_path / "pieces.nearer").embedding_, before.embedding_)

@@ -156,7 +156,11 @@ def _write_variables(path: str, out: str) -> None:
         found |= {name: found[name].astype(bool) for name, _, kind in whosmat(path) if kind == "logical"}
         form, variables = "MATLAB", {name: _plain(value) for name, value in found.items() if not name.startswith("__")}
     except NotImplementedError:
-        form, variables = "MATLAB 7.3", _load_hdf5(path)
+        import h5py
+
+        with h5py.File(path, "r") as file:
+            held = {name: node for name, node in file.items() if isinstance(node, h5py.Dataset)}
+            form, variables = "MATLAB 7.3", {name: _from_hdf5(file, held[name]) for name in held if name[:1] != "#"}
     structs = [name for name, value in variables.items() if value is None]
     named: dict[str, Any] = {f"={name}": value for name, value in variables.items() if value is not None}
     with open(out, "wb") as file:
@@ -180,17 +184,6 @@ def _plain(value: Any) -> np.ndarray | None:
     if value.ndim == 2 and 1 in value.shape and value.shape not in ((1, 3), (1, 4)):
         value = value.reshape(-1)
     return value
-
-
-def _load_hdf5(path: str) -> dict[str, np.ndarray | None]:
-    import h5py
-
-    with h5py.File(path, "r") as file:
-        return {
-            name: _from_hdf5(file, node)
-            for name, node in file.items()
-            if isinstance(node, h5py.Dataset) and not name.startswith("#")
-        }
 
 
 def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:

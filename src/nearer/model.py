@@ -1,4 +1,4 @@
-"""A fitted map in a file: arrays and JSON in an archive (`nearer.io.archive`), no code, every byte under a checksum.
+"""A fitted map in a file: arrays and JSON in an archive (`nearer.io.files`), no code, every byte under a checksum.
 
 The header of format 1 holds class and parameters of the estimator, scalar results and the feature map's parameters.
 A file written with intent can at worst give a wrong map.
@@ -22,8 +22,7 @@ from nearer.data import Comparisons, Details, check_bool
 from nearer.estimator import OrdinalEmbedding
 from nearer.featuremap import FeatureMap, kernel_ridge
 from nearer.io import FileFormatError, atomic_write
-from nearer.io.archive import Arrays, as_json, from_json, little_endian, read_archive, write_archive
-from nearer.io.files import refuse_irregular
+from nearer.io.files import Arrays, as_json, from_json, little_endian, read_archive, refuse_irregular, write_archive
 from nearer.lapses import Reliability
 from nearer.losses import Loss, get_loss, loss_names
 from nearer.solvers import History, HistoryRow, Result, Solver

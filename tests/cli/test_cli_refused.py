@@ -8,7 +8,7 @@ import pytest
 from nearer.cli import _output
 from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
-from nearer.io import embeddings, read_comparisons, write, write_comparisons
+from nearer.io import read_comparisons, write, write_comparisons
 from nearer.plots import figure
 from nearer.reporting import content
 
@@ -40,7 +40,7 @@ def files(tmp_path, answers, points, models):
 
 def test_endings_are_those_of_the_library():
     assert _output.ANSWERS == write.WRITABLE
-    assert _output.POSITIONS == embeddings.ENDINGS
+    assert _output.POSITIONS == write.ENDINGS
     assert _output.PICTURES == figure.ENDINGS
     assert _output.PAGES == content.ENDINGS
 
@@ -84,7 +84,7 @@ def test_endings_may_be_in_capitals(nearer, files):
 
 def test_the_library_refuses_an_unknown_ending_too(models):
     with pytest.raises(ValueError, match=r"e\.json: got '\.json', expected one that can be written: \.csv, \.npz"):
-        embeddings.write_embedding("e.json", models[0].embedding_)
+        write.write_embedding("e.json", models[0].embedding_)
     with pytest.raises(ValueError, match=r"r\.pdf: got '\.pdf', expected one that can be written: \.html"):
         content.describe(models[0]).save("r.pdf")
 

@@ -510,18 +510,17 @@ def test_facts_are_plain_values(save):
     assert json.loads(json.dumps(facts))["n_comparisons"] == 4
 
 
-def test_pieces_join_across_boundaries(save, monkeypatch):
+def test_blocks_join_across_boundaries(save, monkeypatch):
     rng = np.random.default_rng(0)
     names = np.array([f"name{number}" for number in range(50)])
     index = np.array([rng.permutation(50)[:3] for _ in range(3000)])
     expected = Comparisons.from_labels_table(names[index])
     text = csv_of(names[index], ("anchor", "near", "far"))
     monkeypatch.setattr("nearer.io.text._SCAN_BYTES", 1000)
-    monkeypatch.setattr("nearer.io.text._PIECE_BYTES", 4096)
     monkeypatch.setattr("nearer.io.text._BLOCK_BYTES", 1024)
     assert read_comparisons(save("t.csv", text)).comparisons == expected
     assert read_comparisons(save("b.csv", text + "\n" * 9000)).comparisons == expected
-    # From the first quotation mark on the file is read as a stream.
+    # With a quotation mark the file is read as a stream.
     lines = text.splitlines()
     lines[2000] = ",".join(f'"{cell}"' for cell in lines[2000].split(","))
     assert read_comparisons(save("q.csv", "\n".join(lines))).comparisons == expected

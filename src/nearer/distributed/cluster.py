@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import logging
 import time
 import uuid
@@ -12,6 +13,8 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+import nearer
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -273,21 +276,18 @@ class Engine:
             raise ClusterError(f"cluster: the scheduler at {self.address} is gone ({error})") from error
 
     def _check_versions(self) -> None:
-        import nearer
-        from nearer.distributed import tasks
-
         self.wait_for_a_worker()
         try:
-            versions = self.client.run(tasks.version)
+            versions = self.client.run(version)
         except (ImportError, AttributeError) as error:
             raise ClusterError(
                 f"cluster {self.address}: the workers cannot import nearer ({error}); install nearer "
                 f"{nearer.__version__} on every worker"
             ) from error
-        for worker, version in sorted(versions.items()):
-            if version != nearer.__version__:
+        for worker, found in sorted(versions.items()):
+            if found != nearer.__version__:
                 raise ClusterError(
-                    f"cluster {self.address}: worker {worker} has nearer {version}, this side has {nearer.__version__}"
+                    f"cluster {self.address}: worker {worker} has nearer {found}, this side has {nearer.__version__}"
                 )
 
 
@@ -297,3 +297,17 @@ def _host_memory() -> tuple[str, int]:
     import psutil  # type: ignore[import-untyped]
 
     return socket.gethostname(), psutil.virtual_memory().total
+
+
+def can_import(module: str) -> bool:
+    """Whether a worker finds a module."""
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
+def version() -> str:
+    """The version of this package on a worker."""
+    return nearer.__version__

@@ -14,15 +14,25 @@ import numpy as np
 from nearer.data import Comparisons, FileFormatError, as_comparisons, check_integer, renumbered
 from nearer.data.carriers import as_table
 from nearer.data.cells import are_numbered
-from nearer.data.columns import Column, Table, column_of
+from nearer.data.columns import Coding, Column, Table, column_of
 from nearer.data.errors import listed
 from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, find_roles, role_of
 from nearer.data.tables import Meaning
 from nearer.data.values import Options, refuse_masked
-from nearer.distributed import tasks
 from nearer.distributed.cluster import Engine
-from nearer.io.blocks import Counts, Recipe, Scanned, settle
-from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_among, parquet_files, refuse_versions
+from nearer.io.blocks import (
+    Counts,
+    Recipe,
+    RowGroups,
+    Scanned,
+    look_into,
+    open_row_groups,
+    parquet_among,
+    parquet_files,
+    refuse_versions,
+    scan_block,
+    settle,
+)
 
 __all__ = ["ClusterData", "is_remote", "open_data"]
 
@@ -76,10 +86,6 @@ class ClusterData:
     def n_bytes(self) -> int:
         """Bytes of rows and of the slopes of one snapshot, were they in one place."""
         return self.n_comparisons * (4 * self.n_columns + _SLOPE_BYTES // 2)
-
-    def place(self, shard: int, home: str) -> list[Any]:
-        """The pieces of a shard in the form to hand to a task at `home`."""
-        return _place(self.engine, self.shards[shard], self.hold_rows, home)
 
 
 def is_remote(X: Any) -> bool:
@@ -171,12 +177,14 @@ def _what_fits(engine: Engine, n_rows: int, width: int, hold: bool | None) -> tu
     return keep_rows, keep_rows and rows + n_rows * _SLOPE_BYTES <= room
 
 
-def _place(engine: Engine, pieces: list[Any], hold: bool, home: str) -> list[Any]:
+def place(engine: Engine, pieces: list[Any], hold: bool, home: str) -> list[Any]:
+    """The pieces of a shard in the form to hand to a task at `home`."""
     if isinstance(pieces[0], Comparisons):
         return engine.client.scatter(pieces, workers=[home], hash=False)
     if hold and isinstance(pieces[0], Partition):
         # Futures, so that Dask itself makes a lost partition again, wherever it likes.
-        return [engine.submit("take-partition", piece.holding, *piece.computed(engine.client)) for piece in pieces]
+        parts = ([part if part is None else engine.client.compute(part) for part in piece.parts] for piece in pieces)
+        return [engine.submit("take-partition", piece.holding, *data) for piece, data in zip(pieces, parts)]
     return pieces
 
 
@@ -205,39 +213,54 @@ def _scanned(
     def each(name: str, function: Any, *arguments: Any) -> list[Any]:
         def build(attempt: int) -> list[Any]:
             return [
-                engine.submit(name, function, _place(engine, pieces, held[0], home), *arguments, home=home)
+                engine.submit(name, function, place(engine, pieces, held[0], home), *arguments, home=home)
                 for pieces, home in zip(shards, engine.homes(len(shards)))
             ]
 
         return engine.run(build)
 
-    looked = each("scan-shard", tasks.scan, roles, options)
+    looked = each("scan-shard", scan, roles, options)
     counts = [shard for _, shard in looked]
 
     def count(recipe: Recipe) -> Iterator[Counts]:
-        for number, (total, shard) in enumerate(each("count-shard", tasks.count, recipe)):
+        for number, (total, shard) in enumerate(each("count-shard", count_pieces, recipe)):
             counts[number] = shard
             yield total
 
     scanned = reduce(Scanned.join, (one for one, _ in looked))
     recipe, total = settle(pieces[0].name, scanned, pieces[0], roles, options, lambda: (), count)
     meaning, seen = recipe.meaning, total.seen.values
+    # Number only the objects that occur in comparisons that count; the others occur in rows left out alone.
+    numbers = np.zeros(meaning.n_objects, dtype=np.int32)
+    numbers[seen] = np.arange(len(seen), dtype=np.int32)
+    compact = Meaning(meaning.names, numbers[meaning.numbers], None, len(seen), meaning.answers)
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(
         engine,
         [pieces for pieces, _ in kept],
         [[one.n_comparisons for one in shard] for _, shard in kept],
         [[one.weight for one in shard] for _, shard in kept],
-        replace(recipe, meaning=_compact(meaning, seen)),
+        replace(recipe, meaning=compact),
         len(seen), total.n_comparisons, total.width, seen, meaning.n_objects, meaning.labels, *held,
     )  # fmt: skip
 
 
-def _compact(meaning: Meaning, seen: np.ndarray) -> Meaning:
-    """Number only the objects that occur in comparisons that count; the others occur in rows left out alone."""
-    numbers = np.zeros(meaning.n_objects, dtype=np.int32)
-    numbers[seen] = np.arange(len(seen), dtype=np.int32)
-    return Meaning(meaning.names, numbers[meaning.numbers], None, len(seen), meaning.answers)
+def scan(pieces: Sequence[Table], roles: Roles, options: Options) -> tuple[Scanned, list[Counts]]:
+    """Look at every piece once: what they hold together, and what each gives where that can be told already."""
+    found = [scan_block(piece, roles, options) for piece in pieces]
+    counts = [Counts() if one.counts is None else _without_names(one.counts) for one in found]
+    return reduce(Scanned.join, found), counts
+
+
+def count_pieces(pieces: Sequence[Table], recipe: Recipe) -> tuple[Counts, list[Counts]]:
+    """Count what every piece gives: together, and each."""
+    counts = [recipe.counts(piece) for piece in pieces]
+    return reduce(Counts.join, counts), [_without_names(one) for one in counts]
+
+
+def _without_names(counts: Counts) -> Counts:
+    """What is small whatever the number of objects."""
+    return replace(counts, seen=Coding(np.empty(0, np.int64)))
 
 
 # ---- Parquet files -------------------------------------------------------------------------------------------------
@@ -325,10 +348,6 @@ class Partition(Table):
     def holding(self, values: Any, weights: Any, answers: Any) -> Partition:
         """The same with its data."""
         return replace(self, parts=(values, weights, answers))
-
-    def computed(self, client: Any) -> list[Any]:
-        """Futures of the data."""
-        return [part if part is None else client.compute(part) for part in self.parts]
 
     def read(self, positions: Sequence[int]) -> list[Column]:
         import dask

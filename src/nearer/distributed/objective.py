@@ -1,4 +1,9 @@
-"""`DaskObjective`: what solvers need, computed by the workers of a Dask cluster, and where the time goes there."""
+"""`DaskObjective`: what solvers need, computed by the workers of a Dask cluster, and where the time goes there.
+
+What runs on the workers are plain functions of a shard and the points, built on `LocalObjective`. Points X are float64
+of shape (n_objects, n_components). Who takes which stochastic steps is a function of the arguments alone, nothing of
+the scheduling.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +11,229 @@ import contextlib
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from nearer.data import Comparisons
-from nearer.distributed import tasks
-from nearer.distributed.cluster import ClusterError, connected
-from nearer.distributed.data import ClusterData, open_data
-from nearer.distributed.tasks import plan_steps, split
+from nearer.distributed.cluster import ClusterError, can_import, connected
+from nearer.distributed.data import ClusterData, open_data, place
+from nearer.io.blocks import Recipe, total_weight
 from nearer.losses import CustomLoss, Loss
 from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
 from nearer.solvers.starts import Checkpoint
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["DaskObjective", "Timings", "cluster_objective"]
-
 _SMALL_BATCH = 20
 # Passes before it is judged whether the cluster is worth it: the first ones load and compile.
 _WARM_UP = 3
 _NOTICEABLY = 1.25
+
+# ---- on the workers --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Part:
+    """A share of a sum over comparisons."""
+
+    total: float  # NaN where there is none
+    array: Any  # of the shape of the points; None where only the total was asked for
+    seconds: float = 0.0  # processor time spent on it, of full passes
+
+
+Kept = tuple[Part, Any]  # a share of the full gradient, with the slopes (of a `Snapshot`) of a held shard
+
+
+class Shard:
+    """The comparisons of one task: held in memory as one objective, or read anew piece by piece at every pass."""
+
+    def __init__(self, pieces: Sequence[Any], recipe: Recipe | None, loss: Loss, n_components: int, hold: bool):
+        self.pieces = pieces
+        self.recipe = recipe
+        self.loss = loss
+        self.n_components = n_components
+        self._held: LocalObjective | None = None
+        if hold:
+            read = [part for piece in pieces if (part := self._read(piece)) is not None]
+            if not read:
+                raise ValueError("a shard has no comparison that counts, though it had when it was looked at first")
+            self._held = self._objective(read[0] if len(read) == 1 else Comparisons.concat(read))
+            self.pieces = ()
+
+    def blocks(self, order: Sequence[int] | None = None) -> Iterator[tuple[int, LocalObjective]]:
+        """The blocks of the shard with their numbers, all or some in an order; none whose comparisons count nothing."""
+        if self._held is not None:
+            yield 0, self._held
+            return
+        for number in range(len(self.pieces)) if order is None else order:
+            comparisons = self._read(self.pieces[number])
+            if comparisons is not None:
+                yield number, self._objective(comparisons)
+
+    def _read(self, piece: Any) -> Comparisons | None:
+        return piece if self.recipe is None else self.recipe.comparisons(piece)
+
+    def _objective(self, comparisons: Comparisons) -> LocalObjective:
+        # One thread: Dask runs as many tasks as a worker has threads.
+        return LocalObjective(comparisons, self.loss, self.n_components, n_jobs=1)
+
+    def __sizeof__(self) -> int:
+        """So that Dask knows what a shard weighs, to spill it and not to move it about."""
+        if self._held is None:
+            return 1024
+        comparisons = self._held.comparisons
+        return comparisons.index.nbytes + (0 if comparisons.weights is None else 2 * comparisons.weights.nbytes)
+
+    def __reduce__(self) -> tuple:
+        held = self._held
+        pieces, recipe = (self.pieces, self.recipe) if held is None else ([held.comparisons], None)
+        return Shard, (pieces, recipe, self.loss, self.n_components, held is not None)
+
+
+def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
+    """Weighted sums over a shard: "value", "error", or "gradient", which gives the value as well."""
+    started = time.thread_time()
+    total, array = 0.0, np.zeros_like(X, dtype=np.float64) if what == "gradient" else None
+    for _, objective in shard.blocks():
+        weight = total_weight(objective.comparisons)
+        if array is not None:
+            value, gradient = objective.value_and_gradient(X)
+            gradient *= weight
+            array += gradient
+        else:
+            value = objective.value(X) if what == "value" else objective.error(X)
+        total += weight * value
+    return Part(total, array, time.thread_time() - started)
+
+
+def take_snapshot(shard: Shard, X: np.ndarray) -> Kept:
+    """As `evaluate` for the gradient of a held shard, keeping the slopes of every comparison on its worker."""
+    started = time.thread_time()
+    ((_, objective),) = shard.blocks()
+    weight = total_weight(objective.comparisons)
+    taken = objective.snapshot(X)
+    return Part(weight * taken.value, weight * taken.gradient, time.thread_time() - started), taken.slopes
+
+
+def combine(parts: Sequence[Part]) -> Part:
+    """Sum of parts, in the order given."""
+    total = parts[0].total
+    array = None if parts[0].array is None else parts[0].array.copy()
+    for part in parts[1:]:
+        total += part.total
+        if array is not None:
+            array += part.array
+    return Part(total, array, sum(part.seconds for part in parts))
+
+
+@dataclass(frozen=True)
+class Inner:
+    """The stochastic steps of one shard in one pass: for each block how many, with which seed, from which step on."""
+
+    step: float
+    share: float  # weight of this shard's movement in the combined one
+    steps: tuple[int, ...]
+    seeds: tuple[int, ...]
+    firsts: tuple[int, ...]
+    order: tuple[int, ...]  # in which the blocks are visited
+
+    def of(self, block: int) -> tuple[float, int, int, int]:
+        """Step size, number of steps, seed and first step of a block, as a pass takes them."""
+        return self.step, self.steps[block], self.seeds[block], self.firsts[block]
+
+
+def split(count: int, sizes: Sequence[Sequence[float]]) -> list[list[int]]:
+    """A count shared out over the blocks of shards in proportion to their sizes."""
+    flat = np.concatenate([np.asarray(blocks, dtype=np.float64) for blocks in sizes])
+    ends = np.concatenate([[0.0], np.cumsum(flat)])
+    shares = np.diff(np.rint(ends / ends[-1] * count).astype(np.int64)).tolist()
+    starts = np.cumsum([0, *map(len, sizes)])
+    return [shares[start : start + len(blocks)] for start, blocks in zip(starts, sizes)]
+
+
+def plan_steps(
+    weights: Sequence[Sequence[float]], step: float, n_steps: int, seed: int, first: int, same_length: bool
+) -> list[tuple[int, Inner]]:
+    """Number and steps of every shard that takes any; `step`, `n_steps`, `seed` and `first` are of a serial pass.
+
+    Parameters
+    ----------
+    weights : sequence of sequences of float
+        For each shard, the weight of each block; blocks get steps in this proportion, so that on average every
+        comparison counts as it does in the objective.
+    same_length : bool
+        Whether a shard's path is as long as that of the serial pass: fewer steps, each longer.
+    """
+    counts, before = split(n_steps, weights), split(first, weights)
+    plan = []
+    for number, own in enumerate(counts):
+        if not sum(own):
+            continue
+        random = np.random.SeedSequence([int(seed), number])
+        seeds = tuple(int(word >> np.uint64(1)) for word in random.generate_state(len(own), np.uint64))
+        order = tuple(block for block in np.random.default_rng(random).permutation(len(own)).tolist() if own[block])
+        share = sum(own) / n_steps
+        size = step / share if same_length else step
+        plan.append((number, Inner(size, share, tuple(own), seeds, tuple(before[number]), order)))
+    return plan
+
+
+def svrg(
+    shard: Shard, X: np.ndarray | None, S: np.ndarray, gradient: np.ndarray, kept: Kept | None, inner: Inner
+) -> Part:
+    """Inner SVRG steps on a shard from X (None: from the snapshot S, which has the full `gradient`): its movement.
+
+    Without the slopes that were `kept` at S, they are computed again, block by block.
+    """
+    start = S if X is None else X
+    point = start
+    for number, objective in shard.blocks(inner.order):
+        if kept is None:
+            taken = replace(objective.snapshot(S), gradient=gradient)
+        else:
+            taken = Snapshot(S, np.nan, gradient, kept[1])
+        point = objective.svrg_pass(point, taken, *inner.of(number))
+    return Part(np.nan, inner.share * (point - start))
+
+
+def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -> Part:
+    """Plain stochastic steps on a shard, as `StochasticObjective.sgd_pass`: its share of the movement."""
+    point = X
+    for number, objective in shard.blocks(inner.order):
+        point = objective.sgd_pass(point, *inner.of(number), decay, power)
+    return Part(np.nan, inner.share * (point - X))
+
+
+def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Part:
+    """Adaptive stochastic steps on a shard, as `StochasticObjective.adagrad_pass`.
+
+    The total is this shard's share of the mean loss during the pass. The array, of one column more than X, is its share
+    of the movement and, in the last column, its addition to the memory.
+    """
+    point, pulls, total = X, memory, 0.0
+    for number, objective in shard.blocks(inner.order):
+        point, pulls, value = objective.adagrad_pass(point, pulls, *inner.of(number))
+        total += inner.share * value * inner.steps[number] / sum(inner.steps)
+    return Part(total, np.column_stack([inner.share * (point - X), pulls - memory]))
+
+
+def sample(shard: Shard, sizes: Sequence[int], seeds: Sequence[int]) -> Comparisons | None:
+    """Random comparisons of a shard, of each block so many drawn with a seed; None if none of them counts."""
+    parts = []
+    for number, objective in shard.blocks([number for number, size in enumerate(sizes) if size]):
+        whole = objective.comparisons
+        size = min(sizes[number], len(whole))
+        rows = np.random.default_rng(seeds[number]).choice(len(whole), size, replace=False, shuffle=False)
+        if whole.weights is None or whole.weights[rows].any():
+            parts.append(whole[rows])
+    return Comparisons.concat(parts) if parts else None
+
+
+# ---- on this machine -------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -41,18 +245,15 @@ class Timings:
     compute_seconds: float = 0.0
     best: tuple[float, float] = (float("inf"), 0.0)  # both, of the fastest pass
 
-    def add(self, seconds: float, compute_seconds: float) -> None:
-        """Note one pass."""
+    def add(self, seconds: float, compute_seconds: float, n_comparisons: int, n_bytes: int) -> None:
+        """Note one pass. Warn once, after a few, if this machine alone would be faster by what the tasks took.
+
+        Nothing is said where the data would not fit here.
+        """
         self.n_evaluations += 1
         self.seconds += seconds
         self.compute_seconds += compute_seconds
         self.best = min(self.best, (seconds, compute_seconds))
-
-    def compare_with_local(self, n_comparisons: int, n_bytes: int) -> None:
-        """Warn once, after a few passes, if this machine alone would be faster by what the tasks themselves took.
-
-        Nothing is said where the data would not fit here.
-        """
         if self.n_evaluations != _WARM_UP:
             return
         seconds, compute = self.best
@@ -145,12 +346,14 @@ class DaskObjective(BaseObjective, SampledObjective):
 
         def build(attempt: int) -> Any:
             slopes.points = self._engine.broadcast(X, self.n_shards)
-            slopes.kept = self._started("snapshot", tasks.snapshot, dict.fromkeys(self._all, (slopes.points,)))
+            slopes.kept = self._started(
+                "snapshot", take_snapshot, dict.fromkeys(range(self.n_shards), (slopes.points,))
+            )
             parts = [
-                self._engine.submit("part-of-snapshot", attrgetter("part"), kept, home=home)  # the slopes stay there
+                self._engine.submit("part-of-snapshot", itemgetter(0), kept, home=home)  # the slopes stay there
                 for kept, home in zip(slopes.kept, self._homes)
             ]
-            return self._engine.tree("sum", tasks.combine, parts)
+            return self._engine.tree("sum", combine, parts)
 
         part = self._timed(build)
         return Snapshot(X, part.total / self._total, part.array / self._total, slopes)
@@ -184,7 +387,7 @@ class DaskObjective(BaseObjective, SampledObjective):
             jobs = {
                 number: (start, S, gradient, slopes.kept[number] if slopes else None, inner) for number, inner in plan
             }
-            return engine.tree("sum", tasks.combine, self._started("svrg-pass", tasks.svrg, jobs))
+            return engine.tree("sum", combine, self._started("svrg-pass", svrg, jobs))
 
         return X + self._engine.run(build, self._forget).array
 
@@ -211,7 +414,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         # A shard counts its own steps: the decay over a pass is that of the serial run.
         decay = decay * self.n_shards
         jobs = {number: (inner, decay, power) for number, inner in plan}
-        return X + self._engine.run(self._summing("sgd-pass", tasks.sgd, [X], jobs), self._forget).array
+        return X + self._engine.run(self._summing("sgd-pass", sgd, [X], jobs), self._forget).array
 
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
@@ -223,7 +426,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         X = self._points(X).copy()
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
         jobs = {number: (inner,) for number, inner in plan}
-        part = self._engine.run(self._summing("adagrad-pass", tasks.adagrad, [X, memory], jobs), self._forget)
+        part = self._engine.run(self._summing("adagrad-pass", adagrad, [X, memory], jobs), self._forget)
         return X + part.array[:, :-1], memory + part.array[:, -1], part.total
 
     def subset(self, size: int, rng: np.random.Generator) -> Any:
@@ -239,7 +442,7 @@ class DaskObjective(BaseObjective, SampledObjective):
             return self
         seeds = [rng.integers(2**63, size=len(blocks)).tolist() for blocks in self._rows]
         jobs = dict(enumerate(zip(split(size, self._rows), seeds)))
-        found = self._engine.run(lambda attempt: self._started("sample-shard", tasks.sample, jobs), self._forget)
+        found = self._engine.run(lambda attempt: self._started("sample-shard", sample, jobs), self._forget)
         parts = [part for part in found if part is not None]
         return LocalObjective(Comparisons.concat(parts), self.loss, self.n_components)
 
@@ -247,33 +450,28 @@ class DaskObjective(BaseObjective, SampledObjective):
         """Refuse a user's own loss that the workers would not find; a class of the main script travels with it."""
         module = type(self.loss).__module__
         if isinstance(self.loss, CustomLoss) and module != "__main__":
-            found = self._engine.client.run(tasks.can_import, module)
+            found = self._engine.client.run(can_import, module)
             if not all(found.values()):
                 raise ValueError(
                     f"loss {self.loss.name!r}: got a class of module {module!r}, which workers cannot import; install "
                     "the module there, or define the class in the script itself"
                 )
 
-    def _sum(self, X: np.ndarray, what: str) -> tasks.Part:
-        jobs = dict.fromkeys(self._all, (what,))
-        return self._timed(self._summing(what, tasks.evaluate, [self._points(X)], jobs))
+    def _sum(self, X: np.ndarray, what: str) -> Part:
+        jobs = dict.fromkeys(range(self.n_shards), (what,))
+        return self._timed(self._summing(what, evaluate, [self._points(X)], jobs))
 
     def _summing(
-        self, name: str, task: Callable[..., tasks.Part], arrays: list[np.ndarray], jobs: dict[int, tuple]
+        self, name: str, task: Callable[..., Part], arrays: list[np.ndarray], jobs: dict[int, tuple]
     ) -> Callable[[int], Any]:
         """What starts a task on shards, for which arrays are sent out, and sums its parts."""
 
         def build(attempt: int) -> Any:
             sent = [self._engine.broadcast(array, self.n_shards) for array in arrays]
             parts = self._started(name, task, {number: (*sent, *rest) for number, rest in jobs.items()})
-            return self._engine.tree("sum", tasks.combine, parts)
+            return self._engine.tree("sum", combine, parts)
 
         return build
-
-    @property
-    def _all(self) -> range:
-        """Numbers of the shards."""
-        return range(self.n_shards)
 
     def _started(self, name: str, task: Callable[..., Any], jobs: dict[int, tuple]) -> list[Any]:
         """Futures of a task on shards, each at its home; `jobs` are further arguments by the number of the shard."""
@@ -283,11 +481,10 @@ class DaskObjective(BaseObjective, SampledObjective):
             for number, rest in jobs.items()
         ]
 
-    def _timed(self, build: Any) -> tasks.Part:
+    def _timed(self, build: Any) -> Part:
         started = time.perf_counter()
         part = self._engine.run(build, self._forget)
-        self.timings.add(time.perf_counter() - started, part.seconds)
-        self.timings.compare_with_local(self.n_comparisons, self.data.n_bytes)
+        self.timings.add(time.perf_counter() - started, part.seconds, self.n_comparisons, self.data.n_bytes)
         return part
 
     def _load(self) -> list[Any]:
@@ -306,9 +503,9 @@ class DaskObjective(BaseObjective, SampledObjective):
                 recipe = engine.client.scatter(recipe, broadcast=True, hash=False)
             for number in missing:
                 home = self._homes[number]
+                pieces = place(engine, self.data.shards[number], self.data.hold_rows, home)
                 self._shards[number] = engine.submit(
-                    "load-shard", tasks.Shard, self.data.place(number, home), recipe, self.loss, self.n_objects,
-                    self.n_components, self.data.hold_rows, home=home,
+                    "load-shard", Shard, pieces, recipe, self.loss, self.n_components, self.data.hold_rows, home=home
                 )  # fmt: skip
         return self._shards
 

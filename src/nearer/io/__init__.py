@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from nearer.data.errors import FileFormatError
 from nearer.io.blocks import BlockReader, open_blocks
-from nearer.io.embeddings import read_embedding, write_embedding
 from nearer.io.files import atomic_write
+from nearer.io.objects import read_embedding
 from nearer.io.read import ReadResult, read_comparisons
-from nearer.io.write import write_comparisons
+from nearer.io.write import write_comparisons, write_embedding
 
 __all__ = [
     "BlockReader", "FileFormatError", "ReadResult", "atomic_write", "open_blocks", "read_comparisons", "read_embedding",

@@ -267,12 +267,12 @@ def open_spreadsheet(path: str, *, variable: str | None = None, header: bool | N
         raise FileFormatError(f"{path}: has {what}")
     name = next(iter(filled)) if variable is None else variable
     above, rows, dates = filled[name]
-    first = [_cell_text(cell).strip() for cell in rows[0]]
+    first = [cell_text(cell).strip() for cell in rows[0]]
     hint = ""
     if header is None:
 
         def below(n_rows: int) -> list[list[str]]:
-            return [list(map(_cell_text, row)) for row in rows[1 : n_rows + 1]]
+            return [list(map(cell_text, row)) for row in rows[1 : n_rows + 1]]
 
         header, hint = find_header(f"{path}, sheet {name!r}", first, below, lambda spot: f"row {above + spot + 2}")
     notes = [hint] if hint and not header else []
@@ -301,7 +301,8 @@ def _turned(name: str, cells: list[Any], dates: list[str]) -> list[str]:
     return [*dates, *truths] if mixed or (dates and role_of(name) in (*_OBJECTS, "participant")) else []
 
 
-def _cell_text(cell: Any) -> str:
+def cell_text(cell: Any) -> str:
+    """Write a cell as text, an empty one as none."""
     return "" if cell is None else str(cell)
 
 

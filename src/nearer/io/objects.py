@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from nearer.data.cells import MISSING, are_numbered, normalise, number_in, whole
 from nearer.data.columns import column_of
 from nearer.data.doubts import told_otherwise
 from nearer.data.errors import FileFormatError, counted, listed, shown
+from nearer.io.formats import cell_text
 from nearer.io.read import find_format, open_table
 from nearer.io.text import decode_head, open_bytes, unguard
 
@@ -122,7 +122,9 @@ def read_cells(path: str | os.PathLike[str]) -> Cells:
     elif format in ("excel", "parquet"):
         table = open_table(name, format, header=False if format == "excel" else None)
         columns = table.read(range(len(table.names)))
-        found = [(table.place(row), [_text(column.cell(row)) for column in columns]) for row in range(len(columns[0]))]
+        found = [
+            (table.place(row), [cell_text(column.cell(row)) for column in columns]) for row in range(len(columns[0]))
+        ]
         found = [(HEADER, table.names), *found] if table.header else found
     else:
         raise FileFormatError(f"{name}: is {format}, expected a table: CSV or other text, .xlsx or .parquet")
@@ -135,10 +137,6 @@ def read_cells(path: str | os.PathLike[str]) -> Cells:
             many = f"{counted(len(cells), 'cell')}, expected {len(read.rows[0])} as in {read.places[0]}"
             raise read.refusal(f"got {many}; a cell that holds what separates cells is put in quotation marks", row)
     return read
-
-
-def _text(cell: Any) -> str:
-    return "" if cell is None else str(cell)
 
 
 def _split(path: str) -> list[tuple[str, list[str]]]:
@@ -340,3 +338,35 @@ def rows_on_map(name: str, names: np.ndarray, on_map: np.ndarray) -> np.ndarray:
         warnings.warn(f"{name}: {told}", stacklevel=2)
     row_of = {label: row for row, label in enumerate(on_map.tolist())}
     return np.array([row_of.get(label, -1) for label in names.tolist()])
+
+
+def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray | None]:
+    """Read coordinates written by `write_embedding`.
+
+    Parameters
+    ----------
+    path : path-like
+        A table with a column of labels and the coordinates x1, x2, ... (or x, y, z), in any order, and nothing else.
+
+    Returns
+    -------
+    embedding : ndarray float64 (n_objects, n_components)
+        NaN for objects without a place, whose cells are empty.
+    labels : ndarray of str (n_objects,) or None
+        None if the labels are just 0, 1, ..., n_objects - 1.
+    """
+    table = read_objects(path)
+    refuse, columns = table.cells.refusal, [table.columns[spot] for spot in table.values_at]
+    axes = [column.casefold() for column in columns]
+    wanted = [*"xyz"] if "x" in axes else [f"x{axis + 1}" for axis in range(len(axes))]
+    order = [axes.index(axis) for axis in wanted[: len(axes)] if axis in axes]
+    if table.names_at is None or not axes or len(order) < len(axes):
+        raise refuse(f"got the columns {listed(map(repr, table.columns))}, expected label, x1, x2, ... and no others")
+    X = table.numbers(empty=True)[:, order]
+    half = np.isnan(X).any(axis=1) & ~np.isnan(X).all(axis=1)
+    if half.any():
+        row = int(np.argmax(half))
+        raise refuse(f"got {X[row].tolist()}, expected numbers, or empty cells alone for an object without a place",
+                     table.first + row)  # fmt: skip
+    is_count = table.labels.tolist() == [str(row) for row in range(len(X))]
+    return X, None if is_count else table.labels

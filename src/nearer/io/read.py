@@ -23,8 +23,8 @@ from nearer.data.rows import Rows
 from nearer.data.tables import read_table, told_dropped, warn_of
 from nearer.data.values import Options, check_bool
 from nearer.io import formats
+from nearer.io.blocks import open_parquet
 from nearer.io.files import is_pattern, refuse_irregular
-from nearer.io.parquet import open_parquet
 from nearer.io.text import COMPRESSED, open_bytes, open_text
 
 FORMATS = {

@@ -7,10 +7,8 @@ import contextlib
 import csv
 import io
 import itertools
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -350,21 +348,53 @@ class TextTable(Table):
 
     def read(self, positions: Sequence[int]) -> list[Column]:
         import pyarrow as pa
+        import pyarrow.csv as pacsv
 
         positions = [*positions, len(self.names) - 1] if self.spare else positions
-        blocks = _CsvBlocks(len(self.names), positions, self.mark, self.encoding.removesuffix("-sig"))
+        watched = None if self._is_plain else _Watched(self._stream(), self.mark)
+        n_ends = 0
+
+        def without_end(row: Any) -> str:
+            """Leave out a line END OF FILE; any other of another width is an error."""
+            nonlocal n_ends
+            is_end = row.actual_columns == 1 and row.text.strip('"\r\n') == _END
+            n_ends += is_end
+            return "skip" if is_end else "error"
+
+        names = [f"c{position}" for position in range(len(self.names))]
+        wanted = [names[position] for position in positions]
+        options = {
+            "read_options": pacsv.ReadOptions(
+                block_size=_BLOCK_BYTES,
+                column_names=names,
+                skip_rows=self.skip,
+                encoding=self.encoding.removesuffix("-sig"),
+            ),
+            "parse_options": pacsv.ParseOptions(
+                delimiter=self.mark, newlines_in_values=not self._is_plain, invalid_row_handler=without_end
+            ),
+            "convert_options": pacsv.ConvertOptions(
+                include_columns=wanted,
+                # Codes of texts: of the text itself, only what is being read is held.
+                column_types=dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string())),
+                check_utf8=False,  # the distinct texts are checked instead
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        }
         try:
-            if self._is_plain_utf8():
-                columns = blocks.encoded(blocks.of_file(self.name, self.skip))
+            if watched is None:
+                found = pacsv.read_csv(pa.OSFile(self.name), **options)
             else:
-                columns = blocks.encoded(blocks.of_stream(self._stream(), self.skip))
+                found = pacsv.open_csv(watched, **options).read_all()
+            columns = [replace(column_from_arrow(column), all_occur=True) for column in found.columns]
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
         self._n_rows = len(columns[0])
-        if blocks.doubtful:
+        if watched is not None and watched.doubtful:
             self._refuse_loose_quotes()
-        if blocks.n_ends:
-            self.notes.append(f"{counted(blocks.n_ends, 'line')} {_END} left out")
+        if n_ends:
+            self.notes.append(f"{counted(n_ends, 'line')} {_END} left out")
         if self.spare and len(filled := np.flatnonzero(~columns.pop().empty())):
             row = int(filled[0])
             raise FileFormatError(f"{self.name}, {self.place(row)}: a cell more than the header has names")
@@ -435,18 +465,14 @@ class TextTable(Table):
     def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
         return [row[:n_columns] for row in self.rows[:n_rows]]
 
-    def _is_plain_utf8(self) -> bool:
-        is_utf8 = self.encoding.startswith("utf-8") and Path(self.name).suffix.lower() not in COMPRESSED
-        return is_utf8 and self.delimiter != WHITESPACE and not self.lone_cr and not self.padded
-
     def place(self, row: int) -> str:
-        if self._is_plain:
+        if self._lines_are_rows:
             return f"line {row + self.skip + 1}"
         first, _, _ = next(itertools.islice(self._data(), row, None), (None, 0, []))
         return f"row {row + 1}" if first is None else f"line {first}"
 
     def follows_gap(self, row: int) -> bool:
-        if self._is_plain:
+        if self._lines_are_rows:
             return False
         two = list(itertools.islice(self._data(), max(row - 1, 0), row + 1))
         return len(two) == 2 and two[1][0] > two[0][1] + 1
@@ -459,25 +485,32 @@ class TextTable(Table):
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Tell whether every line is one row: no quoted cells, no blank lines."""
-        return self._is_plain_utf8() and self._n_lines() == self._n_rows
+        """Tell whether it can be read as it is, by lines: UTF-8 without quoted cells."""
+        is_utf8 = self.encoding.startswith("utf-8") and Path(self.name).suffix.lower() not in COMPRESSED
+        if not is_utf8 or self.delimiter == WHITESPACE or self.lone_cr or self.padded:
+            return False
+        return not any(b'"' in block for block in self._blocks())
 
-    def _n_lines(self) -> int:
-        """Count the lines after those skipped at the top; -1 if cells are quoted."""
-        count, last = -self.skip, b"\n"
+    @cached_property
+    def _lines_are_rows(self) -> bool:
+        """Tell whether every line is one row: no quoted cells, no blank lines."""
+        if not self._is_plain:
+            return False
+        n_lines, last = -self.skip, b"\n"
+        for block in self._blocks():
+            n_lines += block.count(b"\n")
+            last = block[-1:]
+        return n_lines + (last != b"\n") == self._n_rows
+
+    def _blocks(self) -> Iterator[bytes]:
         with open(self.name, "rb") as file:
-            while block := file.read(HEAD_BYTES):
-                if b'"' in block:
-                    return -1
-                count += block.count(b"\n")
-                last = block[-1:]
-        return count + (last != b"\n")
+            yield from iter(lambda: file.read(_SCAN_BYTES), b"")
 
     def _stream(self) -> Any:
         import pyarrow as pa
 
         if self.delimiter != WHITESPACE and not self.padded:
-            return pa.input_stream(self.name, compression="detect", buffer_size=None)
+            return pa.input_stream(self.name, compression="detect")
         with self._text() as text:
             squeezed = _unpadded(text.read(), self.delimiter) if self.padded else _squeezed(text.read())
         return pa.BufferReader(squeezed.encode(self.encoding.removesuffix("-sig")))
@@ -550,8 +583,6 @@ def _called(delimiter: str) -> str:
     return DELIMITERS.get(delimiter, delimiter)
 
 
-# Text in memory at a time; what stays is four bytes a cell.
-_PIECE_BYTES = 64 << 20
 # Large enough that few dictionaries have to be merged, small enough to keep several cores busy.
 _BLOCK_BYTES = 4 << 20
 _SCAN_BYTES = 256 << 10
@@ -582,134 +613,3 @@ class _Watched(io.RawIOBase):
             self.doubtful |= bool(within.any())
             self._last = some[-2:]
         return data
-
-
-class _CsvBlocks:
-    """Reads the columns at some positions of a delimited text of `n_columns`."""
-
-    def __init__(self, n_columns: int, positions: Sequence[int], delimiter: str, encoding: str) -> None:
-        self._names = [f"c{position}" for position in range(n_columns)]
-        self._wanted = [self._names[position] for position in positions]
-        self._delimiter, self._encoding = delimiter, encoding
-        self.doubtful = False  # whether a quotation mark may stand within a cell that another one closed
-        self.n_ends = 0  # lines END OF FILE
-
-    def encoded(self, pieces: Iterator[Any]) -> list[Column]:
-        """Encode piece after piece, so that the text of only one is held."""
-        import pyarrow as pa
-
-        encoded: list[list[Any]] = [[] for _ in self._wanted]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for piece in pieces:
-                columns = [piece[name] for name in self._wanted]
-                firsts = list(pool.map(lambda chunks: chunks[0].dictionary_encode(), columns))
-                tasks = [_encode_rest(pool, first, chunks[1:]) for first, chunks in zip(firsts, columns)]
-                for done, first, waiting in zip(encoded, firsts, tasks):
-                    done += [first, *(chunk for task in waiting for chunk in task.result())]
-        kind = pa.dictionary(pa.int32(), pa.string())
-        return [replace(column_from_arrow(pa.chunked_array(chunks, kind)), all_occur=True) for chunks in encoded]
-
-    def of_file(self, path: str, skip: int) -> Iterator[dict[str, list[Any]]]:
-        """Yield columns of a plain UTF-8 file after its first `skip` lines, a piece of whole lines at a time.
-
-        From the first quotation mark on, the file is read as a stream.
-        """
-        import pyarrow as pa
-        import pyarrow.csv as pacsv
-
-        with open(path, "rb") as file:
-            for _ in range(skip):
-                file.readline()
-            start, size = file.tell(), os.fstat(file.fileno()).st_size
-            while start < size:
-                end = _piece_end(file, start)
-                if end is None:
-                    # A quoted cell may hold line ends, so lines no longer tell where rows end.
-                    file.seek(start)
-                    yield from self.of_stream(file, 0)
-                    return
-                # Mapped anew for each piece, so that pages already read do not pile up.
-                with pa.memory_map(path) as mapped:
-                    mapped.seek(start)
-                    piece = mapped.read_buffer(end - start)
-                start = end
-                table = pacsv.read_csv(pa.BufferReader(piece), **self._options(0, quoted=False))
-                del piece
-                yield {name: table.column(name).chunks for name in self._wanted}
-
-    def of_stream(self, stream: Any, skip: int) -> Iterator[dict[str, list[Any]]]:
-        """Yield columns of anything that has to be decoded or unpacked first, after its first `skip` lines."""
-        import pyarrow.csv as pacsv
-
-        watched = _Watched(stream, self._delimiter)
-        with pacsv.open_csv(watched, **self._options(skip, quoted=True)) as reader:
-            for batch in reader:
-                yield {name: [batch.column(name)] for name in self._wanted}
-        self.doubtful |= watched.doubtful
-
-    def _without_end(self, row: Any) -> str:
-        """Leave out a line END OF FILE; any other of another width is an error."""
-        is_end = row.actual_columns == 1 and row.text.strip('"\r\n') == _END
-        self.n_ends += is_end
-        return "skip" if is_end else "error"
-
-    def _options(self, skip: int, quoted: bool) -> dict[str, Any]:
-        import pyarrow as pa
-        import pyarrow.csv as pacsv
-
-        return {
-            "read_options": pacsv.ReadOptions(
-                block_size=_BLOCK_BYTES, column_names=self._names, skip_rows=skip, encoding=self._encoding
-            ),
-            "parse_options": pacsv.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=quoted, invalid_row_handler=self._without_end
-            ),
-            "convert_options": pacsv.ConvertOptions(
-                include_columns=self._wanted,
-                column_types=dict.fromkeys(self._wanted, pa.string()),
-                check_utf8=False,  # the distinct texts are checked instead
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        }
-
-
-def _encode_rest(pool: ThreadPoolExecutor, first: Any, chunks: list[Any]) -> list[Future[list[Any]]]:
-    """Encode the other chunks of a piece; where texts recur, looking them up is cheaper than collecting them anew."""
-    known = first.dictionary
-    if len(known) * 4 > len(first):
-        return [pool.submit(lambda chunk=chunk: [chunk.dictionary_encode()]) for chunk in chunks]  # type: ignore[misc]
-    half = (len(chunks) + 1) // 2
-    return [pool.submit(_look_up, part, known) for part in (chunks[:half], chunks[half:]) if part]
-
-
-def _look_up(chunks: list[Any], known: Any) -> list[Any]:
-    """Encode chunks of text by the texts `known`, or each by itself if they hold others."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    codes = pc.index_in(pa.chunked_array(chunks), value_set=known)
-    if codes.null_count > sum(chunk.null_count for chunk in chunks):
-        return [chunk.dictionary_encode() for chunk in chunks]
-    # The codes need not come in the same chunks as the texts.
-    return [pa.DictionaryArray.from_arrays(chunk, known, safe=False) for chunk in codes.chunks]
-
-
-def _piece_end(file: IO[bytes], start: int) -> int | None:
-    """Find where the piece from `start` ends: after the last line end within reach, or at the end of the file.
-
-    None if it holds a quotation mark or no line end.
-    """
-    file.seek(start)
-    block = bytearray(_SCAN_BYTES)
-    at, line_end = start, None
-    while at < start + _PIECE_BYTES:
-        count = file.readinto(block)  # type: ignore[attr-defined]
-        if not count:
-            return at
-        if block.find(b'"', 0, count) >= 0:
-            return None
-        last = block.rfind(b"\n", 0, count)
-        line_end = at + last + 1 if last >= 0 else line_end
-        at += count
-    return line_end

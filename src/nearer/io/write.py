@@ -1,11 +1,11 @@
-"""Comparisons written to CSV, JSON lines, Parquet or NumPy files."""
+"""Comparisons written to CSV, JSON lines, Parquet or NumPy files; coordinates to CSV, and for NumPy and MATLAB."""
 
 from __future__ import annotations
 
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,9 @@ from nearer.data import Comparisons
 from nearer.data.cells import MISSING
 from nearer.data.errors import counted
 from nearer.data.roles import INDEX_COLUMNS
-from nearer.data.values import People, detail_cells
+from nearer.data.values import People, check_objects, detail_cells
+from nearer.io.blocks import META_KEY
 from nearer.io.files import atomic_write, check_ending
-from nearer.io.parquet import META_KEY
 from nearer.io.text import text_cells
 
 logger = logging.getLogger(__name__)
@@ -169,3 +169,55 @@ def _write_parquet(path: Any, comparisons: Comparisons, force: bool) -> None:
     table = pa.table(arrays).replace_schema_metadata({META_KEY: json.dumps(known).encode()})
     with atomic_write(path, force) as file:
         pq.write_table(table, file, compression="zstd")
+
+
+# ---- coordinates ---------------------------------------------------------------------------------------------------
+
+ENDINGS = (".csv", ".npz", ".mat")
+
+
+def write_embedding(
+    path: str | os.PathLike[str],
+    embedding: np.ndarray,
+    labels: Sequence[str] | np.ndarray | None = None,
+    *,
+    force: bool = False,
+) -> None:
+    """Write coordinates to a CSV file with the columns label, x1, x2, ..., or the arrays embedding and labels.
+
+    The ending of the name gives the format: .csv, .npz for NumPy or .mat for MATLAB (labels as a cell array of text).
+    In CSV, objects without a position (NaN) get empty cells, and a label that a spreadsheet could run as a formula
+    is guarded by an apostrophe, which `read_embedding` takes off. Numbers are written so that reading gives the same
+    bits.
+
+    Parameters
+    ----------
+    path : path-like
+    embedding : array (n_objects, n_components)
+    labels : sequence of str (n_objects,), optional
+        The numbers 0, 1, ... if not given.
+    force : bool, default=False
+        Replace an existing file.
+    """
+    X = np.asarray(embedding, dtype=np.float64)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
+    bad = np.isinf(X).any(axis=1) | (np.isnan(X).any(axis=1) & ~np.isnan(X).all(axis=1))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"embedding: got {X[row].tolist()} in row {row}, expected finite numbers, or NaN alone")
+    _, checked = check_objects(len(X), labels)
+    names = [str(row) for row in range(len(X))] if checked is None else checked.tolist()
+    suffix = check_ending(path, ENDINGS)
+    with atomic_write(path, force, mode="w" if suffix == ".csv" else "wb") as file:
+        if suffix == ".npz":
+            np.savez(file, embedding=X, labels=np.array(names))
+        elif suffix == ".mat":
+            from scipy.io import savemat
+
+            # A column of objects becomes a cell array; an array of text would be padded with blanks.
+            savemat(file, {"embedding": X, "labels": np.array(names, dtype=object)[:, None]})
+        else:
+            file.write(",".join(["label", *(f"x{axis + 1}" for axis in range(X.shape[1]))]) + "\n")
+            for name, row in zip(text_cells(names, "label"), X.tolist()):
+                file.write(",".join([name, *("" if value != value else repr(value) for value in row)]) + "\n")

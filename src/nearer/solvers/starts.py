@@ -24,8 +24,7 @@ import numpy as np
 import nearer
 from nearer import kernels
 from nearer.io import FileFormatError, atomic_write
-from nearer.io.archive import Arrays, as_json, from_json, read_archive, write_archive
-from nearer.io.files import refuse_dangling, refuse_irregular
+from nearer.io.files import Arrays, as_json, from_json, read_archive, refuse_dangling, refuse_irregular, write_archive
 from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, HistoryRow, Kept, Result, Solver, SolverState
 from nearer.solvers.stochastic import SVRG
