@@ -244,3 +244,20 @@ def test_answers_tell_which_side_was_chosen_in_every_carrier(tmp_path):
     odd = [["oboe", "flute", "drum", "drum"], ["gong", "drum", "harp", "gong"]]
     found = agree(Sheet(["a", "b", "c", "odd"], odd), tmp_path)
     assert found.details == {"side": ["third", "third", "first", "first"]}
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_rankings_of_fewer_candidates_end_with_empty_cells_in_every_carrier(numbered, tmp_path):
+    words = ["oboe", "flute", "drum", "gong", "harp"]
+    rows = [[0, 1, 2, 3, 4], [4, 3, 2, None, None], [2, 0, 1, 4, None], [3, 3, 1, None, None]]
+    cells = [[cell if numbered or cell is None else words[cell] for cell in row] for row in rows]
+    found = agree(Sheet(["anchor", "rank_1", "rank_2", "rank_3", "rank_4"], cells), tmp_path)
+    said = "012 013 014 023 024 034 432 201 204 214"
+    assert found.said == tuple(tuple(n if numbered else words[int(n)] for n in row) for row in said.split())
+    assert found.dropped == (("the query (first) cannot be among its own candidates", 1),)
+    for gap in ([0, 1, None, 3, 4], [0, 1, None, None, None]):
+        row = [cell if numbered or cell is None else words[cell] for cell in gap]
+        refused = agree(Sheet(["anchor", "rank_1", "rank_2", "rank_3", "rank_4"], [*cells, row]), tmp_path)
+        assert "column 'rank_2': empty cell" in refused.refusal
+    chosen = Sheet(["anchor", "rank_1", "rank_2", "rank_3", "n_chosen"], [[*row[:4], 3] for row in cells[:3]])
+    assert "'3' is not a number from 1 to 2" in agree(chosen, tmp_path).refusal

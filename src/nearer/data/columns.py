@@ -97,6 +97,16 @@ class Column:
         used[column.cells] = True
         return column.values.filter(pa.array(used[:-1]))
 
+    def filled(self, empty: np.ndarray, other: Column) -> Column:
+        """The same with the cells of another column where a mask says so."""
+        if not self.is_text and not other.is_text:
+            return Column(np.where(empty, other.cells, self.cells))
+        import pyarrow as pa
+
+        one, two = self.spelled(), other.spelled()
+        texts = pa.concat_arrays([one.values, two.values])
+        return Column(np.where(empty, two.cells + len(one.texts()), one.cells).astype(np.int32), texts)
+
     def spelled(self) -> Column:
         """Turn numbers into text: whole numbers without a decimal point."""
         if self.is_text:

@@ -150,13 +150,13 @@ def ranked_pairs(rankings: Parts, k: int | None, ordered: bool) -> Parts:
     return _repeated(rankings, _ranked_rows(rankings.index, near, far), len(near))
 
 
-def ranked_each(rankings: Parts, k: np.ndarray, ordered: np.ndarray) -> Parts:
-    """Likewise with `k` and `ordered` of each ranking, shape (N,)."""
-    told, group = np.unique(np.stack([k, ordered], axis=1), axis=0, return_inverse=True)
+def ranked_each(rankings: Parts, n_shown: np.ndarray, k: np.ndarray, ordered: np.ndarray) -> Parts:
+    """Likewise with `k`, `ordered` and the number of candidates of each ranking, shape (N,)."""
+    told, group = np.unique(np.stack([n_shown, k, ordered], axis=1), axis=0, return_inverse=True)
     pieces, origins = [], []
-    for number, (count, in_order) in enumerate(told.tolist()):
+    for number, (n_candidates, count, in_order) in enumerate(told.tolist()):
         members = np.flatnonzero(group.reshape(-1) == number)
-        near, far = _ranked_columns(rankings.index.shape[1] - 1, count, bool(in_order))
+        near, far = _ranked_columns(n_candidates, count, bool(in_order))
         pieces.append(_ranked_rows(rankings.index[members], near, far))
         origins.append(np.repeat(members, len(near)))
     origin = np.concatenate(origins)

@@ -32,6 +32,7 @@ class Rows:
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
     coded: tuple[Coding, list[np.ndarray]] | None = None  # names, and the objects of these rows by their places there
     nobody: tuple[str, ...] = MISSING  # texts that stand for a participant who is not known
+    n_shown: np.ndarray | None = None  # candidates of each ranking, where some have fewer; None if all have as many
 
     def at(self, row: int) -> int:
         """The row of the table that a row comes from."""
@@ -71,6 +72,7 @@ class Rows:
         keep = ~np.logical_or.reduce(list(masks.values()))
         self.columns = {role: column.take(keep) for role, column in self.columns.items()}
         self.names = [column.take(keep) for column in self.names]
+        self.n_shown = None if self.n_shown is None else self.n_shown[keep]
         self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
         self.coded = None
 
@@ -105,12 +107,24 @@ class Rows:
         if not any(mask.any() for mask in empty.values()):
             return
         blank = np.logical_and.reduce([empty[role] for role in layout.objects])
+        if layout.kind == "rankings":
+            self._fill_ranks(layout.objects[1:], empty)
         silent = np.zeros_like(blank) if answer is None else empty.pop(answer) & ~blank
         some = np.logical_or.reduce(list(empty.values())) & ~blank
         silent &= ~some
         if some.any() and options.on_missing == "raise":
             raise self._missing(some, {role: mask & some for role, mask in empty.items()})
         self.leave_out({"no objects": blank, "no answer": silent, "missing cell": some})
+
+    def _fill_ranks(self, ranks: Sequence[str], empty: dict[str, np.ndarray]) -> None:
+        """Count the candidates of rankings whose last cells are empty; these are filled with the first, not used."""
+        found = np.stack([empty[role] for role in ranks])
+        last = np.logical_and.accumulate(found[::-1])[::-1] & ~found[:2].any(axis=0)  # a choice is among two or more
+        for role, hidden in zip(ranks, last):
+            if hidden.any():
+                self.columns[role] = self.columns[role].filled(hidden, self.columns[ranks[0]])
+                empty[role] = empty[role] & ~hidden
+                self.n_shown = len(ranks) - last.sum(axis=0)
 
     def _missing(self, some: np.ndarray, empty: dict[str, np.ndarray]) -> FileFormatError:
         """Refuse rows that lack a cell, with the first of them."""

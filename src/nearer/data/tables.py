@@ -240,7 +240,7 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         if place not in ("", "-"):
             meaning.alarms.append(
                 f"{pad} stands in the last places alone (first at {place}) and is taken as an object; if it means that "
-                "no more candidates were shown, leave such cells empty and say on_missing='drop'"
+                "no more candidates were shown, leave such cells empty"
             )
     if roles.names_at and options.labels is None and meaning.are_numbers:
         _name_by_columns(meaning, facts.names, [table.names[spot] for spot in roles.names_at])
@@ -525,7 +525,11 @@ def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.
     index = _coded(rows, meaning)
     total = np.zeros(len(index), dtype=bool)
     found: dict[str, np.ndarray] = {}
-    for mask, reason in _SHAPES[rows.roles.layout.kind].faults(index):
+    judged = index
+    if rows.n_shown is not None:  # candidates that were not shown are no faults
+        place = np.arange(index.shape[1])
+        judged = np.where(place > rows.n_shown[:, None], -1 - place, index)
+    for mask, reason in _SHAPES[rows.roles.layout.kind].faults(judged):
         bad = mask & ~total
         if bad.any():
             found[reason] = bad
@@ -593,20 +597,19 @@ def _people(rows: Rows) -> People | None:
 
 def _ranked(rows: Rows, parts: Parts) -> Parts:
     """Read rankings: all candidates in order, or the first `n_chosen` of them, in order or not."""
-    n_candidates = parts.index.shape[1] - 1
-    told = {"n_chosen": np.full(len(parts.index), n_candidates - 1), "ordered": np.ones(len(parts.index), np.int64)}
+    n_shown = np.full(len(parts.index), parts.index.shape[1] - 1) if rows.n_shown is None else rows.n_shown
+    told = {"n_chosen": n_shown - 1, "ordered": np.ones(len(parts.index), np.int64)}
     for role in rows.roles.layout.extra:
         column = rows.columns[role].spelled().plain()
-        low, high, read = (0, 1, yes_or_no) if role == "ordered" else (1, n_candidates, whole_number)
-        numbers = [read(word) for word in column.texts()]
-        known = [-1 if number is None or not low <= number <= high else number for number in numbers]
-        values = np.array(known)[column.cells]
-        if (values < 0).any():
-            row = int(np.argmax(values < 0))
-            expected = "true or false" if role == "ordered" else f"a number from 1 to {n_candidates}"
+        low, high, read = (0, 1, yes_or_no) if role == "ordered" else (1, n_shown, whole_number)
+        values = np.array([-1 if (number := read(word)) is None else number for word in column.texts()])[column.cells]
+        bad = (values < low) | (values > high)
+        if bad.any():
+            row = int(np.argmax(bad))
+            expected = "true or false" if role == "ordered" else f"a number from 1 to {n_shown[row]}"
             raise rows.refusal(f"{shown(column.cell(row))} is not {expected}", role, row)
         told[role] = values
-    return making.ranked_each(parts, told["n_chosen"], told["ordered"])
+    return making.ranked_each(parts, n_shown, told["n_chosen"], told["ordered"])
 
 
 # ---- all of it, for data in memory ---------------------------------------------------------------------------------
@@ -661,6 +664,8 @@ def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
     if meaning.answers is not None and meaning.answers.codes is not None and 0.0 in meaning.answers.codes.values():
         undecided = int(np.count_nonzero(_choices(rows, meaning.answers) == 0)) if len(layout.options) != 3 else 0
         notes += [f"{counted(undecided, 'undecided answer')} (0) give no comparison"] if undecided else []
+    fewer = 0 if rows.n_shown is None else int(np.count_nonzero(rows.n_shown < len(layout.objects) - 1))
+    notes += [f"{counted(fewer, 'ranking')} of fewer candidates than the others"] if fewer else []
     if "participant" in rows.columns:
         nameless = int(np.count_nonzero(rows.columns["participant"].empty(rows.nobody)))
         if nameless:
