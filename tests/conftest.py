@@ -40,10 +40,14 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: place.get(item.path.name, len(LONG)))
 
 
+# What is imported stays: looking through it for garbage again and again takes a twentieth of the time.
+gc.disable()
+
+
 def pytest_collection_finish():
-    """What was imported stays: looking through it for garbage again and again takes a twentieth of the time."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module")
