@@ -41,9 +41,10 @@ def in_blocks(text):
 
 def agree(sheet, folder, meant=None):
     """Every carrier gives what is meant, or what the first one gives."""
-    first = next(iter(CARRIERS.values()))(sheet, folder) if meant is None else meant
+    first = meant
     for name, carry in CARRIERS.items():
         found = carry(sheet, folder)
+        first = first or found
         if _ASKED in found.refusal and not first.refusal:
             first = found
         if name == "stream":
