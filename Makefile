@@ -36,12 +36,14 @@ $(LINT_STAMP): pyproject.toml $(STAMP)
 demo: $(STAMP)
 	$(BIN)/nearer demo --out demo --force
 
-# The processes of the tests would each compile the same: bytecode of libraries and kernels, here once and side by side.
+# The processes of the tests would each compile the same: the tests themselves, whose assertions pytest writes anew,
+# bytecode of libraries, and kernels. Here it is done once, and side by side.
 COMPILED := $(VENV)/.compiled
-NOT_USED := /(tests|pip|setuptools|pkg_resources|fontTools|devtools|lexers|cuda|mssql|oracle|mysql)/
+NOT_USED := /(tests?|_tests|testing|pip|setuptools|pkg_resources|distutils|fontTools|devtools|lexers|cuda|orm|signal|mssql|oracle|mysql)/
 $(COMPILED): export PYTHONDONTWRITEBYTECODE :=
 $(COMPILED): $(STAMP) src/nearer/kernels.py tests/compiled.py
-	$(BIN)/python -m compileall -q -x '$(NOT_USED)' $(VENV)/lib & \
+	{ $(BIN)/python -m pytest --collect-only -q > /dev/null; \
+	  $(BIN)/python -m compileall -q -x '$(NOT_USED)' $(VENV)/lib; } & \
 	  $(BIN)/python tests/compiled.py > $@.txt; wait
 	mv $@.txt $@
 

@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 
 import pytest
 from hypothesis import settings
@@ -25,13 +26,19 @@ for name, value in {
     os.environ.setdefault(f"DASK_DISTRIBUTED__{name}", value)
 
 
-# Files of few but long tests, which come first: at the end one process would be left with them.
+# Long files come first: at the end one process would be left with them. The first of each row mostly waits, for
+# browsers, servers and clusters, so that one of them at a time leaves both cores to the others.
 LONG = (
-    "test_dask_fit.py", "test_cli_interrupt.py", "test_misreadings.py", "test_contract.py", "test_checkpoint.py",
-    "test_collect_background.py", "test_collect_browser.py", "test_processes.py", "test_benchmarks.py",
-    "test_table1.py", "test_dask_objective.py", "test_cache.py", "test_sklearn_checks.py", "test_agreement.py",
-    "test_bootstrap.py", "test_custom_loss.py", "test_collect_load.py", "test_collect_server.py", "test_reproduce.py",
-    "test_learning.py",
+    "test_dask_fit.py", "test_contract.py", "test_misreadings.py", "test_checkpoint.py",
+    "test_collect_browser.py", "test_table1.py", "test_custom_loss.py", "test_bootstrap.py", "test_cli_interrupt.py",
+    "test_collect_background.py", "test_dask_objective.py", "test_benchmarks.py", "test_cache.py",
+    "test_report_browser.py", "test_fuzz.py", "test_processes.py", "test_agreement.py", "test_doubts.py",
+    "test_collect_server.py", "test_plot_map.py", "test_learning.py", "test_reproduce.py",
+    "test_collect_load.py", "test_io_hostile.py", "test_cli_fit.py", "test_estimator.py",
+    "test_dask_connect.py", "test_sklearn_checks.py", "test_cli_maps.py", "test_comparisons_properties.py",
+    "test_collect_postgres.py", "test_docs.py", "test_kernels.py", "test_dimension.py", "test_dask_data.py",
+    "test_report_browser_look.py", "test_io_refusals.py", "test_convex.py", "test_layers.py", "test_svrg.py",
+    "test_collect_commands.py", "test_io_write.py", "test_faults.py", "test_docstrings.py",
 )  # fmt: skip
 
 
@@ -40,10 +47,19 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: place.get(item.path.name, len(LONG)))
 
 
+# What is imported stays: looking through it for garbage again and again takes a twentieth of the time.
+gc.disable()
+
+
 def pytest_collection_finish():
-    """What was imported stays: looking through it for garbage again and again takes a twentieth of the time."""
     gc.collect()
     gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure():
+    if "warm" in sys.modules:
+        sys.modules["warm"].end()
 
 
 @pytest.fixture(scope="module")

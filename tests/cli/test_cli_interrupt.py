@@ -20,6 +20,7 @@ from nearer.cli._output import Say
 from nearer.cli.fit import Interrupt, Watch
 from nearer.io import read_embedding
 from nearer.solvers.starts import Checkpoint, in_threads
+from warm import Warm
 
 ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
 
@@ -27,9 +28,7 @@ ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
 @contextlib.contextmanager
 def running(command, folder):
     """A process that does not outlive its test."""
-    with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:  # fmt: skip
+    with Warm(command, folder) as process:
         try:
             yield process
         finally:
@@ -48,7 +47,7 @@ def _until(process, start):
 
 @pytest.mark.parametrize(("starts", "checkpoint"), [("1", []), ("3", ["--checkpoint", "run"])])
 def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts, checkpoint):
-    command = [sys.executable, "-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--n-init", starts, *checkpoint]
+    command = ["-m", "nearer.cli", "fit", "answers.csv", "-o", "out", "--n-init", starts, *checkpoint]
     with running([*command, *ENDLESS], tmp_path) as process:
         _until(process, "fitting")
         process.send_signal(signal.SIGINT)
@@ -76,7 +75,7 @@ def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts, checkpoint):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_stops_a_study_at_once(answers, tmp_path, jobs):
     """Folds that would run for hours, side by side or one after the other."""
-    command = [sys.executable, "-m", "nearer.cli", "dims", "answers.csv", "--n-jobs", jobs, *ENDLESS]
+    command = ["-m", "nearer.cli", "dims", "answers.csv", "--n-jobs", jobs, *ENDLESS]
     with running(command, tmp_path) as process:
         _until(process, "cross-validating")
         with pytest.raises(subprocess.TimeoutExpired):
@@ -108,7 +107,7 @@ main()
 
 @pytest.mark.parametrize("how", [[], ["--json"]])
 def test_ctrl_c_in_dims_tells_what_is_known(answers, tmp_path, how):
-    command = [sys.executable, "-c", _TELLING, "dims", "answers.csv", "--cv", "200", "--dims", "1-30", *how]
+    command = ["-c", _TELLING, "dims", "answers.csv", "--cv", "200", "--dims", "1-30", *how]
     with running([*command, "--plot", "dims.png"], tmp_path) as process:
         _until(process, "10 maps")
         process.send_signal(signal.SIGINT)
@@ -347,9 +346,22 @@ main()
 
 
 def test_ctrl_c_in_a_finaliser_is_not_lost(answers, tmp_path):
-    with running([sys.executable, "-c", _DROPPED, "check", "answers.csv"], tmp_path) as process:
+    with running(["-c", _DROPPED, "check", "answers.csv"], tmp_path) as process:
         _until(process, "dropping")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err == "nearer check: interrupted; nothing more was written\n"
+
+
+def test_ctrl_c_while_a_line_is_written_is_told_past_its_buffer(monkeypatch, capfd):
+    interrupt = Interrupt(Say(as_json=False, quiet=False))
+
+    def reentered(self, text):
+        raise RuntimeError("reentrant call inside <_io.BufferedWriter name=2>")
+
+    monkeypatch.setattr(Say, "note", reentered)
+    with interrupt.deferred():
+        signal.raise_signal(signal.SIGINT)
+    assert interrupt.pressed
+    assert capfd.readouterr().err == "stopping: the best map so far is kept; press ctrl-C again to give up\n"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 from distributed import Client
+from warm import Warm
+
+LIBRARIES = ("distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "nearer.distributed.tasks")
 
 
 class Processes:
@@ -25,7 +26,7 @@ class Processes:
         self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1")
         self.workers = [self.add_worker() for _ in range(n_workers)]
 
-    def add_worker(self) -> subprocess.Popen:
+    def add_worker(self) -> Warm:
         """Start one more worker."""
         options = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--memory-limit", self.memory_limit]
         return self._start("worker", *options, "--local-directory", str(self.folder))
@@ -41,7 +42,7 @@ class Processes:
             client.wait_for_workers(len(self.workers), timeout=60)
         return client
 
-    def kill(self, process: subprocess.Popen) -> None:
+    def kill(self, process: Warm) -> None:
         """SIGKILL: no goodbye."""
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -66,14 +67,11 @@ class Processes:
         """What the processes wrote."""
         return "\n".join(path.read_text() for path in sorted(self.folder.glob("*.log")))
 
-    def _start(self, *command: str) -> subprocess.Popen:
+    def _start(self, *command: str) -> Warm:
         self.started += 1
         with open(self.folder / f"{command[0]}-{self.started}.log", "w") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "dask", *command, "--scheduler-file", str(self.file), "--no-dashboard"],
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+            started = ["-m", "dask", *command, "--scheduler-file", str(self.file), "--no-dashboard"]
+            return Warm(started, out=log, libraries=LIBRARIES)
 
 
 @contextlib.contextmanager
@@ -89,7 +87,7 @@ def running(folder: Path, n_workers: int = 2):
 class KillDuring(threading.Thread):
     """Kills a process as soon as a task whose name starts so is being worked on, once it is armed."""
 
-    def __init__(self, processes: Processes, victim: subprocess.Popen, task: str) -> None:
+    def __init__(self, processes: Processes, victim: Warm, task: str) -> None:
         super().__init__(daemon=True)
         self.processes, self.victim, self.task = processes, victim, task
         self.armed = threading.Event()

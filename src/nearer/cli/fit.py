@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import signal
 import sys
 import threading
@@ -101,7 +102,11 @@ class Interrupt:
         if self.pressed:
             raise KeyboardInterrupt
         self.pressed = True
-        self.say.note("stopping: the best map so far is kept; press ctrl-C again to give up")
+        told = "stopping: the best map so far is kept; press ctrl-C again to give up"
+        try:
+            self.say.note(told)
+        except RuntimeError:  # a line is being written, and its buffer may not be entered again
+            os.write(2, f"{told}\n".encode())
 
 
 class Watch:

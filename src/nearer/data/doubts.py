@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import string
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -554,12 +553,13 @@ def joined_if_alike(names: np.ndarray, fold: bool, notes: list[str], alarms: lis
     return np.array([groups.get(fold_key(name), [name])[0] for name in names.tolist()])
 
 
-# What does not matter in names, as `fold_key` has it: letters of which one must occur, the pattern, and what is put in
-# its place.
+# What does not matter in names, as `fold_key` has it: letters of which one must occur (the last one, any that is not
+# ASCII), the pattern, and what is put in its place.
+_BLANKS = " \t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\x80"
 _FOLDED = (
-    ("", rf"\p{{Cf}}|{_INVISIBLE}", ""),
-    ("", r"[\s\x0b\x1c-\x1f\x85\pZ]+", " "),
-    ("", r"^ | $", ""),
+    ("\x80", rf"\p{{Cf}}|{_INVISIBLE}", ""),
+    (_BLANKS, r"[\s\x0b\x1c-\x1f\x85\pZ]+", " "),
+    (_BLANKS, r"^ | $", ""),
     ('"', r"""^(?:[\[({] ?|=)?"(.+)"(?:,? ?[\])}])?$""", r"\1"),
     ("'", r"""^(?:[\[({] ?|=)?'(.+)'(?:,? ?[\])}])?$""", r"\1"),
     ("'", r"^'(.)", r"\1"),
@@ -567,18 +567,17 @@ _FOLDED = (
 # What may not matter either.
 _LOOSE = (
     ("<", r"""^<img[^>]*src=["']([^"']*)["'][^>]*>$""", r"\1"),
-    ("", r"(\p{Latin})\p{Mn}+", r"\1"),
+    ("\x80", r"(\p{Latin})\p{Mn}+", r"\1"),
     ("<", r"<[^>]*>", ""),
     ("’'`´", r"(\pL)[’'`´](\pL)", r"\1\2"),
     ("%", r"%20", " "),
     ("/\\", r"^.*[/\\]", ""),  # folders
     (".", r"\.(png|jpe?g|gif|svg|webp|bmp|tiff?|wav|mp3|ogg|m4a|flac|mp4|webm)$", ""),
     ("*;,?!", r"[*;,?!]+$", ""),
-    ("", r"(\pL)[\s_.\p{Pd}]+([\pL\pN])", r"\1\2"),
-    ("", r"([\pL\pN])[\s_.\p{Pd}]+(\pL)", r"\1\2"),
+    (_BLANKS + "_.-%", r"(\pL)[\s_.\p{Pd}]+([\pL\pN])", r"\1\2"),
+    (_BLANKS + "_.-%", r"([\pL\pN])[\s_.\p{Pd}]+(\pL)", r"\1\2"),
     ("0", r"(^|[^0-9.])0+([0-9])", r"\1\2"),
 )
-_PLAIN = frozenset(string.ascii_letters + string.digits)
 
 
 def _spellings(names: np.ndarray) -> list[dict[str, list[str]]]:
@@ -589,6 +588,7 @@ def _spellings(names: np.ndarray) -> list[dict[str, list[str]]]:
     key = pa.array([(html.unescape(name) if "&" in name else name).casefold() for name in names.tolist()], pa.string())
     key = pc.utf8_lower(pc.utf8_normalize(key, "NFKD"))
     letters = set("".join(names.tolist()))
+    letters |= {"\x80"} if "&" in letters or any(letter > "\x7f" for letter in letters) else set()
     key = _without(key, letters, _FOLDED)
     number = pc.match_substring_regex(key, f"^{_NUMBER}$")
     digits = pc.if_else(number, pc.replace_substring_regex(key, r"^\+", ""), None)
@@ -610,7 +610,7 @@ def _without(key: Any, letters: set[str], patterns: Sequence[tuple[str, str, str
     import pyarrow.compute as pc
 
     for signs, pattern, instead in patterns:
-        if not letters.isdisjoint(signs) or (not signs and not letters <= _PLAIN):
+        if not letters.isdisjoint(signs):
             key = pc.replace_substring_regex(key, pattern, instead)
     return key
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 SHOWN = 3
 
@@ -33,6 +33,14 @@ def shown(text: object, limit: int = 60) -> str:
 def counted(count: float, noun: str, plural: str = "") -> str:
     """Return e.g. ``"1 row"`` or ``"9,090 rows"``; `plural` is for nouns that need more than an s."""
     return f"{count:,.0f} {noun if count == 1 else plural or noun + 's'}"
+
+
+def told_dropped(dropped: Mapping[str, tuple[int, str]]) -> list[str]:
+    """Say which rows were left out, and where the first of them is."""
+    return [
+        f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})"
+        for reason, (count, first) in dropped.items()
+    ]
 
 
 def closest(name: str, known: Sequence[str]) -> str | None:

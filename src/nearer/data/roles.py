@@ -215,6 +215,7 @@ class Roles:
     alarms: list[str] = field(default_factory=list)
     told: frozenset[str] = frozenset()  # roles the user named: what cannot be read there is refused, not left out
     options: tuple[str, ...] = ()  # names of the columns of options, where others say what is near and far
+    says_objects: bool = False  # whether the user named columns of objects or answers; of these there is no doubt
 
     def without_details(self) -> Roles:
         """The same for readers that keep no more than comparisons and weights; a note says what they leave out."""
@@ -370,8 +371,10 @@ def find_roles(table: Table, options: Options) -> Roles:
     at = {role: spot for role, spot in at.items() if role in (*layout.roles, *_BESIDE, *DETAILS, *OPTIONS_SHOWN)}
     _refuse_shared(table, at)
     alarms += _left_out(words, names, at, layout) if untold else []
-    roles = Roles(layout, at, _name_columns(names, at, layout) if header else [], notes, alarms, told, options_shown)
-    if header and not options.says_objects(roles) and kind is None:
+    says_objects = not options.columns_found and bool(told & {*layout.roles})
+    by_name = _name_columns(names, at, layout) if header else []
+    roles = Roles(layout, at, by_name, notes, alarms, told, options_shown, says_objects)
+    if header and not says_objects and kind is None:
         alarms += told_beside(table, roles)
     if options.answers is not None and layout.answer is None:
         raise FileFormatError(

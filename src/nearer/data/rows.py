@@ -84,7 +84,8 @@ class Rows:
             if (row := column.first_nul()) is not None:
                 raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", spot, row)
         columns = {role: read[spot] for role, spot in roles.at.items()}
-        rows = cls(table, roles, columns, [read[spot] for spot in roles.names_at], len(next(iter(columns.values()))))
+        names, n_rows = [read[spot] for spot in roles.names_at], len(next(iter(columns.values())).cells)
+        rows = cls(table, roles, columns, names, n_rows)
         if options.keep_na or table.n_objects is not None:  # in what this package wrote, nobody is "unknown"
             rows.nobody = ("",)
         if Column.are_text(rows.objects()):
@@ -202,7 +203,7 @@ def _refuse_second_table(rows: Rows) -> None:
     named = _named_rows(rows)
     if named is not None:
         raise _second_table(rows, named, "names of columns among the rows")
-    if len(rows.objects()[0]) <= _LEAST_ABOVE:
+    if len(rows.objects()[0].cells) <= _LEAST_ABOVE:
         return
     alone = _lone_rows(rows)
     if len(alone) and alone[0] >= _LEAST_ABOVE and _after_gap(rows, int(alone[0])):

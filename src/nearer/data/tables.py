@@ -35,7 +35,7 @@ from nearer.data.doubts import (
     told_of_people,
     told_thousands,
 )
-from nearer.data.errors import FileFormatError, counted, listed, shown
+from nearer.data.errors import FileFormatError, counted, listed, shown, told_dropped
 from nearer.data.roles import DETAILS, Roles, find_roles, with_header
 from nearer.data.rows import Rows, joined_counts, read_details
 from nearer.data.rules import Parts, group
@@ -99,7 +99,7 @@ def scan(rows: Rows) -> Facts:
         raise _bad_number(rows, error) from error
     by_role = dict(zip(rows.roles.layout.objects, columns))
     facts.types = {
-        role: frozenset(["text" if column.is_text else "numbers"] if len(column) else [])
+        role: frozenset(["numbers" if column.values is None else "text"] if len(column.cells) else [])
         for role, column in rows.columns.items()
         if role in by_role or role in ("weight", "votes_a", "votes_b")
     }
@@ -219,7 +219,7 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     blocks : callable, optional
         Gives the `Rows` of every block again, to find the place of what is refused.
     """
-    if not len(facts.objects):
+    if not len(facts.objects.values):
         why = nothing_left(facts.dropped, False) if facts.dropped else "has column names but no rows"
         raise FileFormatError(f"{table.name}: {why}")
     for role, types in facts.types.items():
@@ -233,7 +233,7 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
         meaning.alarms, facts.alarms = [], []
     meaning.alarms += [*table.alarms, *roles.alarms, *facts.alarms]
     written_here = table.labels is not None or table.n_objects is not None
-    if not options.says_objects(roles) and not written_here and options.known is None:
+    if not roles.says_objects and not written_here and options.known is None:
         apart = told_apart(facts, kinds, roles, table)
         meaning.alarms += told_apart(_of_distinct(facts, blocks), kinds, roles, table) if apart else []
     for pad, place in facts.pads.items() if options.labels is None and options.index_base is None else ():
@@ -502,7 +502,7 @@ def _voted(parts: Parts, votes: np.ndarray) -> Parts | None:
 
 def _coded(rows: Rows, meaning: Meaning) -> np.ndarray:
     columns = rows.objects()
-    index = np.empty((len(columns[0]), len(columns)), np.int32)
+    index = np.empty((len(columns[0].cells), len(columns)), np.int32)
     numbers = None if meaning.is_identity else meaning.numbers
     names, codes = rows.coded if rows.coded is not None else (None, [])
     for spot, column in enumerate(columns):
@@ -671,14 +671,6 @@ def spoken_notes(rows: Rows, meaning: Meaning) -> list[str]:
         if nameless:
             notes.append(f"{counted(nameless, 'answer')} without a participant put under {UNKNOWN!r}")
     return notes
-
-
-def told_dropped(dropped: Mapping[str, tuple[int, str]]) -> list[str]:
-    """Say which rows were left out, and where the first of them is."""
-    return [
-        f"{counted(count, 'row')} dropped: {reason} ({'at' if count == 1 else 'first at'} {first})"
-        for reason, (count, first) in dropped.items()
-    ]
 
 
 def warn_of(name: str, alarms: Iterable[str], dropped: Mapping[str, tuple[int, str]]) -> None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearer.data.cells import SIDES, UNKNOWN, is_unicode
 from nearer.data.columns import HOLDS_NUL, Coding, column_of
 from nearer.data.errors import shown
-
-if TYPE_CHECKING:
-    from nearer.data.roles import Roles
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
 
@@ -219,10 +216,6 @@ class Options:
         for option in ("keep_na", "fold_names"):
             check_bool(getattr(self, option), option)
         object.__setattr__(self, "labels", labels)
-
-    def says_objects(self, roles: Roles) -> bool:
-        """Whether the user named columns of objects or answers; of these there is no doubt."""
-        return not self.columns_found and bool(roles.told & {*roles.layout.roles})
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,10 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.data.carriers import as_table, is_table
 from nearer.data.columns import Table
-from nearer.data.errors import FileFormatError, closest, counted, listed
+from nearer.data.errors import FileFormatError, closest, counted, listed, told_dropped
 from nearer.data.roles import DETAILS, INDEX_COLUMNS, OPTIONS_SHOWN, PLAIN_NAMES, with_header
 from nearer.data.rows import Rows
-from nearer.data.tables import read_table, told_dropped, warn_of
+from nearer.data.tables import read_table, warn_of
 from nearer.data.values import Options, check_bool
 from nearer.io import formats
 from nearer.io.blocks import open_parquet
