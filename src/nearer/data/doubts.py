@@ -232,7 +232,7 @@ def kinds_of_cells(facts: Facts, roles: Roles, table: Table) -> dict[str, frozen
     Only "name" is told if every column has one: then none of them is suspected.
     """
     objects, held = facts.objects, {role: np.flatnonzero(counts) for role, counts in facts.counts.items()}
-    if not objects.is_text:
+    if isinstance(objects.values, np.ndarray):
         highest = {role: objects.values[places].max(initial=-1) for role, places in held.items()}
         return {role: frozenset(["bit" if highest[role] <= 1 else "whole"]) for role in held}
     options = _option_names(roles, table)
@@ -450,7 +450,7 @@ _MOST_WORDS = 0.7  # of names that are words, so many for others to be strange
 def told_thousands(rows: Rows) -> list[str]:
     """Tell of amounts such as 1.200 beside 950 in cells parted by semicolons, as with decimal commas."""
     told = []
-    for role in ("weight", "votes_a", "votes_b") if rows.table.form.startswith("semicolon") else ():
+    for role in ("weight", "votes_a", "votes_b"):
         texts = [text.strip() for text in rows.columns[role].texts()] if role in rows.columns else []
         pointed = [text for text in texts if "." in text]
         if 0 < len(pointed) < len(texts) and all(re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", text) for text in pointed):

@@ -235,10 +235,11 @@ class Roles:
 
 def is_header(names: Sequence[str]) -> bool:
     """Tell whether a first row of cells reads as column names: one is known, or at least two nearly so."""
-    words = list(map(normalise, names))
-    if any(role for role, word in zip(roles_of(names), words) if len(word) > 1) or layout_of(names):
+    roles = roles_of(names)
+    known = (name for role, name in zip(roles, names) if role)
+    if any(sum(map(str.isalnum, name)) > 1 for name in known) or complete_layout({role for role in roles if role}):
         return True
-    words = words[:_COMPARED_COLUMNS]
+    words = list(map(normalise, names[:_COMPARED_COLUMNS]))
     return sum(len(word) > 3 and closest(word, list(ROLE_OF)) is not None for word in words) > 1
 
 

@@ -79,7 +79,8 @@ class Rows:
     @classmethod
     def of(cls, table: Table, roles: Roles, options: Options, known: bool = False) -> Rows:
         """Read the rows of a block that hold all that is needed; `known` if they were looked at before."""
-        read = dict(zip(roles.positions, table.read(roles.positions)))
+        positions = roles.positions
+        read = dict(zip(positions, table.read(positions)))
         for spot, column in read.items() if not known else ():
             if (row := column.first_nul()) is not None:
                 raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", spot, row)
@@ -187,7 +188,7 @@ def _holds_name(rows: Rows, role: str) -> np.ndarray:
     import pyarrow.compute as pc
 
     column, name = rows.columns[role], rows.table.names[rows.roles.at[role]].strip(" \ufeff")
-    if not column.is_text:
+    if column.values is None:
         return np.zeros(len(column), bool)
     blank = r"[\s\pZ\x{FEFF}]"
     # After the mark of a file joined to another, quotes stay as they are.

@@ -36,7 +36,7 @@ from nearer.data.doubts import (
     told_thousands,
 )
 from nearer.data.errors import FileFormatError, counted, listed, shown, told_dropped
-from nearer.data.roles import DETAILS, Roles, find_roles, with_header
+from nearer.data.roles import DETAILS, OPTIONS_SHOWN, Roles, find_roles, with_header
 from nearer.data.rows import Rows, joined_counts, read_details
 from nearer.data.rules import Parts, group
 from nearer.data.values import INDEX_LIMIT, Options, People, check_people, check_weights
@@ -106,7 +106,7 @@ def scan(rows: Rows) -> Facts:
     rows.coded, n_names = (facts.objects, [facts.objects.encode(column) for column in columns]), len(facts.objects)
     facts.counts = {role: np.bincount(codes, minlength=n_names) for role, codes in zip(by_role, rows.coded[1])}
     facts.pads = _pads(rows)
-    facts.alarms += told_thousands(rows)
+    facts.alarms += told_thousands(rows) if rows.table.form.startswith("semicolon") else []
     if rows.roles.layout.answer is not None:
         facts.answers = Coding.of([rows.answers()])
         if rows.roles.layout.options:
@@ -309,15 +309,21 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
     alarms: list[str] = []
     labels = options.labels if options.labels is not None else table.labels
     n_objects = options.n_objects if options.n_objects is not None or options.labels is not None else table.n_objects
-    names, hint = raw.names(), ""
-    numbers = _as_numbers(raw, names)
+    is_text, hint = raw.is_text, ""
+    names = raw.names() if is_text else np.empty(0, str)  # of numbers, only where they turn out to be names
+    if is_text:
+        whole = list(itertools.takewhile(lambda number: number is not None, map(whole_number, names.tolist())))
+        numbers = np.array(whole) if len(whole) == len(names) else None
+    else:
+        numbers = raw.values if raw.values[0] >= 0 else None
     if numbers is not None and labels is not None:
         # Labels may be numbers themselves, however written. Numbers beside stored labels count them; texts are labels.
-        may_be_names = raw.is_text if options.labels is None else options.index_base is None
+        may_be_names = is_text if options.labels is None else options.index_base is None
         if may_be_names and not set(map(whole_number, labels.tolist())).isdisjoint(numbers.tolist()):
             numbers, hint = None, "; say index_base=0 if the numbers count the labels"
     if numbers is None:
-        if not raw.is_text and raw.values[0] < 0 and (options.index_base is not None or n_objects is not None):
+        names = names if is_text else raw.names()
+        if not is_text and raw.values[0] < 0 and (options.index_base is not None or n_objects is not None):
             worst = str(raw.values[0])
             raise _refused_cell(table, {worst}, lambda _: f"object number {worst} is negative", blocks)
         if options.index_base is not None or (labels is None and options.n_objects is not None):
@@ -342,14 +348,6 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
                 raise _refused_cell(table, unknown, lambda cell: f"{shown(cell)} {text}", blocks)
         return Meaning(raw, places.astype(np.int32), np.asarray(labels), len(labels), None, notes, alarms)
     return _numbered(raw, numbers, table, options, labels, n_objects, blocks, notes)
-
-
-def _as_numbers(raw: Coding, names: np.ndarray) -> np.ndarray | None:
-    """Read names as whole numbers, None if one of them is something else."""
-    if not raw.is_text:
-        return raw.values if raw.values[0] >= 0 else None
-    numbers = list(itertools.takewhile(lambda number: number is not None, map(whole_number, names.tolist())))
-    return np.array(numbers) if len(numbers) == len(names) else None
 
 
 def _refused_cell(table: Table, names: set[str], why: Callable[[str], str], blocks: Any) -> FileFormatError:
@@ -477,7 +475,8 @@ def _parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | None:
         keep = np.zeros(rows.n_rows, dtype=bool)
         keep[rows.origin] = True
     people = _people(rows)
-    details, rows.notes = read_details(rows, index, people)
+    beside = rows.columns.keys() & {*DETAILS, *OPTIONS_SHOWN}
+    details, rows.notes = read_details(rows, index, people) if beside else (None, [])
     parts = Parts(index, meaning.n_objects, weights, meaning.labels, people, details=details)
     if layout.kind in ("triplets", "quadruplets"):
         return replace(parts, keep=keep)
