@@ -356,7 +356,7 @@ class Coding:
         return codings[0] if len(codings) == 1 else cls(_sorted_texts(texts, pa))
 
     def encode(self, column: Column, numbers: np.ndarray | None = None) -> np.ndarray:
-        """Number the cells of a column without empty ones: int32, shape (n_rows,), -1 for one not among the names.
+        """Number the cells of a column: int32, shape (n_rows,), -1 for one not among the names, and for an empty text.
 
         `numbers` (n,) says what to write for each name; by default its position.
         """
@@ -367,7 +367,7 @@ class Coding:
             places = pc.index_in(column.values, value_set=self.values).fill_null(-1).to_numpy().astype(np.int32)
             if numbers is not None:
                 places = np.append(numbers, np.int32(-1))[places]
-            return places[column.cells]
+            return np.append(places, np.int32(-1))[column.cells]
         if column.is_text:
             places = np.array([self._place(text) for text in column.texts()], dtype=np.int32)
             found = places[column.cells]

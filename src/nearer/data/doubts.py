@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _ROWS, _COLUMNS = 200, 500  # looked at
 _LEAST = 4  # cells or rows; of fewer, a column says the same as another, or shares no name with it, by chance
-_FEW = 20  # cells, of which more are looked at for what they have in common with the answers
+_FEW = 20  # cells: as good as always they hold a name; of more, one sees what they have in common with the answers
 # Parts of the names of columns: with the right answer; with where things were shown.
 _RIGHT = ("correct", "corr", "expected", "solution", "gold", "truth", "answerkey", "prev", "favourite", "favorite")
 _SCREEN = ("left", "right")
@@ -236,8 +236,8 @@ def kinds_of_cells(facts: Facts, roles: Roles, table: Table) -> dict[str, frozen
         highest = {role: objects.values[places].max(initial=-1) for role, places in held.items()}
         return {role: frozenset(["bit" if highest[role] <= 1 else "whole"]) for role in held}
     options = _option_names(roles, table)
-    first = kinds_of([objects.some(places[:_SAMPLE]) for places in held.values()], options)
-    if all("name" in kinds for kinds in first):
+    some = [objects.some(places[:: max(len(places) // _FEW, 1)]) for places in held.values()]
+    if all("name" in kinds for kinds in kinds_of(some, options)):
         return dict.fromkeys(held, frozenset(["name"]))
     return dict(zip(held, kinds_of([objects.some(places) for places in held.values()], options)))
 
@@ -429,9 +429,9 @@ def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
         if np.count_nonzero(often & (alone | elsewhere)) <= (1 - _MOST) * np.count_nonzero(often):
             found = np.flatnonzero(often & alone & elsewhere)
     where = "one column of objects alone"
-    some = facts.objects.some(np.arange(n_names)[:: max(n_names // _SAMPLE, 1)])
-    if not len(found) and 1 - np.mean(are_no_words(some)) > _MOST_WORDS:
-        twice = np.flatnonzero((alone | elsewhere) & (total > 1))[:_MOST_NAMES]
+    twice = np.flatnonzero((alone | elsewhere) & (total > 1))[:_MOST_NAMES]
+    some = facts.objects.some(np.arange(n_names)[:: max(n_names // _SAMPLE, 1)]) if len(twice) else []
+    if not len(found) and some and 1 - np.mean(are_no_words(some)) > _MOST_WORDS:
         found = twice[np.array(are_no_words(facts.objects.some(twice)), bool)]
         if anchor is not None and not alone[found].all():
             where = f"no cell of {table.title(roles.at[anchor])}"
@@ -481,17 +481,19 @@ _MISTAKES = {
     rf"(?i)^[0-9]{{1,2}}-({_MONTHS})$|^({_MONTHS})-[0-9]{{1,2}}$": "may be a date that a spreadsheet made of a name",
     r"[\r\n](?s:.)*[,;\t|]": "holds a line break and a delimiter; is a quotation mark not closed?",
 }
-_MARKS = re.compile(
-    r"[\\\[({\r\n,;|+/&#%Ãâ\ufffd]|[0-9]-[A-Za-z]{3}$|^[A-Za-z]{3}-[0-9]"
-)  # one of them is in every name that holds a mistake
+# One of them is in every name that holds a mistake; most often there is none, and then one look is enough.
+_MARKS = r"[\\\[({\r\n,;|+/&#%Ãâ\x{fffd}]|[0-9]-[A-Za-z]{3}$|^[A-Za-z]{3}-[0-9]"
 
 
 def doubts_of(names: Sequence[str], keep_na: bool) -> list[str]:
     """Tell of names that may be none; where words for missing cells are to be kept, not of these."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     told = []
     if missing := doubtful(names, keep_na):
         told.append(f"the name {listed(map(repr, missing))} may stand for a missing cell, but is taken as an object")
-    marked = list(filter(_MARKS.search, names))  # most often none, and then one look is enough
+    marked = pc.filter(array := pa.array(names, pa.string()), pc.match_substring_regex(array, _MARKS)).to_pylist()
     for pattern, why in _MISTAKES.items():
         found = next(filter(re.compile(pattern).search, marked), None)
         told += [f"the name {shown(found)} {why}"] if found is not None else []
@@ -512,8 +514,13 @@ def doubtful(names: Sequence[str], keep_na: bool) -> list[str]:
     numbered = all(re.fullmatch("-?[0-9]+", name) for name in names)
     if numbered and any(name[0] == "-" and name not in _DOUBTFUL for name in names):
         return []
-    kept = {word.casefold() for word in MISSING if keep_na}
-    return sorted(name for name in names if (word := name.strip().casefold()) in _DOUBTFUL and word not in kept)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = pa.array(names, pa.string())
+    words = _DOUBTFUL - {word.casefold() for word in MISSING if keep_na}
+    found = pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), value_set=pa.array(sorted(words)))
+    return sorted(pc.filter(array, found).to_pylist())
 
 
 _INVISIBLE = "[\u034f\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0f]"  # beside characters of category Cf
@@ -585,10 +592,17 @@ def _spellings(names: np.ndarray) -> list[dict[str, list[str]]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    key = pa.array([(html.unescape(name) if "&" in name else name).casefold() for name in names.tolist()], pa.string())
-    key = pc.utf8_lower(pc.utf8_normalize(key, "NFKD"))
-    letters = set("".join(names.tolist()))
+    texts = names.tolist()
+    letters = set("".join(texts))
     letters |= {"\x80"} if "&" in letters or any(letter > "\x7f" for letter in letters) else set()
+    if letters.isdisjoint("<>/\\.%\x80"):  # then letters and digits tell, if no name is a number; most often none recur
+        bare = pc.replace_substring_regex(pc.ascii_lower(pa.array(texts, pa.string())), "[^a-z0-9]+", "")
+        bare = pc.replace_substring_regex(bare, "([a-z])0+", r"\1")
+        numbered = pc.any(pc.match_substring_regex(bare, "^[0-9]")).as_py()
+        if not numbered and pc.count_distinct(bare).as_py() == len(texts):
+            return []
+    key = pa.array([(html.unescape(text) if "&" in text else text).casefold() for text in texts], pa.string())
+    key = pc.utf8_lower(pc.utf8_normalize(key, "NFKD"))
     key = _without(key, letters, _FOLDED)
     number = pc.match_substring_regex(key, f"^{_NUMBER}$")
     digits = pc.if_else(number, pc.replace_substring_regex(key, r"^\+", ""), None)

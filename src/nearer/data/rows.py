@@ -30,7 +30,7 @@ class Rows:
     n_degenerate: int = 0  # rows left out that say nothing about distances
     notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
-    coded: tuple[Coding, list[np.ndarray]] | None = None  # names, and the objects of these rows by their places there
+    coded: tuple[Coding, list[np.ndarray], list[np.ndarray]] | None = None  # see `encoded`
     nobody: tuple[str, ...] = MISSING  # texts that stand for a participant who is not known
     n_shown: np.ndarray | None = None  # candidates of each ranking, where some have fewer; None if all have as many
 
@@ -53,6 +53,15 @@ class Rows:
     def objects(self) -> list[Column]:
         """List the columns that hold objects."""
         return [self.columns[role] for role in self.roles.layout.objects]
+
+    def encoded(self) -> tuple[Coding, list[np.ndarray], list[np.ndarray]]:
+        """The names, and for each column of objects their places there and how often each name occurs in it."""
+        if self.coded is None:
+            names = Coding.of(self.objects())
+            codes = [names.encode(column) for column in self.objects()]
+            filled = (one if one.min(initial=0) >= 0 else one[one >= 0] for one in codes)
+            self.coded = names, codes, [np.bincount(one, minlength=len(names)) for one in filled]
+        return self.coded
 
     def answers(self) -> Column:
         """The column of answers, without what does not matter in them."""
@@ -126,7 +135,7 @@ class Rows:
             if hidden.any():
                 self.columns[role] = self.columns[role].filled(hidden, self.columns[ranks[0]])
                 empty[role] = empty[role] & ~hidden
-                self.n_shown = len(ranks) - last.sum(axis=0)
+                self.n_shown, self.coded = len(ranks) - last.sum(axis=0), None
 
     def _missing(self, some: np.ndarray, empty: dict[str, np.ndarray]) -> FileFormatError:
         """Refuse rows that lack a cell, with the first of them."""
@@ -206,21 +215,19 @@ def _refuse_second_table(rows: Rows) -> None:
         raise _second_table(rows, named, "names of columns among the rows")
     if len(rows.objects()[0].cells) <= _LEAST_ABOVE:
         return
-    alone = _lone_rows(rows)
+    alone, n_once = _lone_rows(rows)
     if len(alone) and alone[0] >= _LEAST_ABOVE and _after_gap(rows, int(alone[0])):
         raise _second_table(rows, int(alone[0]), "after a gap, names that stand in no other row")
-    _tell_lone_rows(rows, alone)
+    _tell_lone_rows(rows, alone, n_once)
 
 
-def _tell_lone_rows(rows: Rows, alone: np.ndarray) -> None:
+def _tell_lone_rows(rows: Rows, alone: np.ndarray, n_once: int) -> None:
     """Tell of a few rows whose words stand in no other row, where the others say much about the same objects."""
     columns = rows.objects()
     if not 0 < len(alone) <= _MOST_ALONE:
         return
-    coding = Coding.of(columns)
-    counts = np.bincount(np.concatenate([coding.encode(column) for column in columns]))
     n_others = (len(columns[0]) - len(alone)) * len(columns)
-    once = max(int(np.count_nonzero(counts == 1)) - len(alone) * len(columns), 0) / n_others
+    once = max(n_once - len(alone) * len(columns), 0) / n_others
     if len(columns[0]) * once ** len(columns) > _BY_CHANCE:
         return
     first = int(alone[0])
@@ -251,12 +258,15 @@ def _named_rows(rows: Rows) -> int | None:
         if of_texts is None:
             return None
         roles.append(of_texts[column.cells])
-    ordered = np.sort(roles, axis=0)
-    named = (ordered[0] >= 0) & (np.diff(ordered, axis=0) > 0).all(axis=0)
+    named = np.logical_and.reduce([one >= 0 for one in roles])
+    some = np.flatnonzero(named)
+    few = np.stack([one[some] for one in roles])
+    # Item 1, item 2 and item 3 are names of columns, but also of objects: alone they say nothing.
+    sure = np.zeros(len(named), bool)
+    sure[some] = np.isin(few, _SURE).any(axis=0)
+    named[some] = (np.diff(np.sort(few, axis=0), axis=0) > 0).all(axis=0)
     if not named.any():
         return None
-    # Item 1, item 2 and item 3 are names of columns, but also of objects: alone they say nothing.
-    sure = np.isin(roles, _SURE).any(axis=0)
     for role in rows.roles.layout.extra:
         column = rows.columns[role]
         if column.is_text:
@@ -270,22 +280,13 @@ def _named_rows(rows: Rows) -> int | None:
     return None if inside & outside else int(np.argmax(found))
 
 
-def _lone_rows(rows: Rows) -> np.ndarray:
-    """Find the rows whose words stand in no other row."""
-    import pyarrow.compute as pc
-
-    columns: list[Any] = rows.objects()
-    alone: Any = True
-    for column in columns:
-        codes, values = column.cells, column.values
-        once = np.bincount(codes[codes >= 0], minlength=len(values)) == 1
-        if not once.any():
-            return np.empty(0, np.int64)  # as in all large tables
-        for other in columns:
-            if other is not column:
-                once &= ~pc.is_in(values, value_set=other.values).to_numpy(zero_copy_only=False)
-        alone = alone & (codes >= 0) & once[codes]
-    return np.flatnonzero(alone)
+def _lone_rows(rows: Rows) -> tuple[np.ndarray, int]:
+    """Find the rows whose words stand in no other row, and how many words occur but once."""
+    _, codes, counts = rows.encoded()
+    once = np.append(sum(counts) == 1, False)
+    if not once.any():
+        return np.empty(0, np.int64), 0  # as in all large tables
+    return np.flatnonzero(np.logical_and.reduce([once[code] for code in codes])), int(once.sum())
 
 
 def _after_gap(rows: Rows, row: int) -> bool:

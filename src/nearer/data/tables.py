@@ -92,27 +92,26 @@ def _joined_names(one: dict[str, str] | None, other: dict[str, str] | None) -> d
 
 def scan(rows: Rows) -> Facts:
     """Collect what must be known of all rows."""
-    columns = rows.objects()
+    layout = rows.roles.layout
     try:
-        facts = Facts(Coding.of(columns), n_rows=rows.n_rows, dropped=dict(rows.dropped), alarms=[*rows.alarms])
+        names, _, counts = rows.encoded()
     except ValueError as error:
         raise _bad_number(rows, error) from error
-    by_role = dict(zip(rows.roles.layout.objects, columns))
+    facts = Facts(names, n_rows=rows.n_rows, dropped=dict(rows.dropped), alarms=[*rows.alarms])
+    facts.counts = dict(zip(layout.objects, counts))
     facts.types = {
         role: frozenset(["numbers" if column.values is None else "text"] if len(column.cells) else [])
         for role, column in rows.columns.items()
-        if role in by_role or role in ("weight", "votes_a", "votes_b")
+        if role in (*layout.objects, "weight", "votes_a", "votes_b")
     }
-    rows.coded, n_names = (facts.objects, [facts.objects.encode(column) for column in columns]), len(facts.objects)
-    facts.counts = {role: np.bincount(codes, minlength=n_names) for role, codes in zip(by_role, rows.coded[1])}
     facts.pads = _pads(rows)
     facts.alarms += told_thousands(rows) if rows.table.form.startswith("semicolon") else []
-    if rows.roles.layout.answer is not None:
+    if layout.answer is not None:
         facts.answers = Coding.of([rows.answers()])
-        if rows.roles.layout.options:
+        if layout.options:
             facts.n_elsewhere = int(np.count_nonzero(rows.chosen() < 0))
     if rows.names:
-        for column, name in zip(columns, rows.names):
+        for column, name in zip(rows.objects(), rows.names):
             facts.names = _joined_names(facts.names, _names_beside(column.spelled(), name.spelled()))
     return facts
 
@@ -503,7 +502,7 @@ def _coded(rows: Rows, meaning: Meaning) -> np.ndarray:
     columns = rows.objects()
     index = np.empty((len(columns[0].cells), len(columns)), np.int32)
     numbers = None if meaning.is_identity else meaning.numbers
-    names, codes = rows.coded if rows.coded is not None else (None, [])
+    names, codes, _ = rows.coded if rows.coded is not None else (None, [], [])
     for spot, column in enumerate(columns):
         if names is not meaning.names:
             index[:, spot] = meaning.names.encode(column, numbers)
