@@ -325,7 +325,8 @@ class Coding:
         if any(column.is_text for column in columns):
             import pyarrow as pa
 
-            if any((np.abs(column.cells) >= exact_below(column.cells)).any() for column in columns):
+            numbers = [column.cells for column in columns if not column.is_text]
+            if any((np.abs(cells) >= exact_below(cells)).any() for cells in numbers):
                 raise ValueError(INEXACT)
             return cls(_sorted_texts([column.used() for column in columns], pa))
         numbers = [whole_numbers(column) for column in columns]

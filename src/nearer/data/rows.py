@@ -30,7 +30,7 @@ class Rows:
     n_degenerate: int = 0  # rows left out that say nothing about distances
     notes: list[str] = field(default_factory=list)  # how the details of the answers were understood
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
-    coded: tuple[Coding, list[np.ndarray], list[np.ndarray]] | None = None  # see `encoded`
+    coded: tuple[Coding, np.ndarray, list[np.ndarray]] | None = None  # see `encoded`
     nobody: tuple[str, ...] = MISSING  # texts that stand for a participant who is not known
     n_shown: np.ndarray | None = None  # candidates of each ranking, where some have fewer; None if all have as many
 
@@ -54,13 +54,20 @@ class Rows:
         """List the columns that hold objects."""
         return [self.columns[role] for role in self.roles.layout.objects]
 
-    def encoded(self) -> tuple[Coding, list[np.ndarray], list[np.ndarray]]:
-        """The names, and for each column of objects their places there and how often each name occurs in it."""
+    def encoded(self) -> tuple[Coding, np.ndarray, list[np.ndarray]]:
+        """The names of objects, the places among them of those in each row, and how often each is in each column.
+
+        The places are int32 (n_rows, n_columns), -1 for an empty cell.
+        """
         if self.coded is None:
-            names = Coding.of(self.objects())
-            codes = [names.encode(column) for column in self.objects()]
-            filled = (one if one.min(initial=0) >= 0 else one[one >= 0] for one in codes)
-            self.coded = names, codes, [np.bincount(one, minlength=len(names)) for one in filled]
+            columns, counts = self.objects(), []
+            names = Coding.of(columns)
+            index = np.empty((len(columns[0].cells), len(columns)), np.int32)
+            for spot, column in enumerate(columns):
+                index[:, spot] = codes = names.encode(column)
+                codes = codes if codes.min(initial=0) >= 0 else codes[codes >= 0]
+                counts.append(np.bincount(codes, minlength=len(names)))
+            self.coded = names, index, counts
         return self.coded
 
     def answers(self) -> Column:
@@ -282,11 +289,11 @@ def _named_rows(rows: Rows) -> int | None:
 
 def _lone_rows(rows: Rows) -> tuple[np.ndarray, int]:
     """Find the rows whose words stand in no other row, and how many words occur but once."""
-    _, codes, counts = rows.encoded()
+    _, index, counts = rows.encoded()
     once = np.append(sum(counts) == 1, False)
     if not once.any():
         return np.empty(0, np.int64), 0  # as in all large tables
-    return np.flatnonzero(np.logical_and.reduce([once[code] for code in codes])), int(once.sum())
+    return np.flatnonzero(once[index].all(axis=1)), int(once.sum())
 
 
 def _after_gap(rows: Rows, row: int) -> bool:

@@ -499,18 +499,14 @@ def _voted(parts: Parts, votes: np.ndarray) -> Parts | None:
 
 
 def _coded(rows: Rows, meaning: Meaning) -> np.ndarray:
-    columns = rows.objects()
-    index = np.empty((len(columns[0].cells), len(columns)), np.int32)
     numbers = None if meaning.is_identity else meaning.numbers
-    names, codes, _ = rows.coded if rows.coded is not None else (None, [], [])
-    for spot, column in enumerate(columns):
-        if names is not meaning.names:
-            index[:, spot] = meaning.names.encode(column, numbers)
-        else:
-            index[:, spot] = codes[spot] if numbers is None else numbers[codes[spot]]
+    if rows.coded is not None and rows.coded[0] is meaning.names:
+        index = rows.coded[1] if numbers is None else numbers[rows.coded[1]]
+    else:
+        index = np.stack([meaning.names.encode(column, numbers) for column in rows.objects()], axis=1)
     if index.size and index.min() < 0:
         row = int(np.argmax((index < 0).any(axis=1)))
-        cells = ", ".join(str(column.cell(row)) for column in columns)
+        cells = ", ".join(str(column.cell(row)) for column in rows.objects())
         raise FileFormatError(
             f"{rows.table.name}, {rows.place(row)} is ({cells}): an object that was not there when the data were first "
             "read; the data have changed since"

@@ -584,7 +584,7 @@ def _called(delimiter: str) -> str:
 
 
 # Large enough that few dictionaries have to be merged, small enough to keep several cores busy.
-_BLOCK_BYTES = 4 << 20
+_BLOCK_BYTES = 16 << 20
 _SCAN_BYTES = 256 << 10
 
 
