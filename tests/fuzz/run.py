@@ -57,13 +57,13 @@ def run_cases(target, first, last, deadline, status):
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             found = {"seed": seed, "error": repr(error)[:200], "at": f"{Path(place.filename).name}:{place.lineno}"}
-            sys.stdout.write(json.dumps(found) + "\n")
+            print(json.dumps(found), flush=True)
         faulthandler.cancel_dump_traceback_later()
         held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
         if held > max(peak, MEMORY):
-            sys.stdout.write(json.dumps({"seed": seed, "error": f"memory: {held >> 20} MB", "at": "memory"}) + "\n")
+            print(json.dumps({"seed": seed, "error": f"memory: {held >> 20} MB", "at": "memory"}), flush=True)
         peak = max(peak, held)
-    sys.stdout.write(json.dumps({"done": seed - first + (time.time() <= deadline), "peak": peak}) + "\n")
+    print(json.dumps({"done": seed - first + (time.time() <= deadline), "peak": peak}), flush=True)
 
 
 def _begin(seed, most, status):
