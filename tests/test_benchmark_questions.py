@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from benchmarks import questions
 
+pytestmark = pytest.mark.tools
+
 
 def test_the_share_of_answers_needed():
     answers, base = np.array([100.0, 200.0, 400.0]), np.array([0.4, 0.2, 0.1])

@@ -14,6 +14,8 @@ from benchmarks import starts
 
 from nearer.losses import loss_names
 
+pytestmark = pytest.mark.tools
+
 
 def test_at_least_sixty_sets_of_twelve_kinds():
     cases = list(starts.cases(starts.SIZES))

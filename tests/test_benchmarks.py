@@ -36,6 +36,8 @@ from nearer.io import open_blocks  # noqa: E402
 from nearer.metrics import comparison_accuracy, comparison_error  # noqa: E402
 from nearer.solvers import SBB  # noqa: E402
 
+pytestmark = pytest.mark.tools
+
 
 @pytest.fixture
 def results(tmp_path, monkeypatch):
