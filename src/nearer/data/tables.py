@@ -335,7 +335,9 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
         alarms += doubts_of(names.tolist(), options.keep_na) if labels is None else []
         joined = joined_if_alike(names, options.fold_names, notes, alarms)
         if labels is None:
-            labels, places = np.unique(joined, return_inverse=True)
+            labels, places = names, np.arange(len(names))  # in order already, and each once
+            if joined is not names or not is_text:
+                labels, places = np.unique(joined, return_inverse=True)
         else:
             key = fold_key if options.fold_names else str
             place = {key(label): spot for spot, label in reversed([*enumerate(labels.tolist())])}
