@@ -619,7 +619,10 @@ class BlockReader:
             return self._tables(_SCAN_ROWS)
 
         blocks = (scan_block(table, roles, options) for table in tables())
-        scanned = reduce(Scanned.join, blocks)
+        scanned = next(blocks, None)
+        if scanned is None:  # older readers give nothing of a damaged file that says it has rows
+            raise FileFormatError(f"{path}: has no rows")
+        scanned = reduce(Scanned.join, blocks, scanned)
         self._recipe, counts = settle(
             self.path, scanned, first, roles, options, tables, lambda recipe: map(recipe.counts, tables())
         )
