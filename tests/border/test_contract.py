@@ -261,3 +261,6 @@ def test_rankings_of_fewer_candidates_end_with_empty_cells_in_every_carrier(numb
         assert "column 'rank_2': empty cell" in refused.refusal
     chosen = Sheet(["anchor", "rank_1", "rank_2", "rank_3", "n_chosen"], [[*row[:4], 3] for row in cells[:3]])
     assert "'3' is not a number from 1 to 2" in agree(chosen, tmp_path).refusal
+    names = ["anchor", "rank_1", "rank_2", "rank_3", "n_chosen", "ordered"]
+    told = agree(Sheet(names, [[*cells[0][:4], 2, "yes"], [*cells[1][:4], 2, "no"]]), tmp_path).refusal
+    assert "column 'n_chosen': '2' is not a number from 1 to 1" in told

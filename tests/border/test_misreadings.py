@@ -889,14 +889,31 @@ def test_no_proposal_gives_a_column_another_role_than_its_name_means(index):
         ("noise image1 image2 image3 choice", {"a": "image1", "b": "image2", "c": "image3", "odd": "choice"}),
         ("Referenz links rechts Antwort", {"anchor": "Referenz", "a": "links", "b": "rechts", "answer": "Antwort"}),
         ("rt subject foo anchor bar", {"anchor": "anchor", "near": "foo", "far": "bar"}),
+        ("noise anchor L_img R_img resp_obj", {"anchor": "anchor", "a": "L_img", "b": "R_img", "answer": "resp_obj"}),
+        ("modelo uno dos elegido", {"anchor": "modelo", "a": "uno", "b": "dos", "answer": "elegido"}),
     ],
 )
 def test_a_proposal_is_what_the_names_and_the_cells_allow(names, proposed):
     names = names.split()
     objects = [name for name in names if name not in ("person_id", "subject", "rt", "noise")]
-    columns = zip(*((*row, near) for row, near in zip(SAID, ("flute", "oboe", "gong", "drum"))))
+    # Of four columns of objects, the last one picks one of two before, but where all are pairs.
+    pairs = ("gong", "oboe", "flute", "harp") if names[0] == "V1" else ()
+    last = pairs or [row[1 + spot % 2] for spot, row in enumerate(SAID)]
+    columns = zip(*((*row, cell) for row, cell in zip(SAID, last)))
     cells = {name: [1, 2, 3, 4] for name in names} | dict(zip(objects, columns))
     assert remedy(refusal(pd.DataFrame(cells))) == proposed
+
+
+def test_a_proposal_keeps_to_the_kind_that_was_told():
+    rows = [(*row, 1, number) for number, row in enumerate(SAID)]
+    frame = pd.DataFrame(rows, columns=["anchor", "a", "b", "yes_a", "yes_b"])
+    told = {"anchor": "anchor", "a": "a", "b": "b", "votes_a": "yes_a", "votes_b": "yes_b"}
+    assert remedy(refusal(frame, kind="votes")) == told
+    assert len(read_comparisons(frame, kind="votes", columns=told).comparisons) == 7
+    four = pd.DataFrame([(*row, row[1]) for row in SAID], columns=list("pqrs"))
+    assert remedy(refusal(four, kind="answers")) == {"anchor": "p", "a": "q", "b": "r", "answer": "s"}
+    commas = pd.DataFrame(SAID, columns=["anchor", "near, they said", "rest"])
+    assert remedy(refusal(commas)) == {"anchor": "anchor", "near": 2, "far": "rest"}
 
 
 def test_fit_says_who_takes_the_options_that_a_refusal_names(both):

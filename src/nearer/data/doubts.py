@@ -615,7 +615,7 @@ def _spellings(names: np.ndarray) -> list[dict[str, list[str]]]:
     repeated = pc.is_in(key, value_set=values.filter(pc.greater(counts, 1)))
     for spot in pc.indices_nonzero(repeated).to_pylist():
         name = str(names[spot])
-        groups.setdefault(key[spot].as_py(), {}).setdefault(fold_key(name), []).append(name)
+        groups.setdefault(key[spot].as_py() or name, {}).setdefault(fold_key(name), []).append(name)
     return list(groups.values())
 
 

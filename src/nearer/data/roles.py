@@ -564,7 +564,7 @@ def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -
     lines.append(f"  a row may be: {_SHOWN_KINDS}")
     if len(names) < 3:
         lines.append(f"  a comparison needs at least 3 columns, here {'is 1' if len(names) == 1 else 'are 2'}")
-    elif (proposal := _proposal(table, at, best))[0]:
+    elif (proposal := _proposal(table, at, best, kind))[0]:
         lines += [f"  as proposed below, a row says: {proposal[1]}"] if proposal[1] else []
         lines.append(f"  say which is which, for example: {proposal[0]}")
     else:
@@ -594,7 +594,7 @@ _SAYS = {
 }
 
 
-def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> tuple[str, str]:
+def _proposal(table: Table, at: Mapping[str, int], best: Layout, kind: str | None) -> tuple[str, str]:
     """Give the argument that would make a table readable, and what a row says then; "" if no column is left.
 
     A column keeps the role that its name means, unless that is an option or an answer, which can be of many kinds. What
@@ -614,17 +614,22 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> tuple[str, s
         if name and role_of(name) not in _BESIDE and detail_of(name) is None
     }
     cells = {spot: {row[spot].strip() for row in rows if spot < len(row)} - {""} for spot in meant}
+    meant = {spot: role for spot, role in meant.items() if cells[spot] or not rows}
     unknown = [spot for spot, role in meant.items() if role is None]
+    worded = {spot for spot in meant if any(number_in(cell) is None for cell in cells[spot])}
+    named = worded if len(worded) >= len(_TRIPLET) else {*meant}  # beside words, numbers are no objects
     least = 2 if len(rows) > 3 else 1
-    shared = {spot for spot in meant if any(len(cells[spot] & cells[one]) >= least for one in meant if one != spot)}
+    shared = {spot for spot in named if any(len(cells[spot] & cells[one]) >= least for one in named if one != spot)}
     enough = len(shared & {*unknown}) >= len(_TRIPLET)
 
     def fits(spot: int, role: str) -> bool:
         if meant[spot] == "answer":
             return role in ("answer", "near", "odd", "central")
-        if meant[spot] is None and role in ("answer", *_VOTES):
+        if meant[spot] is None and role in _VOTES:
+            return all(number_in(cell) is not None for cell in cells[spot])
+        if meant[spot] is None and role == "answer":
             return spot in shared or _may_choose(cells[spot])
-        return meant[spot] in (role, *_SET) or (meant[spot] is None and (spot in shared or not enough))
+        return meant[spot] in (role, *_SET) or (meant[spot] is None and spot in (shared if enough else named))
 
     def filled(roles: tuple[str, ...]) -> dict[str, int] | None:
         found = {role: at[role] for role in roles if role in at}
@@ -639,9 +644,14 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> tuple[str, s
         return {role: found[role] for role in roles} if len(found) == len(roles) else None
 
     in_sets = {*_SET, "answer"} <= at.keys() and "anchor" not in at
-    asked = [(*_OPTIONS, "answer")] if at.keys() == {"anchor"} and len(unknown) == 3 and shared >= {*unknown} else []
-    quads = [_QUAD] if len(unknown) == len(meant) == 4 else []
+    objects = [spot for spot in unknown if spot in shared]
+    full = [row for row in rows if all(spot < len(row) and row[spot].strip() for spot in objects)]
+    picked = objects[-1] if len(objects) > 2 and len(full) > 1 else -1  # names, in each row, one of those before
+    picks = picked >= 0 and all(row[picked] in [row[spot] for spot in objects[:-1]] for row in full)
+    asked = [(*_OPTIONS, "answer")] if picks and len({*at, *objects}) == 4 and at.keys() <= {"anchor"} else []
+    quads = [_QUAD] if len(unknown) == len(meant) == 4 and not picks else []
     tried = [(*_SET, "odd"), (*_SET, "central")] if in_sets else [*asked, *quads, best.roles, _TRIPLET]
+    tried = tried if kind is None else [best.roles]
     given = {roles: spots for roles in tried if (spots := filled(roles)) is not None}
     if not given:
         return "", ""
@@ -649,11 +659,12 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout) -> tuple[str, s
     if len(unknown) > len(roles) + 3 and not shared & {*spots.values()}:
         return f"columns={{{', '.join(f'{role!r}: ...' for role in roles)}}} with the names of your columns", ""
     told = []
-    for some in tried if in_sets else [roles]:
-        pairs = {role: names[spot] if names.count(names[spot]) == 1 else spot + 1 for role, spot in given[some].items()}
+    for some in given if in_sets and kind is None else [roles]:
+        plain = {spot: names.count(names[spot]) == 1 and not {*names[spot]} & {*",\r\n"} for spot in meant}
+        pairs = {role: names[spot] if plain[spot] else spot + 1 for role, spot in given[some].items()}
         told.append(f"columns={pairs}")
-    full = (row for row in rows if all(spot < len(row) and row[spot].strip() for spot in spots.values()))
-    says = (_SAYS[roles].format(**{role: shown_cell(row[spot]) for role, spot in spots.items()}) for row in full)
+    whole = (row for row in rows if all(spot < len(row) and row[spot].strip() for spot in spots.values()))
+    says = (_SAYS[roles].format(**{role: shown_cell(row[spot]) for role, spot in spots.items()}) for row in whole)
     return " or ".join(told), next(says, "") if roles in _SAYS else ""
 
 

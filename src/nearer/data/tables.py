@@ -595,14 +595,15 @@ def _ranked(rows: Rows, parts: Parts) -> Parts:
     """Read rankings: all candidates in order, or the first `n_chosen` of them, in order or not."""
     n_shown = np.full(len(parts.index), parts.index.shape[1] - 1) if rows.n_shown is None else rows.n_shown
     told = {"n_chosen": n_shown - 1, "ordered": np.ones(len(parts.index), np.int64)}
-    for role in rows.roles.layout.extra:
+    for role in sorted(rows.roles.layout.extra, reverse=True):  # of all that were shown, in no order, nothing is told
         column = rows.columns[role].spelled().plain()
-        low, high, read = (0, 1, yes_or_no) if role == "ordered" else (1, n_shown, whole_number)
+        most = n_shown - (told["ordered"] == 0)
+        low, high, read = (0, 1, yes_or_no) if role == "ordered" else (1, most, whole_number)
         values = np.array([-1 if (number := read(word)) is None else number for word in column.texts()])[column.cells]
         bad = (values < low) | (values > high)
         if bad.any():
             row = int(np.argmax(bad))
-            expected = "true or false" if role == "ordered" else f"a number from 1 to {n_shown[row]}"
+            expected = "true or false" if role == "ordered" else f"a number from 1 to {most[row]}"
             raise rows.refusal(f"{shown(column.cell(row))} is not {expected}", role, row)
         told[role] = values
     return making.ranked_each(parts, n_shown, told["n_chosen"], told["ordered"])
