@@ -386,7 +386,8 @@ class TextTable(Table):
             if watched is None:
                 found = pacsv.read_csv(pa.OSFile(self.name), **options)
             else:
-                found = pacsv.open_csv(watched, **options).read_all()
+                with pacsv.open_csv(watched, **options) as reader:
+                    found = reader.read_all()
             columns = [replace(column_from_arrow(column), all_occur=True) for column in found.columns]
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
