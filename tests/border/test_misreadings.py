@@ -916,6 +916,14 @@ def test_a_proposal_keeps_to_the_kind_that_was_told():
     assert remedy(refusal(commas)) == {"anchor": "anchor", "near": 2, "far": "rest"}
 
 
+def test_a_known_column_that_is_empty_or_far_to_the_right_is_proposed_as_what_it_is():
+    empty = pd.DataFrame([("", *row[1:]) for row in SAID], columns=["anchor", "foo", "bar"])
+    assert remedy(refusal(empty)) == {"anchor": "anchor", "near": "foo", "far": "bar"}
+    names = [f"c{number}" for number in range(60)]
+    wide = pd.DataFrame([[*map(str, range(60)), row[0]] for row in SAID], columns=[*names, "anchor"])
+    assert "columns={'anchor': " in refusal(wide)
+
+
 def test_fit_says_who_takes_the_options_that_a_refusal_names(both):
     for source in both(text("stim,foil,pick")).values():
         with pytest.raises(FileFormatError) as error:

@@ -660,8 +660,9 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout, kind: str | Non
         return f"columns={{{', '.join(f'{role!r}: ...' for role in roles)}}} with the names of your columns", ""
     told = []
     for some in given if in_sets and kind is None else [roles]:
-        plain = {spot: names.count(names[spot]) == 1 and not {*names[spot]} & {*",\r\n"} for spot in meant}
-        pairs = {role: names[spot] if plain[spot] else spot + 1 for role, spot in given[some].items()}
+        called = {role: names[spot] for role, spot in given[some].items()}
+        plain = [role for role, name in called.items() if names.count(name) == 1 and not {*name} & {*",\r\n"}]
+        pairs = {role: called[role] if role in plain else spot + 1 for role, spot in given[some].items()}
         told.append(f"columns={pairs}")
     whole = (row for row in rows if all(spot < len(row) and row[spot].strip() for spot in spots.values()))
     says = (_SAYS[roles].format(**{role: shown_cell(row[spot]) for role, spot in spots.items()}) for row in whole)
