@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearer.data import Comparisons
+from nearer.data import Comparisons, columns
 from nearer.data.cells import MISSING, is_whole
 from nearer.data.columns import Coding, Column, column_of, distinct, whole_numbers
 from nearer.data.values import People, check_people, check_weights
@@ -288,3 +288,54 @@ def test_distinct_numbers(dtype):
     for cells in ([], [3], [3, 3], [2, 3, 2, 0, 3], [ends.max, ends.min, ends.max, ends.min], [[5, 4], [4, 5]]):
         cells = np.array(cells, dtype)
         np.testing.assert_array_equal(distinct(cells), np.unique(cells), strict=True)
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "", "ß", None]), min_size=80, max_size=90),
+    st.lists(st.sampled_from(["a", "b", "x", "y", None]), max_size=60),
+    st.integers(1, 50),
+)
+def test_texts_looked_up_among_the_first_are_those_of_each_cell(first, rest, size):
+    texts = [*first, *rest]
+    chunks = pa.chunked_array([texts[start : start + size] for start in range(0, len(texts), size)], pa.string())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "_FIRST_ROWS", 20)
+        found = columns._looked_up(chunks)
+    assert found is not None
+    assert cells(found) == texts
+    assert sorted(found.texts()) == sorted({*texts} - {None})
+
+
+def test_texts_that_differ_are_not_looked_up(monkeypatch):
+    monkeypatch.setattr(columns, "_FIRST_ROWS", 20)
+    many = pa.chunked_array([[f"name {row}" for row in range(100)]])
+    assert columns._looked_up(many) is None
+    assert columns._looked_up(pa.chunked_array([["a"] * 79])) is None
+    assert cells(column_of(many)) == many.to_pylist()
+
+
+def test_texts_looked_up_must_be_unicode(monkeypatch):
+    monkeypatch.setattr(columns, "_FIRST_ROWS", 4)
+    broken = pa.array([b"a"] * 20 + [b"\xff"], pa.binary()).view(pa.string())
+    with pytest.raises(pa.ArrowInvalid, match="UTF8"):
+        columns._looked_up(pa.chunked_array([broken]))
+
+
+@pytest.mark.parametrize("letter", ["\0", "'", "c"])
+def test_a_letter_that_no_text_holds_is_known_without_a_look_at_each(letter):
+    assert text("ab", f"a{letter}b", None).may_hold(letter)
+    assert not text("ab", None).may_hold(letter)
+    assert not column_of(np.arange(3)).may_hold(letter)
+    assert not text(None, None).may_hold(letter)
+
+
+@pytest.mark.parametrize("column", [text("c", None, "a", "zz"), column_of(np.array([7, 5, 9, 1]))])
+@pytest.mark.parametrize("names", [text("a", "b", "c"), column_of(np.array([5, 6, 7]))])
+@pytest.mark.parametrize("numbers", [None, np.array([30, 20, 10], np.int32)])
+def test_some_rows_are_numbered_as_all_are(column, names, numbers):
+    coding = Coding.of([names])
+    known = dict(zip(coding.names().tolist(), [0, 1, 2] if numbers is None else numbers.tolist()))
+    expected = [known.get(str(cell), -1) for cell in cells(column)]
+    assert coding.encode(column, numbers).tolist() == expected
+    encode = coding.encoder(column, numbers)
+    assert [*encode(slice(0, 3)), *encode(slice(3, 4))] == expected

@@ -485,19 +485,18 @@ _MISTAKES = {
 _MARKS = r"[\\\[({\r\n,;|+/&#%Ãâ\x{fffd}]|[0-9]-[A-Za-z]{3}$|^[A-Za-z]{3}-[0-9]"
 
 
-def doubts_of(names: Sequence[str], keep_na: bool) -> list[str]:
+def doubts_of(names: pa.Array, keep_na: bool) -> list[str]:
     """Tell of names that may be none; where words for missing cells are to be kept, not of these."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     told = []
     if missing := doubtful(names, keep_na):
         told.append(f"the name {listed(map(repr, missing))} may stand for a missing cell, but is taken as an object")
-    marked = pc.filter(array := pa.array(names, pa.string()), pc.match_substring_regex(array, _MARKS)).to_pylist()
+    marked = names.filter(pc.match_substring_regex(names, _MARKS)).to_pylist()
     for pattern, why in _MISTAKES.items():
         found = next(filter(re.compile(pattern).search, marked), None)
         told += [f"the name {shown(found)} {why}"] if found is not None else []
-    known = set(names) if marked else set()
+    known = set(names.to_pylist()) if marked else set()
     parts = ((name, re.split(r"\s*[,;|+/&]\s*", name)) for name in marked)
     several = next((name for name, held in parts if len(held) > 1 and known.issuperset(held)), None)
     off = next(
@@ -509,18 +508,18 @@ def doubts_of(names: Sequence[str], keep_na: bool) -> list[str]:
     return told
 
 
-def doubtful(names: Sequence[str], keep_na: bool) -> list[str]:
+def doubtful(names: pa.Array, keep_na: bool) -> list[str]:
     """Find names that may stand for a missing cell; -1 may not where other numbers below 0 do."""
-    numbered = all(re.fullmatch("-?[0-9]+", name) for name in names)
-    if numbered and any(name[0] == "-" and name not in _DOUBTFUL for name in names):
-        return []
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = pa.array(names, pa.string())
     words = _DOUBTFUL - {word.casefold() for word in MISSING if keep_na}
-    found = pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), value_set=pa.array(sorted(words)))
-    return sorted(pc.filter(array, found).to_pylist())
+    found = pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(names)), value_set=pa.array(sorted(words)))
+    held = sorted(names.filter(found).to_pylist())
+    if held and pc.all(pc.match_substring_regex(names, "^-?[0-9]+$")).as_py():
+        below = names.filter(pc.starts_with(names, "-")).to_pylist()
+        return held if _DOUBTFUL.issuperset(below) else []
+    return held
 
 
 _INVISIBLE = "[\u034f\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0f]"  # beside characters of category Cf
@@ -545,19 +544,22 @@ def _number_key(text: str) -> str:
     return f"{'-' * sign}{figures}e{int(exponent) + len(digits) - len(figures)}" if figures else "0"
 
 
-def joined_if_alike(names: np.ndarray, fold: bool, notes: list[str], alarms: list[str]) -> np.ndarray:
-    """Join names that differ in nothing but the way they are written, or tell that there are such, or may be."""
+def joined_if_alike(names: pa.Array, fold: bool, notes: list[str], alarms: list[str]) -> list[str] | None:
+    """Join names that differ in nothing but the way they are written, or tell that there are such, or may be.
+
+    Gives what each is called then, None if none are joined.
+    """
     spellings = _spellings(names)
     alarms += _told_nearly_alike(spellings, "name")
     groups = _alike(spellings)
     if not groups:
-        return names
+        return None
     what = _written(groups, "name")
     if not fold:
         alarms.append(f"{what}; they are taken as different objects, say fold_names=True to join them")
-        return names
+        return None
     notes.append(f"{what}; joined")
-    return np.array([groups.get(fold_key(name), [name])[0] for name in names.tolist()])
+    return [groups.get(fold_key(name), [name])[0] for name in names.to_pylist()]
 
 
 # What does not matter in names, as `fold_key` has it: letters of which one must occur (the last one, any that is not
@@ -576,7 +578,7 @@ _LOOSE = (
     ("<", r"""^<img[^>]*src=["']([^"']*)["'][^>]*>$""", r"\1"),
     ("\x80", r"(\p{Latin})\p{Mn}+", r"\1"),
     ("<", r"<[^>]*>", ""),
-    ("’'`´", r"(\pL)[’'`´](\pL)", r"\1\2"),
+    ("\x80'`", r"(\pL)[’'`´](\pL)", r"\1\2"),
     ("%", r"%20", " "),
     ("/\\", r"^.*[/\\]", ""),  # folders
     (".", r"\.(png|jpe?g|gif|svg|webp|bmp|tiff?|wav|mp3|ogg|m4a|flac|mp4|webm)$", ""),
@@ -587,20 +589,19 @@ _LOOSE = (
 )
 
 
-def _spellings(names: np.ndarray) -> list[dict[str, list[str]]]:
+def _spellings(names: Any) -> list[dict[str, list[str]]]:
     """Group names that may be one, each group by what `fold_key` makes of them; names that stand alone are left out."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = names.tolist()
-    letters = set("".join(texts))
-    letters |= {"\x80"} if "&" in letters or any(letter > "\x7f" for letter in letters) else set()
+    names = names if isinstance(names, pa.Array) else pa.array(names.tolist(), pa.string())
+    letters = _letters(names)
     if letters.isdisjoint("<>/\\.%\x80"):  # then letters and digits tell, if no name is a number; most often none recur
-        bare = pc.replace_substring_regex(pc.ascii_lower(pa.array(texts, pa.string())), "[^a-z0-9]+", "")
-        bare = pc.replace_substring_regex(bare, "([a-z])0+", r"\1")
-        numbered = pc.any(pc.match_substring_regex(bare, "^[0-9]")).as_py()
-        if not numbered and pc.count_distinct(bare).as_py() == len(texts):
+        plain = _without(pc.ascii_lower(names), letters, _NOT_TELLING)
+        numbered = pc.any(pc.match_substring_regex(plain, "^[0-9]")).as_py()
+        if not numbered and pc.count_distinct(plain).as_py() == len(names):
             return []
+    texts = names.to_pylist()
     key = pa.array([(html.unescape(text) if "&" in text else text).casefold() for text in texts], pa.string())
     key = pc.utf8_lower(pc.utf8_normalize(key, "NFKD"))
     key = _without(key, letters, _FOLDED)
@@ -614,9 +615,24 @@ def _spellings(names: np.ndarray) -> list[dict[str, list[str]]]:
     values, counts = key.value_counts().flatten()
     repeated = pc.is_in(key, value_set=values.filter(pc.greater(counts, 1)))
     for spot in pc.indices_nonzero(repeated).to_pylist():
-        name = str(names[spot])
+        name = texts[spot]
         groups.setdefault(key[spot].as_py() or name, {}).setdefault(fold_key(name), []).append(name)
     return list(groups.values())
+
+
+# All that is no letter and no digit, and zeros before digits.
+_NOT_TELLING = (
+    ("".join(sign for sign in map(chr, range(128)) if not sign.isalnum()), "[^a-z0-9]+", ""),
+    ("0", "([a-z])0+", r"\1"),
+)
+
+
+def _letters(names: pa.Array) -> set[str]:
+    """The ASCII characters of some names, and one more for any others, also such as are written in HTML's way."""
+    data = names.buffers()[2]
+    found = np.bincount(np.frombuffer(b"" if data is None else data, np.uint8), minlength=256)
+    letters = set(map(chr, np.flatnonzero(found[:128]).tolist()))
+    return letters | {"\x80"} if "&" in letters or found[128:].any() else letters
 
 
 def _without(key: Any, letters: set[str], patterns: Sequence[tuple[str, str, str]]) -> Any:
@@ -675,11 +691,14 @@ def told_alike(names: np.ndarray) -> str:
 
 def told_of_people(names: np.ndarray, keep_na: bool) -> list[str]:
     """Say which names of people may be one person's, and which may be nobody's."""
-    spellings = _spellings(names)
+    import pyarrow as pa
+
+    texts = pa.array(names.tolist(), pa.string())
+    spellings = _spellings(texts)
     groups = _alike(spellings)
     told = [f"{_written(groups, 'participant')}; they are taken as different people"] if groups else []
     told += _told_nearly_alike(spellings, "participant")
-    missing = listed(repr(name) for name in doubtful(names.tolist(), keep_na) if name != UNKNOWN)
+    missing = listed(repr(name) for name in doubtful(texts, keep_na) if name != UNKNOWN)
     told += [f"the participant {missing} may stand for a missing cell, but is taken as a person"] if missing else []
     return told
 

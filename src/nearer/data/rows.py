@@ -15,6 +15,8 @@ from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import DETAILS, OPTIONS_SHOWN, TIMES, Roles, role_of, roles_of
 from nearer.data.values import Details, Options, People
 
+_IN_CACHE = 1 << 16  # rows whose codes stay in the processor's cache
+
 
 @dataclass
 class Rows:
@@ -60,14 +62,17 @@ class Rows:
         The places are int32 (n_rows, n_columns), -1 for an empty cell.
         """
         if self.coded is None:
-            columns, counts = self.objects(), []
-            names = Coding.of(columns)
-            index = np.empty((len(columns[0].cells), len(columns)), np.int32)
-            for spot, column in enumerate(columns):
-                index[:, spot] = codes = names.encode(column)
-                codes = codes if codes.min(initial=0) >= 0 else codes[codes >= 0]
-                counts.append(np.bincount(codes, minlength=len(names)))
-            self.coded = names, index, counts
+            names = Coding.of(self.objects())
+            encoders = list(map(names.encoder, self.objects()))
+            index = np.empty((len(self.objects()[0]), len(encoders)), np.int32)
+            counts = np.zeros((len(encoders), len(names) + 1), np.int64)  # empty cells first
+            step = max(_IN_CACHE, len(names))
+            for start in range(0, len(index), step):
+                rows = slice(start, start + step)
+                for spot, encode in enumerate(encoders):
+                    index[rows, spot] = codes = encode(rows)
+                    counts[spot] += np.bincount(codes + 1, minlength=len(names) + 1)
+            self.coded = names, index, list(counts[:, 1:])
         return self.coded
 
     def answers(self) -> Column:
@@ -180,12 +185,11 @@ def _leave_out_headers(rows: Rows) -> None:
     """Leave out a header repeated among the rows, as joining files end to end gives, and its further rows."""
     import pyarrow.compute as pc
 
-    columns = rows.objects()
-    imported = np.logical_and.reduce(
-        [column.holding(pc.match_substring(column.values, '"ImportId"')) for column in columns]
-    )
-    if imported.any():  # Qualtrics: the texts of the questions, then identifiers
-        rows.leave_out({"further header row": imported | np.append(imported[1:], False)})
+    if all(column.may_hold('"') for column in rows.objects()):
+        held = [column.holding(pc.match_substring(column.values, '"ImportId"')) for column in rows.objects()]
+        imported = np.logical_and.reduce(held)
+        if imported.any():  # Qualtrics: the texts of the questions, then identifiers
+            rows.leave_out({"further header row": imported | np.append(imported[1:], False)})
     repeated: Any = True
     # Not the objects alone: a, b and c may be objects below a, b, c.
     for role in (*rows.roles.layout.roles, "participant", "weight"):

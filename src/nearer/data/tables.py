@@ -332,12 +332,13 @@ def _objects(raw: Coding, table: Table, options: Options, blocks: Any) -> Meanin
             raise FileFormatError(
                 f"{table.name}: {said} is for objects that are numbers, here they have names{such}{remedy}"
             )
-        alarms += doubts_of(names.tolist(), options.keep_na) if labels is None else []
-        joined = joined_if_alike(names, options.fold_names, notes, alarms)
+        texts = raw.as_column().spelled().values
+        alarms += doubts_of(texts, options.keep_na) if labels is None else []
+        joined = joined_if_alike(texts, options.fold_names, notes, alarms)
         if labels is None:
             labels, places = names, np.arange(len(names))  # in order already, and each once
-            if joined is not names or not is_text:
-                labels, places = np.unique(joined, return_inverse=True)
+            if joined is not None or not is_text:
+                labels, places = np.unique(names if joined is None else joined, return_inverse=True)
         else:
             key = fold_key if options.fold_names else str
             place = {key(label): spot for spot, label in reversed([*enumerate(labels.tolist())])}

@@ -7,8 +7,10 @@ import contextlib
 import csv
 import io
 import itertools
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -352,6 +354,7 @@ class TextTable(Table):
 
         positions = [*positions, len(self.names) - 1] if self.spare else positions
         watched = None if self._is_plain else _Watched(self._stream(), self.mark)
+        held = watched is None and os.path.getsize(self.name) <= _HELD_BYTES
         n_ends = 0
 
         def without_end(row: Any) -> str:
@@ -365,7 +368,7 @@ class TextTable(Table):
         wanted = [names[position] for position in positions]
         options = {
             "read_options": pacsv.ReadOptions(
-                block_size=_BLOCK_BYTES,
+                block_size=_BLOCK_BYTES // 4 if held else _BLOCK_BYTES,
                 column_names=names,
                 skip_rows=self.skip,
                 encoding=self.encoding.removesuffix("-sig"),
@@ -375,8 +378,8 @@ class TextTable(Table):
             ),
             "convert_options": pacsv.ConvertOptions(
                 include_columns=wanted,
-                # Codes of texts: of the text itself, only what is being read is held.
-                column_types=dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string())),
+                # Codes of texts: of the text itself, only what is being read is held, where it is much.
+                column_types=dict.fromkeys(wanted, pa.string() if held else pa.dictionary(pa.int32(), pa.string())),
                 check_utf8=False,  # the distinct texts are checked instead
                 null_values=[""],
                 strings_can_be_null=True,
@@ -388,7 +391,8 @@ class TextTable(Table):
             else:
                 with pacsv.open_csv(watched, **options) as reader:
                     found = reader.read_all()
-            columns = [replace(column_from_arrow(column), all_occur=True) for column in found.columns]
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                columns = [replace(column, all_occur=True) for column in pool.map(column_from_arrow, found.columns)]
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
         self._n_rows = len(columns[0])
@@ -431,6 +435,8 @@ class TextTable(Table):
         import pyarrow.compute as pc
 
         for column, position in zip(columns, positions) if not self.told else ():
+            if not column.may_hold("\x1b"):
+                continue
             found = pc.indices_nonzero(pc.match_substring_regex(column.values, "\x1b[$(]")).to_numpy()
             if len(found):
                 why = "is not text (holds an escape character); if it was saved so, say encoding='iso2022_jp'"
@@ -445,7 +451,7 @@ class TextTable(Table):
         def some(pattern: str) -> int:
             return sum(pc.sum(pc.match_substring_regex(column.values, pattern)).as_py() or 0 for column in columns)
 
-        guarded = some(f"^'+[{_RISKY}]")
+        guarded = some(f"^'+[{_RISKY}]") if any(column.may_hold("'") for column in columns) else 0
         if guarded and not some(f"^[{_RISKY}]"):
             self.notes.append(
                 f"{counted(guarded, 'cell')} read without the apostrophe that guards it from a spreadsheet"
@@ -454,7 +460,9 @@ class TextTable(Table):
             columns = [
                 replace(column, values=pc.replace_substring_regex(column.values, pattern, r"\1")) for column in columns
             ]
-        blank = [pc.all(pc.starts_with(column.values, " ")).as_py() is True for column in columns]
+        blank = [
+            column.may_hold(" ") and pc.all(pc.starts_with(column.values, " ")).as_py() is True for column in columns
+        ]
         if any(blank):
             self.notes.append(f"blanks after the delimiter left out in {counted(sum(blank), 'column')}")
             columns = [
@@ -587,6 +595,7 @@ def _called(delimiter: str) -> str:
 # Large enough that few dictionaries have to be merged, small enough to keep several cores busy.
 _BLOCK_BYTES = 16 << 20
 _SCAN_BYTES = 256 << 10
+_HELD_BYTES = 256 << 20  # of texts that are coded after they were read, which is faster
 
 
 class _Watched(io.RawIOBase):
