@@ -27,6 +27,8 @@ from nearer.data.cells import (
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from nearer.data.columns import Table
     from nearer.data.roles import Layout, Roles
     from nearer.data.rows import Rows
