@@ -13,7 +13,10 @@ from nearer.io import read_comparisons
 def test_check_says_what_it_understood_then_what_it_found(nearer, answers):
     called = nearer("check", "answers.csv", "-d", 2)
     assert called.code == 0
-    assert called.err == "answers.csv: comma-separated, header anchor/near/far: 400 triplets over 12 objects\n"
+    assert called.err == (
+        "answers.csv: comma-separated, header anchor/near/far: 400 triplets over 12 objects, "
+        "the first: obj05 is nearer to obj00 than to obj01\n"
+    )
     assert called.out.startswith("400 triplets over 12 objects\n")
     assert called.out.endswith("no problem found\n")
 

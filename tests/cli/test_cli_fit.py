@@ -24,7 +24,10 @@ def test_fit_writes_four_files_and_says_what_it_does(nearer, answers, tmp_path, 
     assert called.code == 0
     assert tree(tmp_path) == ["answers.csv", *FILES]
     said = called.err.splitlines()
-    assert said[0] == "answers.csv: comma-separated, header anchor/near/far: 400 triplets over 12 objects"
+    assert said[0] == (
+        "answers.csv: comma-separated, header anchor/near/far: 400 triplets over 12 objects, "
+        "the first: obj05 is nearer to obj00 than to obj01"
+    )
     assert said[1] == "fitting: 2 dimensions, loss ste, solver auto, 1 start, seed 0"
     assert "held-out answers (5-fold cross-validation" in called.out
     assert called.out.endswith("wrote out/embedding.csv, out/model.nearer, out/summary.json, out/report.html\n")

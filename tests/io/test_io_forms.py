@@ -175,7 +175,8 @@ def test_votes_per_option(save):
     assert result.comparisons == Comparisons.from_answers(T, votes, labels=NAMES)
     assert result.kind == "votes"
     assert (
-        "4 voted questions: 5 triplets over 4 objects; 1 question without votes give no comparison" in result.understood
+        "4 voted questions: 5 triplets over 4 objects, the first: ant is nearer to bee than to cat; "
+        "1 question without votes give no comparison" in result.understood
     )
 
 
@@ -454,10 +455,29 @@ def test_degenerate_rows_are_dropped_counted_and_placed(save):
     assert result.comparisons == Comparisons.from_triplets(T, labels=NAMES)
     assert result.dropped == {"an object cannot be compared with itself": 2, "near and far are the same object": 1}
     assert result.understood == (
-        "music.csv: comma-separated, header anchor/near/far: 4 triplets over 4 objects; "
+        "music.csv: comma-separated, header anchor/near/far: 4 triplets over 4 objects, "
+        "the first: ant is nearer to bee than to cat; "
         "2 rows dropped: an object cannot be compared with itself (first at line 6); "
         "1 row dropped: near and far are the same object (at line 8)"
     )
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "said"),
+    [
+        ("anchor,near,far", "oboe,flute,drum", "oboe is nearer to flute than to drum"),
+        ("far,anchor,near", "drum,oboe,flute", "oboe is nearer to flute than to drum"),
+        ("i,j,l,k", "oboe,flute,drum,oboe", "oboe and flute are nearer to each other than drum and oboe"),
+        ("cue,left,right,response", "oboe,drum,flute,right", "oboe is nearer to flute than to drum"),
+        ("a,b,c,odd", "oboe,drum,flute,drum", "oboe is nearer to flute than to drum"),
+        ("anchor,near,far", "17,4,23", "17 is nearer to 4 than to 23"),
+        ("anchor,near,far,weight", "oboe,flute,drum,70.5\ndrum,oboe,flute,55", "oboe is nearer to flute than to drum"),
+    ],
+)
+def test_what_the_first_row_says_is_said(save, header, row, said):
+    result = read_comparisons(save("t.csv", f"{header}\n{row}\n"))
+    assert f", the first: {said}" in result.understood
+    assert ("weight weight (55 to 70.5)" in result.understood) == ("weight" in header)
 
 
 def test_lines_are_counted_as_an_editor_does(save):

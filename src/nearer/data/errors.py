@@ -30,6 +30,19 @@ def shown(text: object, limit: int = 60) -> str:
     return quoted if len(quoted) <= limit else quoted[: limit - 4] + "..." + quoted[-1]
 
 
+def shown_cell(cell: str) -> str:
+    """Show one cell of a row in a message, cut when long."""
+    cell = " ".join(cell.split())
+    return cell if len(cell) <= 24 else cell[:21] + "..."
+
+
+def answer_sentence(objects: Sequence[str]) -> str:
+    """What people said: (anchor, near, far), or (i, j, l, k) for "i and j are nearer to each other than l and k"."""
+    if len(objects) == 3:
+        return "{} is nearer to {} than to {}".format(*objects)
+    return "{} and {} are nearer to each other than {} and {}".format(*objects)
+
+
 def counted(count: float, noun: str, plural: str = "") -> str:
     """Return e.g. ``"1 row"`` or ``"9,090 rows"``; `plural` is for nouns that need more than an s."""
     return f"{count:,.0f} {noun if count == 1 else plural or noun + 's'}"

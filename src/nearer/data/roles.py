@@ -9,7 +9,7 @@ from typing import Any
 from nearer.data.cells import are_numbered, normalise, number_in, pairs_in, side_word, side_words, word_of
 from nearer.data.columns import MemoryTable, Table
 from nearer.data.doubts import told_beside
-from nearer.data.errors import FileFormatError, closest, listed, shown
+from nearer.data.errors import FileFormatError, closest, listed, shown, shown_cell
 from nearer.data.values import Options
 
 _ITEMS = (
@@ -576,12 +576,6 @@ def _refusal(table: Table, what: str, at: Mapping[str, int], kind: str | None) -
 def _shown_row(cells: Sequence[str], width: int) -> str:
     more = [f"... ({width:,} columns)"] if width > _SHOWN_COLUMNS else []
     return " | ".join([*map(shown_cell, cells[:_SHOWN_COLUMNS]), *more])
-
-
-def shown_cell(cell: str) -> str:
-    """Show one cell of a row in a message, cut when long."""
-    cell = " ".join(cell.split())
-    return cell if len(cell) <= 24 else cell[:21] + "..."
 
 
 # What a row says, by its roles.

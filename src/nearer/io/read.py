@@ -17,7 +17,7 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.data.carriers import as_table, is_table
 from nearer.data.columns import Table
-from nearer.data.errors import FileFormatError, closest, counted, listed, told_dropped
+from nearer.data.errors import FileFormatError, answer_sentence, closest, counted, listed, shown_cell, told_dropped
 from nearer.data.roles import DETAILS, INDEX_COLUMNS, OPTIONS_SHOWN, PLAIN_NAMES, with_header
 from nearer.data.rows import Rows
 from nearer.data.tables import read_table, warn_of
@@ -68,7 +68,8 @@ class ReadResult:
     comparisons : Comparisons
     understood : str
         One line for the user, e.g. ``music.csv: comma-separated, header anchor/near/far: 9,090 triplets over 400
-        objects; 17 rows dropped: an object cannot be compared with itself (first at line 812)``.
+        objects, the first: Abba is nearer to Roxette than to Slayer; 17 rows dropped: an object cannot be compared with
+        itself (first at line 812)``.
     path : str
     format : str
         table, json, jsonl, parquet, numpy, matlab, excel, or memory for a table in memory.
@@ -357,11 +358,16 @@ def _understood(comparisons: Comparisons, rows: Rows, notes: Sequence[str]) -> s
     for role in ("participant", "weight", *DETAILS):
         if role in at:
             parts.append(f"{role} {table.names[at[role]] or at[role] + 1}")
+        if role == "weight" and role in at:
+            weights = rows.columns[role].as_numbers()[0]
+            parts[-1] += f" ({weights.min():g} to {weights.max():g})"
     if all(role in at for role in OPTIONS_SHOWN):
         parts.append("side from " + "/".join(table.names[at[role]] for role in OPTIONS_SHOWN))
     said = repr(comparisons)
     if layout.kind in _COUNTED_AS:
         said = f"{counted(rows.n_rows, _COUNTED_AS[layout.kind])}: {said}"
+    first = comparisons.index[0] if comparisons.labels is None else comparisons.labels[comparisons.index[0]]
+    said += f", the first: {answer_sentence([shown_cell(str(name)) for name in first])}"
     told = [said, *told_dropped(rows.dropped)]
     if table.header:
         spare = set(range(len(table.names))) - set(at.values()) - set(rows.roles.names_at)

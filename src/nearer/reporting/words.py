@@ -350,13 +350,6 @@ def violations_sentence(
     return told
 
 
-def answer_sentence(objects: Sequence[str]) -> str:
-    """What people said: (anchor, near, far), or (i, j, l, k) for "i and j are nearer to each other than l and k"."""
-    if len(objects) == 3:
-        return "{} is nearer to {} than to {}".format(*objects)
-    return "{} and {} are nearer to each other than {} and {}".format(*objects)
-
-
 def distances_sentence(near: float, far: float, width: float) -> str:
     """Two distances: their ratio, and each in percent of the map's width, since the scale of a map is arbitrary."""
     shares = [f"{100 * distance / width if width else 0:.3g}" for distance in (near, far)]
