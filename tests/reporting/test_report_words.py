@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearer.data.errors import counted
+from nearer.data.errors import answer_sentence, counted
 from nearer.data.quality import noise_ceiling
 from nearer.reporting import Scores
 from nearer.reporting.display import (
@@ -24,7 +24,6 @@ from nearer.reporting.display import (
 from nearer.reporting.studies import CrossValidation, Findings, Judgement
 from nearer.reporting.words import (
     Tried,
-    answer_sentence,
     ceiling_source,
     check_facts,
     convergence_sentence,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nearer.data.errors import listed
+from nearer.data.errors import answer_sentence, listed
 from nearer.metrics import spread_shares
 from nearer.people.quality import shown_cells
 from nearer.reporting import words
@@ -353,7 +353,7 @@ def _violations(report: Report, violations: Violations) -> str:
     width = float(np.ptp(report.embedding[placed], axis=0).max())
     rows = (
         [
-            words.answer_sentence([_name(label) for label in v.objects]),
+            answer_sentence([_name(label) for label in v.objects]),
             _sentence(words.distances_sentence(v.near, v.far, width)),
             f"{v.weight:g}",
         ]
