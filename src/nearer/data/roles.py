@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nearer.data.beside import told_beside
 from nearer.data.cells import are_numbered, normalise, number_in, pairs_in, side_word, side_words, word_of
 from nearer.data.columns import MemoryTable, Table
-from nearer.data.doubts import told_beside
 from nearer.data.errors import FileFormatError, closest, listed, shown, shown_cell
 from nearer.data.values import Options
 
@@ -216,16 +216,17 @@ class Roles:
     told: frozenset[str] = frozenset()  # roles the user named: what cannot be read there is refused, not left out
     options: tuple[str, ...] = ()  # names of the columns of options, where others say what is near and far
     says_objects: bool = False  # whether the user named columns of objects or answers; of these there is no doubt
+    beside: list[int] = field(default_factory=list)  # columns not used, whose few values may split the answers
 
     def without_details(self) -> Roles:
         """The same for readers that keep no more than comparisons and weights; a note says what they leave out."""
         left = [role for role in self.at if role in (*DETAILS, *OPTIONS_SHOWN, "participant")]
         if not left:
-            return self
+            return replace(self, beside=[])
         told = [role for role in left if role not in OPTIONS_SHOWN]
         note = f"not kept when read in blocks: {listed(told or ['side'])}"
         return replace(self, at={role: spot for role, spot in self.at.items() if role not in left},
-                       notes=[*self.notes, note])  # fmt: skip
+                       notes=[*self.notes, note], beside=[])  # fmt: skip
 
     @property
     def positions(self) -> list[int]:
@@ -375,8 +376,9 @@ def find_roles(table: Table, options: Options) -> Roles:
     says_objects = not options.columns_found and bool(told & {*layout.roles})
     by_name = _name_columns(names, at, layout) if header else []
     roles = Roles(layout, at, by_name, notes, alarms, told, options_shown, says_objects)
-    if header and not says_objects and kind is None:
-        alarms += told_beside(table, roles)
+    if header:
+        told_of = told_beside(table, roles, ROLE_OF)
+        alarms += told_of if not says_objects and kind is None else []
     if options.answers is not None and layout.answer is None:
         raise FileFormatError(
             f"{table.name}: got answers={options.answers!r}, but {layout.kind} ({', '.join(layout.roles)}) have no "

@@ -26,6 +26,7 @@ class Rows:
     roles: Roles
     columns: dict[str, Column]  # role -> cells
     names: list[Column]  # columns that name numbered objects
+    beside: dict[int, Column]  # columns that are not used, by position, see `Roles.beside`
     n_rows: int  # of the table
     origin: np.ndarray | None = None  # the row of the table that each row comes from; None if all are there
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
@@ -93,6 +94,7 @@ class Rows:
         keep = ~np.logical_or.reduce(list(masks.values()))
         self.columns = {role: column.take(keep) for role, column in self.columns.items()}
         self.names = [column.take(keep) for column in self.names]
+        self.beside = {spot: column.take(keep) for spot, column in self.beside.items()}
         self.n_shown = None if self.n_shown is None else self.n_shown[keep]
         self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
         self.coded = None
@@ -101,13 +103,20 @@ class Rows:
     def of(cls, table: Table, roles: Roles, options: Options, known: bool = False) -> Rows:
         """Read the rows of a block that hold all that is needed; `known` if they were looked at before."""
         positions = roles.positions
-        read = dict(zip(positions, table.read(positions)))
-        for spot, column in read.items() if not known else ():
+        others = [spot for spot in roles.beside if spot not in positions]
+        try:
+            read = dict(zip([*positions, *others], table.read([*positions, *others])))
+        except FileFormatError:
+            if not others:
+                raise
+            read = dict(zip(positions, table.read(positions)))  # what is not used need not be readable
+        beside = {spot: read[spot] for spot in roles.beside if spot in read}
+        for spot, column in ((spot, read[spot]) for spot in (positions if not known else ())):
             if (row := column.first_nul()) is not None:
                 raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", spot, row)
         columns = {role: read[spot] for role, spot in roles.at.items()}
         names, n_rows = [read[spot] for spot in roles.names_at], len(next(iter(columns.values())).cells)
-        rows = cls(table, roles, columns, names, n_rows)
+        rows = cls(table, roles, columns, names, beside, n_rows)
         if options.keep_na or table.n_objects is not None:  # in what this package wrote, nobody is "unknown"
             rows.nobody = ("",)
         if Column.are_text(rows.objects()):

@@ -23,6 +23,7 @@ from nearer.data import making, rules
 from nearer.data.carriers import as_table, refuse_other_order
 from nearer.data.cells import UNKNOWN, Answers, is_whole, read_answers, whole_number, yes_or_no
 from nearer.data.columns import INEXACT, Coding, Column, MemoryTable, Table, distinct, exact_below, whole_numbers
+from nearer.data.contradictions import told_contradicting
 from nearer.data.doubts import (
     FRACTION,
     TRUTHS,
@@ -624,7 +625,7 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    alarms = [*meaning.alarms, *_told_twice(parts)]
+    alarms = [*meaning.alarms, *told_contradicting(rows, parts.index), *_told_twice(parts)]
     if parts.people is not None and parts.people.names.dtype.kind == "O":
         alarms += [*told_of_people(parts.people.names, rows.nobody == ("",))]
     return replace(parts, dropped=dropped), rows, notes, alarms
