@@ -57,9 +57,9 @@ OPTIONS = ("reference", "option_a", "option_b", "response")
     [
         (asked(names=OPTIONS, swapped=["0", "1"]), "'swapped' ('0', '1') is not used, but may say that things"),
         (asked(names=OPTIONS, display_order=["AB", "BA"]), "'display_order'"),
-        (asked(picked=["right", "left", "left"]), "'picked' ('right', 'left') is not used, but names other sides"),
+        (asked(pressed=["right", "left", "left"]), "'pressed' ('right', 'left') is not used, but names other sides"),
         (asked(shown_first=["oboe", "drum"]), "'shown_first' ('oboe', 'drum') is not used, but holds objects"),
-        (said(("anchor", "chosen", "unchosen"), clicked=["oboe", "drum", "gong"]), "holds objects of other columns"),
+        (said(("anchor", "chosen", "unchosen"), touched=["oboe", "drum", "gong"]), "holds objects of other columns"),
         (asked(block=["practice", "main"]), "'block' ('practice', 'main') is not used, but seems to say"),
         (asked(AssignmentStatus=["Approved", "Rejected"]), "'AssignmentStatus'"),
         (asked(valid=["TRUE", "FALSE"]), "'valid'"),
@@ -112,13 +112,13 @@ def many(n_rows, seed=0, words=("oboe", "flute", "drum", "gong", "harp", "horn",
 def test_a_word_that_is_never_an_anchor_is_told_once_that_is_no_chance(tmp_path):
     rows = list(dict.fromkeys(many(400)))[:200]
     assert alarms(said(rows=rows), tmp_path) == ()
-    rows[::10] = [(row[0], "weiss nicht", row[2]) for row in rows[::10]]
+    rows[::10] = [(row[0], "keine Ahnung", row[2]) for row in rows[::10]]
     (alarm,) = alarms(said(rows=rows), tmp_path)
-    assert "'weiss nicht' (" in alarm
+    assert "'keine Ahnung' (" in alarm
     assert "among the objects: in one column of objects alone" in alarm
     rows = [(row[0], row[1], "left") if row[2] == "viola" else row for row in rows]
     rows[1::10] = [(row[0], "left", row[2]) for row in rows[1::10]]
-    rows = [row for row in rows if "weiss nicht" not in row and row.count("left") < 2]
+    rows = [row for row in rows if "keine Ahnung" not in row and row.count("left") < 2]
     (alarm,) = alarms(said(rows=rows), tmp_path)
     assert "'left' (" in alarm
     assert "in no cell of column 'anchor'" in alarm
@@ -143,10 +143,10 @@ def test_random_questions_are_hardly_ever_told(n_names, n_rows):
 
 def test_a_stream_counts_names_as_memory_does(tmp_path):
     rows = many(300)
-    rows[::10] = [(row[0], "weiss nicht", row[2]) for row in rows[::10]]
+    rows[::10] = [(row[0], "keine Ahnung", row[2]) for row in rows[::10]]
     frame = said(rows=rows)
     frame.to_parquet(tmp_path / "a.parquet", row_group_size=50)
-    with pytest.warns(UserWarning, match=r"'weiss nicht' \([0-9]+ rows\)"):
+    with pytest.warns(UserWarning, match=r"'keine Ahnung' \([0-9]+ rows\)"):
         open_blocks(tmp_path / "a.parquet")
 
 

@@ -72,7 +72,7 @@ def remedy(message):
     return ast.literal_eval(proposal)
 
 
-@pytest.mark.parametrize("header", ["stim,foil,pick", "Referenz,näher,ferner", "cue,c1,c2", "A,B,C"])
+@pytest.mark.parametrize("header", ["stim,foil,pick", "wzorzec,bliżej,dalej", "cue,c1,c2", "A,B,C"])
 @pytest.mark.parametrize("carrier", ["file", "frame"])
 def test_unknown_headers_are_refused_with_rows_roles_and_a_remedy(both, header, carrier):
     source = both(text(header))[carrier]
@@ -875,7 +875,7 @@ def test_no_proposal_gives_a_column_another_role_than_its_name_means(index):
     assert f"no column for {index} of triplets" in message
     assert f"no column is left that could be the {index}" in message
     assert "columns=" not in message
-    message = refusal(frame.assign(foil="bell"))
+    message = refusal(frame.assign(foil=[row[["anchor", "near", "far"].index(index)] for row in SAID]))
     others = {role: role for role in ("anchor", "near", "far") if role != index}
     assert remedy(message) == {**others, index: "foil"}
 
@@ -887,7 +887,7 @@ def test_no_proposal_gives_a_column_another_role_than_its_name_means(index):
         ("V1 V2 V3 V4", {"i": "V1", "j": "V2", "l": "V3", "k": "V4"}),
         ("a b c choice", {"a": "a", "b": "b", "c": "c", "odd": "choice"}),
         ("noise image1 image2 image3 choice", {"a": "image1", "b": "image2", "c": "image3", "odd": "choice"}),
-        ("Referenz links rechts Antwort", {"anchor": "Referenz", "a": "links", "b": "rechts", "answer": "Antwort"}),
+        ("wzorzec lewy prawy wybór", {"anchor": "wzorzec", "a": "lewy", "b": "prawy", "answer": "wybór"}),
         ("rt subject foo anchor bar", {"anchor": "anchor", "near": "foo", "far": "bar"}),
         ("noise anchor L_img R_img resp_obj", {"anchor": "anchor", "a": "L_img", "b": "R_img", "answer": "resp_obj"}),
         ("modelo uno dos elegido", {"anchor": "modelo", "a": "uno", "b": "dos", "answer": "elegido"}),

@@ -175,7 +175,7 @@ def test_unknown_columns(refused):
 
 
 @pytest.mark.parametrize(
-    "header", ["stim,foil,pick", "Referenz,näher,ferner", "cue,c1,c2", "A,B,C", "a,b,c,choice", "head,loser,loser2"]
+    "header", ["stim,foil,pick", "wzorzec,bliżej,dalej", "cue,c1,c2", "A,B,C", "a,b,c,choice", "head,loser,loser2"]
 )
 def test_what_a_refusal_proposes_can_be_pasted(tmp_path, header):
     path = tmp_path / "p.csv"

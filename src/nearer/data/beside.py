@@ -155,9 +155,7 @@ def _sides_other_than(answers: Sequence[str], people: Sequence[str] | None) -> C
 
 
 def _says_moved(name: str, cells: Sequence[str]) -> bool:
-    moved = (
-        any(word in name for word in _MOVED) or name.endswith("side") or re.fullmatch(r"(side|pos|position).?", name)
-    )
+    moved = any(word in name for word in _MOVED) or re.fullmatch(r"(side|pos|position).?|.*side|order", name)
     return bool(moved) and len({*cells} - {""}) > 1
 
 

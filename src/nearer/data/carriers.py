@@ -46,7 +46,7 @@ def _names_cells(kind: type) -> bool:
 
 def _has_records(X: Any) -> bool:
     """Tell whether some rows name their cells."""
-    return isinstance(X, Sequence) and any(map(_names_cells, set(map(type, X))))
+    return isinstance(X, Sequence) and not isinstance(X, memoryview) and any(map(_names_cells, set(map(type, X))))
 
 
 def _cells(row: Any, where: str) -> Mapping[Any, Any]:

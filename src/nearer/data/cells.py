@@ -19,7 +19,7 @@ MISSING = (
 UNKNOWN = "unknown"  # who chose a question, or who answered, where that is not known
 SIDES = ("first", "second", "third")  # how a position is written; beyond them "option4", ...
 _NOT = ("!", "¬", "≠", "~")  # before what is meant not to be
-_PREFIXES = ("input.", "answer.", "spreadsheet: ")
+_PREFIXES = ("input.", "answer.", "spreadsheet: ", "input:", "output:", "player.")
 
 
 def is_unicode(text: str) -> bool:
@@ -138,14 +138,23 @@ def units_per_second(role: str, times: np.ndarray) -> tuple[float, str]:
 
 # ---- what an answer says -------------------------------------------------------------------------------------------
 
-_SIDES = (
-    ("a", "left", "first", "optiona", "option1", "leftarrow", "arrowleft", "keypressarrowleft"),
-    ("b", "right", "second", "optionb", "option2", "rightarrow", "arrowright", "keypressarrowright"),
-    ("c", "third", "optionc", "option3"),
+# In several languages, since the columns are called so too.
+_SIDES = tuple(
+    tuple(words.split())
+    for words in (
+        "a left first optiona option1 leftarrow arrowleft keypressarrowleft leftimage leftbutton links gauche "
+        "izquierda sinistra esquerda",
+        "b right second optionb option2 rightarrow arrowright keypressarrowright rightimage rightbutton rechts droite "
+        "derecha destra direita",
+        "c third optionc option3",
+    )
 )
 _ARROWS = {"←": "left", "→": "right", "⬅": "left", "➡": "right"}
-# Words in a column of answers that say there is none.
-NO_ANSWER = ("timeout", "timedout", "noresponse", "noresp", "omission", "nokey", "[]")
+# Words in a column of answers that say there is none: letters and digits alone, in lower case; or a mark, as it is.
+NO_ANSWER = (
+    "timeout", "timedout", "noresponse", "noresp", "noanswer", "omission", "omitted", "nokey", "skip", "skipped", "nr",
+    "missing", "[]", "-", "--", "–", "—",
+)  # fmt: skip
 _SKIP = "skip"
 CODINGS = ("object", "sign", "bool", "index0", "index1")
 ANSWERS_HINT = (
@@ -218,7 +227,10 @@ def read_answers(
     codes = _by_words(cells, option_names)
     if codes is not None:
         called = _called(option_names)
-        readings.append(Answers(codes, by_name=all(side_word(cell) in called for cell in cells)))
+        by_name = all(side_word(cell) in called for cell in cells)
+        taken = [f"{cell} = {option_names[_spot(code, size)]}" for cell, code in codes.items()]
+        note = "" if by_name or not all(option_names) else f"answers read as positions: {listed(taken)}"
+        readings.append(Answers(codes, note, by_name))
     elif numbers := _by_numbers(cells, size):
         readings.append(numbers)
     if len(readings) == 1:
@@ -292,6 +304,11 @@ _WORD = re.compile(r"\w(?:[\w\s.:\-]*\w)?")
 def _called(option_names: Sequence[str]) -> dict[str, int]:
     """Names of the options' columns, also without the prefix of a program -> position."""
     return {word: spot for spot, name in enumerate(option_names) for word in (word_of(name), normalise(name)) if word}
+
+
+def _spot(code: float, size: int) -> int:
+    """Undo `_signed`."""
+    return int(code if size == 3 else (1 - code) / 2)
 
 
 def _signed(spot: float, size: int) -> float:

@@ -62,6 +62,16 @@ class Column:
             return np.isnan(self.cells)
         return np.zeros(len(self), bool)
 
+    def saying(self, words: Sequence[str]) -> np.ndarray:
+        """Mark the cells that say one of some words, whatever their case, blanks and marks, or are it to the letter."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column, wanted = self.spelled(), pa.array(words)
+        plain = pc.replace_substring_regex(pc.utf8_lower(column.values), r"[^\pL\pN]+", "")
+        exact = pc.is_in(pc.utf8_trim_whitespace(column.values), value_set=wanted)
+        return column.holding(pc.or_(exact, pc.is_in(plain, value_set=wanted)))
+
     def holding(self, marked: Any) -> np.ndarray:
         """Mark the cells whose text is marked, given an Arrow mask of the distinct texts."""
         held = _mask(marked)

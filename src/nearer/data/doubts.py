@@ -17,6 +17,7 @@ from nearer.data.cells import (
     are_no_words,
     is_whole,
     kinds_of,
+    normalise,
     number_in,
 )
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
@@ -242,7 +243,7 @@ def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
     """Tell of names that stand in one column of options alone, too often for that to be chance.
 
     Such are answers that were not given ("timeout", "equal"). Marks, numbers, sides, true and false are told if they
-    occur so twice, or in no cell of the anchors, where most names are words.
+    occur so, or in no cell of the anchors, where most names are words.
     """
     counts = np.stack(list(facts.counts.values()))
     n_columns, n_names = counts.shape
@@ -257,10 +258,10 @@ def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
         if np.count_nonzero(often & (alone | elsewhere)) <= (1 - _MOST) * np.count_nonzero(often):
             found = np.flatnonzero(often & alone & elsewhere)
     where = "one column of objects alone"
-    twice = np.flatnonzero((alone | elsewhere) & (total > 1))[:_MOST_NAMES]
-    some = facts.objects.some(np.arange(n_names)[:: max(n_names // _SAMPLE, 1)]) if len(twice) else []
+    apart = np.flatnonzero(alone | elsewhere)[:_MOST_NAMES]
+    some = facts.objects.some(np.arange(n_names)[:: max(n_names // _SAMPLE, 1)]) if len(apart) else []
     if not len(found) and some and 1 - np.mean(are_no_words(some)) > _MOST_WORDS:
-        found = twice[np.array(are_no_words(facts.objects.some(twice)), bool)]
+        found = apart[np.array(are_no_words(facts.objects.some(apart)), bool)]
         if anchor is not None and not alone[found].all():
             where = f"no cell of {table.title(roles.at[anchor])}"
     if not len(found):
@@ -296,9 +297,12 @@ _DOUBTFUL = frozenset((
     "none", "(none)", "(blank)", "blank", "missing", "(missing)", "missing value", "no data", "not available",
     "skipped", "skip", "unknown", "...", "*", "timeout", "timed out", "no response", "no answer", "neither", "equal",
     "don't know", "dont know", "idk", "not sure", "keine angabe", "tbd", "loading...", "xxx", "???", "#nv", "#n/a",
-    "#ref!", "#value!",
+    "#ref!", "#value!", "(skip)", "none of these", "none of them", "tie", "unbekannt", "weiss nicht", "weiß nicht",
+    "aucun", "ninguno", "nessuno", "geen", "brak", "なし", "无",
     "#div/0!", "#name?", "#num!", "#null!", "#bezug!", "#wert!", "#error!",
 ))  # fmt: skip
+# Names of people, likewise, that may be none.
+_NOBODY = ("all", "average", "consensus", "demo", "gold", "majority", "mean", "median", "overall", "test", "total")
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 # What a name may hold by mistake -> why it is doubtful.
 _MISTAKES = {
@@ -528,6 +532,8 @@ def told_of_people(names: np.ndarray, keep_na: bool) -> list[str]:
     told += _told_nearly_alike(spellings, "participant")
     missing = listed(repr(name) for name in doubtful(texts, keep_na) if name != UNKNOWN)
     told += [f"the participant {missing} may stand for a missing cell, but is taken as a person"] if missing else []
+    nobody = listed(repr(name) for name in texts.to_pylist() if normalise(name) in _NOBODY)
+    told += [f"the participant {nobody} may be no person, but a summary or a trial run"] if nobody else []
     return told
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nearer.data.beside import told_beside
-from nearer.data.cells import are_numbered, normalise, number_in, pairs_in, side_word, side_words, word_of
+from nearer.data.cells import are_numbered, normalise, number_in, pairs_in, side_word, side_words, word_of, yes_or_no
 from nearer.data.columns import MemoryTable, Table
-from nearer.data.errors import FileFormatError, closest, listed, shown, shown_cell
+from nearer.data.errors import SHOWN, FileFormatError, closest, listed, shown, shown_cell
 from nearer.data.values import Options
 
 _ITEMS = (
     "option", "object", "image", "stimulus", "stim", "item", "choice", "candidate", "alternative", "comparison",
-    "picture", "img", "word",
+    "picture", "img", "word", "opt", "obj", "text", "doc", "document", "sound", "face", "photo", "video", "clip",
 )  # fmt: skip
 
 
@@ -32,35 +33,40 @@ def _kinds_of(*words: str) -> tuple[str, ...]:
 ALIASES: dict[str, tuple[str, ...]] = {
     "anchor": (
         "anchor", "head", "reference", "ref", "query", "center", "centre", "target", "pivot", "probe", "standard",
-        "sample", "cue", "referenz", "anker", *_kinds_of("anchor", "reference", "query", "center", "target", "head"),
+        "sample", "cue", "referenz", "anker", "référence", "referencia", "referência", "riferimento", "referentie",
+        *_kinds_of("anchor", "reference", "query", "center", "target", "head"),
     ),
     "near": (
-        "near", "nearer", "nearest", "closer", "closest", "winner", "chosen", "selected", "positive", "similar",
-        "moresimilar", "mostsimilar", *_kinds_of("chosen", "selected", "closer", "nearer", "winner"),
+        "near", "nearer", "nearest", "closer", "closest", "winner", "chosen", "selected", "positive", "pos", "similar",
+        "moresimilar", "mostsimilar", "näher", *_kinds_of("chosen", "selected", "closer", "nearer", "winner"),
     ),
     "far": (
         "far", "farther", "further", "farthest", "furthest", "loser", "other", "unchosen", "notchosen", "unselected",
-        "rejected", "negative", "different", "dissimilar", "lesssimilar", "leastsimilar",
+        "rejected", "negative", "neg", "notselected", "ferner", "different", "dissimilar", "lesssimilar",
+        "leastsimilar",
         *_kinds_of("unchosen", "unselected", "farther", "loser"),
     ),
     "i": ("i", "near1", "neara", "nearfirst"),
     "j": ("j", "near2", "nearb", "nearsecond"),
     "l": ("l", "far1", "fara", "farfirst"),
     "k": ("k", "far2", "farb", "farsecond"),
-    "a": _item("a", "1", "left", "first"),
-    "b": _item("b", "2", "right", "second"),
-    "c": _item("c", "3", "third"),
+    "a": _item("a", "1", "left", "first", "top", "links", "gauche", "izquierda", "sinistra", "esquerda"),
+    "b": _item("b", "2", "right", "second", "bottom", "rechts", "droite", "derecha", "destra", "direita"),
+    "c": _item("c", "3", "third", "middle"),
     "answer": (
         "answer", "response", "responses", "answers", "decision", "judgement", "judgment", "selection", "choice",
-        "pick", "resp", "chosenoption", "chosenside", "selectedoption", "selectedside", "sidechosen", "keyrespkeys",
+        "pick", "picked", "clicked", "resp", "antwort", "réponse", "respuesta", "risposta", "antwoord", "resposta",
+        "chosenoption", "chosenside", "selectedoption", "selectedside", "sidechosen", "keyrespkeys",
         "respkeys", "responsekeys", "keyresponse", "responsekey", "keypressed", "buttonpressed", "userchoice",
         "useranswer", "userresponse", "participantresponse", "mostsimilarside",
     ),
     "votes_a": (
         "votesa", "votes1", "votesleft", "votesfirst", "votesoptiona", "nvotesa", "counta", "count1", "countleft",
+        "avotes", "winsa", "awins",
     ),
     "votes_b": (
         "votesb", "votes2", "votesright", "votessecond", "votesoptionb", "nvotesb", "countb", "count2", "countright",
+        "bvotes", "winsb", "bwins",
     ),
     # Of a third option: no layout takes them, and none may leave them out unsaid.
     "votes_c": ("votesc", "votes3", "votesthird", "votesoptionc", "nvotesc", "countc", "count3", "countthird"),
@@ -70,13 +76,15 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "ordered": ("ordered", "isranked", "ranked"),
     # In order of preference, where a table has several.
     "participant": (
-        "participant", "participants", "participantid", "participantprivateid", "prolificpid", "prolificid",
-        "prolificparticipantid", "workerid", "mturkworkerid", "jatosworkerid", "worker", "puid", "pid", "subject",
+        "participant", "participants", "participantid", "participantcode", "subjectcode", "participantprivateid",
+        "prolificpid", "prolificid", "prolificparticipantid", "workerid", "mturkworkerid", "jatosworkerid", "worker",
+        "puid", "pid", "subject",
         "subjectid", "subjectnr", "subjectnumber", "subjectno", "subid", "subj", "subjid", "sub", "participantno",
         "participantnumber", "participantnr", "ppt", "ppid", "vp", "vpn", "vpnum", "vpcode", "versuchsperson",
         "probandid", "agentid", "panelist", "assessor", "judge", "judgeid", "rater", "raterid", "annotator",
         "annotatorid", "respondent", "respondentid", "observer", "observerid", "person", "personid", "userid", "user",
-        "username", "turkleusername", "sonaid", "participantpublicid",
+        "proband", "sujet", "participante", "listener", "coder", "labeler", "labeller", "turker", "username",
+        "turkleusername", "sonaid", "participantpublicid",
     ),
     "weight": ("weight", "weights", "sampleweight", "sampleweights", "caseweight", "count", "counts", "frequency",
                "multiplicity"),
@@ -173,6 +181,7 @@ LAYOUTS = (
     Layout("triplets", _TRIPLET),
     Layout("answers", _OPTIONS, ("answer",)),
     Layout("answers", _OPTIONS, ("near",)),
+    Layout("answers", _OPTIONS, ("far",)),
     Layout("odd-one-out", _SET, ("odd",)),
     Layout("most-central", _SET, ("central",)),
     Layout("odd-one-out", ("a", "b", "odd")),
@@ -585,6 +594,7 @@ _SAYS = {
     _TRIPLET: "{anchor} is nearer to {near} than to {far}",
     _QUAD: "{i} and {j} are nearer to each other than {l} and {k}",
     (*_OPTIONS, "answer"): "asked which of {a} and {b} is nearer to {anchor}, somebody answered {answer}",
+    (*_OPTIONS, "far"): "asked which of {a} and {b} is farther from {anchor}, somebody answered {far}",
     (*_SET, "odd"): "of {a}, {b} and {c}, {odd} is the odd one",
     (*_SET, "central"): "of {a}, {b} and {c}, {central} is in the middle",
 }
@@ -614,27 +624,29 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout, kind: str | Non
     unknown = [spot for spot, role in meant.items() if role is None]
     worded = {spot for spot in meant if any(number_in(cell) is None for cell in cells[spot])}
     named = worded if len(worded) >= len(_TRIPLET) else {*meant}  # beside words, numbers are no objects
+    named = {spot for spot in named if not all(yes_or_no(cell) is not None for cell in cells[spot])}
     least = 2 if len(rows) > 3 else 1
     shared = {spot for spot in named if any(len(cells[spot] & cells[one]) >= least for one in named if one != spot)}
     enough = len(shared & {*unknown}) >= len(_TRIPLET)
 
-    def fits(spot: int, role: str) -> bool:
+    def fits(spot: int, role: str, roles: tuple[str, ...]) -> bool:
         if meant[spot] == "answer":
             return role in ("answer", "near", "odd", "central")
         if meant[spot] is None and role in _VOTES:
             return all(number_in(cell) is not None for cell in cells[spot])
-        if meant[spot] is None and role == "answer":
-            return spot in shared or _may_choose(cells[spot])
+        if meant[spot] is None and role == roles[-1] and role in ("answer", "far") and "a" in roles:
+            turned = any(part in normalise(names[spot]) for part in _TURNED)
+            return turned == (role == "far") and (spot in shared or _may_choose(cells[spot], names))
         return meant[spot] in (role, *_SET) or (meant[spot] is None and spot in (shared if enough else named))
 
     def filled(roles: tuple[str, ...]) -> dict[str, int] | None:
         found = {role: at[role] for role in roles if role in at}
         answer = next((spot for spot, role in meant.items() if role == "answer"), None)
         for role in roles:
-            if answer is not None and answer not in found.values() and role not in found and fits(answer, role):
+            if answer is not None and answer not in found.values() and role not in found and fits(answer, role, roles):
                 found[role] = answer  # what was answered is what is nearer, if there is nothing else to choose from
         for role in roles:
-            free = [spot for spot in meant if spot not in found.values() and fits(spot, role)]
+            free = [spot for spot in meant if spot not in found.values() and fits(spot, role, roles)]
             if role not in found and free:
                 found[role] = min(free, key=lambda spot: (meant[spot] != role, meant[spot] is not None))
         return {role: found[role] for role in roles} if len(found) == len(roles) else None
@@ -646,14 +658,25 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout, kind: str | Non
     picks = picked >= 0 and all(row[picked] in [row[spot] for spot in objects[:-1]] for row in full)
     asked = [(*_OPTIONS, "answer")] if picks and len({*at, *objects}) == 4 and at.keys() <= {"anchor"} else []
     quads = [_QUAD] if len(unknown) == len(meant) == 4 and not picks else []
-    tried = [(*_SET, "odd"), (*_SET, "central")] if in_sets else [*asked, *quads, best.roles, _TRIPLET]
+    turned = [(*_OPTIONS, "far")] if best.roles == (*_OPTIONS, "answer") else []
+    tried = [(*_SET, "odd"), (*_SET, "central")] if in_sets else [*asked, *quads, best.roles, *turned, _TRIPLET]
     tried = tried if kind is None else [best.roles]
     given = {roles: spots for roles in tried if (spots := filled(roles)) is not None}
     if not given:
         return "", ""
     roles, spots = next(iter(given.items()))
-    if len(unknown) > len(roles) + 3 and not shared & {*spots.values()}:
-        return f"columns={{{', '.join(f'{role!r}: ...' for role in roles)}}} with the names of your columns", ""
+    others = [spot for spot in meant if spot not in spots.values()]
+    left = [spot for spot in others if spot in shared or _may_tell(cells[spot], rows)]
+    held = {spot for role, spot in spots.items() if role not in ("answer", *_VOTES) and spot in meant}
+    mixed = bool(held & worded) and not held <= worded  # numbers beside words
+    apart = len(rows) > 3 and bool(shared) and not held <= shared
+    stems = [re.sub("[0-9]+", "", normalise(names[spot])) for spot in unknown]
+    repeated = len([stem for stem in {*stems} if stems.count(stem) > 1]) > 1  # T1_ref, T1_a, ..., T2_ref, T2_a, ...
+    if left or repeated or mixed or apart or (len(unknown) > len(roles) + 3 and not shared & {*spots.values()}):
+        also = f"; {listed(repr(names[spot]) for spot in left[:SHOWN])} may tell more" if left else ""
+        also = "; a row for each question is expected" if repeated else also
+        roles = (*_OPTIONS, "answer") if left and roles == _TRIPLET else roles
+        return f"columns={{{', '.join(f'{role!r}: ...' for role in roles)}}} with the names of your columns{also}", ""
     told = []
     for some in given if in_sets and kind is None else [roles]:
         called = {role: names[spot] for role, spot in given[some].items()}
@@ -665,10 +688,23 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout, kind: str | Non
     return " or ".join(told), next(says, "") if roles in _SAYS else ""
 
 
-def _may_choose(cells: Collection[str]) -> bool:
-    """Tell whether cells may be answers: sides, or a few small numbers."""
-    words = side_words(3)
-    return len(cells) > 1 and all(side_word(cell) in words or number_in(cell) in (-1, 0, 1, 2) for cell in cells)
+# Parts of the names of columns that say which option is farther.
+_TURNED = ("discard", "eliminat", "remov", "worst", "distant", "farth", "furth", "reject", "least", "less", "unlike",
+           "differ", "dissim", "unchosen", "notchosen", "loser", "éloign", "entfern", "unähnlich")  # fmt: skip
+
+
+def _may_choose(cells: Collection[str], names: Sequence[str]) -> bool:
+    """Tell whether cells may be answers: sides, names of columns, yes or no, or a few small numbers."""
+    words = {*side_words(3), *map(normalise, names)}
+    return len(cells) > 1 and all(
+        side_word(cell) in words or yes_or_no(cell) is not None or number_in(cell) in (-1, 2) for cell in cells
+    )
+
+
+def _may_tell(cells: Collection[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a column that a proposal leaves out may say what was answered: few values, or many numbers."""
+    numbers = all(number_in(cell) is not None for cell in cells)
+    return len(cells) > 1 and (len(cells) <= 3 or (numbers and len(cells) < len(rows)))
 
 
 def _refuse_two_meanings(table: Table, at: Mapping[str, int], layout: Layout) -> None:

@@ -135,7 +135,11 @@ class Rows:
         needed = [*layout.roles, *(["weight"] if "weight" in self.roles.at else [])]
         empty = {role: self.columns[role].empty(words) for role in needed}
         if answer is not None:
-            empty[answer] = empty[answer] | self.columns[answer].empty((*MISSING, *NO_ANSWER))
+            said = self.columns[answer]
+            none = said.saying(NO_ANSWER)
+            if none.any() and layout.options:
+                none &= self.chosen() < 0  # an object may be called so
+            empty[answer] = empty[answer] | said.empty(MISSING) | none
         if not any(mask.any() for mask in empty.values()):
             return
         blank = np.logical_and.reduce([empty[role] for role in layout.objects])

@@ -549,10 +549,11 @@ def _choices(rows: Rows, answers: Answers) -> np.ndarray:
     """Read what each row answers; see `Answers`."""
     if answers.codes is None:
         chosen = rows.chosen()
-        return 1.0 - 2.0 * chosen if len(rows.roles.layout.options) == 2 else chosen.astype(np.float64)
-    answer = rows.answers()
-    codes = np.array([answers.codes.get(text, np.nan) for text in answer.texts()], np.float64)
-    return codes[answer.cells]
+        said = 1.0 - 2.0 * chosen if len(rows.roles.layout.options) == 2 else chosen.astype(np.float64)
+    else:
+        answer = rows.answers()
+        said = np.array([answers.codes.get(text, np.nan) for text in answer.texts()], np.float64)[answer.cells]
+    return -said if rows.roles.layout.answer == "far" else said
 
 
 def _amounts(rows: Rows, role: str, what: str) -> np.ndarray:
@@ -632,15 +633,21 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
 
 
 def _told_twice(parts: Parts) -> list[str]:
-    """Tell of answers that stand twice: the same question, answered alike by the same person in the same trial."""
-    order = None if parts.details is None else parts.details.order
-    if order is None or parts.people is None:
+    """Tell of answers that stand twice: the same question, answered alike by one person in one trial, or as fast."""
+    details, people = parts.details, parts.people
+    order, seconds = (None, None) if details is None else (details.order, details.seconds)
+    if order is not None and people is not None:
+        known, told, same = order >= 0, order, "participant, number of the trial"
+    elif seconds is not None and (seconds % 1 != 0).any():  # whole seconds are often the same
+        known, told, same = ~np.isnan(seconds), np.unique(seconds, return_inverse=True)[1], "response time"
+        same = f"participant, {same}" if people is not None else same
+    else:
         return []
-    known = order >= 0
-    columns = [column[known].astype(np.int64) for column in (*parts.index.T, parts.people.codes, order)]
+    who = [] if people is None else [people.codes]
+    columns = [column[known].astype(np.int64) for column in (*parts.index.T, *who, told)]
     n_known = int(known.sum())
     twice = n_known - len(group(columns, int(max(map(np.max, columns))) + 1)[0]) if n_known else 0
-    what = f"{counted(twice, 'comparison')} with the participant, number of the trial and objects of another"
+    what = f"{counted(twice, 'comparison')} with the {same} and objects of another"
     return [f"{what}; if the same answers stand there twice, take them out"] if twice else []
 
 

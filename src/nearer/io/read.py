@@ -371,7 +371,19 @@ def _understood(comparisons: Comparisons, rows: Rows, notes: Sequence[str]) -> s
     told = [said, *told_dropped(rows.dropped)]
     if table.header:
         spare = set(range(len(table.names))) - set(at.values()) - set(rows.roles.names_at)
-        unused = [table.names[spot] for spot in sorted(spare) if table.names[spot]]
+        unused = [spot for spot in sorted(spare) if table.names[spot]]
+        rows_shown = table.head(_ROWS_SHOWN, max(unused) + 1) if unused else []
         if unused:
-            told.append(f"columns not used: {listed(unused, 5)}")
+            told.append(f"columns not used: {listed((_with_values(table, rows_shown, spot) for spot in unused), 5)}")
     return f"{Path(table.name).name}: {', '.join(parts)}: " + "; ".join([*told, *notes])
+
+
+_ROWS_SHOWN = 200
+
+
+def _with_values(table: Table, rows: Sequence[Sequence[str]], spot: int) -> str:
+    """Name a column that is not used, with its cells if these are a sentence in all rows, or one of two things."""
+    said = [*dict.fromkeys(row[spot].strip() for row in rows if spot < len(row))]
+    cells = [cell for cell in said if cell]
+    shows = len(cells) == 2 or (len(cells) == 1 and cells[0].count(" ") > 1)
+    return table.names[spot] + (f" ({listed(map(shown_cell, cells))})" if shows else "")
