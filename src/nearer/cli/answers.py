@@ -17,7 +17,6 @@ from nearer.cli._inputs import (
     fitting_options,
     make_estimator,
     read_answers,
-    read_classes,
     read_distances,
     read_numbers,
     reading_options,
@@ -186,7 +185,7 @@ def simulate_command(
     classes:   a table with the columns label, class; answers say that objects
                of one class are nearer to each other than to one of another
     """
-    from nearer.io import write_comparisons
+    from nearer.io import objects, write_comparisons
 
     if source != "classes":
         refuse_given(["class_column"], f"got --from {source}, expected --from classes, which has such a column")
@@ -202,7 +201,10 @@ def simulate_command(
         distances, labels = read_distances(file)
         make = partial(nearer.Comparisons.from_distances, distances, n_comparisons, kind)
     else:
-        classes, labels = read_classes(say, file, class_column)
+        table = objects.read_objects(file, objects.WORDS, column=class_column)
+        classes, column = table.words(class_column, ", or --class-column")
+        say.note(table.understood([column]))
+        labels = table.labels
         make = partial(nearer.Comparisons.from_classes, classes, n_comparisons or 0)
     try:
         made = make(random_state=random_state, noise=noise, labels=labels)

@@ -199,10 +199,6 @@ def calibration(
     loss : {"ckl", "ste", "tste"} or Loss
     n_bins : int
     sample_weight : array (N,), optional
-
-    Returns
-    -------
-    Calibration
     """
     if n_bins < 1:
         raise ValueError(f"n_bins: got {n_bins}, expected at least 1")
@@ -399,10 +395,6 @@ def fit_answer_law(ratio: np.ndarray, weights: np.ndarray | None = None) -> Answ
     ratio : float64 array (N,)
         Of answers that the map was not fitted to.
     weights : float64 array (N,), optional
-
-    Returns
-    -------
-    AnswerLaw
     """
     exact = np.clip(np.nan_to_num(ratio, nan=0.0), -_MOST, _MOST)
     # Answers of about the same ratio count as one of their mean: two parameters need no more.
