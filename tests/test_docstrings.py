@@ -85,7 +85,10 @@ def repeated(text):
                 yield node.lineno, f"{node.name}: {name} repeats the signature"
 
 
-@pytest.mark.parametrize("layer", ["data", "io", "objective", "solvers", "distributed"])
+LAYERS = ("data", "io", "objective", "solvers", "distributed", "metrics", "selection", "reporting", "plots", "cli")
+
+
+@pytest.mark.parametrize("layer", LAYERS)
 def test_docstrings_do_not_repeat_the_signature(layer):
     found = ((path, fault) for path in sorted((ROOT / layer).rglob("*.py")) for fault in repeated(path.read_text()))
     assert [f"{path.relative_to(ROOT)}:{line} {what}" for path, (line, what) in found] == []

@@ -85,16 +85,8 @@ class LazyGroup(click.Group):
                 if ctx.meta.get("nearer.debug") or not can_put_right(error):
                     raise
                 told = explain(error).removeprefix(f"{ctx.invoked_subcommand}: ")
-                raise Failure(f"{_name(ctx)}: {told}") from error
-
-
-class Failure(click.ClickException):
-    """What the user can put right: a message on one line, exit code 2."""
-
-    exit_code = 2
-
-    def show(self, file: Any = None) -> None:
-        click.echo(self.message, err=True)
+                click.echo(f"{_name(ctx)}: {told}", err=True)
+                ctx.exit(2)
 
 
 def _name(ctx: click.Context) -> str:

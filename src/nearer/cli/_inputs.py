@@ -361,16 +361,6 @@ def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
     return objects.read_numbers(cells, 1, titles, range(first, len(titles))), labels
 
 
-def read_classes(say: Say, path: str, column: str | None = None) -> tuple[list[str], np.ndarray]:
-    """The class of each object, and labels; the classes are those of the column named."""
-    from nearer.io.objects import WORDS, read_objects
-
-    table = read_objects(path, WORDS, column=column)
-    words, column = table.words(column, ", or --class-column")
-    say.note(table.understood([column]))
-    return words, table.labels
-
-
 def _npy(path: str) -> np.ndarray:
     """A table of numbers from a .npy file, float64 (n, m)."""
     import numpy as np

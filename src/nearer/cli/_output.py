@@ -163,16 +163,12 @@ def speaking(
     return make(cls=Command, examples=examples, more=more)
 
 
-def _set_debug(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
-    ctx.meta["nearer.debug"] = value
-
-
 _SPEAKING = (
     click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
     click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing but results, warnings and errors."),
     click.Option(
-        ["--debug"], is_flag=True, expose_value=False, is_eager=True, callback=_set_debug,
-        help="Show where errors arise.",
+        ["--debug"], is_flag=True, expose_value=False, is_eager=True, help="Show where errors arise.",
+        callback=lambda ctx, _, value: ctx.meta.update({"nearer.debug": value}),
     ),
 )  # fmt: skip
 

@@ -17,7 +17,6 @@ from nearer.cli._inputs import (
     fitting_options,
     make_estimator,
     read_answers,
-    read_classes,
     read_distances,
     read_numbers,
     reading_options,
@@ -39,6 +38,7 @@ from nearer.cli._output import (
 STRATEGIES = ("auto", "random", "balanced", "uncertainty", "crowd-kernel", "predictive")
 QUESTIONS = ("triplets", "odd-one-out")
 _BAR = 30  # signs of a full bar
+# The library calls it kind; where a file is read as well, --kind is what its rows are.
 _ASK = click.option(
     "--ask", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question."
 )
@@ -83,13 +83,13 @@ rules.toml holds what was written down beforehand, any of:
 @click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; nobody is left out without it.")
 @click.option("-o", "--out", type=OutputFile(*ANSWERS), help="Write the answers of those who are kept.")
 @click.option("--table", type=OutputFile(*TABLES), help="Write the table of all people as CSV.")
-@click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Maps, each without some people.")
+@click.option("--cv", type=click.IntRange(2), default=10, show_default=True, help="Folds: maps without some people.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
 @FORCE
 @fitting_options
 @reading_options
 def people_command(
-    say: Say, file: str, n_components: int, rules: str | None, out: str | None, table: str | None, folds: int,
+    say: Say, file: str, n_components: int, rules: str | None, out: str | None, table: str | None, cv: int,
     differ_too: bool, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Tell how each person answered in FILE: speed, side, repeats, catch questions, agreement with the others.
@@ -104,7 +104,7 @@ def people_command(
     asked = None if rules is None else ExclusionRules.read(rules)
     result = read_answers(say, file, reading)
     with say.compiling():
-        found = participants(result.comparisons, estimator, n_folds=folds, random_state=fitting["random_state"])
+        found = participants(result.comparisons, estimator, n_folds=cv, random_state=fitting["random_state"])
     values: dict[str, Any] = {"input": result.facts(), "people": found.table(), "in_order": found.in_order}
     told = [str(found)]
     if asked is not None:
@@ -186,7 +186,7 @@ def simulate_command(
     classes:   a table with the columns label, class; answers say that objects
                of one class are nearer to each other than to one of another
     """
-    from nearer.io import write_comparisons
+    from nearer.io import objects, write_comparisons
 
     if source != "classes":
         refuse_given(["class_column"], f"got --from {source}, expected --from classes, which has such a column")
@@ -202,7 +202,10 @@ def simulate_command(
         distances, labels = read_distances(file)
         make = partial(nearer.Comparisons.from_distances, distances, n_comparisons, kind)
     else:
-        classes, labels = read_classes(say, file, class_column)
+        table = objects.read_objects(file, objects.WORDS, column=class_column)
+        classes, column = table.words(class_column, ", or --class-column")
+        say.note(table.understood([column]))
+        labels = table.labels
         make = partial(nearer.Comparisons.from_classes, classes, n_comparisons or 0)
     try:
         made = make(random_state=random_state, noise=noise, labels=labels)

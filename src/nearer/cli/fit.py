@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,7 @@ _SAMPLE = 50_000  # comparisons looked at for the error shown
 _EVERY = 0.25  # seconds between two updates
 
 
+@dataclass
 class Interrupt:
     """Whether ctrl-C was pressed, and what follows from it.
 
@@ -68,9 +69,8 @@ class Interrupt:
     part is kept if it says something; those after it are left out.
     """
 
-    def __init__(self, say: Say):
-        self.say = say
-        self.pressed = False
+    say: Say
+    pressed: bool = False
 
     @contextlib.contextmanager
     def deferred(self) -> Iterator[None]:
@@ -109,6 +109,7 @@ class Interrupt:
             os.write(2, f"{told}\n".encode())
 
 
+@dataclass(eq=False)
 class Watch:
     """Callback of a fit: stops it after ctrl-C, and shows objective, error and time on a terminal.
 
@@ -116,20 +117,17 @@ class Watch:
     may take.
     """
 
-    def __init__(
-        self,
-        say: Say,
-        interrupt: Interrupt,
-        comparisons: nearer.Comparisons | None = None,
-        limit: float | None = None,
-    ):
-        self.interrupt = interrupt
-        self.comparisons = comparisons
-        self.limit = limit
-        self.shows = sys.stderr.isatty() and not say.quiet
-        self._bar: Any = None
-        self._last = 0.0
-        self._sample: Any = None
+    say: Say
+    interrupt: Interrupt
+    comparisons: nearer.Comparisons | None = None
+    limit: float | None = None
+    _bar: Any = None
+    _last: float = 0.0
+    _sample: Any = None
+
+    @property
+    def shows(self) -> bool:
+        return sys.stderr.isatty() and not self.say.quiet
 
     @contextlib.contextmanager
     def showing(self) -> Iterator[None]:
@@ -293,7 +291,12 @@ def _read(
     say: Say, file: str, reading: dict[str, Any], cluster: str | None
 ) -> tuple[nearer.Comparisons | None, dict[str, Any]]:
     """The comparisons, None if only workers of a cluster read them, and facts about the file."""
-    if cluster is not None and (any(mark in file for mark in "*?") or _is_parquet(file)):
+    path = Path(file)
+    if cluster is not None and (
+        any(mark in file for mark in "*?")
+        or path.suffix.lower() in (".parquet", ".pq")
+        or (path.is_dir() and any(path.glob("*.parquet")))
+    ):
         told = were_given(reading)
         if not told:
             say.note(f"{file}: Parquet files, read by the workers of the cluster")
@@ -301,11 +304,6 @@ def _read(
         say.note(f"{file}: read here, not by the workers of the cluster, who know nothing of {', '.join(told)}")
     result = read_answers(say, file, reading)
     return result.comparisons, result.facts()
-
-
-def _is_parquet(file: str) -> bool:
-    path = Path(file)
-    return path.suffix.lower() in (".parquet", ".pq") or (path.is_dir() and any(path.glob("*.parquet")))
 
 
 def _fit(
@@ -394,6 +392,7 @@ def _write(target: Path, model: nearer.OrdinalEmbedding, summary: dict[str, Any]
 @click.argument("file", type=click.Path())
 @click.option("--dims", type=dimensions, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
+@click.option("--folds", "cv", type=click.IntRange(2), default=5, hidden=True)  # its name in 0.1.0
 @CV_BY
 @click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the result: .png, .svg or .pdf.")
 @FORCE

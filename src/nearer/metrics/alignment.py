@@ -142,10 +142,6 @@ def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
     Y : array (n, d2)
         Row i of both is the same object, or, in two pandas tables, rows of the same name; rows with NaN in either are
         left out.
-
-    Returns
-    -------
-    float
     """
     a, b = _paired(X, Y)
     units = []

@@ -199,10 +199,6 @@ def calibration(
     loss : {"ckl", "ste", "tste"} or Loss
     n_bins : int
     sample_weight : array (N,), optional
-
-    Returns
-    -------
-    Calibration
     """
     if n_bins < 1:
         raise ValueError(f"n_bins: got {n_bins}, expected at least 1")
@@ -399,10 +395,6 @@ def fit_answer_law(ratio: np.ndarray, weights: np.ndarray | None = None) -> Answ
     ratio : float64 array (N,)
         Of answers that the map was not fitted to.
     weights : float64 array (N,), optional
-
-    Returns
-    -------
-    AnswerLaw
     """
     exact = np.clip(np.nan_to_num(ratio, nan=0.0), -_MOST, _MOST)
     # Answers of about the same ratio count as one of their mean: two parameters need no more.
@@ -414,7 +406,7 @@ def fit_answer_law(ratio: np.ndarray, weights: np.ndarray | None = None) -> Answ
     theta, step = np.array([1.0, -2.0]), np.zeros(2)  # log slope, logit of twice the lapse
     value, gradient, information = _law_terms(theta, x, w)
     for _ in range(_MOST_STEPS):
-        a, b, c = information[0] + _RIDGE, information[1], information[2] + _RIDGE
+        a, b, c = information[0, 0] + _RIDGE, information[0, 1], information[1, 1] + _RIDGE
         step = np.array([c * gradient[0] - b * gradient[1], a * gradient[1] - b * gradient[0]]) / (a * c - b * b)
         step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
         while True:
@@ -430,18 +422,16 @@ def fit_answer_law(ratio: np.ndarray, weights: np.ndarray | None = None) -> Answ
     return AnswerLaw(float(np.exp(theta[0])), float(0.5 / (1.0 + np.exp(-theta[1]))))
 
 
-def _law_terms(theta: np.ndarray, x: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray, tuple[float, float, float]]:
-    """Mean of -log P, its gradient in theta, and the expected second derivatives (of 11, 12 and 22)."""
+def _law_terms(theta: np.ndarray, x: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mean of -log P, its gradient (2,) in theta, and the expected second derivatives (2, 2)."""
     slope, lapse = np.exp(theta[0]), 0.5 / (1.0 + np.exp(-theta[1]))
     s = expit(slope * x)
     p = np.clip(lapse + (1.0 - 2.0 * lapse) * s, 1e-12, 1.0 - 1e-12)
     by_slope = (1.0 - 2.0 * lapse) * s * (1.0 - s) * x * slope
     by_lapse = (1.0 - 2.0 * s) * lapse * (1.0 - 2.0 * lapse)
-    v = w / (p * (1.0 - p))
-    gradient = np.array([-(w / p * by_slope).sum(), -(w / p * by_lapse).sum()])
-    information = [float((v * left * right).sum()) for left, right in
-                   ((by_slope, by_slope), (by_slope, by_lapse), (by_lapse, by_lapse))]  # fmt: skip
-    return float(-(w * np.log(p)).sum()), gradient, (information[0], information[1], information[2])
+    by_theta = np.stack([by_slope, by_lapse])
+    information = (w / (p * (1.0 - p)) * by_theta[:, None] * by_theta).sum(axis=2)
+    return float(-(w * np.log(p)).sum()), -(w / p * by_theta).sum(axis=1), information
 
 
 def _model(loss: str | Loss, n_components: int) -> Loss:
@@ -500,9 +490,6 @@ def _weights(comparisons: Comparisons, sample_weight: ArrayLike | None) -> tuple
 
 def _distance_chunks(points: np.ndarray, index: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Row slices with their squared near and far distances, a bounded number of rows at a time."""
-    kernels.check_inside(index, len(points))
     for start in range(0, len(index), CHUNK_ROWS):
-        rows = slice(start, min(start + CHUNK_ROWS, len(index)))
-        near, far = np.empty(rows.stop - start), np.empty(rows.stop - start)
-        kernels.squared_distances(index, points, start, near, far)
-        yield rows, near, far
+        rows = slice(start, start + CHUNK_ROWS)
+        yield rows, *_squared_distances(points, index[rows])

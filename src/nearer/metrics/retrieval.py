@@ -96,10 +96,6 @@ def retrieval_scores(
         Needed for, and only for, queries apart from the database.
     k : int or int array (m,)
         Cut-offs K >= 1.
-
-    Returns
-    -------
-    RetrievalScores
     """
     items = _checked_points(database, "database")
     codes, query_codes, points, inside = _checked_queries(items, labels, queries, query_labels)

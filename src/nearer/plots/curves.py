@@ -44,30 +44,7 @@ def plot_convergence(
         Logarithmic vertical axis; by default where the values are positive and span a factor of 30.
     ax : Axes, optional
         Where to draw; a new figure when None.
-
-    Returns
-    -------
-    Axes
     """
-    return _plot_histories(history, x, y, log, ax)
-
-
-def plot_step_sizes(history: Any, *, x: str = "epoch", log: bool | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the step size of each epoch.
-
-    Parameters
-    ----------
-    history, x, log, ax
-        As in `plot_convergence`.
-
-    Returns
-    -------
-    Axes
-    """
-    return _plot_histories(history, x, "step_size", log, ax)
-
-
-def _plot_histories(history: Any, x: str, y: str, log: bool | None, ax: Axes | None) -> Axes:
     if x not in _X_TITLES:
         raise ValueError(f"x: got {x!r}, expected one of {', '.join(_X_TITLES)}")
     if y not in _Y_TITLES:
@@ -94,6 +71,17 @@ def _plot_histories(history: Any, x: str, y: str, log: bool | None, ax: Axes | N
     if several:
         literal_legend(ax, handles, list(lines))
     return ax
+
+
+def plot_step_sizes(history: Any, *, x: str = "epoch", log: bool | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the step size of each epoch.
+
+    Parameters
+    ----------
+    history, x, log, ax
+        As in `plot_convergence`.
+    """
+    return plot_convergence(history, x=x, y="step_size", log=log, ax=ax)
 
 
 def _draw_lines(ax: Axes, lines: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> list[Line2D]:
@@ -126,10 +114,6 @@ def plot_dimensions(
         The accuracy that the noise of the answers allows, drawn as a line, or between two bounds as a band.
     ax : Axes, optional
         Where to draw; a new figure when None.
-
-    Returns
-    -------
-    Axes
     """
     table = columns(scores, ("n_components", "accuracy"), "scores")
     dims, accuracy = table["n_components"], table["accuracy"]
@@ -162,10 +146,6 @@ def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
         One entry per bin; empty bins are left out. ``ece`` (expected calibration error), if there, is told.
     ax : Axes, optional
         Where to draw; a new figure when None.
-
-    Returns
-    -------
-    Axes
     """
     ece = calibration.get("ece") if isinstance(calibration, Mapping) else getattr(calibration, "ece", None)
     table = columns(calibration, ("predicted", "observed", "count"), "calibration")
@@ -210,10 +190,6 @@ def plot_retrieval(
         For instance "Recall" and "Precision" for a precision-recall curve.
     ax : Axes, optional
         Where to draw; a new figure when None.
-
-    Returns
-    -------
-    Axes
     """
     lines: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for name, curve in curves.items():
@@ -245,10 +221,6 @@ def plot_learning_curve(
         and ``extrapolated`` (bool: drawn as a dashed line).
     ceiling, ax
         As in `plot_dimensions`.
-
-    Returns
-    -------
-    Axes
     """
     table = columns(curve, ("n_comparisons", "accuracy"), "curve")
     order = np.argsort(table["n_comparisons"], kind="stable")

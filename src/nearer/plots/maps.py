@@ -5,7 +5,7 @@ Labels neither collide nor leave the picture: they are arranged greedily, anew w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +102,10 @@ def plot_map(
     keep = np.isfinite(X).all(axis=1)
     xy = np.column_stack([X[keep, 0], np.zeros(keep.sum())]) if n_components == 1 else X[keep][:, shown]
 
-    width, height = _figure_size(xy) if n_components > 1 else (6.8, 3.4)
+    width, height = 6.8, 3.4
+    if n_components > 1:  # about the shape of the map
+        across, up = np.ptp(xy, axis=0) if len(xy) else (1.0, 1.0)
+        height = float(np.clip(6.4 * up / max(across, 1e-300), 4.0, 8.0))
     grouped = None if groups is None else merge_small_groups(*group_codes(groups, n_objects))
     if grouped is not None:
         width += _legend_width(grouped[1])
@@ -148,12 +151,6 @@ def plot_map(
     if title is not None:
         literal(ax.set_title(" ", loc="left"), title)
     return ax
-
-
-def _figure_size(xy: np.ndarray) -> tuple[float, float]:
-    """Inches for a new figure: about the shape of the map."""
-    width, height = np.ptp(xy, axis=0) if len(xy) else (1.0, 1.0)
-    return 6.8, float(np.clip(6.4 * height / max(width, 1e-300), 4.0, 8.0))
 
 
 def ellipse_axes(covariances: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -253,10 +250,6 @@ def plot_weights(
         For the colour.
     ax : Axes, optional
         Where to draw; a new figure when None.
-
-    Returns
-    -------
-    Axes
     """
     weights, names = np.asarray(model.weights_), [str(name) for name in model.participants_.tolist()]
     one = weights.shape[1] == 1
@@ -314,6 +307,8 @@ def arrange_labels(
     inside = np.all((points >= low) & (points <= high), axis=1)
     spacing = cKDTree(points).query(points, k=2)[0][:, 1] if len(points) > 1 else np.zeros(len(points))
     steps = radius * np.array([1.6, *(np.arange(4.5, 35, 5.0) if strip else (4.0, 7.5, 11.0))])
+    rings = [_STRIP] * len(steps) if strip else [_NEAR, *[_FAR] * (len(steps) - 1)]
+    candidates = [(step, angle) for step, ring in zip(steps, rings) for angle in ring]  # in order of preference
     boxes, leaders = np.empty((0, 4)), np.empty((0, 2))
     placed: list[LabelBox] = []
     failures = 0
@@ -325,7 +320,7 @@ def arrange_labels(
             continue
         point = points[index]
         near = points[(np.abs(points - point) <= size + steps[-1] + 2 * radius).all(axis=1)]
-        for step, angle in _candidates(steps, strip):
+        for step, angle in candidates:
             centre = point + np.array([np.cos(angle), np.sin(angle)]) * (step + size / 2)
             box = np.concatenate([centre - size / 2, centre + size / 2])
             if (box[:2] < low).any() or (box[2:] > high).any():
@@ -342,13 +337,6 @@ def arrange_labels(
         else:
             failures += 1
     return placed
-
-
-def _candidates(steps: np.ndarray, strip: bool) -> Iterator[tuple[float, float]]:
-    """Distances and directions in order of preference."""
-    for ring, step in enumerate(steps):
-        for angle in _STRIP if strip else _FAR if ring else _NEAR:
-            yield step, angle
 
 
 def _met(box: np.ndarray, others: np.ndarray, gap: float) -> np.ndarray:

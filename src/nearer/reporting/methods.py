@@ -97,17 +97,7 @@ def told_of(model: OrdinalEmbedding, summary: Mapping[str, Any]) -> Figures:
 
 
 def methods_paragraph(figures: Figures) -> str:
-    """The paragraph.
-
-    Parameters
-    ----------
-    figures : Figures
-
-    Returns
-    -------
-    str
-        One line; what is not known is not mentioned.
-    """
+    """The paragraph, on one line; what is not known is not mentioned."""
     n_answers, n_questions, n_comparisons = figures.n_answers, figures.n_questions, figures.n_comparisons
     objects = counted(figures.n_objects, "object")
     said = [f"Comparisons of {objects} were collected."]

@@ -304,10 +304,6 @@ def study(
     monitor : callable, optional
         Called as ``monitor(study, details, run)`` for each study: to show progress, or to leave the study out by not
         returning ``run()``.
-
-    Returns
-    -------
-    Findings
     """
     if cv_by not in ("question", "participant"):
         raise ValueError(f"cv_by: got {cv_by!r}, expected 'question' or 'participant'")
@@ -404,10 +400,6 @@ def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
     model : OrdinalEmbedding
         Fitted, loaded, or with coordinates alone; then without probabilities.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
-
-    Returns
-    -------
-    Judgement
     """
     embedding, data = model._on_map(comparisons)
     satisfied = model.predict(data)
@@ -449,10 +441,6 @@ def worst_violations(
         Names; the numbers of the objects by default.
     limit : int
         Return at most this many.
-
-    Returns
-    -------
-    Violations
     """
     X = np.asarray(embedding, dtype=float)
     index = np.asarray(index)

@@ -364,25 +364,21 @@ def distances_sentence(near: float, far: float, width: float) -> str:
 def check_facts(check: Mapping[str, Any]) -> dict[str, str]:
     """The numbers of a check of the answers that readers ask for, by name."""
     facts: dict[str, str] = {}
+    are_rows = check.get("answers_are_rows", True)
     if "n_comparisons" in check:
         facts["Comparisons"] = f"{check['n_comparisons']:,} {check.get('kind', '')}".strip()
     if check.get("weights_are_votes"):
         facts["Answers, counted by weights"] = f"{check['n_answers']:,.0f}"
-    elif not check.get("answers_are_rows", True):
+    elif not are_rows:
         facts["Answers, each of several comparisons"] = f"{check['n_answers']:,.0f}"
-    for reason, number in (check.get("dropped") or {}).items():
-        facts[f"Left out: {reason}"] = f"{number:,}"
-    if "n_objects" in check:
-        facts["Objects"] = f"{check['n_objects']:,}"
-    if check.get("unseen"):
-        facts["Objects in no comparison"] = f"{len(check['unseen']):,}"
-    if "n_questions" in check:
-        facts["Distinct questions"] = f"{check['n_questions']:,}"
-    if "n_repeated_questions" in check:
-        facts["Asked more than once"] = f"{check['n_repeated_questions']:,}"
+    counts = {f"Left out: {reason}": number for reason, number in (check.get("dropped") or {}).items()}
+    counts["Objects"] = check.get("n_objects")
+    counts["Objects in no comparison"] = len(check.get("unseen") or ()) or None
+    counts["Distinct questions"] = check.get("n_questions")
+    counts["Asked more than once"] = check.get("n_repeated_questions")
     if "contradictions" in check:
-        what = "Answered" if check.get("answers_are_rows", True) else "Comparisons answered"
-        facts[f"{what} both ways"] = f"{len(check['contradictions']):,}"
+        counts[f"{'Answered' if are_rows else 'Comparisons answered'} both ways"] = len(check["contradictions"])
+    facts |= {name: f"{count:,}" for name, count in counts.items() if count is not None}
     if check.get("n_adaptive"):
         others = f"{check['n_comparisons'] - check['n_adaptive']:,}"
         facts["Answers to questions chosen by earlier ones"] = (

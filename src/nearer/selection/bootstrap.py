@@ -27,8 +27,6 @@ from nearer.metrics import (
 )
 from nearer.selection.common import fit_best, fit_quietly, quiet_map, simulated, template
 
-__all__ = ["Bootstrap", "Interval", "NearerIntervals", "bootstrap"]
-
 # Resamples whose left-out answers show how sure answers are, sets of answers simulated, questions looked at, and the
 # level at which the widened bounds are exact for simulated answers.
 _N_JUDGES = 10
@@ -154,10 +152,6 @@ class Bootstrap:
         Parameters
         ----------
         level : float, default 0.9
-
-        Returns
-        -------
-        Interval
         """
         known = self.accuracy_samples[np.isfinite(self.accuracy_samples)]
         if not len(known):
@@ -174,10 +168,6 @@ class Bootstrap:
             labels are matched by label.
         level : float, default 0.9
             Of the interval for each question on its own.
-
-        Returns
-        -------
-        NearerIntervals
         """
         check_level(level)
         single = not isinstance(questions, Comparisons) and np.ndim(questions) == 1
@@ -235,10 +225,6 @@ def bootstrap(
     random_state : int or Generator, optional
     n_jobs : int, optional
         Resamples side by side; the result does not depend on it.
-
-    Returns
-    -------
-    Bootstrap
     """
     base = template(estimator)
     data = as_comparisons(comparisons)
@@ -287,13 +273,8 @@ def bootstrap(
 class LikelyMap:
     """A map, and how answers follow from it.
 
-    Attributes
-    ----------
-    embedding : ndarray of float64, shape (n_objects, n_components)
-    loss : Loss
-        Its model says how sure answers are...
-    law : AnswerLaw
-        ...and this, found from answers that maps had not seen, by how much less, and how often people slip.
+    The model of the loss says how sure answers are; the law, found from answers that maps had not seen, by how much
+    less, and how often people slip.
     """
 
     embedding: np.ndarray
@@ -301,16 +282,7 @@ class LikelyMap:
     law: AnswerLaw
 
     def chance(self, comparisons: Comparisons) -> np.ndarray:
-        """Return the probability of each answer.
-
-        Parameters
-        ----------
-        comparisons : Comparisons
-
-        Returns
-        -------
-        ndarray of float64, shape (N,)
-        """
+        """Return the probability of each answer, float64 (N,)."""
         return self.law.probability(_log_odds(self.loss, self.embedding, comparisons))
 
 
@@ -324,21 +296,9 @@ def likely_map(
     """Fit a map by models that know slips, and take the one under which the answers are most likely.
 
     Losses without slips in their model bend a map to make room for wrong answers: ste, for one, makes a flat map round.
-
-    Parameters
-    ----------
-    start : ndarray of float64, shape (n_objects, n_components)
-        Where to begin; NaN for objects in no comparison.
-    comparisons : Comparisons
-    resamples : sequence of (ndarray of float64, ndarray of bool), each of shape (N,)
-        Weights of the answers drawn, and which answers were left out. Maps of the drawn ones show how sure answers are
-        that a map has not seen; those that it has seen look surer than they are.
-    rng : Generator
-    n_jobs : int or None
-
-    Returns
-    -------
-    LikelyMap
+    The fits begin at `start`, which is NaN for objects in no comparison. Of each resample are given the weights (N,) of
+    the answers drawn, and which answers (N,) were left out: maps of the drawn ones show how sure answers are that a map
+    has not seen; those that it has seen look surer than they are.
     """
     everybody = People(np.zeros(len(comparisons), np.int32), np.array(["all"], dtype=object))
     data = comparisons._with(people=everybody, details=None, labels=None)
@@ -490,11 +450,6 @@ def interval_of(values: Any, level: float, *methods: str) -> Interval:
 
 
 def check_level(level: float) -> None:
-    """Refuse a confidence level outside (0, 1).
-
-    Parameters
-    ----------
-    level : float
-    """
+    """Refuse a confidence level outside (0, 1)."""
     if not 0 < check_fraction(level, "level") < 1:
         raise ValueError(f"level: got {level}, expected a number between 0 and 1")

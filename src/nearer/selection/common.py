@@ -15,11 +15,6 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.objective import resolve_jobs
 from nearer.solvers.starts import in_threads
 
-__all__ = [
-    "Interrupted", "at_random", "fit_best", "fit_quietly", "gaps_in_the_middle", "n_d_log_n", "quiet_map",
-    "simulated", "template",
-]  # fmt: skip
-
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a study of which a part was finished.

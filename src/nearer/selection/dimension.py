@@ -21,8 +21,6 @@ from nearer.metrics import comparison_accuracy, log_loss
 from nearer.selection.common import Interrupted, at_random, fit_best, n_d_log_n, quiet_map, template
 from nearer.solvers import Auto, get_solver
 
-__all__ = ["DimensionSelection", "cross_validate_dimensions", "judge_dimension"]
-
 # In standard errors: a smaller dimension is ruled out if the chosen one beats it by so much, larger ones if they fall
 # behind by so much; and so many times n d log n answers are needed to see one dimension more. `benchmarks.verdicts`
 # measures how often the verdict then holds.
@@ -83,12 +81,7 @@ class DimensionSelection:
 
     @property
     def verdict(self) -> str:
-        """The result in words.
-
-        Returns
-        -------
-        str
-        """
+        """The result in words."""
         if self.chosen is None:
             return f"interrupted: {self.n_folds.sum()} of {self.fold_accuracy.size} maps were judged, none is chosen"
         at = int(np.flatnonzero(self.dims == self.chosen)[0])
@@ -154,10 +147,6 @@ def cross_validate_dimensions(
     n_jobs : int, optional
         Folds side by side; the result does not depend on it.
 
-    Returns
-    -------
-    DimensionSelection
-
     Raises
     ------
     Interrupted
@@ -209,20 +198,8 @@ def judge_dimension(
 ) -> DimensionSelection:
     """Say which dimensions the answers rule out, and why others are left.
 
-    Parameters
-    ----------
-    dims : ndarray of int, shape (m,)
-        Ascending.
-    table : ndarray of float64, shape (3, n_folds, m)
-        Accuracy, log-loss and accuracy on the training answers.
-    evidence : Evidence or None
-        None if a single dimension was tried.
-    n_objects, n_comparisons : int
-        Size of a training set; says whether another dimension could have been seen at all.
-
-    Returns
-    -------
-    DimensionSelection
+    `table` (3, n_folds, m) holds accuracy, log-loss and accuracy on the training answers for each of `dims`, ascending.
+    The size of a training set says whether another dimension could have been seen at all.
     """
     chosen = int(dims[0]) if evidence is None else evidence.chosen
     at = 0 if evidence is None else evidence.place

@@ -20,8 +20,6 @@ from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_r
 from nearer.selection.bootstrap import Interval, interval_of
 from nearer.selection.common import at_random, fit_best, n_d_log_n, quiet_map, simulated, template
 
-__all__ = ["LearningCurve", "PowerLaw", "fit_power_law", "learning_curve"]
-
 # Misplaced points cost answers in proportion to their error, n ** -1/2, or, where close calls are coin tosses anyway,
 # to its square; the steeper end leaves room for what is left of the first rise.
 _EXPONENTS = np.linspace(0.5, 1.5, 21)
@@ -93,10 +91,6 @@ def fit_power_law(n: np.ndarray, accuracy: np.ndarray, se: np.ndarray | None = N
         With m >= 3.
     se : ndarray of float64, shape (m,), optional
         Standard errors of the accuracies; default: all the same.
-
-    Returns
-    -------
-    PowerLaw
     """
     se = np.ones(len(n)) if se is None else se
     laws = []
@@ -143,10 +137,6 @@ class LearningCurve:
         ----------
         n : int
         level : float, default 0.9
-
-        Returns
-        -------
-        Interval
         """
         n = check_integer(n, "n", 1)
         found = interval_of([float(law.accuracy(n)) for law in self.plausible_laws], level, *_BOUNDS)
@@ -243,10 +233,6 @@ def learning_curve(
     random_state : int or Generator, optional
     n_jobs : int, optional
         Repeats side by side; the result does not depend on it.
-
-    Returns
-    -------
-    LearningCurve
     """
     base = template(estimator)
     data = as_comparisons(comparisons)
