@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -198,6 +198,7 @@ def joint_axes(matrices: np.ndarray) -> np.ndarray:
     return R
 
 
+@dataclass(eq=False, repr=False)
 class IndividualEmbedding(BaseEstimator):
     """One map for all, and for each person the weight of each of its axes.
 
@@ -249,43 +250,17 @@ class IndividualEmbedding(BaseEstimator):
     n_objects_, n_iter_, n_features_in_ : int
     """
 
-    embedding_: np.ndarray
-    weights_: np.ndarray
-    participants_: np.ndarray
-    spread_: float
-    choice_: list[SpreadChoice]
-    group_: OrdinalEmbedding
-    reliability_: Reliability | None
-    labels_: np.ndarray | None
-    loss_: Loss
-    n_objects_: int
-    n_iter_: int
-    n_features_in_: int
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        loss: str | Loss = "ste",
-        loss_params: dict[str, float] | None = None,
-        spread: float | str = "auto",
-        reliability: bool = True,
-        n_init: int = 1,
-        max_iter: int = 300,
-        tol: float = 1e-7,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.loss = loss
-        self.loss_params = loss_params
-        self.spread = spread
-        self.reliability = reliability
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_components: int = 2
+    _: KW_ONLY
+    loss: str | Loss = "ste"
+    loss_params: dict[str, float] | None = None
+    spread: float | str = "auto"
+    reliability: bool = True
+    n_init: int = 1
+    max_iter: int = 300
+    tol: float = 1e-7
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> IndividualEmbedding:
         """Find the map and the weights.
@@ -322,7 +297,7 @@ class IndividualEmbedding(BaseEstimator):
         problem = _Problem(data, units, loss, self.n_jobs)
         ones = np.ones((len(units.names), self.n_components))
         start = start @ _axes_of_people(problem, start)
-        self.choice_ = []
+        self.choice_: list[SpreadChoice] = []
         self.spread_ = spreads[0]
         # L-BFGS-B calls BLAS for matrices of a few rows, where its threads take many times as long as one.
         with threadpool_limits(1, user_api="blas"):
@@ -364,16 +339,14 @@ class IndividualEmbedding(BaseEstimator):
         fold = _folds_within(People(units.codes[first], units.names), _FOLDS, rng)[answer]
         names = units.names  # kept whole, so that a person without answers in a fold keeps their row
         ones = np.ones((len(names), self.n_components))
-        folds: list[tuple[_Problem, _Problem]] = []
+        folds: list[list[_Problem]] = []
         held_out = 0
         for number in range(_FOLDS):
-            rows, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-            if len(rows) and len(held) and held_out < _ENOUGH_HELD_OUT:
-                train, test = (
-                    _Problem(data[some], People(units.codes[some], names), loss, self.n_jobs) for some in (rows, held)
-                )
-                folds.append((train, test))
-                held_out += len(held)
+            parts = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+            if all(map(len, parts)) and held_out < _ENOUGH_HELD_OUT:
+                whose = [(data[rows], People(units.codes[rows], names)) for rows in parts]
+                folds.append([_Problem(*given, loss, self.n_jobs) for given in whose])
+                held_out += len(parts[1])
         points = [(start, ones)] * len(folds)
         weight = None if data.weights is None else np.concatenate([test.scale for _, test in folds])
         tried: list[SpreadChoice] = []
@@ -388,11 +361,8 @@ class IndividualEmbedding(BaseEstimator):
             # Maps of little data are too sure of themselves, and one wrong answer would count as much as many right
             # ones: how sure answers are is found from those held out.
             lost = -np.log(fit_answer_law(held, weight).probability(held))
-            tried.append(
-                SpreadChoice(
-                    spread, float(np.average(lost, weights=weight)), float(np.average(held > 0, weights=weight))
-                )
-            )
+            means = (float(np.average(values, weights=weight)) for values in (lost, held > 0))
+            tried.append(SpreadChoice(spread, *means))
             if len(tried) > 2 and tried[-1].loss > tried[-2].loss > min(one.loss for one in tried):
                 break
         return tried
@@ -524,7 +494,6 @@ class IndividualEmbedding(BaseEstimator):
 
 
 def _log_odds(loss: Loss, near: np.ndarray, far: np.ndarray) -> np.ndarray:
-    """Logarithm of the odds of answers."""
     tiny = np.finfo(np.float64).tiny
     return np.log(np.maximum(loss.probability(near, far), tiny) / np.maximum(loss.probability(far, near), tiny))
 

@@ -21,7 +21,7 @@ from nearer.data.answers import answer_of_rows
 from nearer.data.comparisons import fold_of_rows
 from nearer.data.errors import closest, counted, listed
 from nearer.data.rules import group, same_question
-from nearer.data.values import People
+from nearer.data.values import Details, People
 from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import SHARES, log_likelihoods, population, responsibilities
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
@@ -248,13 +248,12 @@ def participants(
     rank, in_order = _rank_within(data, first, own)
     p_decline = _p_decline(lean, own, rank, guesses)
 
-    found: dict[str, Any] = _details(data, first, own, rank, n_people)
     repeats, alike = _repeats(data)
     order = np.lexsort((p_chance * -1.0, -guesses))
     columns = {
         "participant": people.names, "answers": of_each(), "repeats": repeats, "repeats_alike": alike,
         "agreement": agreement, "guesses": guesses, "guesses_low": low, "guesses_high": high, "p_chance": p_chance,
-        "p_decline": p_decline, **found,
+        "p_decline": p_decline, **_details(data, first, own, rank, n_people),
     }  # fmt: skip
     columns = {name: None if values is None else values[order] for name, values in columns.items()}
     return ParticipantTable(in_order=in_order, n_folds=n_folds, **columns)
@@ -358,11 +357,8 @@ def _p_decline(lean: np.ndarray, own: np.ndarray, rank: np.ndarray, guesses: np.
 
 def _details(data: Comparisons, first: np.ndarray, own: np.ndarray, rank: np.ndarray, n_people: int) -> dict[str, Any]:
     """What the details of the answers say of each person; None where there are none."""
-    empty = dict.fromkeys(("seconds", "first", "same_side", "streak", "catch", "catch_passed"))
-    details = data.details
-    if details is None:
-        return empty
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = dict.fromkeys(("seconds", "first", "same_side", "streak", "catch", "catch_passed"))
+    details = data.details or Details()
     if details.seconds is not None:
         seconds = details.seconds[first]
         found["seconds"] = np.full(n_people, np.nan)
@@ -382,7 +378,7 @@ def _details(data: Comparisons, first: np.ndarray, own: np.ndarray, rank: np.nda
         asked = details.catch[first] & (right >= 0)
         found["catch"] = np.bincount(own[asked], minlength=n_people)
         found["catch_passed"] = _ratio(np.bincount(own[asked & (right == 1)], minlength=n_people), found["catch"])
-    return empty | found
+    return found
 
 
 def _longest_streak(side: np.ndarray, own: np.ndarray, rank: np.ndarray, n_people: int) -> np.ndarray:
@@ -469,9 +465,7 @@ class ExclusionRules:
 
     def _check(self, name: str, low: float, high: float, expected: str) -> None:
         value = getattr(self, name)
-        if value is None:
-            return
-        if not is_number(value) or not low <= value <= high:
+        if value is not None and not (is_number(value) and low <= value <= high):
             raise ValueError(f"{name}: got {value!r}, expected {expected}")
 
     @staticmethod
@@ -488,13 +482,11 @@ class ExclusionRules:
         """
         try:
             with open(path, "rb") as file:
-                told = tomllib.load(file)
+                return ExclusionRules.of(tomllib.load(file))
         except OSError as error:
             raise ValueError(f"{os.fspath(path)}: cannot be read: {error.strerror}") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{os.fspath(path)}: is not TOML: {error}") from error
-        try:
-            return ExclusionRules.of(told)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
 
