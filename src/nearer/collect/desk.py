@@ -69,21 +69,20 @@ class Deck:
         return self.deal(without)
 
 
+@dataclass
 class Dealer:
     """Makes questions about the objects of a study, given by number.
 
     `catches` are the study's own catch questions, as numbers: head, right, wrong, or with the odd one last.
     """
 
-    def __init__(
-        self,
-        asked: Questions,
-        numbers: Sequence[int],
-        catches: Sequence[tuple[int, ...]] = (),
-        seed: int | None = None,
-    ):
-        self.asked, self.numbers, self.catches = asked, list(numbers), list(catches)
-        self.rng = random.Random(seed)
+    asked: Questions
+    numbers: Sequence[int]
+    catches: Sequence[tuple[int, ...]] = ()
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
         self._heads, self._options = Deck(self.numbers, self.rng), Deck(self.numbers, self.rng)
 
     def random(self) -> Asked:
@@ -449,7 +448,6 @@ class _Statements:
 
 
 def _counting(person: Any, now: Any) -> Any:
-    """Count an answer of a participant."""
     counts = {"answered": participants.c.answered + 1, "seen": now}
     statement = sa.update(participants).where(participants.c.id == person).values(counts)
     return statement.returning(participants.c.answered)

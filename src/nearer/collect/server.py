@@ -277,8 +277,7 @@ async def asset(request: Request) -> Response:
     )
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+async def _refused(_request: Request, error: Any) -> Response:
     headers = {429: {"Retry-After": "1"}, 413: {"Connection": "close"}}.get(error.status_code)
     return answered({"error": error.detail}, error.status_code, headers)
 
@@ -380,8 +379,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self._waits():
-            self._watch()
+        self._watch()
 
     def on_message_begin(self) -> None:
         self._size = 0
@@ -405,7 +403,7 @@ class PatientProtocol(HttpToolsProtocol):
             self.transport.abort()
 
     def _watch(self) -> None:
-        if self._timer is None:
+        if self._timer is None and self._waits():
             self._timer = self.loop.call_later(_HEAD_SECONDS, self._cut)
 
     def _unwatch(self) -> None:

@@ -278,7 +278,9 @@ class IndividualEmbedding(BaseEstimator):
         """
         check_integer(self.n_components, "n_components", 1)
         check_bool(self.reliability, "reliability")
-        spreads = self._spreads()
+        given = self.spread
+        if given != "auto" and (isinstance(given, (str, bool)) or not 0.0 <= float(given) < np.inf):
+            raise ValueError(f"spread: got {given!r}, expected 'auto' or a number of 0 or more")
         loss = loss_with(self.loss, self.loss_params).resolve(self.n_components)
         if not loss.has_model:
             raise ValueError(f"loss: {loss.name!r} is not a probability model, expected ckl, ste or tste")
@@ -288,7 +290,6 @@ class IndividualEmbedding(BaseEstimator):
         self.group_ = OrdinalEmbedding(
             self.n_components, loss=loss, n_init=self.n_init, n_jobs=self.n_jobs, random_state=rng
         ).fit(data)
-        seen = data.seen
         # Weights start from the plain map: next to one without guesses, views of one's own look like guesses.
         start = np.ascontiguousarray(np.nan_to_num(self.group_.embedding_))
         if self.reliability:
@@ -297,13 +298,10 @@ class IndividualEmbedding(BaseEstimator):
         problem = _Problem(data, units, loss, self.n_jobs)
         ones = np.ones((len(units.names), self.n_components))
         start = start @ _axes_of_people(problem, start)
-        self.choice_: list[SpreadChoice] = []
-        self.spread_ = spreads[0]
         # L-BFGS-B calls BLAS for matrices of a few rows, where its threads take many times as long as one.
         with threadpool_limits(1, user_api="blas"):
-            if len(spreads) > 1:
-                self.choice_ = self._judge(data, units, loss, start, spreads, rng)
-                self.spread_ = min(self.choice_, key=lambda tried: tried.loss).spread
+            self.choice_ = self._judge(data, units, loss, start, rng) if given == "auto" else []
+            self.spread_ = min(self.choice_, key=lambda tried: tried.loss).spread if self.choice_ else float(given)
             if self.spread_ > 0.0:
                 points, weights, n_iter = problem.solve(start, ones, self.spread_, self.max_iter, self.tol)
                 points, weights, self.reliability_, more = problem.without_guesses(
@@ -313,22 +311,14 @@ class IndividualEmbedding(BaseEstimator):
             else:
                 points, weights = np.nan_to_num(self.group_.embedding_), ones
                 self.reliability_, self.n_iter_ = self.group_.reliability_, self.group_.n_iter_
-        self._keep(points, weights, seen)
+        self._keep(points, weights, data.seen)
         self.participants_ = units.names
         self.labels_, self.loss_ = data.labels, loss
         self.n_objects_, self.n_features_in_ = data.n_objects, data.index.shape[1]
         return self
 
-    def _spreads(self) -> tuple[float, ...]:
-        if self.spread == "auto":
-            return SPREADS
-        spread = self.spread
-        if isinstance(spread, (str, bool)) or not 0.0 <= float(spread) < np.inf:
-            raise ValueError(f"spread: got {spread!r}, expected 'auto' or a number of 0 or more")
-        return (float(spread),)
-
     def _judge(
-        self, data: Comparisons, units: People, loss: Loss, start: np.ndarray, spreads: tuple[float, ...], rng: Any
+        self, data: Comparisons, units: People, loss: Loss, start: np.ndarray, rng: np.random.Generator
     ) -> list[SpreadChoice]:
         """Held-out loss and accuracy of the spreads, from the least on until they only get worse.
 
@@ -350,7 +340,7 @@ class IndividualEmbedding(BaseEstimator):
         points = [(start, ones)] * len(folds)
         weight = None if data.weights is None else np.concatenate([test.scale for _, test in folds])
         tried: list[SpreadChoice] = []
-        for spread in spreads:
+        for spread in SPREADS:
             odds = []
             for number, (train, test) in enumerate(folds):
                 points[number] = train.solve(*points[number], spread, self.max_iter, _LOOSE)[:2]

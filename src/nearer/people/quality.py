@@ -6,7 +6,6 @@ import functools
 import operator
 import os
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -26,7 +25,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import SHARES, log_likelihoods, population, responsibilities
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
 from nearer.people.individual import places_within
-from nearer.selection.common import template
+from nearer.selection.common import quiet_map, template
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -274,17 +273,18 @@ def _leans_to_others(
     base = template(OrdinalEmbedding(2, random_state=0) if estimator is None else estimator)
     fold = fold_of_rows(len(data), n_folds, rng, data.people)
     leans = np.full((len(data), 3), np.nan)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
-        for number in range(n_folds):
-            held = np.flatnonzero(fold == number)
-            model = base.set_params(random_state=int(rng.integers(2**31))).fit(data[np.flatnonzero(fold != number)])
-            near, far = comparison_distances(model.embedding_, data[held])
-            known = np.isfinite(near + far)
-            size = float((near + far)[known].mean()) if known.any() else 1.0  # maps of different folds differ in size
-            near, far = near / size, far / size
-            ratio = np.clip(log_ratio(model.embedding_, data[held]), -10.0, 10.0)
-            leans[held] = np.stack([ratio, np.sqrt(far) - np.sqrt(near), far - near], axis=1)
+
+    def judge(number: int) -> None:
+        held = np.flatnonzero(fold == number)
+        model = base.set_params(random_state=int(rng.integers(2**31))).fit(data[np.flatnonzero(fold != number)])
+        near, far = comparison_distances(model.embedding_, data[held])
+        known = np.isfinite(near + far)
+        size = float((near + far)[known].mean()) if known.any() else 1.0  # maps of different folds differ in size
+        near, far = near / size, far / size
+        ratio = np.clip(log_ratio(model.embedding_, data[held]), -10.0, 10.0)
+        leans[held] = np.stack([ratio, np.sqrt(far) - np.sqrt(near), far - near], axis=1)
+
+    quiet_map(judge, 1, range(n_folds))
     return leans
 
 

@@ -596,8 +596,7 @@ def forecast(
     more = check_integer(more, "more", 1)
     check_level(level)
     data = known.comparisons_ if hasattr(known, "comparisons_") else as_comparisons(known)
-    model = known if isinstance(known, OrdinalEmbedding) else OrdinalEmbedding(2)
-    base = template(model)
+    base = template(known if isinstance(known, OrdinalEmbedding) else OrdinalEmbedding(2))
     if n_components is not None:
         base.set_params(n_components=check_integer(n_components, "n_components", 1))
     rng = as_generator(random_state)
