@@ -445,10 +445,6 @@ class IndividualEmbedding(BaseEstimator):
             As in `fit`.
         groups : optional
             As in `fit`.
-
-        Returns
-        -------
-        float
         """
         near, far, weights = self._distances(X, groups, y)
         return float(np.average(near < far, weights=weights))
@@ -567,10 +563,6 @@ def differ(
     groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
     n_resamples : int
     random_state : None, int or Generator
-
-    Returns
-    -------
-    Difference
     """
     check_integer(n_resamples, "n_resamples", 19)
     data = as_comparisons(comparisons)

@@ -206,10 +206,6 @@ def participants(
     n_folds : int
         Maps; at most one for each person.
     random_state : None, int or Generator
-
-    Returns
-    -------
-    ParticipantTable
     """
     data = as_comparisons(comparisons)
     if data.people is None:
@@ -475,10 +471,6 @@ class ExclusionRules:
         Parameters
         ----------
         path : path-like
-
-        Returns
-        -------
-        ExclusionRules
         """
         try:
             with open(path, "rb") as file:
@@ -497,10 +489,6 @@ class ExclusionRules:
         Parameters
         ----------
         told : ExclusionRules, mapping or path-like
-
-        Returns
-        -------
-        ExclusionRules
         """
         if isinstance(told, ExclusionRules):
             return told
@@ -575,12 +563,7 @@ class Exclusions:
         return self.paragraph()
 
     def paragraph(self) -> str:
-        """The paragraph that a paper needs.
-
-        Returns
-        -------
-        str
-        """
+        """The paragraph that a paper needs."""
         people = counted(self.n_people, "participant")
         if not self.reasons:
             return f"No exclusion rules were set; all {people} were kept ({self.n_answers:,} answers)."

@@ -87,10 +87,6 @@ class Pool:
         Parameters
         ----------
         *closed : ndarray of int, shape (m, 3)
-
-        Returns
-        -------
-        Pool
         """
         smaller = copy.copy(self)
         smaller.closed = distinct(np.concatenate([self.closed, *map(self.keys, closed)]))
@@ -102,10 +98,6 @@ class Pool:
         Parameters
         ----------
         objects : ndarray of int, shape (m,)
-
-        Returns
-        -------
-        Pool
         """
         smaller = Pool(self.n_objects, objects, self.kind, self.among)
         smaller.closed = self.closed
@@ -284,10 +276,6 @@ class Odds:
         ----------
         factor : float
             Above 0.
-
-        Returns
-        -------
-        Odds
         """
         return Odds(self.power, self.offset * factor, self.slope * factor**-self.power, self.lapse)
 
@@ -490,10 +478,6 @@ class Situation:
         Parameters
         ----------
         questions : ndarray of int32, shape (m, 3)
-
-        Returns
-        -------
-        Situation
         """
         return replace(self, pool=self.pool.without(questions), pending=np.concatenate([self.pending, questions]))
 

@@ -155,10 +155,6 @@ class Crowd:
         ----------
         count : int
         rng : Generator
-
-        Returns
-        -------
-        Comparisons
         """
         return Comparisons.from_points(self.points, count, random_state=rng)
 
@@ -205,10 +201,6 @@ class Recorded:
         questions : ndarray of int, shape (m, 3)
         kind : {"triplets"}
         rng : Generator
-
-        Returns
-        -------
-        Comparisons
         """
         missing = ~self._pool.is_open(questions)
         if missing.any():
@@ -225,10 +217,6 @@ class Recorded:
         ----------
         count, rng : Any
             As in `Crowd.truth`; not used.
-
-        Returns
-        -------
-        Comparisons
         """
         return self.test
 
@@ -281,10 +269,6 @@ def simulate_study(
     estimator : OrdinalEmbedding, optional
         What to fit; default: 2 dimensions.
     random_state : int or Generator, optional
-
-    Returns
-    -------
-    Study
     """
     check_kind(kind)
     marks = sorted({check_integer(mark, "checkpoints", 1) for mark in checkpoints})
@@ -438,10 +422,6 @@ def plan_study(
     random_state : int or Generator, optional
     n_jobs : int, optional
         Studies side by side; the result does not depend on it.
-
-    Returns
-    -------
-    Plan
     """
     n = check_integer(n_objects, "n_objects", 4)
     d = check_integer(n_components, "n_components", 1, n - 1)
@@ -545,10 +525,6 @@ class Forecast:
         ----------
         least : float, default 0.005
             Half a percentage point.
-
-        Returns
-        -------
-        bool
         """
         return self.gain.high < least and self.gain.low > -least
 
@@ -588,10 +564,6 @@ def forecast(
     random_state : int or Generator, optional
     n_jobs : int, optional
         Threads; the result does not depend on it.
-
-    Returns
-    -------
-    Forecast
     """
     more = check_integer(more, "more", 1)
     check_level(level)
