@@ -214,10 +214,9 @@ class Desk:
         """
         for _ in range(3):
             person, held = yield from self._held(number)
+            last = 0 if person.paused else min(person.answered + AHEAD, person.total)
             # What was handed out and not answered stands behind what was answered.
-            position = person.answered + len(held)
-            while len(held) < AHEAD and position < person.total and not person.paused:
-                position += 1
+            for position in range(person.answered + len(held) + 1, last + 1):
                 question = yield from self._hand_out(person, position)
                 if question is None:
                     break

@@ -148,7 +148,10 @@ class Office:
             name = f"anonymous-{secrets.token_hex(8)}"
         if not isinstance(name, str):
             raise HTTPException(422, "participant: expected the participant's id as text")
-        if not self._arrivals.allow(self._caller(request)):
+        host = request.client.host if request.client else ""
+        # The same for the same address, and tells nothing about it after a restart.
+        caller = hashlib.blake2b(host.encode(), key=self._salt, digest_size=8).digest()
+        if not self._arrivals.allow(caller):
             raise HTTPException(429, "start: too many participants from one address; try again in a minute")
         done = await self.batches.run(partial(self.desk.start, name))
         return answered({**done, "id": name})
@@ -187,11 +190,6 @@ class Office:
         if not self._often.allow(person):
             raise HTTPException(429, "too many requests; slow down")
         return person
-
-    def _caller(self, request: Request) -> bytes:
-        """Something that is the same for the same address, and tells nothing about it after a restart."""
-        host = request.client.host if request.client else ""
-        return hashlib.blake2b(host.encode(), key=self._salt, digest_size=8).digest()
 
     # ---- the researcher's page, behind the token that `nearer collect serve` prints ----------------------------------
 

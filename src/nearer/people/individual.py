@@ -416,10 +416,7 @@ class IndividualEmbedding(BaseEstimator):
         ndarray of float64, shape (N,)
         """
         near, far, _ = self._distances(X, groups)
-        known = np.isfinite(near) & np.isfinite(far)
-        chance = np.full(len(near), np.nan)
-        chance[known] = self.loss_.probability(near[known], far[known])
-        return chance
+        return np.where(np.isfinite(near) & np.isfinite(far), self.loss_.probability(near, far), np.nan)
 
     def predict(self, X: Any, groups: Any = None) -> np.ndarray:
         """Whether each row of X holds for the person it belongs to.
@@ -492,10 +489,9 @@ def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
     slopes = metric_slopes(problem.index, problem.loss, X)
     if len(problem.scale):
         slopes = slopes * problem.scale[:, None, None]
-    flat = slopes.reshape(len(slopes), -1)
-    sums = sums_of(flat, unit)
+    sums = sums_of(slopes.reshape(len(slopes), -1), unit)
     counts = np.bincount(unit)[:, None]
-    sums = sums - counts * (sums.sum(axis=0) / len(flat))
+    sums = sums - counts * (sums.sum(axis=0) / len(slopes))
     return joint_axes(sums.reshape(-1, d, d) / np.sqrt(np.maximum(counts, 1))[:, :, None])
 
 
@@ -574,12 +570,9 @@ def differ(
     if not estimator.loss_.has_model:
         raise ValueError(f"differ: loss {estimator.loss_.name!r} is not a probability model, expected ckl, ste or tste")
     X, data = estimator._on_map(comparisons)
-    no_guess = np.ones((2, len(data)))
-    if estimator.reliability and data.people is not None:
-        no_guess = _no_guess(data, data.people, X, estimator.loss_)
     if X.shape[1] < 2:
         raise ValueError("differ: got a map of 1 dimension, expected at least 2: one axis can only count more or less")
-    wishes, guess = _wishes(data, X, estimator.loss_, no_guess)
+    wishes, guess = _wishes(data, X, estimator.loss_, estimator.reliability)
     rng = as_generator(random_state)
     answer = answer_of_rows(data)
     first = np.flatnonzero(np.diff(answer, prepend=-1))
@@ -597,21 +590,19 @@ def differ(
     )  # fmt: skip
 
 
-def _no_guess(data: Comparisons, people: People, X: np.ndarray, loss: Loss) -> np.ndarray:
-    """Probability that each answer, and that its opposite if it were given, is no guess: (2, N)."""
-    chance = np.nan_to_num(loss.probability(*comparison_distances(X, data)), nan=0.5)
-    _, posterior = population(log_likelihoods(chance, people, data.weights))
-    return np.array([responsibilities(one, people, posterior) for one in (chance, 1.0 - chance)])
-
-
-def _wishes(data: Comparisons, X: np.ndarray, loss: Any, no_guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _wishes(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> tuple[np.ndarray, np.ndarray]:
     """What each answer asks of the metric, and what a guess would ask on average: whitened, (N, d (d + 1) / 2)."""
     swap = [0, 2, 1] if data.index.shape[1] == 3 else [2, 3, 0, 1]
     upper = np.triu_indices(X.shape[1])
     factor = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
     ways = (data.index, np.ascontiguousarray(data.index[:, swap]))  # the answers, and their opposites
     both = np.stack([metric_slopes(index, loss, X)[:, upper[0], upper[1]] for index in ways]) * factor
-    both = np.where(np.isfinite(both[0]).all(axis=1)[:, None], both, 0.0) * no_guess[:, :, None]
+    both = np.where(np.isfinite(both[0]).all(axis=1)[:, None], both, 0.0)
+    if reliability and data.people is not None:
+        chance = np.nan_to_num(loss.probability(*comparison_distances(X, data)), nan=0.5)
+        _, posterior = population(log_likelihoods(chance, data.people, data.weights))
+        no_guess = [responsibilities(one, data.people, posterior) for one in (chance, 1.0 - chance)]
+        both *= np.array(no_guess)[:, :, None]
     if data.weights is not None:
         both *= data.weights[:, None]
     guess = 0.5 * (both[0] + both[1])

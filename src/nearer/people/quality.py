@@ -450,19 +450,16 @@ class ExclusionRules:
     better_than_chance: bool | float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_same_side", "catch_passed"):
-            self._check(name, 0.0, 1.0, "a share from 0 to 1")
-        for name in ("min_answers", "min_seconds"):
-            self._check(name, 0.0, np.inf, "a number of 0 or more")
+        share, number = (1.0, "a share from 0 to 1"), (np.inf, "a number of 0 or more")
+        limits = {"max_same_side": share, "catch_passed": share, "min_answers": number, "min_seconds": number}
         if isinstance(self.better_than_chance, np.bool_):
             object.__setattr__(self, "better_than_chance", bool(self.better_than_chance))
         if not isinstance(self.better_than_chance, bool):
-            self._check("better_than_chance", 0.0, 0.5, "true, false, or a level such as 0.05")
-
-    def _check(self, name: str, low: float, high: float, expected: str) -> None:
-        value = getattr(self, name)
-        if value is not None and not (is_number(value) and low <= value <= high):
-            raise ValueError(f"{name}: got {value!r}, expected {expected}")
+            limits["better_than_chance"] = 0.5, "true, false, or a level such as 0.05"
+        for name, (most, expected) in limits.items():
+            value = getattr(self, name)
+            if value is not None and not (is_number(value) and 0.0 <= value <= most):
+                raise ValueError(f"{name}: got {value!r}, expected {expected}")
 
     @staticmethod
     def read(path: str | os.PathLike[str]) -> ExclusionRules:

@@ -346,8 +346,6 @@ class Posterior:
         weights : ndarray of float64, shape (m,), optional
             Answers to each.
         """
-        if not len(questions):
-            return
         margin, by_near, by_far = self.odds.margin(self.X, questions)
         worth = self.odds.worth(margin) if weights is None else self.odds.worth(margin) * weights
         index = np.ascontiguousarray(questions, dtype=np.int32)
@@ -383,18 +381,17 @@ class Posterior:
         margin, by_S, by_M : ndarray of float64, shape (c,)
         """
         index = np.ascontiguousarray(questions, dtype=np.int32)
-        margin, by_S, by_M = (np.empty(len(index)) for _ in range(3))
+        found = np.empty((3, len(index)))
+        law = (self.odds.power, self.odds.offset, self.odds.slope)
         m, d = len(S) // self.d, self.d
         blocks = np.ascontiguousarray(np.stack([S, M]).reshape(2, m, d, m, d).transpose(1, 3, 0, 2, 4))
 
         def run(number: int) -> None:
-            start, stop = number * _BLOCK, min((number + 1) * _BLOCK, len(index))
-            law = (self.odds.power, self.odds.offset, self.odds.slope)
-            out = (margin[start:stop], by_S[start:stop], by_M[start:stop])
-            kernels.question_forms(index[start:stop], self.X, self.slot, *law, blocks, *out)
+            rows = slice(number * _BLOCK, (number + 1) * _BLOCK)
+            kernels.question_forms(index[rows], self.X, self.slot, *law, blocks, *found[:, rows])
 
         in_threads(run, -(-len(index) // _BLOCK), n_jobs)
-        return margin, by_S, by_M
+        return found[0], found[1], found[2]
 
     def gradients(self, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gradients of the margins of triplets.
