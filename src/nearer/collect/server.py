@@ -24,7 +24,7 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -222,11 +222,9 @@ class Office:
     async def download(self, request: Request) -> Response:
         """The answers as a CSV file."""
         self._check_token(request)
-        export = Export(self.store, self.study.questions)
+        lines = Export(self.store, self.study.questions).lines()
         headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="answers.csv"'}
-        return StreamingResponse(
-            iterate_in_threadpool(export.lines()), media_type="text/csv; charset=utf-8", headers=headers
-        )
+        return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
     async def pause(self, request: Request) -> Response:
         """Stop or go on handing out questions."""
@@ -463,7 +461,12 @@ def make_server(
 
     With `behind_proxy` it believes what a proxy on this machine says about the address of a caller.
     """
-    _many_files()
+    with contextlib.suppress(ImportError, ValueError, OSError):  # as many open connections as the system lets us
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft < hard:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         make_app(study, store), http=PatientProtocol, ws="none", log_config=None, access_log=False,
@@ -472,16 +475,6 @@ def make_server(
         ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip
     return uvicorn.Server(config)
-
-
-def _many_files() -> None:
-    """Allow as many open connections as the system lets us."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft < hard:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
 
 
 class Keeper:

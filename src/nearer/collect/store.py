@@ -406,12 +406,9 @@ class Batches:
 def _deliver(batch: list[Any], results: list[Any]) -> None:
     def settle() -> None:
         for (_, future), result in zip(batch, results):
-            if future.done():
-                continue
-            if isinstance(result, Exception):
-                future.set_exception(result)
-            else:
-                future.set_result(result)
+            if not future.done():
+                settled = future.set_exception if isinstance(result, Exception) else future.set_result
+                settled(result)
 
     if batch:
         # All pieces come from the one loop of the server: it is woken once.

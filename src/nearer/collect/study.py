@@ -326,11 +326,9 @@ def _check_objects(path: Path, study: Study) -> None:
                 near = closest(word, names)
                 hint = f"; did you mean {near!r}?" if near else ""
                 raise FileFormatError(f"{path}: questions.{name}: {word!r} is no object of the study{hint}")
-        wanted = asked.n_items
-        if len(row) != wanted or len(set(row)) < wanted:
-            raise FileFormatError(
-                f"{path}: questions.{name}: got {shown(list(row))}, expected {wanted} different objects"
-            )
+        if not len(row) == len(set(row)) == asked.n_items:
+            expected = f"expected {asked.n_items} different objects"
+            raise FileFormatError(f"{path}: questions.{name}: got {shown(list(row))}, {expected}")
     if asked.catch_questions and asked.kind == "choose":
         raise FileFormatError(f'{path}: questions.catch_questions: are for "triplet" and "odd", leave it empty')
 

@@ -374,18 +374,14 @@ class Plan:
 
     def __str__(self) -> str:
         about = f"{self.n_objects:,} objects in {counted(self.n_components, 'dimension')}"
-        noise = f"if {self.wrong:.0%} of the answers are wrong"
+        goal = f"answers for a map that is right about {self.target:.0%} of all questions"
+        goal += f", if {self.wrong:.0%} of the answers are wrong"
         if math.isinf(self.needed):
             most = f"{self.n_answers[-1]:,}"
-            return (
-                f"{about} need more than {most} answers for a map that is right about {self.target:.0%} of all "
-                f"questions, {noise}: with {most} it is right about {self.accuracy[-1]:.0%}"
-            )
+            return f"{about} need more than {most} {goal}: with {most} it is right about {self.accuracy[-1]:.0%}"
         low, high = (f"{_round(value):,}" if math.isfinite(value) else "more" for value in self.range)
-        return (
-            f"{about} need about {_round(self.needed):,} answers for a map that is right about {self.target:.0%} of "
-            f"all questions, {noise} (from {low} to {high} in {len(self.runs)} simulated studies)"
-        )
+        runs = f"from {low} to {high} in {len(self.runs)} simulated studies"
+        return f"{about} need about {_round(self.needed):,} {goal} ({runs})"
 
 
 def plan_study(
@@ -534,11 +530,9 @@ class Forecast:
             return f"too few answers to say what another {self.more:,} would change: the map may only be forming; {now}"
         low, high = 100 * self.gain.low, 100 * self.gain.high
         largest = max(abs(low), abs(high))
-        if largest < 1:
-            told = f"change the held-out accuracy by less than {math.ceil(10 * largest) / 10:.1f} points"
-        else:
-            told = f"change the held-out accuracy by {low:+.1f} to {high:+.1f} points"
-        return f"another {self.more:,} answers would {told} ({self.gain.level:.0%} interval); {now}"
+        told = f"less than {math.ceil(10 * largest) / 10:.1f}" if largest < 1 else f"{low:+.1f} to {high:+.1f}"
+        told = f"change the held-out accuracy by {told} points ({self.gain.level:.0%} interval)"
+        return f"another {self.more:,} answers would {told}; {now}"
 
 
 def forecast(
