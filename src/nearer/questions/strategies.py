@@ -128,8 +128,7 @@ class Pool:
         return self._n_all() - int(inside.sum())
 
     def _n_all(self) -> int:
-        m = len(self.objects)
-        return m * (m - 1) * (m - 2) // (6 if self.kind == "odd-one-out" else 2)
+        return math.comb(len(self.objects), 3) * (1 if self.kind == "odd-one-out" else 3)
 
     def is_open(self, questions: np.ndarray) -> np.ndarray:
         """Which of some questions may be asked.
