@@ -94,12 +94,11 @@ def population(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     relative = np.exp(logs - logs.max(axis=1, keepdims=True))
     spread = np.full(len(SHARES), 1.0 / len(SHARES))
     for _ in range(_STEPS):
-        posterior = relative * spread
+        before = spread
+        posterior = relative * before
         posterior /= posterior.sum(axis=1, keepdims=True)
-        new = (posterior.sum(axis=0) + _BEFORE) / (len(logs) + 1.0)
-        moved = float(np.abs(new - spread).max())
-        spread = new
-        if moved < _CHANGE:
+        spread = (posterior.sum(axis=0) + _BEFORE) / (len(logs) + 1.0)
+        if np.abs(spread - before).max() < _CHANGE:
             break
     return spread, posterior
 

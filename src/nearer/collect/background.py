@@ -176,14 +176,11 @@ def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
         return {}
     table = participants(data, _estimator(study), n_folds=_FOLDS).table()
     shown = ("seconds", "first", "streak", "catch_passed", "agreement", "guesses", "guesses_low", "guesses_high")
+    known = {name: [None if value != value else value for value in values] for name, values in table.items()}
     return {
-        str(name): {column: _number(table[column][row]) if column in table else None for column in shown}
+        str(name): {column: known[column][row] if column in known else None for column in shown}
         for row, name in enumerate(table["participant"])
     }
-
-
-def _number(value: Any) -> Any:
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any, seed: int) -> Any:

@@ -69,21 +69,20 @@ class Deck:
         return self.deal(without)
 
 
+@dataclass
 class Dealer:
     """Makes questions about the objects of a study, given by number.
 
     `catches` are the study's own catch questions, as numbers: head, right, wrong, or with the odd one last.
     """
 
-    def __init__(
-        self,
-        asked: Questions,
-        numbers: Sequence[int],
-        catches: Sequence[tuple[int, ...]] = (),
-        seed: int | None = None,
-    ):
-        self.asked, self.numbers, self.catches = asked, list(numbers), list(catches)
-        self.rng = random.Random(seed)
+    asked: Questions
+    numbers: Sequence[int]
+    catches: Sequence[tuple[int, ...]] = ()
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
         self._heads, self._options = Deck(self.numbers, self.rng), Deck(self.numbers, self.rng)
 
     def random(self) -> Asked:
@@ -93,20 +92,18 @@ class Dealer:
 
     def other_than(self, keys: set[str]) -> Asked | None:
         """A random question whose key is not among `keys`: slow and sure, for studies that ask nearly everything."""
-        asked, left = self.asked, []
+        asked = self.asked
         if n_questions(asked, len(self.numbers)) > 2 * asked.number + len(keys):
             return self.random()
-        for head in [None] if asked.kind == "odd" else self.numbers:
-            others = [number for number in self.numbers if number != head]
-            for options in itertools.combinations(others, asked.n_shown):
-                items = options if head is None else (head, *options)
-                if question_key(asked.kind, items) not in keys:
-                    left.append(items)
+        left = []
+        for head in [()] if asked.kind == "odd" else itertools.combinations(self.numbers, 1):
+            others = [number for number in self.numbers if number not in head]
+            every = ((*head, *options) for options in itertools.combinations(others, asked.n_shown))
+            left += [items for items in every if question_key(asked.kind, items) not in keys]
         return self.shown(self.rng.choice(left), "random") if left else None
 
     def catch(self, seen: Collection[str] = ()) -> Asked | None:
         """A question with a known answer; of the study's own, one that is not among the keys `seen`, or None."""
-        odd = self.asked.kind == "odd"
         if self.catches:
             left = [row for row in self.catches if question_key(self.asked.kind, row, catch=True) not in seen]
             if not left:
@@ -114,8 +111,8 @@ class Dealer:
             items = list(self.rng.choice(left))
         else:
             head = self._heads.deal()
-            items = [head, head, self._options.deal([head])] if odd else self._with_options([head, head])
-        return self.shown(items, "catch", items[2 if odd else 1])
+            items = self._with_options([head, head])
+        return self.shown(items, "catch", items[2 if self.asked.kind == "odd" else 1])
 
     def _with_options(self, items: list[int]) -> list[int]:
         while len(items) < self.asked.n_items:
@@ -217,10 +214,9 @@ class Desk:
         """
         for _ in range(3):
             person, held = yield from self._held(number)
+            last = 0 if person.paused else min(person.answered + AHEAD, person.total)
             # What was handed out and not answered stands behind what was answered.
-            position = person.answered + len(held)
-            while len(held) < AHEAD and position < person.total and not person.paused:
-                position += 1
+            for position in range(person.answered + len(held) + 1, last + 1):
                 question = yield from self._hand_out(person, position)
                 if question is None:
                     break
@@ -299,9 +295,8 @@ class Desk:
         there is nothing new.
         """
         if not self.store.is_sqlite:
-            given = {f"answer_{name}": value for name, value in answer.items()}
             row = question or {**dict.fromkeys(_ASKED), "participant": person}
-            found = yield self._sql.store(**given, **row)
+            found = yield self._sql.store(**answer, **row)
             return found[0] if found else (None, None)
         if not (yield self._sql.add_answer(**answer)):
             return None, None
@@ -452,7 +447,6 @@ class _Statements:
 
 
 def _counting(person: Any, now: Any) -> Any:
-    """Count an answer of a participant."""
     counts = {"answered": participants.c.answered + 1, "seen": now}
     statement = sa.update(participants).where(participants.c.id == person).values(counts)
     return statement.returning(participants.c.answered)
@@ -461,15 +455,13 @@ def _counting(person: Any, now: Any) -> Any:
 def _storing(engine: sa.Engine) -> Any:
     """Store an answer, count it and hand out a question, in one statement: one way to the database and back."""
 
-    def given(column: Any, prefix: str = "") -> Any:
-        return sa.cast(sa.bindparam(f"{prefix}{column.name}", type_=column.type), column.type)
+    def given(column: Any) -> Any:
+        return sa.cast(sa.bindparam(column.name, type_=column.type), column.type)
 
-    values = [given(column, "answer_") for column in answers.c]
-    new = insert(engine, answers).from_select([*answers.c], sa.select(*values)).on_conflict_do_nothing()
+    new = insert(engine, answers).from_select([*answers.c], sa.select(*map(given, answers.c))).on_conflict_do_nothing()
     stored = new.returning(answers.c.question).cte("stored")
     there = sa.select(stored.c.question).exists()
-    person, now = given(questions.c.participant), given(answers.c.answered, "answer_")
-    counted = _counting(person, now).where(there).cte("counted")
+    counted = _counting(given(questions.c.participant), given(answers.c.answered)).where(there).cte("counted")
     columns = [questions.c[name] for name in _ASKED]
     wanted = sa.select(*map(given, columns)).where(there, given(questions.c.position).is_not(None))
     asked = insert(engine, questions).from_select(columns, wanted).on_conflict_do_nothing()

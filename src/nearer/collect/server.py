@@ -24,7 +24,7 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -148,7 +148,10 @@ class Office:
             name = f"anonymous-{secrets.token_hex(8)}"
         if not isinstance(name, str):
             raise HTTPException(422, "participant: expected the participant's id as text")
-        if not self._arrivals.allow(self._caller(request)):
+        host = request.client.host if request.client else ""
+        # The same for the same address, and tells nothing about it after a restart.
+        caller = hashlib.blake2b(host.encode(), key=self._salt, digest_size=8).digest()
+        if not self._arrivals.allow(caller):
             raise HTTPException(429, "start: too many participants from one address; try again in a minute")
         done = await self.batches.run(partial(self.desk.start, name))
         return answered({**done, "id": name})
@@ -188,11 +191,6 @@ class Office:
             raise HTTPException(429, "too many requests; slow down")
         return person
 
-    def _caller(self, request: Request) -> bytes:
-        """Something that is the same for the same address, and tells nothing about it after a restart."""
-        host = request.client.host if request.client else ""
-        return hashlib.blake2b(host.encode(), key=self._salt, digest_size=8).digest()
-
     # ---- the researcher's page, behind the token that `nearer collect serve` prints ----------------------------------
 
     def _check_token(self, request: Request) -> None:
@@ -224,11 +222,9 @@ class Office:
     async def download(self, request: Request) -> Response:
         """The answers as a CSV file."""
         self._check_token(request)
-        export = Export(self.store, self.study.questions)
+        lines = Export(self.store, self.study.questions).lines()
         headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="answers.csv"'}
-        return StreamingResponse(
-            iterate_in_threadpool(export.lines()), media_type="text/csv; charset=utf-8", headers=headers
-        )
+        return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
     async def pause(self, request: Request) -> Response:
         """Stop or go on handing out questions."""
@@ -277,8 +273,7 @@ async def asset(request: Request) -> Response:
     )
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+async def _refused(_request: Request, error: Any) -> Response:
     headers = {429: {"Retry-After": "1"}, 413: {"Connection": "close"}}.get(error.status_code)
     return answered({"error": error.detail}, error.status_code, headers)
 
@@ -380,8 +375,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self._waits():
-            self._watch()
+        self._watch()
 
     def on_message_begin(self) -> None:
         self._size = 0
@@ -405,7 +399,7 @@ class PatientProtocol(HttpToolsProtocol):
             self.transport.abort()
 
     def _watch(self) -> None:
-        if self._timer is None:
+        if self._timer is None and self._waits():
             self._timer = self.loop.call_later(_HEAD_SECONDS, self._cut)
 
     def _unwatch(self) -> None:
@@ -467,7 +461,12 @@ def make_server(
 
     With `behind_proxy` it believes what a proxy on this machine says about the address of a caller.
     """
-    _many_files()
+    with contextlib.suppress(ImportError, ValueError, OSError):  # as many open connections as the system lets us
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft < hard:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         make_app(study, store), http=PatientProtocol, ws="none", log_config=None, access_log=False,
@@ -476,16 +475,6 @@ def make_server(
         ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip
     return uvicorn.Server(config)
-
-
-def _many_files() -> None:
-    """Allow as many open connections as the system lets us."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft < hard:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
 
 
 class Keeper:

@@ -258,8 +258,7 @@ class Store:
 def _put(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
     """Write a row, in place of the one with the same key."""
     statement = insert(connection, table).values(row)
-    new = {name: statement.excluded[name] for name in row}
-    connection.execute(statement.on_conflict_do_update(index_elements=table.primary_key, set_=new))
+    connection.execute(statement.on_conflict_do_update(index_elements=table.primary_key, set_=statement.excluded))
 
 
 def reason(error: Exception) -> str:
@@ -287,10 +286,8 @@ def _engine(url: str) -> sa.Engine:
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # transactions begin where we say so
-    cursor = connection.cursor()
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
+        connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
@@ -371,8 +368,8 @@ class Batches:
                     self._do(connection, [piece])
             else:
                 self._fail(batch, error)
-            return
-        _deliver(batch, results)
+        else:
+            _deliver(batch, results)
 
     def _together(self, connection: sa.Connection, works: list[Callable[[], Work[Any]]]) -> list[Any]:
         """Results of all pieces, done in one transaction (with PostgreSQL: in one for each round of statements)."""
@@ -409,12 +406,9 @@ class Batches:
 def _deliver(batch: list[Any], results: list[Any]) -> None:
     def settle() -> None:
         for (_, future), result in zip(batch, results):
-            if future.done():
-                continue
-            if isinstance(result, Exception):
-                future.set_exception(result)
-            else:
-                future.set_result(result)
+            if not future.done():
+                settled = future.set_exception if isinstance(result, Exception) else future.set_result
+                settled(result)
 
     if batch:
         # All pieces come from the one loop of the server: it is woken once.
@@ -454,24 +448,17 @@ def study_status(connection: sa.Connection) -> dict[str, Any]:
 
 def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
     """Progress of each participant, and what can be told about the quality of the answers without a map."""
-    checked = sa.select(questions.c.participant, questions.c.expected, answers.c.choice)
-    checked = checked.select_from(questions.join(answers)).where(questions.c.expected.is_not(None))
-    asked, right = Counter[int](), Counter[int]()
+    checked = sa.select(participants.c.name, questions.c.expected, answers.c.choice)
+    checked = checked.select_from(questions.join(answers).join(participants)).where(questions.c.expected.is_not(None))
+    asked, right = Counter[str](), Counter[str]()
     for person, expected, choice in connection.execute(checked):
         asked[person] += 1
         right[person] += choice is not None and json.loads(choice)[0] == expected
+    shown = [participants.c[name] for name in ("answered", "total", "visits", "started", "seen")]
+    people = sa.select(participants.c.name.label("participant"), *shown).order_by(participants.c.id)
     return [
-        {
-            "participant": row.name,
-            "answered": row.answered,
-            "total": row.total,
-            "visits": row.visits,
-            "started": row.started,
-            "seen": row.seen,
-            "catch_right": right[row.id],
-            "catch_asked": asked[row.id],
-        }
-        for row in connection.execute(sa.select(participants).order_by(participants.c.id))
+        {**row, "catch_right": right[row["participant"]], "catch_asked": asked[row["participant"]]}
+        for row in connection.execute(people).mappings()
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import json
 import math
@@ -182,21 +181,18 @@ def _item(path: Path, number: int, header: Sequence[str], row: Sequence[str]) ->
     if len(given) != 1:
         raise FileFormatError(f"{where}: got {' and '.join(given) or 'nothing'} to show, expected one of {FORMS}")
     form, content = given[0], cells[given[0]]
-    alt = cells.get("alt") or (content if form == "text" else name)
-    return Item(name, form, content if form == "text" else _file(where, path.parent, form, content), alt)
-
-
-def _file(where: str, folder: Path, form: str, content: str) -> Path:
-    file = (folder / content).resolve()
-    if not file.is_relative_to(folder.resolve()):
-        raise FileFormatError(f"{where}: {form}: got {content!r}, expected a file below {folder}")
+    if form == "text":
+        return Item(name, form, content, cells.get("alt") or content)
+    file = (path.parent / content).resolve()
+    if not file.is_relative_to(path.parent.resolve()):
+        raise FileFormatError(f"{where}: {form}: got {content!r}, expected a file below {path.parent}")
     if file.suffix.lower() not in ENDINGS[form]:
         raise FileFormatError(f"{where}: {form}: got {content!r}, expected an ending of {', '.join(ENDINGS[form])}")
     if not file.is_file():
         raise FileFormatError(f"{where}: {form}: {content}: no such file")
     if not file.stat().st_size:
         raise FileFormatError(f"{where}: {form}: {content}: is empty")
-    return file
+    return Item(name, form, file, cells.get("alt") or name)
 
 
 def _check_name(where: str, name: str) -> None:
@@ -235,10 +231,7 @@ def read_study(folder: str | Path) -> Study:
     _refuse_unknown(path, "", given, [*top, *sections, "texts"])
     words = {name: _value(path, name, given.get(name, value), "str") for name, value in top.items()}
     items = read_items(folder / words["items"])
-    filled = {}
-    for name, cls in sections.items():
-        kinds = {one.name: str(one.type) for one in dataclasses.fields(cls)}
-        filled[name] = cls(**_table(path, name, given, kinds))
+    filled = {name: cls(**_table(path, name, given, cls.__annotations__)) for name, cls in sections.items()}
     asked = filled["questions"].kind
     standard = tomllib.loads(_template(title="", kind=asked if asked in KINDS else "triplet"))["texts"]
     texts = standard | _table(path, "texts", given, dict.fromkeys(standard, "str"))
@@ -333,11 +326,9 @@ def _check_objects(path: Path, study: Study) -> None:
                 near = closest(word, names)
                 hint = f"; did you mean {near!r}?" if near else ""
                 raise FileFormatError(f"{path}: questions.{name}: {word!r} is no object of the study{hint}")
-        wanted = asked.n_items
-        if len(row) != wanted or len(set(row)) < wanted:
-            raise FileFormatError(
-                f"{path}: questions.{name}: got {shown(list(row))}, expected {wanted} different objects"
-            )
+        if not len(row) == len(set(row)) == asked.n_items:
+            expected = f"expected {asked.n_items} different objects"
+            raise FileFormatError(f"{path}: questions.{name}: got {shown(list(row))}, {expected}")
     if asked.catch_questions and asked.kind == "choose":
         raise FileFormatError(f'{path}: questions.catch_questions: are for "triplet" and "odd", leave it empty')
 
@@ -427,12 +418,8 @@ def _gathered(what: str, source: str | Path) -> tuple[str, list[tuple[Path, str]
 
 
 def _template(title: str, kind: str) -> str:
-    text = _TEMPLATE.read_text(encoding="utf-8")
-    question = f"question = {json.dumps(_ASKED[kind])}\n"
-    values = {"@title@": json.dumps(title, ensure_ascii=False), "@kind@": json.dumps(kind), "@question@": question}
-    for mark, value in values.items():
-        text = text.replace(mark, value)
-    return text
+    text = _TEMPLATE.read_text(encoding="utf-8").replace("@title@", json.dumps(title, ensure_ascii=False))
+    return text.replace("@kind@", json.dumps(kind)).replace("@question@", f"question = {json.dumps(_ASKED[kind])}\n")
 
 
 def _fitted(text: str, kind: str, n_items: int) -> str:

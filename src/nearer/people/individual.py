@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -198,6 +198,7 @@ def joint_axes(matrices: np.ndarray) -> np.ndarray:
     return R
 
 
+@dataclass(eq=False, repr=False)
 class IndividualEmbedding(BaseEstimator):
     """One map for all, and for each person the weight of each of its axes.
 
@@ -249,43 +250,17 @@ class IndividualEmbedding(BaseEstimator):
     n_objects_, n_iter_, n_features_in_ : int
     """
 
-    embedding_: np.ndarray
-    weights_: np.ndarray
-    participants_: np.ndarray
-    spread_: float
-    choice_: list[SpreadChoice]
-    group_: OrdinalEmbedding
-    reliability_: Reliability | None
-    labels_: np.ndarray | None
-    loss_: Loss
-    n_objects_: int
-    n_iter_: int
-    n_features_in_: int
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        loss: str | Loss = "ste",
-        loss_params: dict[str, float] | None = None,
-        spread: float | str = "auto",
-        reliability: bool = True,
-        n_init: int = 1,
-        max_iter: int = 300,
-        tol: float = 1e-7,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.loss = loss
-        self.loss_params = loss_params
-        self.spread = spread
-        self.reliability = reliability
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_components: int = 2
+    _: KW_ONLY
+    loss: str | Loss = "ste"
+    loss_params: dict[str, float] | None = None
+    spread: float | str = "auto"
+    reliability: bool = True
+    n_init: int = 1
+    max_iter: int = 300
+    tol: float = 1e-7
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> IndividualEmbedding:
         """Find the map and the weights.
@@ -303,7 +278,9 @@ class IndividualEmbedding(BaseEstimator):
         """
         check_integer(self.n_components, "n_components", 1)
         check_bool(self.reliability, "reliability")
-        spreads = self._spreads()
+        given = self.spread
+        if given != "auto" and (isinstance(given, (str, bool)) or not 0.0 <= float(given) < np.inf):
+            raise ValueError(f"spread: got {given!r}, expected 'auto' or a number of 0 or more")
         loss = loss_with(self.loss, self.loss_params).resolve(self.n_components)
         if not loss.has_model:
             raise ValueError(f"loss: {loss.name!r} is not a probability model, expected ckl, ste or tste")
@@ -313,7 +290,6 @@ class IndividualEmbedding(BaseEstimator):
         self.group_ = OrdinalEmbedding(
             self.n_components, loss=loss, n_init=self.n_init, n_jobs=self.n_jobs, random_state=rng
         ).fit(data)
-        seen = data.seen
         # Weights start from the plain map: next to one without guesses, views of one's own look like guesses.
         start = np.ascontiguousarray(np.nan_to_num(self.group_.embedding_))
         if self.reliability:
@@ -322,13 +298,10 @@ class IndividualEmbedding(BaseEstimator):
         problem = _Problem(data, units, loss, self.n_jobs)
         ones = np.ones((len(units.names), self.n_components))
         start = start @ _axes_of_people(problem, start)
-        self.choice_ = []
-        self.spread_ = spreads[0]
         # L-BFGS-B calls BLAS for matrices of a few rows, where its threads take many times as long as one.
         with threadpool_limits(1, user_api="blas"):
-            if len(spreads) > 1:
-                self.choice_ = self._judge(data, units, loss, start, spreads, rng)
-                self.spread_ = min(self.choice_, key=lambda tried: tried.loss).spread
+            self.choice_ = self._judge(data, units, loss, start, rng) if given == "auto" else []
+            self.spread_ = min(self.choice_, key=lambda tried: tried.loss).spread if self.choice_ else float(given)
             if self.spread_ > 0.0:
                 points, weights, n_iter = problem.solve(start, ones, self.spread_, self.max_iter, self.tol)
                 points, weights, self.reliability_, more = problem.without_guesses(
@@ -338,22 +311,14 @@ class IndividualEmbedding(BaseEstimator):
             else:
                 points, weights = np.nan_to_num(self.group_.embedding_), ones
                 self.reliability_, self.n_iter_ = self.group_.reliability_, self.group_.n_iter_
-        self._keep(points, weights, seen)
+        self._keep(points, weights, data.seen)
         self.participants_ = units.names
         self.labels_, self.loss_ = data.labels, loss
         self.n_objects_, self.n_features_in_ = data.n_objects, data.index.shape[1]
         return self
 
-    def _spreads(self) -> tuple[float, ...]:
-        if self.spread == "auto":
-            return SPREADS
-        spread = self.spread
-        if isinstance(spread, (str, bool)) or not 0.0 <= float(spread) < np.inf:
-            raise ValueError(f"spread: got {spread!r}, expected 'auto' or a number of 0 or more")
-        return (float(spread),)
-
     def _judge(
-        self, data: Comparisons, units: People, loss: Loss, start: np.ndarray, spreads: tuple[float, ...], rng: Any
+        self, data: Comparisons, units: People, loss: Loss, start: np.ndarray, rng: np.random.Generator
     ) -> list[SpreadChoice]:
         """Held-out loss and accuracy of the spreads, from the least on until they only get worse.
 
@@ -364,20 +329,18 @@ class IndividualEmbedding(BaseEstimator):
         fold = _folds_within(People(units.codes[first], units.names), _FOLDS, rng)[answer]
         names = units.names  # kept whole, so that a person without answers in a fold keeps their row
         ones = np.ones((len(names), self.n_components))
-        folds: list[tuple[_Problem, _Problem]] = []
+        folds: list[list[_Problem]] = []
         held_out = 0
         for number in range(_FOLDS):
-            rows, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-            if len(rows) and len(held) and held_out < _ENOUGH_HELD_OUT:
-                train, test = (
-                    _Problem(data[some], People(units.codes[some], names), loss, self.n_jobs) for some in (rows, held)
-                )
-                folds.append((train, test))
-                held_out += len(held)
+            parts = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+            if all(map(len, parts)) and held_out < _ENOUGH_HELD_OUT:
+                whose = [(data[rows], People(units.codes[rows], names)) for rows in parts]
+                folds.append([_Problem(*given, loss, self.n_jobs) for given in whose])
+                held_out += len(parts[1])
         points = [(start, ones)] * len(folds)
         weight = None if data.weights is None else np.concatenate([test.scale for _, test in folds])
         tried: list[SpreadChoice] = []
-        for spread in spreads:
+        for spread in SPREADS:
             odds = []
             for number, (train, test) in enumerate(folds):
                 points[number] = train.solve(*points[number], spread, self.max_iter, _LOOSE)[:2]
@@ -388,11 +351,8 @@ class IndividualEmbedding(BaseEstimator):
             # Maps of little data are too sure of themselves, and one wrong answer would count as much as many right
             # ones: how sure answers are is found from those held out.
             lost = -np.log(fit_answer_law(held, weight).probability(held))
-            tried.append(
-                SpreadChoice(
-                    spread, float(np.average(lost, weights=weight)), float(np.average(held > 0, weights=weight))
-                )
-            )
+            means = (float(np.average(values, weights=weight)) for values in (lost, held > 0))
+            tried.append(SpreadChoice(spread, *means))
             if len(tried) > 2 and tried[-1].loss > tried[-2].loss > min(one.loss for one in tried):
                 break
         return tried
@@ -456,10 +416,7 @@ class IndividualEmbedding(BaseEstimator):
         ndarray of float64, shape (N,)
         """
         near, far, _ = self._distances(X, groups)
-        known = np.isfinite(near) & np.isfinite(far)
-        chance = np.full(len(near), np.nan)
-        chance[known] = self.loss_.probability(near[known], far[known])
-        return chance
+        return np.where(np.isfinite(near) & np.isfinite(far), self.loss_.probability(near, far), np.nan)
 
     def predict(self, X: Any, groups: Any = None) -> np.ndarray:
         """Whether each row of X holds for the person it belongs to.
@@ -485,10 +442,6 @@ class IndividualEmbedding(BaseEstimator):
             As in `fit`.
         groups : optional
             As in `fit`.
-
-        Returns
-        -------
-        float
         """
         near, far, weights = self._distances(X, groups, y)
         return float(np.average(near < far, weights=weights))
@@ -524,7 +477,6 @@ class IndividualEmbedding(BaseEstimator):
 
 
 def _log_odds(loss: Loss, near: np.ndarray, far: np.ndarray) -> np.ndarray:
-    """Logarithm of the odds of answers."""
     tiny = np.finfo(np.float64).tiny
     return np.log(np.maximum(loss.probability(near, far), tiny) / np.maximum(loss.probability(far, near), tiny))
 
@@ -537,10 +489,9 @@ def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
     slopes = metric_slopes(problem.index, problem.loss, X)
     if len(problem.scale):
         slopes = slopes * problem.scale[:, None, None]
-    flat = slopes.reshape(len(slopes), -1)
-    sums = sums_of(flat, unit)
+    sums = sums_of(slopes.reshape(len(slopes), -1), unit)
     counts = np.bincount(unit)[:, None]
-    sums = sums - counts * (sums.sum(axis=0) / len(flat))
+    sums = sums - counts * (sums.sum(axis=0) / len(slopes))
     return joint_axes(sums.reshape(-1, d, d) / np.sqrt(np.maximum(counts, 1))[:, :, None])
 
 
@@ -608,10 +559,6 @@ def differ(
     groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
     n_resamples : int
     random_state : None, int or Generator
-
-    Returns
-    -------
-    Difference
     """
     check_integer(n_resamples, "n_resamples", 19)
     data = as_comparisons(comparisons)
@@ -623,12 +570,9 @@ def differ(
     if not estimator.loss_.has_model:
         raise ValueError(f"differ: loss {estimator.loss_.name!r} is not a probability model, expected ckl, ste or tste")
     X, data = estimator._on_map(comparisons)
-    no_guess = np.ones((2, len(data)))
-    if estimator.reliability and data.people is not None:
-        no_guess = _no_guess(data, data.people, X, estimator.loss_)
     if X.shape[1] < 2:
         raise ValueError("differ: got a map of 1 dimension, expected at least 2: one axis can only count more or less")
-    wishes, guess = _wishes(data, X, estimator.loss_, no_guess)
+    wishes, guess = _wishes(data, X, estimator.loss_, estimator.reliability)
     rng = as_generator(random_state)
     answer = answer_of_rows(data)
     first = np.flatnonzero(np.diff(answer, prepend=-1))
@@ -646,21 +590,19 @@ def differ(
     )  # fmt: skip
 
 
-def _no_guess(data: Comparisons, people: People, X: np.ndarray, loss: Loss) -> np.ndarray:
-    """Probability that each answer, and that its opposite if it were given, is no guess: (2, N)."""
-    chance = np.nan_to_num(loss.probability(*comparison_distances(X, data)), nan=0.5)
-    _, posterior = population(log_likelihoods(chance, people, data.weights))
-    return np.array([responsibilities(one, people, posterior) for one in (chance, 1.0 - chance)])
-
-
-def _wishes(data: Comparisons, X: np.ndarray, loss: Any, no_guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _wishes(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> tuple[np.ndarray, np.ndarray]:
     """What each answer asks of the metric, and what a guess would ask on average: whitened, (N, d (d + 1) / 2)."""
     swap = [0, 2, 1] if data.index.shape[1] == 3 else [2, 3, 0, 1]
     upper = np.triu_indices(X.shape[1])
     factor = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
     ways = (data.index, np.ascontiguousarray(data.index[:, swap]))  # the answers, and their opposites
     both = np.stack([metric_slopes(index, loss, X)[:, upper[0], upper[1]] for index in ways]) * factor
-    both = np.where(np.isfinite(both[0]).all(axis=1)[:, None], both, 0.0) * no_guess[:, :, None]
+    both = np.where(np.isfinite(both[0]).all(axis=1)[:, None], both, 0.0)
+    if reliability and data.people is not None:
+        chance = np.nan_to_num(loss.probability(*comparison_distances(X, data)), nan=0.5)
+        _, posterior = population(log_likelihoods(chance, data.people, data.weights))
+        no_guess = [responsibilities(one, data.people, posterior) for one in (chance, 1.0 - chance)]
+        both *= np.array(no_guess)[:, :, None]
     if data.weights is not None:
         both *= data.weights[:, None]
     guess = 0.5 * (both[0] + both[1])

@@ -6,7 +6,6 @@ import functools
 import operator
 import os
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -21,12 +20,12 @@ from nearer.data.answers import answer_of_rows
 from nearer.data.comparisons import fold_of_rows
 from nearer.data.errors import closest, counted, listed
 from nearer.data.rules import group, same_question
-from nearer.data.values import People
+from nearer.data.values import Details, People
 from nearer.estimator import OrdinalEmbedding
 from nearer.lapses import SHARES, log_likelihoods, population, responsibilities
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
 from nearer.people.individual import places_within
-from nearer.selection.common import template
+from nearer.selection.common import quiet_map, template
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -207,10 +206,6 @@ def participants(
     n_folds : int
         Maps; at most one for each person.
     random_state : None, int or Generator
-
-    Returns
-    -------
-    ParticipantTable
     """
     data = as_comparisons(comparisons)
     if data.people is None:
@@ -248,13 +243,12 @@ def participants(
     rank, in_order = _rank_within(data, first, own)
     p_decline = _p_decline(lean, own, rank, guesses)
 
-    found: dict[str, Any] = _details(data, first, own, rank, n_people)
     repeats, alike = _repeats(data)
     order = np.lexsort((p_chance * -1.0, -guesses))
     columns = {
         "participant": people.names, "answers": of_each(), "repeats": repeats, "repeats_alike": alike,
         "agreement": agreement, "guesses": guesses, "guesses_low": low, "guesses_high": high, "p_chance": p_chance,
-        "p_decline": p_decline, **found,
+        "p_decline": p_decline, **_details(data, first, own, rank, n_people),
     }  # fmt: skip
     columns = {name: None if values is None else values[order] for name, values in columns.items()}
     return ParticipantTable(in_order=in_order, n_folds=n_folds, **columns)
@@ -275,17 +269,18 @@ def _leans_to_others(
     base = template(OrdinalEmbedding(2, random_state=0) if estimator is None else estimator)
     fold = fold_of_rows(len(data), n_folds, rng, data.people)
     leans = np.full((len(data), 3), np.nan)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
-        for number in range(n_folds):
-            held = np.flatnonzero(fold == number)
-            model = base.set_params(random_state=int(rng.integers(2**31))).fit(data[np.flatnonzero(fold != number)])
-            near, far = comparison_distances(model.embedding_, data[held])
-            known = np.isfinite(near + far)
-            size = float((near + far)[known].mean()) if known.any() else 1.0  # maps of different folds differ in size
-            near, far = near / size, far / size
-            ratio = np.clip(log_ratio(model.embedding_, data[held]), -10.0, 10.0)
-            leans[held] = np.stack([ratio, np.sqrt(far) - np.sqrt(near), far - near], axis=1)
+
+    def judge(number: int) -> None:
+        held = np.flatnonzero(fold == number)
+        model = base.set_params(random_state=int(rng.integers(2**31))).fit(data[np.flatnonzero(fold != number)])
+        near, far = comparison_distances(model.embedding_, data[held])
+        known = np.isfinite(near + far)
+        size = float((near + far)[known].mean()) if known.any() else 1.0  # maps of different folds differ in size
+        near, far = near / size, far / size
+        ratio = np.clip(log_ratio(model.embedding_, data[held]), -10.0, 10.0)
+        leans[held] = np.stack([ratio, np.sqrt(far) - np.sqrt(near), far - near], axis=1)
+
+    quiet_map(judge, 1, range(n_folds))
     return leans
 
 
@@ -358,11 +353,8 @@ def _p_decline(lean: np.ndarray, own: np.ndarray, rank: np.ndarray, guesses: np.
 
 def _details(data: Comparisons, first: np.ndarray, own: np.ndarray, rank: np.ndarray, n_people: int) -> dict[str, Any]:
     """What the details of the answers say of each person; None where there are none."""
-    empty = dict.fromkeys(("seconds", "first", "same_side", "streak", "catch", "catch_passed"))
-    details = data.details
-    if details is None:
-        return empty
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = dict.fromkeys(("seconds", "first", "same_side", "streak", "catch", "catch_passed"))
+    details = data.details or Details()
     if details.seconds is not None:
         seconds = details.seconds[first]
         found["seconds"] = np.full(n_people, np.nan)
@@ -382,7 +374,7 @@ def _details(data: Comparisons, first: np.ndarray, own: np.ndarray, rank: np.nda
         asked = details.catch[first] & (right >= 0)
         found["catch"] = np.bincount(own[asked], minlength=n_people)
         found["catch_passed"] = _ratio(np.bincount(own[asked & (right == 1)], minlength=n_people), found["catch"])
-    return empty | found
+    return found
 
 
 def _longest_streak(side: np.ndarray, own: np.ndarray, rank: np.ndarray, n_people: int) -> np.ndarray:
@@ -458,21 +450,16 @@ class ExclusionRules:
     better_than_chance: bool | float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_same_side", "catch_passed"):
-            self._check(name, 0.0, 1.0, "a share from 0 to 1")
-        for name in ("min_answers", "min_seconds"):
-            self._check(name, 0.0, np.inf, "a number of 0 or more")
+        share, number = (1.0, "a share from 0 to 1"), (np.inf, "a number of 0 or more")
+        limits = {"max_same_side": share, "catch_passed": share, "min_answers": number, "min_seconds": number}
         if isinstance(self.better_than_chance, np.bool_):
             object.__setattr__(self, "better_than_chance", bool(self.better_than_chance))
         if not isinstance(self.better_than_chance, bool):
-            self._check("better_than_chance", 0.0, 0.5, "true, false, or a level such as 0.05")
-
-    def _check(self, name: str, low: float, high: float, expected: str) -> None:
-        value = getattr(self, name)
-        if value is None:
-            return
-        if not is_number(value) or not low <= value <= high:
-            raise ValueError(f"{name}: got {value!r}, expected {expected}")
+            limits["better_than_chance"] = 0.5, "true, false, or a level such as 0.05"
+        for name, (most, expected) in limits.items():
+            value = getattr(self, name)
+            if value is not None and not (is_number(value) and 0.0 <= value <= most):
+                raise ValueError(f"{name}: got {value!r}, expected {expected}")
 
     @staticmethod
     def read(path: str | os.PathLike[str]) -> ExclusionRules:
@@ -481,20 +468,14 @@ class ExclusionRules:
         Parameters
         ----------
         path : path-like
-
-        Returns
-        -------
-        ExclusionRules
         """
         try:
             with open(path, "rb") as file:
-                told = tomllib.load(file)
+                return ExclusionRules.of(tomllib.load(file))
         except OSError as error:
             raise ValueError(f"{os.fspath(path)}: cannot be read: {error.strerror}") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{os.fspath(path)}: is not TOML: {error}") from error
-        try:
-            return ExclusionRules.of(told)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
 
@@ -505,10 +486,6 @@ class ExclusionRules:
         Parameters
         ----------
         told : ExclusionRules, mapping or path-like
-
-        Returns
-        -------
-        ExclusionRules
         """
         if isinstance(told, ExclusionRules):
             return told
@@ -583,12 +560,7 @@ class Exclusions:
         return self.paragraph()
 
     def paragraph(self) -> str:
-        """The paragraph that a paper needs.
-
-        Returns
-        -------
-        str
-        """
+        """The paragraph that a paper needs."""
         people = counted(self.n_people, "participant")
         if not self.reasons:
             return f"No exclusion rules were set; all {people} were kept ({self.n_answers:,} answers)."

@@ -87,10 +87,6 @@ class Pool:
         Parameters
         ----------
         *closed : ndarray of int, shape (m, 3)
-
-        Returns
-        -------
-        Pool
         """
         smaller = copy.copy(self)
         smaller.closed = distinct(np.concatenate([self.closed, *map(self.keys, closed)]))
@@ -102,10 +98,6 @@ class Pool:
         Parameters
         ----------
         objects : ndarray of int, shape (m,)
-
-        Returns
-        -------
-        Pool
         """
         smaller = Pool(self.n_objects, objects, self.kind, self.among)
         smaller.closed = self.closed
@@ -136,8 +128,7 @@ class Pool:
         return self._n_all() - int(inside.sum())
 
     def _n_all(self) -> int:
-        m = len(self.objects)
-        return m * (m - 1) * (m - 2) // (6 if self.kind == "odd-one-out" else 2)
+        return math.comb(len(self.objects), 3) * (1 if self.kind == "odd-one-out" else 3)
 
     def is_open(self, questions: np.ndarray) -> np.ndarray:
         """Which of some questions may be asked.
@@ -284,10 +275,6 @@ class Odds:
         ----------
         factor : float
             Above 0.
-
-        Returns
-        -------
-        Odds
         """
         return Odds(self.power, self.offset * factor, self.slope * factor**-self.power, self.lapse)
 
@@ -358,8 +345,6 @@ class Posterior:
         weights : ndarray of float64, shape (m,), optional
             Answers to each.
         """
-        if not len(questions):
-            return
         margin, by_near, by_far = self.odds.margin(self.X, questions)
         worth = self.odds.worth(margin) if weights is None else self.odds.worth(margin) * weights
         index = np.ascontiguousarray(questions, dtype=np.int32)
@@ -395,18 +380,17 @@ class Posterior:
         margin, by_S, by_M : ndarray of float64, shape (c,)
         """
         index = np.ascontiguousarray(questions, dtype=np.int32)
-        margin, by_S, by_M = (np.empty(len(index)) for _ in range(3))
+        found = np.empty((3, len(index)))
+        law = (self.odds.power, self.odds.offset, self.odds.slope)
         m, d = len(S) // self.d, self.d
         blocks = np.ascontiguousarray(np.stack([S, M]).reshape(2, m, d, m, d).transpose(1, 3, 0, 2, 4))
 
         def run(number: int) -> None:
-            start, stop = number * _BLOCK, min((number + 1) * _BLOCK, len(index))
-            law = (self.odds.power, self.odds.offset, self.odds.slope)
-            out = (margin[start:stop], by_S[start:stop], by_M[start:stop])
-            kernels.question_forms(index[start:stop], self.X, self.slot, *law, blocks, *out)
+            rows = slice(number * _BLOCK, (number + 1) * _BLOCK)
+            kernels.question_forms(index[rows], self.X, self.slot, *law, blocks, *found[:, rows])
 
         in_threads(run, -(-len(index) // _BLOCK), n_jobs)
-        return margin, by_S, by_M
+        return found[0], found[1], found[2]
 
     def gradients(self, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gradients of the margins of triplets.
@@ -490,10 +474,6 @@ class Situation:
         Parameters
         ----------
         questions : ndarray of int32, shape (m, 3)
-
-        Returns
-        -------
-        Situation
         """
         return replace(self, pool=self.pool.without(questions), pending=np.concatenate([self.pending, questions]))
 

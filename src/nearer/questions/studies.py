@@ -155,10 +155,6 @@ class Crowd:
         ----------
         count : int
         rng : Generator
-
-        Returns
-        -------
-        Comparisons
         """
         return Comparisons.from_points(self.points, count, random_state=rng)
 
@@ -205,10 +201,6 @@ class Recorded:
         questions : ndarray of int, shape (m, 3)
         kind : {"triplets"}
         rng : Generator
-
-        Returns
-        -------
-        Comparisons
         """
         missing = ~self._pool.is_open(questions)
         if missing.any():
@@ -225,10 +217,6 @@ class Recorded:
         ----------
         count, rng : Any
             As in `Crowd.truth`; not used.
-
-        Returns
-        -------
-        Comparisons
         """
         return self.test
 
@@ -281,10 +269,6 @@ def simulate_study(
     estimator : OrdinalEmbedding, optional
         What to fit; default: 2 dimensions.
     random_state : int or Generator, optional
-
-    Returns
-    -------
-    Study
     """
     check_kind(kind)
     marks = sorted({check_integer(mark, "checkpoints", 1) for mark in checkpoints})
@@ -390,18 +374,14 @@ class Plan:
 
     def __str__(self) -> str:
         about = f"{self.n_objects:,} objects in {counted(self.n_components, 'dimension')}"
-        noise = f"if {self.wrong:.0%} of the answers are wrong"
+        goal = f"answers for a map that is right about {self.target:.0%} of all questions"
+        goal += f", if {self.wrong:.0%} of the answers are wrong"
         if math.isinf(self.needed):
             most = f"{self.n_answers[-1]:,}"
-            return (
-                f"{about} need more than {most} answers for a map that is right about {self.target:.0%} of all "
-                f"questions, {noise}: with {most} it is right about {self.accuracy[-1]:.0%}"
-            )
+            return f"{about} need more than {most} {goal}: with {most} it is right about {self.accuracy[-1]:.0%}"
         low, high = (f"{_round(value):,}" if math.isfinite(value) else "more" for value in self.range)
-        return (
-            f"{about} need about {_round(self.needed):,} answers for a map that is right about {self.target:.0%} of "
-            f"all questions, {noise} (from {low} to {high} in {len(self.runs)} simulated studies)"
-        )
+        runs = f"from {low} to {high} in {len(self.runs)} simulated studies"
+        return f"{about} need about {_round(self.needed):,} {goal} ({runs})"
 
 
 def plan_study(
@@ -438,10 +418,6 @@ def plan_study(
     random_state : int or Generator, optional
     n_jobs : int, optional
         Studies side by side; the result does not depend on it.
-
-    Returns
-    -------
-    Plan
     """
     n = check_integer(n_objects, "n_objects", 4)
     d = check_integer(n_components, "n_components", 1, n - 1)
@@ -545,10 +521,6 @@ class Forecast:
         ----------
         least : float, default 0.005
             Half a percentage point.
-
-        Returns
-        -------
-        bool
         """
         return self.gain.high < least and self.gain.low > -least
 
@@ -558,11 +530,9 @@ class Forecast:
             return f"too few answers to say what another {self.more:,} would change: the map may only be forming; {now}"
         low, high = 100 * self.gain.low, 100 * self.gain.high
         largest = max(abs(low), abs(high))
-        if largest < 1:
-            told = f"change the held-out accuracy by less than {math.ceil(10 * largest) / 10:.1f} points"
-        else:
-            told = f"change the held-out accuracy by {low:+.1f} to {high:+.1f} points"
-        return f"another {self.more:,} answers would {told} ({self.gain.level:.0%} interval); {now}"
+        told = f"less than {math.ceil(10 * largest) / 10:.1f}" if largest < 1 else f"{low:+.1f} to {high:+.1f}"
+        told = f"change the held-out accuracy by {told} points ({self.gain.level:.0%} interval)"
+        return f"another {self.more:,} answers would {told}; {now}"
 
 
 def forecast(
@@ -588,16 +558,11 @@ def forecast(
     random_state : int or Generator, optional
     n_jobs : int, optional
         Threads; the result does not depend on it.
-
-    Returns
-    -------
-    Forecast
     """
     more = check_integer(more, "more", 1)
     check_level(level)
     data = known.comparisons_ if hasattr(known, "comparisons_") else as_comparisons(known)
-    model = known if isinstance(known, OrdinalEmbedding) else OrdinalEmbedding(2)
-    base = template(model)
+    base = template(known if isinstance(known, OrdinalEmbedding) else OrdinalEmbedding(2))
     if n_components is not None:
         base.set_params(n_components=check_integer(n_components, "n_components", 1))
     rng = as_generator(random_state)

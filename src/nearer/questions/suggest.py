@@ -233,22 +233,23 @@ def suggest(
         state = _fitted(model, known, data, state, rng)
         X = gaps_in_the_middle(state.embedding)
         situation = replace(situation, embedding=X, odds=_odds(model, X, data, rng))
-    n_balanced = _n_lacking(situation, d) if strategy == "auto" and chooser.needs_map else 0
-    n_balanced = min(n_balanced, size - n_random)
+    n_balanced = 0
+    if strategy == "auto" and chooser.needs_map:
+        # Of a place of which next to nothing is known, such as that of a new object, the map cannot foretell what an
+        # answer would tell: objects asked about far less than others get what they lack first.
+        lacking = math.ceil(d * math.log2(len(allowed))) - situation.counts()[0][allowed]
+        n_balanced = min(int(np.maximum(lacking, 0).sum()), size - n_random)
     shares = ((Random(), n_random), (Balanced(), n_balanced), (chooser, size - n_random - n_balanced))
-    index, information, names = [], [], []
+    information, names = [], []
     for one, count in shares:
         if count:
             rows, bits = one.choose(situation, count, rng)
             situation = situation.asked(rows)
-            index.append(rows)
             information.append(bits)
             names += [one.name] * count
     order = rng.permutation(size)
-    return Questions(
-        np.concatenate(index).astype(np.int32)[order], np.concatenate(information)[order], np.array(names)[order],
-        kind, n_objects, labels, state,
-    )  # fmt: skip
+    index, bits = situation.pending[len(waiting) :].astype(np.int32), np.concatenate(information)
+    return Questions(index[order], bits[order], np.array(names)[order], kind, n_objects, labels, state)
 
 
 def _strategy(strategy: str | Strategy) -> Strategy:
@@ -260,16 +261,6 @@ def _strategy(strategy: str | Strategy) -> Strategy:
     if strategy not in ("auto", *STRATEGIES):
         raise ValueError(f"strategy: got {strategy!r}, expected auto, {', '.join(STRATEGIES)}")
     return Predictive() if strategy == "auto" else STRATEGIES[strategy]()
-
-
-def _n_lacking(situation: Situation, d: int) -> int:
-    """Questions that objects lack which were asked about far less than others, such as new ones: d log2 n for each.
-
-    Where next to nothing is known of a place, what an answer would tell cannot be foretold from the map.
-    """
-    objects = situation.pool.objects
-    least = math.ceil(d * math.log2(len(objects)))
-    return int(np.maximum(least - situation.counts()[0][objects], 0).sum())
 
 
 def _fitted(
