@@ -218,8 +218,8 @@ class Roles:
     says_objects: bool = False  # whether the user named columns of objects or answers; of these there is no doubt
 
     def without_details(self) -> Roles:
-        """The same for readers that keep no more than comparisons and weights; a note says what they leave out."""
-        left = [role for role in self.at if role in (*DETAILS, *OPTIONS_SHOWN, "participant")]
+        """The same for readers that keep comparisons, weights and people alone; a note says what they leave out."""
+        left = [role for role in self.at if role in (*DETAILS, *OPTIONS_SHOWN)]
         if not left:
             return self
         told = [role for role in left if role not in OPTIONS_SHOWN]

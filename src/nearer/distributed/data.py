@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from nearer.data.cells import are_numbered
 from nearer.data.columns import Coding, Column, Table, column_of
 from nearer.data.errors import listed
 from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, find_roles, role_of
-from nearer.data.tables import Meaning
 from nearer.data.values import Options, refuse_masked
 from nearer.distributed.cluster import Engine
 from nearer.io.blocks import (
@@ -65,6 +64,7 @@ class ClusterData:
     seen : int (n_objects,), the place of each of them among all objects
     n_all : number of all objects
     labels : str (n_all,) or None
+    participants : str objects or int64 (n_people,), who answered, each once; None if that is not known
     hold_rows, hold_slopes : whether rows, and slopes at the snapshot, stay in the workers' memory
     """
 
@@ -79,8 +79,16 @@ class ClusterData:
     seen: np.ndarray
     n_all: int
     labels: np.ndarray | None
+    participants: np.ndarray | None
     hold_rows: bool
     hold_slopes: bool
+
+    def blocks(self) -> Iterator[Comparisons]:
+        """Yield the comparisons with who gave them, piece by piece, read by this process; objects are as in `seen`."""
+        for piece in chain.from_iterable(self.shards):
+            made = piece if self.recipe is None else self.recipe.comparisons(piece)
+            if made is not None:
+                yield made
 
     @property
     def n_bytes(self) -> int:
@@ -150,17 +158,18 @@ def _from_memory(comparisons: Comparisons, engine: Engine, n_shards: int, hold: 
     n, width, n_all = len(comparisons), comparisons.index.shape[1], comparisons.n_objects
     cuts = np.linspace(0, n, min(n_shards, n) + 1).astype(int)
     seen = np.flatnonzero(comparisons.seen)
-    bare = renumbered(comparisons, seen)
+    whole = renumbered(comparisons, seen)._with(people=comparisons.people)
     shards, rows, weights = [], [], []
     for start, stop in pairwise(cuts):
-        total = stop - start if bare.weights is None else bare.weights[start:stop].sum()
+        total = stop - start if whole.weights is None else whole.weights[start:stop].sum()
         if total > 0:
-            shards.append([bare[start:stop]])
+            shards.append([whole[start:stop]])
             rows.append([int(stop - start)])
             weights.append([float(total)])
     _, slopes = _what_fits(engine, n, width, hold)
+    people = None if whole.people is None else whole.people.names
     return ClusterData(
-        engine, shards, rows, weights, None, len(seen), n, width, seen, n_all, comparisons.labels, True, slopes,
+        engine, shards, rows, weights, None, len(seen), n, width, seen, n_all, comparisons.labels, people, True, slopes,
     )  # fmt: skip
 
 
@@ -180,7 +189,8 @@ def _what_fits(engine: Engine, n_rows: int, width: int, hold: bool | None) -> tu
 def place(engine: Engine, pieces: list[Any], hold: bool, home: str) -> list[Any]:
     """The pieces of a shard in the form to hand to a task at `home`."""
     if isinstance(pieces[0], Comparisons):
-        return engine.client.scatter(pieces, workers=[home], hash=False)
+        bare = [piece._with(people=None) for piece in pieces]  # no pass asks who answered
+        return engine.client.scatter(bare, workers=[home], hash=False)
     if hold and isinstance(pieces[0], Partition):
         # Futures, so that Dask itself makes a lost partition again, wherever it likes.
         parts = ([part if part is None else engine.client.compute(part) for part in piece.parts] for piece in pieces)
@@ -233,7 +243,7 @@ def _scanned(
     # Number only the objects that occur in comparisons that count; the others occur in rows left out alone.
     numbers = np.zeros(meaning.n_objects, dtype=np.int32)
     numbers[seen] = np.arange(len(seen), dtype=np.int32)
-    compact = Meaning(meaning.names, numbers[meaning.numbers], None, len(seen), meaning.answers)
+    compact = replace(meaning, numbers=numbers[meaning.numbers], labels=None, n_objects=len(seen))
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(
         engine,
@@ -241,7 +251,7 @@ def _scanned(
         [[one.n_comparisons for one in shard] for _, shard in kept],
         [[one.weight for one in shard] for _, shard in kept],
         replace(recipe, meaning=compact),
-        len(seen), total.n_comparisons, total.width, seen, meaning.n_objects, meaning.labels, *held,
+        len(seen), total.n_comparisons, total.width, seen, meaning.n_objects, meaning.labels, recipe.people, *held,
     )  # fmt: skip
 
 
@@ -260,7 +270,7 @@ def count_pieces(pieces: Sequence[Table], recipe: Recipe) -> tuple[Counts, list[
 
 def _without_names(counts: Counts) -> Counts:
     """What is small whatever the number of objects."""
-    return replace(counts, seen=Coding(np.empty(0, np.int64)))
+    return replace(counts, seen=Coding.of([]), people=Coding.of([]))
 
 
 # ---- Parquet files -------------------------------------------------------------------------------------------------
@@ -382,9 +392,9 @@ class Partition(Table):
 
 
 def _refuse_index(name: str, frame: Any) -> None:
-    """Refuse a dataframe whose index would be lost; people are not kept here."""
+    """Refuse a dataframe whose index would be lost."""
     index = getattr(getattr(frame, "index", None), "name", None)
-    if role_of(str(index)) not in (None, "participant"):
+    if role_of(str(index)) is not None:
         raise ValueError(f"{name}: its index {index!r} would not be read; say .reset_index() first")
 
 

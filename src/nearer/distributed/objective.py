@@ -500,6 +500,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         if missing:
             recipe = self.data.recipe
             if recipe is not None:
+                recipe = recipe.without_people(self.data.shards[0][0])
                 recipe = engine.client.scatter(recipe, broadcast=True, hash=False)
             for number in missing:
                 home = self._homes[number]

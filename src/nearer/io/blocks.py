@@ -7,6 +7,7 @@ time, for data that need not fit in memory: on this machine, or by workers.
 from __future__ import annotations
 
 import contextlib
+import copy
 import itertools
 import json
 import logging
@@ -30,13 +31,15 @@ from nearer.data.columns import (
     MemoryTable,
     Table,
     column_from_arrow,
+    column_of,
     distinct,
     exact_below,
     is_text,
 )
+from nearer.data.doubts import told_of_people
 from nearer.data.errors import counted, listed
 from nearer.data.roles import Roles, find_roles, refuse_told_header
-from nearer.data.rows import Rows, joined_counts
+from nearer.data.rows import Rows, joined_counts, named_as_columns
 from nearer.data.tables import ONE_TYPE, Facts, Meaning, nothing_left, resolve, rows_to_parts, scan, warn_of
 from nearer.data.values import Options, check_objects
 from nearer.io.files import is_pattern, refuse_irregular
@@ -421,10 +424,11 @@ class Counts:
     n_comparisons: int = 0
     weight: float = 0.0  # of all of them
     width: int = 0  # 3 or 4, 0 if there are none
-    seen: Coding = field(default_factory=lambda: Coding(np.empty(0, np.int64)))  # names that occur in them
+    seen: Coding = field(default_factory=lambda: Coding.of([]))  # names that occur in them
     weighted: bool = False  # whether they have weights of their own
     n_counting: int = 0  # those of a weight above 0: the others are lost where a block holds nothing else
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
+    people: Coding = field(default_factory=lambda: Coding.of([]))  # who gave them, where that is known
 
     def join(self, other: Counts) -> Counts:
         """Put what two blocks give together."""
@@ -434,6 +438,7 @@ class Counts:
             self.n_comparisons + other.n_comparisons, self.weight + other.weight, self.width or other.width,
             Coding.union([self.seen, other.seen]), self.weighted or other.weighted,
             self.n_counting + other.n_counting, joined_counts(self.dropped, other.dropped),
+            Coding.union([self.people, other.people]),
         )  # fmt: skip
 
 
@@ -457,14 +462,25 @@ class Recipe:
     roles: Roles
     options: Options
     meaning: Meaning
+    people: np.ndarray | None = None  # names of all who answered, once they are known
 
     def comparisons(self, table: Table) -> Comparisons | None:
         """Read a block; None if no row of it counts."""
         return self._made(Rows.of(table, self.roles, self.options, known=True))
 
+    def without_people(self, table: Table) -> Recipe:
+        """The same, but who answered is not read, unless that tells answers from names of columns among the rows.
+
+        `table` is one of the blocks, for names of columns.
+        """
+        at = {role: spot for role, spot in self.roles.at.items() if role != "participant"}
+        if self.people is None or named_as_columns(self.meaning.names, table, self.roles):
+            return self
+        return replace(self, roles=replace(self.roles, at=at), people=None)
+
     def _made(self, rows: Rows) -> Comparisons | None:
         parts = rows_to_parts(rows, self.meaning, self.options)
-        return None if parts is None else Comparisons._make(replace(parts, people=None, details=None, dropped={}))
+        return None if parts is None else Comparisons._make(replace(parts, details=None, dropped={}))
 
     def counts(self, table: Table) -> Counts:
         """Read a block for what it gives, and what is left out of it."""
@@ -477,9 +493,10 @@ class Recipe:
             return Counts(dropped=rows.dropped)
         numbers = np.flatnonzero(made.seen)
         seen = Coding(numbers if names is None else names.values.take(numbers))
+        people = Coding.of([]) if made.people is None else Coding.of([column_of(made.people.names)])
         return Counts(
             len(made), total_weight(made), made.index.shape[1], seen, made.weights is not None, _n_counting(made),
-            rows.dropped,
+            rows.dropped, people,
         )  # fmt: skip
 
 
@@ -544,6 +561,12 @@ def settle(
         total = reduce(Counts.join, count(recipe))
     if not total.n_comparisons:
         raise FileFormatError(f"{name}: {nothing_left(total.dropped, 'weight' in roles.at)}")
+    if "participant" in roles.at:
+        names = np.sort(total.people.names().astype(np.int64 if meaning.people_are_numbers else object))
+        recipe = replace(recipe, people=names)
+        meaning.notes.append(f"{counted(len(names), 'participant')} ({table.title(roles.at['participant'])})")
+        if not meaning.people_are_numbers:
+            meaning.alarms += told_of_people(names, options.keep_na or table.n_objects is not None)
     warn_of(name, meaning.alarms, total.dropped)
     for note in (*roles.notes, *meaning.notes):
         logger.info("%s: %s", name, note)
@@ -598,6 +621,8 @@ class BlockReader:
         3 or 4.
     n_objects : int
     labels : ndarray of str, shape (n_objects,), or None
+    participants : ndarray of str objects or int64, shape (n_people,), or None
+        Who answered, each once, sorted; None if that is not known.
     seen : ndarray of bool, shape (n_objects,)
         Which objects occur.
     total_weight : float
@@ -613,7 +638,7 @@ class BlockReader:
         self._states = {file.name: _state(file.name) for file in files}
         self._only: list[Comparisons] | None = None
         roles = find_roles(first, options).without_details()
-        self._positions = roles.positions
+        self._first, self._positions = first, roles.positions
 
         def tables() -> Iterator[Table]:
             return self._tables(_SCAN_ROWS)
@@ -626,7 +651,7 @@ class BlockReader:
         self._recipe, counts = settle(
             self.path, scanned, first, roles, options, tables, lambda recipe: map(recipe.counts, tables())
         )
-        meaning = self._recipe.meaning
+        meaning, self.participants = self._recipe.meaning, self._recipe.people
         self.n_comparisons, self.n_columns = counts.n_comparisons, counts.width
         self._n_counting = counts.n_counting
         self.total_weight, self.has_weights = counts.weight, counts.weighted
@@ -635,8 +660,15 @@ class BlockReader:
         self.seen[counts.seen.values] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
 
+    def without_participants(self) -> BlockReader:
+        """The same, but who answered is not read, which takes a part of the time of a pass."""
+        bare = copy.copy(self)
+        bare._recipe = self._recipe.without_people(self._first)
+        bare._positions, bare.participants, bare._only = bare._recipe.roles.positions, bare._recipe.people, None
+        return bare
+
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
-        """Yield the comparisons in order, `size` at a time; the last block may be shorter."""
+        """Yield the comparisons in order with who gave them, `size` at a time; the last block may be shorter."""
         if size < 1:
             raise ValueError(f"size: got {size}, expected at least 1")
         return self._passed(size)
