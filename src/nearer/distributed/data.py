@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, pairwise
@@ -31,9 +31,10 @@ from nearer.io.blocks import (
     refuse_versions,
     scan_block,
     settle,
+    total_weight,
 )
 
-__all__ = ["ClusterData", "is_remote", "open_data"]
+__all__ = ["ClusterData", "open_data"]
 
 # Shares of the workers' memory, beyond what the programs themselves take up: what may be held for the whole fit, and
 # what one thread may read at a time.
@@ -96,11 +97,6 @@ class ClusterData:
         return self.n_comparisons * (4 * self.n_columns + _SLOPE_BYTES // 2)
 
 
-def is_remote(X: Any) -> bool:
-    """Whether X is data for a cluster: a path or pattern of Parquet files, or a Dask collection."""
-    return isinstance(X, (str, os.PathLike)) or hasattr(X, "__dask_graph__")
-
-
 def open_data(
     X: Any,
     client: Any,
@@ -134,10 +130,11 @@ def open_data(
     engine = Engine(client, worker_timeout)
     threads = sum(engine.workers().values())
     count = threads if n_shards is None else check_integer(n_shards, "n_shards", 1)
-    if not is_remote(X):
+    is_dask = hasattr(X, "__dask_graph__")
+    if not is_dask and not isinstance(X, (str, os.PathLike)):
         return _from_memory(as_comparisons(X, y, sample_weight, n_objects), engine, count, hold)
     options = Options(n_objects=n_objects)
-    if hasattr(X, "__dask_graph__"):
+    if is_dask:
         pieces, roles = _partitions(X, y, sample_weight, options)
         if not hasattr(X, "columns"):
             # An array holds object numbers, and comparisons alone.
@@ -159,17 +156,12 @@ def _from_memory(comparisons: Comparisons, engine: Engine, n_shards: int, hold: 
     cuts = np.linspace(0, n, min(n_shards, n) + 1).astype(int)
     seen = np.flatnonzero(comparisons.seen)
     whole = renumbered(comparisons, seen)._with(people=comparisons.people)
-    shards, rows, weights = [], [], []
-    for start, stop in pairwise(cuts):
-        total = stop - start if whole.weights is None else whole.weights[start:stop].sum()
-        if total > 0:
-            shards.append([whole[start:stop]])
-            rows.append([int(stop - start)])
-            weights.append([float(total)])
+    parts = [part for cut in pairwise(cuts) if total_weight(part := whole._rows(slice(*cut))) > 0]
     _, slopes = _what_fits(engine, n, width, hold)
     people = None if whole.people is None else whole.people.names
     return ClusterData(
-        engine, shards, rows, weights, None, len(seen), n, width, seen, n_all, comparisons.labels, people, True, slopes,
+        engine, [[part] for part in parts], [[len(part)] for part in parts], [[total_weight(part)] for part in parts],
+        None, len(seen), n, width, seen, n_all, comparisons.labels, people, True, slopes,
     )  # fmt: skip
 
 
@@ -229,11 +221,11 @@ def _scanned(
 
         return engine.run(build)
 
-    looked = each("scan-shard", scan, roles, options)
+    looked = each("scan-shard", look_at, scan_block, roles, options)
     counts = [shard for _, shard in looked]
 
     def count(recipe: Recipe) -> Iterator[Counts]:
-        for number, (total, shard) in enumerate(each("count-shard", count_pieces, recipe)):
+        for number, (total, shard) in enumerate(each("count-shard", look_at, recipe.counts)):
             counts[number] = shard
             yield total
 
@@ -255,22 +247,14 @@ def _scanned(
     )  # fmt: skip
 
 
-def scan(pieces: Sequence[Table], roles: Roles, options: Options) -> tuple[Scanned, list[Counts]]:
-    """Look at every piece once: what they hold together, and what each gives where that can be told already."""
-    found = [scan_block(piece, roles, options) for piece in pieces]
-    counts = [Counts() if one.counts is None else _without_names(one.counts) for one in found]
-    return reduce(Scanned.join, found), counts
-
-
-def count_pieces(pieces: Sequence[Table], recipe: Recipe) -> tuple[Counts, list[Counts]]:
-    """Count what every piece gives: together, and each."""
-    counts = [recipe.counts(piece) for piece in pieces]
-    return reduce(Counts.join, counts), [_without_names(one) for one in counts]
-
-
-def _without_names(counts: Counts) -> Counts:
-    """What is small whatever the number of objects."""
-    return replace(counts, seen=Coding.of([]), people=Coding.of([]))
+def look_at(pieces: Sequence[Table], look: Callable[..., Any], *arguments: Any) -> tuple[Any, list[Counts]]:
+    """Look at every piece: what is found in all of them, and what each gives, where that can be told already."""
+    found = [look(piece, *arguments) for piece in pieces]
+    counts = ((one.counts if isinstance(one, Scanned) else one) or Counts() for one in found)
+    # Names are left out: what remains is small whatever the number of objects.
+    return reduce(type(found[0]).join, found), [
+        replace(one, seen=Coding.of([]), people=Coding.of([])) for one in counts
+    ]
 
 
 # ---- Parquet files -------------------------------------------------------------------------------------------------
@@ -295,7 +279,7 @@ def _row_groups(path: str, engine: Engine, n_shards: int, most_rows: int) -> lis
                 f"{table.name}: a row group has {max(table.lengths):,} rows, a thread of this cluster can read "
                 f"{most_rows:,} at a time; write the file with smaller row groups, or use workers with more memory"
             )
-        pieces += [table.part(run) for run in _runs(table.lengths, min(most_rows, fair))]
+        pieces += [replace(table, row_groups=run) for run in _runs(table.lengths, min(most_rows, fair))]
     return pieces
 
 
@@ -365,14 +349,13 @@ class Partition(Table):
         values, weights, answers = dask.compute(*self.parts, scheduler="synchronous")
         for name, part in (("X", values), (_WEIGHT, weights), (_ANSWER, answers)):
             refuse_masked(part, f"{self.name}, {name}", "a value for each row")
-        columns = list(np.ascontiguousarray(np.asarray(values).T)) if self.is_index else self._by_name(values)
-        beside = [(_WEIGHT, weights), (_ANSWER, None if answers is None else _words(self.name, answers))]
-        for name, extra in beside:
-            if extra is not None and len(extra) != len(values):
+            if part is not None and len(part) != len(values):
                 raise FileFormatError(
-                    f"{self.name}: {name} has {len(extra):,} rows and X {len(values):,}; expected the same partitions"
+                    f"{self.name}: {name} has {len(part):,} rows and X {len(values):,}; expected the same partitions"
                 )
-        columns = [*columns, *(extra for _, extra in beside if extra is not None)]
+        columns = list(np.ascontiguousarray(np.asarray(values).T)) if self.is_index else self._by_name(values)
+        columns += [] if weights is None else [weights]
+        columns += [] if answers is None else [_words(self.name, answers)]
         try:
             return [column_of(columns[position]) for position in positions]
         except TypeError as error:
@@ -423,11 +406,8 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
     else:
         names = list(map(str, X.columns))
         _refuse_index(_DASK, X)
-    for name, beside in ((_WEIGHT, sample_weight), (_ANSWER, y)):
-        if hasattr(beside, "__dask_graph__"):
-            _check_dimensions(beside, name, 1, "one column, a Dask array of shape (N,) or a series")
-    values = _delayed(X, "X", 0)
-    parts = list(zip(values, _delayed(sample_weight, _WEIGHT, len(values)), _delayed(y, _ANSWER, len(values))))
+    values = _delayed(X)
+    parts = list(zip(values, _delayed_beside(sample_weight, _WEIGHT, values), _delayed_beside(y, _ANSWER, values)))
     header = not are_numbered(names)
     look = Partition(_DASK, "Dask", names, header, is_index=is_array, parts=(values[0], None, None))
     roles = find_roles(look, replace(options, asked=y is not None)).without_details()
@@ -459,13 +439,19 @@ def _check_dimensions(collection: Any, name: str, expected: int, what: str) -> N
         raise ValueError(f"{name}: got a Dask {type(collection).__name__}, expected {what}")
 
 
-def _delayed(collection: Any, name: str, expected: int) -> Sequence[Any]:
-    """One delayed object for each partition of rows; `expected` Nones for a collection that is not there."""
+def _delayed(collection: Any) -> list[Any]:
+    """One delayed object for each partition of rows."""
+    return np.ravel(np.asarray(collection.to_delayed(), dtype=object)).tolist()
+
+
+def _delayed_beside(collection: Any, name: str, values: list[Any]) -> list[Any]:
+    """The same of a column beside those of X, `values`; None for each where there is none."""
     if collection is None:
-        return [None] * expected
+        return [None] * len(values)
     if not hasattr(collection, "__dask_graph__"):
         raise ValueError(f"{name}: got {type(collection).__name__}, expected a Dask collection like X")
-    parts = np.ravel(np.asarray(collection.to_delayed(), dtype=object)).tolist()
-    if expected and len(parts) != expected:
-        raise ValueError(f"{name}: has {len(parts)} partitions and X {expected}; expected the same partitions")
+    _check_dimensions(collection, name, 1, "one column, a Dask array of shape (N,) or a series")
+    parts = _delayed(collection)
+    if len(parts) != len(values):
+        raise ValueError(f"{name}: has {len(parts)} partitions and X {len(values)}; expected the same partitions")
     return parts

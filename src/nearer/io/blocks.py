@@ -53,11 +53,9 @@ _BLOCK_ENDINGS = (".npy", ".parquet", ".pq")
 
 META_KEY = b"nearer"
 
-_UNREADABLE = "cannot be read as Parquet"
-
 
 @contextlib.contextmanager
-def _told_by(url: str, otherwise: str = _UNREADABLE) -> Iterator[None]:
+def _told_by(url: str) -> Iterator[None]:
     """Turn errors of the Parquet reader into one that names the file."""
     import pyarrow as pa
 
@@ -67,7 +65,7 @@ def _told_by(url: str, otherwise: str = _UNREADABLE) -> Iterator[None]:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileFormatError(f"{url}: {otherwise}: {reason}") from error
+        raise FileFormatError(f"{url}: cannot be read as Parquet: {reason}") from error
 
 
 @dataclass
@@ -90,13 +88,9 @@ class RowGroups(Table):
         """Rows of the file before these."""
         return sum(self.lengths[: self.row_groups[0]]) if self.row_groups else 0
 
-    def part(self, groups: Sequence[int]) -> RowGroups:
-        """Give some of the row groups."""
-        return replace(self, row_groups=tuple(groups))
-
     def pieces(self, size: int, shuffled: bool) -> list[RowGroups]:
         """Give what is read one after the other: all of it, or each row group if these are to be shuffled."""
-        return [self.part([group]) for group in self.row_groups] if shuffled else [self]
+        return [replace(self, row_groups=(group,)) for group in self.row_groups] if shuffled else [self]
 
     def place(self, row: int) -> str:
         return f"row {self.first_row + row + 1}"
@@ -209,9 +203,9 @@ def _stored_together(path: str, found: Sequence[RowGroups]) -> dict[str, Any]:
     return {"labels": first.labels, "n_objects": max(sizes) if len(sizes) == len(found) else first.n_objects}
 
 
-def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
-    """Read the footer of a Parquet file; what to say if that cannot be done is up to the caller."""
-    with _open_file(url, otherwise=otherwise) as file:
+def look_into(url: str) -> RowGroups:
+    """Read the footer of a Parquet file."""
+    with _open_file(url) as file:
         lengths = tuple(file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups))
         schema = file.schema_arrow
     stored = _stored_objects(url, schema.metadata)
@@ -224,13 +218,13 @@ def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
 
 
 @contextlib.contextmanager
-def _open_file(url: str, names: Sequence[str] = (), otherwise: str = _UNREADABLE) -> Iterator[Any]:
+def _open_file(url: str, names: Sequence[str] = ()) -> Iterator[Any]:
     """Open a Parquet file at a path or fsspec URL; columns `names` that hold text are read as codes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with contextlib.ExitStack() as stack:
-        with _told_by(url, otherwise):
+        with _told_by(url):
             stream: Any = url
             if "://" in url:
                 import fsspec  # type: ignore[import-untyped]
@@ -253,14 +247,6 @@ def _is_void(part: Any) -> bool:
     return part.null_count == len(part)
 
 
-def _refuse_inexact(part: Any) -> None:
-    """Refuse what a narrow float could not tell apart before it becomes a wide one, which could."""
-    import pyarrow as pa
-
-    if pa.types.is_floating(part.type) and (np.abs(cells := part.to_numpy()) >= exact_below(cells)).any():
-        raise ValueError(INEXACT)
-
-
 @dataclass
 class ParquetTable(Table):
     """One or more Parquet files with the same columns, read one after the other."""
@@ -279,7 +265,9 @@ class ParquetTable(Table):
         for file, part in zip(self.files, parts):
             try:
                 if part.type != kind:
-                    _refuse_inexact(part)
+                    # A narrow float could not tell apart what a wide one, which it becomes, could.
+                    if pa.types.is_floating(part.type) and (np.abs(old := part.to_numpy()) >= exact_below(old)).any():
+                        raise ValueError(INEXACT)
                     # No text becomes a number here: what has another type is a number too, or empty.
                     part = pa.chunked_array([pa.nulls(len(part), kind)]) if _is_void(part) else part.cast(kind)
                 chunks += part.chunks
@@ -403,7 +391,7 @@ def _stored_objects(url: str, metadata: Mapping[bytes, bytes] | None) -> dict[st
 def open_parquet(path: str, *, header: bool | None = None) -> ParquetTable:
     """Open Parquet files far enough to know their columns."""
     names, left_out = parquet_files(path)
-    files = open_row_groups(path, [look_into(file, "is not a Parquet file") for file in names], left_out)
+    files = open_row_groups(path, list(map(look_into, names)), left_out)
     first = files[0]
     form = "Parquet" if len(files) == 1 else f"{len(files):,} Parquet files"
     if first.header or header:
@@ -682,12 +670,11 @@ class BlockReader:
 
     def _passed(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
         """Yield all comparisons in blocks; if there is but one block, it is kept for the next pass."""
-        blocks = self._complete(_joined(map(self._recipe.comparisons, self._tables(size, rng)), size))
         if self.n_comparisons > size:
-            yield from blocks
+            yield from self._read(size, rng)
             return
         if self._only is None:
-            self._only = list(blocks)
+            self._only = list(self._read(size, rng))
         for file in self._states:
             self._refuse_changed(file)
         yield from self._only
@@ -705,34 +692,27 @@ class BlockReader:
         if _state(file) != self._states[file]:
             raise FileFormatError(f"{file}: has changed since it was first read")
 
-    def _complete(self, blocks: Iterator[Comparisons]) -> Iterator[Comparisons]:
-        """Pass blocks on, and see to it that a whole pass gives all that there was at first."""
-        count = 0
-        for block in blocks:
-            count += _n_counting(block)
-            yield block
-        if count != self._n_counting:
+    def _read(self, size: int, rng: np.random.Generator | None) -> Iterator[Comparisons]:
+        """Yield blocks of `size` rows, of which only the last may be shorter; a pass must give what was there first."""
+        kept: list[Comparisons] = []
+        count = n_counting = 0
+        for part in map(self._recipe.comparisons, self._tables(size, rng)):
+            n_counting += 0 if part is None else _n_counting(part)
+            start, length = 0, 0 if part is None else len(part)
+            while part is not None and start < length:
+                cut = min(start + size - count, length)
+                kept.append(part._rows(slice(start, cut)))
+                count, start = count + cut - start, cut
+                if count == size:
+                    yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
+                    kept, count = [], 0
+        if kept:
+            yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
+        if n_counting != self._n_counting:
             raise FileFormatError(
-                f"{self.path}: gave {counted(count, 'comparison')}, and {self._n_counting:,} when it was first read; "
-                "it has changed since"
+                f"{self.path}: gave {counted(n_counting, 'comparison')}, and {self._n_counting:,} when it was first "
+                "read; it has changed since"
             )
-
-
-def _joined(parts: Iterator[Comparisons | None], size: int) -> Iterator[Comparisons]:
-    """Put the rows of all parts into blocks of `size`; only the last may be shorter."""
-    kept: list[Comparisons] = []
-    count = 0
-    for part in parts:
-        start, length = 0, 0 if part is None else len(part)
-        while part is not None and start < length:
-            cut = min(start + size - count, length)
-            kept.append(part._rows(slice(start, cut)))
-            count, start = count + cut - start, cut
-            if count == size:
-                yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
-                kept, count = [], 0
-    if kept:
-        yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
 
 
 def _state(file: str) -> tuple[int, int, int]:
