@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -396,20 +396,19 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
     """One piece for each partition of a Dask array (N, 3 or 4) or dataframe, and what its columns are."""
     _check_dimensions(X, "comparisons", 2, "a Dask dataframe, or a Dask array of shape (N, 3 or 4)")
     is_array = not hasattr(X, "columns")
-    lengths: Any = None
+    lengths: Iterable[int | None] = repeat(None)
     if is_array:
         if X.shape[1] not in (3, 4):
             raise ValueError(f"comparisons: got a Dask array of shape {X.shape}, expected (N, 3 or 4)")
         X = X.rechunk({1: -1})
-        lengths = None if np.isnan(X.chunks[0]).any() else [int(rows) for rows in X.chunks[0]]
+        lengths = lengths if np.isnan(X.chunks[0]).any() else map(int, X.chunks[0])
         names = list(INDEX_COLUMNS[X.shape[1]])
     else:
         names = list(map(str, X.columns))
         _refuse_index(_DASK, X)
     values = _delayed(X)
     parts = list(zip(values, _delayed_beside(sample_weight, _WEIGHT, values), _delayed_beside(y, _ANSWER, values)))
-    header = not are_numbered(names)
-    look = Partition(_DASK, "Dask", names, header, is_index=is_array, parts=(values[0], None, None))
+    look = Partition(_DASK, "Dask", names, not are_numbered(names), is_index=is_array, parts=(values[0], None, None))
     roles = find_roles(look, replace(options, asked=y is not None)).without_details()
     if sample_weight is not None:
         if "weight" in roles.at:
@@ -423,12 +422,9 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
         roles.at["answer"] = len(names)
         names = [*names, _ANSWER]
     pieces = [
-        Partition(
-            f"partition {number} of {_DASK}", "Dask", names, header, is_index=is_array, parts=part,
-            n_rows=None if lengths is None else lengths[number],
-        )
-        for number, part in enumerate(parts)
-    ]  # fmt: skip
+        replace(look, name=f"partition {number} of {_DASK}", names=names, parts=part, n_rows=length)
+        for number, (part, length) in enumerate(zip(parts, lengths))
+    ]
     return pieces, roles
 
 

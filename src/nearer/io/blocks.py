@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -591,7 +591,7 @@ def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, *
     said = Options(n_objects=n_objects, **options)
     if Path(name).suffix.lower() == ".npy":
         array = _open_array(name)
-        return BlockReader(name, [array], array.table(0, 3), said)
+        return BlockReader(name, [array], next(replace(array, rows=array.rows[:3]).batches(3, ())), said)
     files, left_out = parquet_files(name)
     tables = open_row_groups(name, list(map(look_into, files)), left_out)
     return BlockReader(name, tables, next(table for table in tables if table.n_rows), said)
@@ -740,25 +740,17 @@ class _NumpyRows:
 
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
         """Yield one table of these rows."""
-        yield self.table(self.rows.start, self.rows.stop)
-
-    def table(self, start: int, stop: int) -> MemoryTable:
-        """Read some rows."""
-        n_rows, width = self.shape
-        count = min(stop, n_rows) - start
+        (n_rows, width), start, count = self.shape, self.rows.start, len(self.rows)
+        firsts = range(start, n_rows * width, n_rows) if self.fortran else [start * width]
+        length, found = width * count // len(firsts), []
         with open(self.name, "rb", buffering=0) as file:
-            if self.fortran:
-                rows = np.stack([self._read(file, column * n_rows + start, count) for column in range(width)], axis=1)
-            else:
-                rows = self._read(file, start * width, count * width).reshape(-1, width)
-        return replace(open_matrix(self.name, "NumPy array", np.asfortranarray(rows)), first_row=start)
-
-    def _read(self, file: IO[bytes], first: int, count: int) -> np.ndarray:
-        file.seek(self.offset + first * self.dtype.itemsize)
-        found = np.fromfile(file, self.dtype, count)
-        if len(found) != count:
-            raise FileFormatError(f"{self.name}: is cut short, expected {self.shape[0]:,} rows")
-        return found.astype(self.dtype.newbyteorder("="), copy=False)
+            for first in firsts:
+                file.seek(self.offset + first * self.dtype.itemsize)
+                found.append(np.fromfile(file, self.dtype, length))
+                if len(found[-1]) != length:
+                    raise FileFormatError(f"{self.name}: is cut short, expected {n_rows:,} rows")
+        rows = np.stack(found, axis=1).reshape(-1, width).astype(self.dtype.newbyteorder("="), order="F")
+        yield replace(open_matrix(self.name, "NumPy array", rows), first_row=start)
 
 
 def _open_array(path: str) -> _NumpyRows:

@@ -205,9 +205,9 @@ def write_archive(file: IO[bytes], kind: str, version: int, header: dict[str, An
             with archive.open(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), "w", force_zip64=True) as member:
                 for part in parts:
                     member.write(part)
-    digest = _checksum(file, file.tell() - len(archive.comment))
+    checksum = _checksum(file, file.tell() - len(archive.comment))
     file.seek(-_DIGITS, os.SEEK_END)
-    file.write(digest)
+    file.write(checksum)
 
 
 def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
