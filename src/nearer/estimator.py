@@ -532,7 +532,10 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         held = None if is_dask or in_file else _as_comparisons(X, y, sample_weight, self.n_objects)
         if self.reliability:
             if client is not None or held is None:
-                raise ValueError("reliability: got comparisons in a file or on a cluster, expected them in memory")
+                raise ValueError(
+                    "reliability: got comparisons in a file that is read in blocks or on a cluster, where no pass asks "
+                    "who answered, expected them in memory: nearer.io.read_comparisons(path).comparisons, and no client"
+                )
             if held.people is None:
                 raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
         d = self._dimension(held, checkpoint)
@@ -552,7 +555,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         else:
             if y is not None or sample_weight is not None:
                 raise ValueError("fit: y and sample_weight go with comparisons in memory, not with a file")
-            source = open_blocks(X, n_objects=self.n_objects)
+            source = open_blocks(X, n_objects=self.n_objects).without_participants()
             n_objects = source.n_objects
             self._check_memory(n_objects, n_objects, n_starts, d)
             objective = StreamedObjective(source, self._make_loss(), d, n_objects, self.n_jobs)

@@ -37,14 +37,15 @@ class Sheet:
 class Outcome:
     """What a carrier gave: comparisons by label, or a refusal.
 
-    Rows of weight 0 say nothing and are left out: a stream passes over a block of them. `participants`, `dropped` and
-    `details` are None where a carrier does not keep them, `refusal` is "" where it read the table.
+    Rows of weight 0 say nothing and are left out: a stream passes over a block of them. `dropped` and `details` are
+    None where a carrier does not keep them, `participants` is () where nothing says who answered, and `refusal` is ""
+    where it read the table.
     """
 
     said: tuple[tuple[str, ...], ...] = ()
     weights: tuple[float, ...] | None = None
     objects: tuple[str, ...] = ()
-    participants: tuple[str, ...] | None = None
+    participants: tuple[str | int, ...] = ()
     dropped: tuple[tuple[str, int], ...] | None = None
     refusal: str = ""
     details: Any = None
@@ -52,7 +53,7 @@ class Outcome:
     def agrees(self, other: Outcome) -> bool:
         """Whether two carriers gave the same, as far as both keep it."""
         mine, theirs = vars(self), vars(other)
-        optional = ("participants", "dropped", "details")
+        optional = ("dropped", "details")
         kept = [key for key in mine if key not in optional or not (mine[key] is None or theirs[key] is None)]
         return all(mine[key] == theirs[key] for key in kept)
 
@@ -61,12 +62,10 @@ def _labels(labels: Any, n_objects: int) -> list[str]:
     return [str(number) for number in range(n_objects)] if labels is None else labels.tolist()
 
 
-def outcome(comparisons: Comparisons, people: bool, dropped: dict[str, int] | None) -> Outcome:
-    """What comparisons say; `people` if who answered is kept."""
+def outcome(comparisons: Comparisons, dropped: dict[str, int] | None) -> Outcome:
+    """What comparisons say."""
     labels = _labels(comparisons.labels, comparisons.n_objects)
-    participants = None
-    if people:
-        participants = () if comparisons.participants is None else tuple(map(str, comparisons.participants.tolist()))
+    participants = () if comparisons.participants is None else tuple(comparisons.participants.tolist())
     said = [tuple(labels[place] for place in row) for row in comparisons.index.tolist()]
     weights = None if comparisons.weights is None else comparisons.weights.tolist()
     found = counting(said, weights, participants, labels, dropped)
@@ -82,7 +81,7 @@ def counting(said: Any, weights: Any, participants: Any, labels: Any, dropped: A
         tuple(said[spot] for spot in rows),
         None if weights is None else tuple(weights[spot] for spot in rows),
         tuple(labels),
-        participants if not participants else tuple(participants[spot] for spot in rows),
+        tuple(participants[spot] for spot in rows) if participants else (),
         None if dropped is None else tuple(sorted(dropped.items())),
     )
 
@@ -116,7 +115,7 @@ def _file(write: Callable[[Sheet, Path], None], ending: str, offset: int = 0) ->
 
         def read() -> Outcome:
             result = read_comparisons(path, **sheet.options)
-            return outcome(result.comparisons, True, result.dropped)
+            return outcome(result.comparisons, result.dropped)
 
         return tried(read, str(path), offset)
 
@@ -129,7 +128,7 @@ def _memory(make: Callable[[Sheet], Any]) -> Callable[[Sheet, Path], Outcome]:
     def carry(sheet: Sheet, folder: Path) -> Outcome:
         def read() -> Outcome:
             result = read_comparisons(make(sheet), **sheet.options)
-            return outcome(result.comparisons, True, result.dropped)
+            return outcome(result.comparisons, result.dropped)
 
         return tried(read)
 
@@ -210,9 +209,19 @@ def _stream(sheet: Sheet, folder: Path) -> Outcome:
         assert reader.total_weight == (len(together) if together.weights is None else together.weights.sum())
         assert reader.has_weights == (together.weights is not None)
         dropped = {reason: count for reason, (count, _) in reader.dropped.items()}
-        return outcome(together, False, dropped)
+        bare = list(reader.without_participants().blocks(2))
+        assert all(block.people is None for block in bare)
+        assert Comparisons.concat(bare) == together._with(people=None)
+        assert_same_people(reader.participants, together.participants)
+        return outcome(together, dropped)
 
     return tried(read, str(path))
+
+
+def assert_same_people(names: Any, each: Any) -> None:
+    """What is known of all people is what their answers say: the same names, numbers as numbers, sorted."""
+    assert (names is None) == (each is None)
+    assert names is None or names.tolist() == sorted(set(each.tolist()))
 
 
 def on_cluster(sheet: Sheet, folder: Path, client: Any, frame: bool) -> Outcome:
@@ -231,12 +240,12 @@ def on_cluster(sheet: Sheet, folder: Path, client: Any, frame: bool) -> Outcome:
     def read() -> Outcome:
         data = open_data(source, client, n_shards=2)
         labels = _labels(data.labels, data.n_all)
-        parts = [data.recipe.comparisons(piece) for shard in data.shards for piece in shard]
-        parts = [part for part in parts if part is not None]
-        numbers = [[data.seen[place] for place in row] for part in parts for row in part.index.tolist()]
-        weighted = any(part.weights is not None for part in parts)
-        weights = [weight for part in parts for weight in part.weights.tolist()] if weighted else None
-        return counting([tuple(labels[number] for number in row) for row in numbers], weights, None, labels, None)
+        together = Comparisons.concat(list(data.blocks()))
+        assert_same_people(data.participants, together.participants)
+        said = [tuple(labels[data.seen[place]] for place in row) for row in together.index.tolist()]
+        weights = None if together.weights is None else together.weights.tolist()
+        participants = () if together.participants is None else tuple(together.participants.tolist())
+        return counting(said, weights, participants, labels, None)
 
     return tried(read, str(path))
 

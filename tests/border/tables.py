@@ -15,6 +15,13 @@ KINDS = ("triplets", "letters", "quadruplets", "answers", "votes", "odd-one-out"
 # How an answer may be written: the object, the side, the role, a position, a word that must be told.
 ANSWERS = ("object", "left/right", "a/b", "1/2", "told", "told index0")
 LABELS = ("text", "digits", "padded", "gaps", "from 0")
+# Who answers: numbers in one block of a stream may stand beside names in another.
+PEOPLE = {
+    "words": ["p1", "p 2", "ÿ", "2024-01-31", None],
+    "numbers": [7, 12, 100, 0],
+    "digits": ["7", "12", "100"],
+    "digits and words": ["7", "12", "100", "p1"],
+}
 
 _OBJECT_ROLES = ("anchor", "near", "far", "a", "b", "c", "i", "j", "k", "l", *(f"rank_{n}" for n in range(1, 9)))
 _LETTERS = "abcxyzÄéß中Ωж🎵19 _-,;|\"'."
@@ -71,6 +78,7 @@ def cases(draw: Any, kinds: tuple[str, ...] = KINDS, answers: tuple[str, ...] = 
     objects = draw(_names(draw(st.sampled_from(LABELS)), size))
     n_rows = draw(st.integers(3, 7))
     weighted, with_people = draw(st.booleans()), draw(st.booleans())
+    called = draw(st.sampled_from(list(PEOPLE.values())))
     n_candidates = draw(st.integers(2, 3))
     chosen_said = kind == "rankings" and draw(st.booleans())
     roles = {
@@ -98,8 +106,12 @@ def cases(draw: Any, kinds: tuple[str, ...] = KINDS, answers: tuple[str, ...] = 
         fates = ["said"] * 6 + ["degenerate", "silent"] + ["empty"] * (number < n_rows - 1)
         fate = draw(st.sampled_from(fates)) if number > 1 else "said"
         picked = draw(st.permutations(objects))[: max(4, n_candidates + 1)]
+        if number == 0:
+            known = picked[0]
+        elif rows[-1][roles[0]] is None:  # after a gap, names that stand in no other row may be those of another table
+            picked = list(dict.fromkeys([known, *picked]))[: len(picked)]
         weight = 1.0 if not weighted else draw(st.sampled_from([0.5, 1.0, 2.5, 0.0])) if number else 1.5
-        person = draw(st.sampled_from(["p1", "p 2", "ÿ", "2024-01-31", None]))
+        person = draw(st.sampled_from(called))
         first = (True, False)[number] if number < 2 else draw(st.booleans())
         row, given = _written(kind, style, roles, picked, first, fate, draw, number)
         if fate == "silent" and kind not in ("answers", "odd-one-out", "most-central"):
@@ -116,7 +128,7 @@ def cases(draw: Any, kinds: tuple[str, ...] = KINDS, answers: tuple[str, ...] = 
         for names, factor in given:
             said.append(tuple(map(str, names)))
             weights.append(weight * factor)
-            people.append(person or "unknown")
+            people.append("unknown" if person is None else person)
     if kind == "answers" and style.startswith("told"):
         options["answers"] = "index0" if style == "told index0" else {"f": "a", "J": "b"}
     order = draw(
@@ -132,7 +144,11 @@ def cases(draw: Any, kinds: tuple[str, ...] = KINDS, answers: tuple[str, ...] = 
     answered = [row for row in rows if None not in (row[role] for role in roles)]
     shown = {str(row[role]) for row in answered for role in roles if role in _OBJECT_ROLES}
     labels = sorted(shown, key=int) if all(map(is_whole, shown)) else sorted(shown)
-    meant = counting(said, weights if has_weights else None, tuple(people) if with_people else (), labels, dropped)
+    # People are called by numbers if all are who are in rows that say something, if only about one object.
+    written = [row["participant"] for row in answered] if with_people else []
+    numbers = all(name is not None and is_whole(str(name)) for name in written)
+    people = [int(name) if numbers else str(name) for name in people] if with_people else []
+    meant = counting(said, weights if has_weights else None, people, labels, dropped)
     return Case(sheet, meant)
 
 

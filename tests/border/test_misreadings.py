@@ -496,8 +496,11 @@ def test_the_index_of_a_dask_frame_is_refused_where_it_would_be_lost():
     frame = pd.DataFrame(SAID, columns=["anchor", "near", "far"]).assign(weight=[4.0, 3.0, 2.0, 1.0])
     with pytest.raises(ValueError, match=r"index 'weight' would not be read; say .reset_index\(\) first"):
         _partitions(dask.from_pandas(frame.set_index("weight"), npartitions=1), None, None, Options())
-    people = dask.from_pandas(frame[["anchor", "near", "far"]].set_index(pd.Index([1, 2, 3, 4], name="user")), 1)
-    pieces, roles = _partitions(people, None, dask.from_pandas(frame, npartitions=1)["weight"], Options())
+    rows = frame[["anchor", "near", "far"]]
+    with pytest.raises(ValueError, match=r"index 'user' would not be read; say .reset_index\(\) first"):
+        _partitions(dask.from_pandas(rows.set_index(pd.Index([1, 2, 3, 4], name="user")), 1), None, None, Options())
+    lines = dask.from_pandas(rows.set_index(pd.Index([1, 2, 3, 4], name="line")), 1)
+    pieces, roles = _partitions(lines, None, dask.from_pandas(frame, npartitions=1)["weight"], Options())
     weights = pieces[0].read([roles.at["weight"]])[0]
     assert weights.cells.tolist() == [4.0, 3.0, 2.0, 1.0]  # not the index, which comes after the columns
 
@@ -1010,11 +1013,15 @@ def test_names_are_folded_onto_labels(tmp_path):
 
 
 def test_text_in_one_part_and_numbers_in_another_are_refused_in_blocks(parts):
-    with pytest.raises(FileFormatError, match="column 'anchor': some parts hold it as text and some as numbers"):
-        open_blocks(parts("anchor", pa.array([7]), pa.array(["007"])))
+    for column in ("anchor", "participant"):
+        with pytest.raises(FileFormatError, match=f"column '{column}': some parts hold it as text and some as numbers"):
+            open_blocks(parts(column, pa.array([7]), pa.array(["007"])))
     with pytest.warns(UserWarning, match="1 row dropped: missing cell"):
         void = open_blocks(parts("anchor", pa.array(["7"]), pa.array([None], pa.float64())), on_missing="drop")
     assert void.n_comparisons == 1
+    for empty in (NO_TYPE, pa.array([None], pa.float64())):  # which have no say
+        people = open_blocks(parts("participant", empty, pa.array(["p1"]), empty))
+        assert Comparisons.concat(list(people.blocks(1))).participants.tolist() == ["unknown", "p1", "unknown"]
 
 
 def _scanned(frame, npartitions):
@@ -1793,21 +1800,25 @@ def test_labels_written_with_a_decimal_point_are_names_and_no_positions(tmp_path
 
 
 def by_cluster(source, client):
-    """What a cluster reads: rows by label, and weights."""
+    """What a cluster reads: rows by label, weights, and who answered."""
     from nearer.distributed.data import open_data
 
     data = open_data(source, client, n_shards=1)
     labels = list(map(str, range(data.n_all))) if data.labels is None else data.labels.tolist()
-    parts = [data.recipe.comparisons(piece) for shard in data.shards for piece in shard]
-    rows = [tuple(labels[data.seen[number]] for number in row) for part in parts for row in part.index.tolist()]
-    return rows, [weight for part in parts if part.weights is not None for weight in part.weights.tolist()]
+    whole = Comparisons.concat(list(data.blocks()))
+    rows = [tuple(labels[data.seen[number]] for number in row) for row in whole.index.tolist()]
+    return rows, *beside(whole)
 
 
 def by_stream(source):
     """What a stream reads, in blocks of two rows."""
-    blocks = list(open_blocks(source).blocks(2))
-    weights = [weight for block in blocks if block.weights is not None for weight in block.weights.tolist()]
-    return [row for block in blocks for row in said(block)], weights
+    whole = Comparisons.concat(list(open_blocks(source).blocks(2)))
+    return said(whole), *beside(whole)
+
+
+def beside(comparisons):
+    """Weights, and who answered; [] for what is not known."""
+    return [[] if found is None else found.tolist() for found in (comparisons.weights, comparisons.participants)]
 
 
 @pytest.mark.parametrize("cells", [[1, 2, 3, 4], [8, 6, 4, 2]])
@@ -1821,8 +1832,8 @@ def test_an_index_that_is_a_range_is_a_column_in_every_carrier(tmp_path, client_
             read = read_comparisons(source).comparisons
             assert said(read) == SAID
             assert (read.weights if name == "weight" else read.participants).tolist() == cells
-        weights = cells if name == "weight" else []
-        assert by_stream(path) == by_cluster(str(path), client_here) == (SAID, weights)
+        expected = (SAID, cells, []) if name == "weight" else (SAID, [], cells)
+        assert by_stream(path) == by_cluster(str(path), client_here) == expected
     numbers = pd.DataFrame([(1, 2, 3), (2, 3, 4), (3, 4, 1)], columns=["i", "j", "k"])
     pairs = numbers.set_index(pd.RangeIndex(5, 8, name="l"))
     pairs.to_parquet(path)
@@ -1871,8 +1882,8 @@ def test_what_folders_say_is_read_in_every_way(tmp_path, client_here, case):
             assert read.participants.tolist() == [people[spot] or "unknown" for spot in order]
         weights = [more["weight"][spot] for spot in order] if "weight" in more else []
         assert (read.weights.tolist() if weights else []) == weights
-        assert by_stream(source) == by_cluster(str(source), client_here) == (said(read), weights)
-    assert by_cluster(f"file://{tmp_path}/d", client_here) == (said(read), weights)
+        assert by_stream(source) == by_cluster(str(source), client_here) == (said(read), *beside(read))
+    assert by_cluster(f"file://{tmp_path}/d", client_here) == (said(read), *beside(read))
 
 
 def test_a_folder_that_names_an_object_makes_no_triplets_of_pairs(tmp_path, client_here):
@@ -2033,9 +2044,9 @@ def test_names_that_hold_a_nul_are_refused_by_every_carrier(tmp_path, client_her
             told = CARRIERS[name](sheet, tmp_path).refusal
             assert f"T, row 2, column '{column}': " in told, name
             assert told.endswith("is not text (holds a NUL)"), name
-    assert "holds a NUL" in CARRIERS["stream"](objects, tmp_path).refusal
-    with pytest.raises(FileFormatError, match=r"row 2, column .anchor.: .*holds a NUL"):
-        by_cluster(str(tmp_path / "table.parquet"), client_here)
+        assert "holds a NUL" in CARRIERS["stream"](sheet, tmp_path).refusal
+        with pytest.raises(FileFormatError, match=rf"row 2, column .{column}.: .*holds a NUL"):
+            by_cluster(str(tmp_path / "table.parquet"), client_here)
     for told in ({"labels": ["a", "a\0", "b"]}, {"participants": ["p", "p\0"]}):
         with pytest.raises(ValueError, match=r"1 is '.\\x00': is not text \(holds a NUL\)"):
             Comparisons([[0, 1, 2], [1, 0, 2]], **told)

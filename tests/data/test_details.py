@@ -192,10 +192,11 @@ def test_a_stream_says_what_it_does_not_keep(answers, tmp_path, caplog):
     write_comparisons(path, answers)
     with caplog.at_level("INFO", "nearer"):
         reader = open_blocks(path)
-    assert any("not kept when read in blocks: participant, side, seconds" in note for note in reader.notes)
+    assert any("not kept when read in blocks: side, seconds" in note for note in reader.notes)
+    assert "2 participants (column 'participant')" in reader.notes
     assert "not kept when read in blocks" in caplog.text
     together = Comparisons.concat(list(reader.blocks(7)))
-    assert together == answers._with(people=None, details=None)
+    assert together == answers._with(details=None)
 
 
 def test_the_options_shown_beside_a_triplet_tell_the_side(tmp_path):

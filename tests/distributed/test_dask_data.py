@@ -82,6 +82,22 @@ def test_own_files_keep_labels_and_number_of_objects(client, tmp_path):
     assert (data.labels, data.n_all, data.seen.tolist()) == (None, 7, [0, 2, 4])
 
 
+def test_participants_travel_with_the_pieces_and_are_not_sent_to_passes(client, tmp_path):
+    rows = random_problem("ste", n=10, size=300).objective.comparisons.index
+    known = Comparisons(rows, participants=np.arange(300) % 7)
+    write_comparisons(tmp_path / "a.parquet", known)
+    frame = dd.from_pandas(pd.read_parquet(tmp_path / "a.parquet"), npartitions=3)
+    for X in (known, str(tmp_path / "a.parquet"), frame):
+        data = open_data(X, client, n_shards=2)
+        assert data.participants.tolist() == list(range(7))
+        found = Comparisons.concat(list(data.blocks()))
+        assert found.index.tolist() == rows.tolist()
+        assert found.participants.tolist() == known.participants.tolist()
+        part = DaskObjective(data, "ste", 2).subset(100, np.random.default_rng(0))
+        assert part.comparisons.people is None
+    assert open_data(Comparisons(rows), client).participants is None
+
+
 def test_numbers_with_gaps_are_names_in_files_and_indices_in_arrays(client, parquet):
     comparisons = Comparisons([[1, 5, 3], [5, 3, 1]])
     data = open_data(parquet(comparisons), client)

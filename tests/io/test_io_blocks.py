@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from nearer import OrdinalEmbedding
 from nearer.data import Comparisons
 from nearer.io import FileFormatError, open_blocks, read_comparisons, write_comparisons
-from nearer.io.blocks import Counts
+from nearer.io.blocks import Counts, RowGroups
+from nearer.solvers import GD
 
 RNG = np.random.default_rng(0)
 T = np.array([RNG.permutation(40)[:3] for _ in range(1000)])
@@ -91,6 +93,67 @@ def test_names_and_weights_travel_with_the_blocks(tmp_path):
     assert source.labels.tolist() == names.tolist()
     assert Comparisons.concat(list(source.blocks(99))) == whole
     assert not open_blocks(saved(tmp_path, "npy")).has_weights
+
+
+@pytest.mark.parametrize("names", [["p2", "p10", "7"], ["2", "10", "7"], [2, 10, 7]])
+def test_who_answered_travels_with_the_blocks_unless_it_is_left(tmp_path, names):
+    people = [names[number // 400] for number in range(1000)]  # in some blocks, only numbers
+    whole = Comparisons.from_triplets(T, participants=people)
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({**dict(zip(("anchor", "near", "far"), T.T)), "user": people}), path, row_group_size=33)
+    source = open_blocks(path)
+    numbers = names[0] != "p2"
+    assert source.participants.tolist() == ([2, 7, 10] if numbers else ["7", "p10", "p2"])
+    assert "3 participants (column 'user')" in source.notes
+    found = Comparisons.concat(list(source.blocks(99)))
+    assert found == read_comparisons(path).comparisons
+    assert list(map(str, found.participants)) == list(map(str, whole.participants))
+    shuffled = Comparisons.concat(list(source.shuffled_blocks(50, np.random.default_rng(0))))
+    assert sorted(zip(*shuffled.index.T, shuffled.participants)) == sorted(zip(*found.index.T, found.participants))
+    bare = source.without_participants()
+    assert bare.participants is None
+    assert Comparisons.concat(list(bare.blocks(99))) == Comparisons.from_triplets(T)
+    assert next(source.blocks(1000)).people is not None  # one block, which a reader keeps
+    assert next(bare.blocks(1000)).people is None
+    assert open_blocks(saved(tmp_path, "npy")).participants is None
+
+
+def test_fits_read_who_answered_once(tmp_path, monkeypatch):
+    columns = {**dict(zip(("anchor", "near", "far"), T.T)), "user": ["p"] * 1000}
+    pq.write_table(pa.table(columns), tmp_path / "p.parquet", row_group_size=33)
+    read, plain = [], RowGroups.batches
+
+    def batches(table, size, positions):
+        read.append([table.names[position] for position in positions])
+        return plain(table, size, positions)
+
+    monkeypatch.setattr(RowGroups, "batches", batches)
+    model = OrdinalEmbedding(2, loss="ste", solver=GD(max_epochs=3), random_state=0).fit(tmp_path / "p.parquet")
+    assert [*map(set, read)].count({"anchor", "near", "far", "user"}) == 1
+    assert read[-1] == ["anchor", "near", "far"]
+    with pytest.raises(ValueError, match="no pass asks who answered, expected them in memory"):
+        model.set_params(reliability=True).fit(tmp_path / "p.parquet")
+
+
+def test_objects_called_as_their_columns_are_told_from_a_header_by_who_answered(tmp_path):
+    rows = [["near", "far", "oboe"], ["anchor", "near", "far"], ["oboe", "anchor", "near"], ["anchor", "near", "far"]]
+    people = ["p1", "p2", "p1", "user"]  # the last row is a header
+    columns = {**dict(zip(("anchor", "near", "far"), zip(*rows))), "user": people}
+    pq.write_table(pa.table(columns), tmp_path / "p.parquet")
+    with pytest.warns(UserWarning, match="1 row dropped: header repeated"):
+        source = open_blocks(tmp_path / "p.parquet")
+    for reader in (source, source.without_participants()):
+        found = Comparisons.concat(list(reader.blocks(2)))
+        assert found.labels[found.index].tolist() == rows[:3]
+
+
+def test_names_of_people_in_doubt_are_told_of_blocks_as_of_the_whole(tmp_path):
+    columns = {**dict(zip(("anchor", "near", "far"), T[:4].T)), "user": ["Ann", "ann", "-99", "bob"]}
+    pq.write_table(pa.table(columns), tmp_path / "p.parquet", row_group_size=1)
+    told = [alarm for alarm in read_comparisons(tmp_path / "p.parquet").alarms if "participant" in alarm]
+    assert len(told) == 2
+    with pytest.warns(UserWarning, match="participant"):
+        assert set(told) <= set(open_blocks(tmp_path / "p.parquet").alarms)
 
 
 ANSWERS = np.where(RNG.random(1000) < 0.5, "left", "right")

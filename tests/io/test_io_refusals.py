@@ -108,7 +108,7 @@ def test_binary_file_by_its_first_bytes(refused, content, reason):
 
 def test_binary_file_unknown(refused):
     assert refused("b.csv", b"ab,c\0\1\2") == "b.csv: is not text (binary data at byte 5)"
-    assert "is not a Parquet file" in refused("b.parquet", b"\0\1\2\3" * 100)
+    assert "cannot be read as Parquet" in refused("b.parquet", b"\0\1\2\3" * 100)
     assert "is not a readable NumPy file" in refused("b.npy", b"\0\1\2\3" * 100)
     assert "is not a readable NumPy file" in refused("b.npz", b"PK\x03\x04\x14\x00")
     assert "is not a readable MATLAB file" in refused("b.mat", b"\0\1\2\3" * 100)

@@ -228,8 +228,8 @@ class Roles:
     beside: list[int] = field(default_factory=list)  # columns not used, whose few values may split the answers
 
     def without_details(self) -> Roles:
-        """The same for readers that keep no more than comparisons and weights; a note says what they leave out."""
-        left = [role for role in self.at if role in (*DETAILS, *OPTIONS_SHOWN, "participant")]
+        """The same for readers that keep comparisons, weights and people alone; a note says what they leave out."""
+        left = [role for role in self.at if role in (*DETAILS, *OPTIONS_SHOWN)]
         if not left:
             return replace(self, beside=[])
         told = [role for role in left if role not in OPTIONS_SHOWN]

@@ -229,6 +229,14 @@ def _holds_name(rows: Rows, role: str) -> np.ndarray:
     return column.holding(pc.match_substring_regex(column.values, pattern, ignore_case=len(normalise(name)) > 2))
 
 
+def named_as_columns(names: Coding, table: Table, roles: Roles) -> bool:
+    """Whether objects are called as their columns: then a row of them may be a header, and who answered may tell."""
+    if not names.is_text:
+        return False
+    rows = Rows(table, roles, dict.fromkeys(roles.layout.objects, names.as_column()), [], len(names))
+    return all(_holds_name(rows, role).any() for role in roles.layout.objects)
+
+
 def _refuse_second_table(rows: Rows) -> None:
     """Refuse what looks like the header of a second table below the first.
 

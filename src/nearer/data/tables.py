@@ -59,6 +59,7 @@ class Facts:
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
     counts: dict[str, np.ndarray] = field(default_factory=dict)  # role of objects -> cells with each of the names
     pads: dict[str, str] = field(default_factory=dict)  # see `_pads`
+    people_are_numbers: bool = True  # whether all who answered are called by whole numbers
 
     def join(self, other: Facts) -> Facts:
         """Put what two blocks say together."""
@@ -72,10 +73,11 @@ class Facts:
         joined = Facts(
             Coding.union([self.objects, other.objects]), answers, elsewhere, names, self.n_rows + other.n_rows,
             joined_counts(self.dropped, other.dropped),
-            {role: types | other.types[role] for role, types in self.types.items()},
+            {role: types | other.types.get(role, frozenset()) for role, types in (other.types | self.types).items()},
             [*self.alarms, *other.alarms],
             {},
             {pad: _first_pad(place, other.pads[pad]) for pad, place in self.pads.items()},
+            self.people_are_numbers and other.people_are_numbers,
         )  # fmt: skip
         for one in (self, other):
             place = joined.objects.encode(one.objects.as_column())
@@ -104,8 +106,12 @@ def scan(rows: Rows) -> Facts:
         role: frozenset(["numbers" if column.values is None else "text"] if len(column.cells) else [])
         for role, column in rows.columns.items()
         if role in (*layout.objects, "weight", "votes_a", "votes_b")
+        or (role == "participant" and not column.empty().all())  # a part without a name has no say
     }
     facts.pads = _pads(rows)
+    facts.people_are_numbers = "participant" in rows.columns and all(
+        map(is_whole, Coding.of([_who(rows)]).names().tolist())
+    )
     facts.alarms += told_thousands(rows) if rows.table.form.startswith("semicolon") else []
     if layout.answer is not None:
         facts.answers = Coding.of([rows.answers()])
@@ -193,6 +199,7 @@ class Meaning:
     notes: list[str] = field(default_factory=list)  # how things were understood
     alarms: list[str] = field(default_factory=list)  # what the user must hear of even if nothing else is shown
     are_numbers: bool = False  # whether objects are called by whole numbers
+    people_are_numbers: bool = False  # whether people are
 
     @cached_property
     def is_injective(self) -> bool:
@@ -229,6 +236,7 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     if options.labels is None and table.labels is None:
         refuse_no_objects(facts, kinds, roles, table, options, blocks)
     meaning = _objects(facts.objects, table, options, blocks)
+    meaning.people_are_numbers = facts.people_are_numbers
     if options.known is not None and set(facts.objects.names()) <= set(options.known):
         meaning.alarms, facts.alarms = [], []
     meaning.alarms += [*table.alarms, *roles.alarms, *facts.alarms]
@@ -477,7 +485,7 @@ def _parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | None:
     if rows.origin is not None:
         keep = np.zeros(rows.n_rows, dtype=bool)
         keep[rows.origin] = True
-    people = _people(rows)
+    people = _people(rows, meaning.people_are_numbers) if "participant" in rows.columns else None
     beside = rows.columns.keys() & {*DETAILS, *OPTIONS_SHOWN}
     details, rows.notes = read_details(rows, index, people) if beside else (None, [])
     parts = Parts(index, meaning.n_objects, weights, meaning.labels, people, details=details)
@@ -569,16 +577,16 @@ def _amounts(rows: Rows, role: str, what: str) -> np.ndarray:
     return numbers
 
 
-def _people(rows: Rows) -> People | None:
-    """Read who answered; answers without a name are put under "unknown"."""
-    if "participant" not in rows.columns:
-        return None
+def _who(rows: Rows) -> Column:
+    """The names of those who answered, as text or integers; answers without a name are put under "unknown"."""
     column = rows.columns["participant"]
     inexact = np.abs(column.cells) >= exact_below(column.cells)
     if inexact.any():
         row = int(np.argmax(inexact))
         why = f"{column.cells[row]:.0f}: numbers of this size and kind lose their last digits, and people with them"
         raise rows.refusal(f"{why}; give them as text", "participant", row)
+    if column.cells.dtype.kind == "i" and not column.is_text:
+        return column
     column = column.spelled()
     empty = column.empty(rows.nobody)
     if empty.any():
@@ -586,11 +594,15 @@ def _people(rows: Rows) -> People | None:
 
         codes = np.where(empty, len(column.texts()), column.cells).astype(np.int32)
         column = Column(codes, pa.array([*column.texts(), UNKNOWN], pa.string()))
-    people = People.of(column)
-    if all(is_whole(name) for name in people.names.tolist()):
-        numbers = people.names.astype(np.int64)
-        order = np.argsort(numbers)
-        people = People(np.argsort(order).astype(np.int32)[people.codes], numbers[order])
+    return column
+
+
+def _people(rows: Rows, are_numbers: bool) -> People:
+    """Read who answered."""
+    people = People.of(_who(rows))
+    if are_numbers != (people.names.dtype.kind == "i"):
+        names = people.names.astype(np.int64) if are_numbers else people.names.astype(str).astype(object)
+        people = People.joined([People(people.codes, names)])  # sorted anew
     return people
 
 

@@ -71,11 +71,16 @@ def connect(
     """
     require_dask()
     from distributed import Client, LocalCluster
+    from nearer.objective import resolve_jobs
 
-    kind, _, rest = str(address).partition(":")
+    kind, colon, rest = str(address).partition(":")
     with contextlib.ExitStack() as stack:
         if kind == "local":
-            count = _local_workers(address, rest)
+            if colon and not (rest.isdigit() and int(rest)):
+                raise ValueError(
+                    f"cluster: got {address!r}, expected the number of workers after 'local:', as in 'local:4'"
+                )
+            count = int(rest) if colon else resolve_jobs(None)
             cluster = stack.enter_context(
                 LocalCluster(
                     n_workers=count, threads_per_worker=1, processes=True, host="127.0.0.1",
@@ -121,16 +126,6 @@ def connected(client: Client | str | None) -> Iterator[Client]:
         yield client
     else:
         raise ValueError(f"client: got {client!r}, expected a distributed.Client or an address such as 'local:4'")
-
-
-def _local_workers(address: str, rest: str) -> int:
-    from nearer.objective import resolve_jobs
-
-    if not rest and ":" not in address:
-        return resolve_jobs(None)
-    if not rest.isdigit() or int(rest) < 1:
-        raise ValueError(f"cluster: got {address!r}, expected the number of workers after 'local:', as in 'local:4'")
-    return int(rest)
 
 
 _LOOKS = 10  # at what the scheduler knows

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from nearer.data.cells import are_numbered
 from nearer.data.columns import Coding, Column, Table, column_of
 from nearer.data.errors import listed
 from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, find_roles, role_of
-from nearer.data.tables import Meaning
 from nearer.data.values import Options, refuse_masked
 from nearer.distributed.cluster import Engine
 from nearer.io.blocks import (
@@ -32,9 +31,10 @@ from nearer.io.blocks import (
     refuse_versions,
     scan_block,
     settle,
+    total_weight,
 )
 
-__all__ = ["ClusterData", "is_remote", "open_data"]
+__all__ = ["ClusterData", "open_data"]
 
 # Shares of the workers' memory, beyond what the programs themselves take up: what may be held for the whole fit, and
 # what one thread may read at a time.
@@ -65,6 +65,7 @@ class ClusterData:
     seen : int (n_objects,), the place of each of them among all objects
     n_all : number of all objects
     labels : str (n_all,) or None
+    participants : str objects or int64 (n_people,), who answered, each once; None if that is not known
     hold_rows, hold_slopes : whether rows, and slopes at the snapshot, stay in the workers' memory
     """
 
@@ -79,18 +80,21 @@ class ClusterData:
     seen: np.ndarray
     n_all: int
     labels: np.ndarray | None
+    participants: np.ndarray | None
     hold_rows: bool
     hold_slopes: bool
+
+    def blocks(self) -> Iterator[Comparisons]:
+        """Yield the comparisons with who gave them, piece by piece, read by this process; objects are as in `seen`."""
+        for piece in chain.from_iterable(self.shards):
+            made = piece if self.recipe is None else self.recipe.comparisons(piece)
+            if made is not None:
+                yield made
 
     @property
     def n_bytes(self) -> int:
         """Bytes of rows and of the slopes of one snapshot, were they in one place."""
         return self.n_comparisons * (4 * self.n_columns + _SLOPE_BYTES // 2)
-
-
-def is_remote(X: Any) -> bool:
-    """Whether X is data for a cluster: a path or pattern of Parquet files, or a Dask collection."""
-    return isinstance(X, (str, os.PathLike)) or hasattr(X, "__dask_graph__")
 
 
 def open_data(
@@ -126,10 +130,11 @@ def open_data(
     engine = Engine(client, worker_timeout)
     threads = sum(engine.workers().values())
     count = threads if n_shards is None else check_integer(n_shards, "n_shards", 1)
-    if not is_remote(X):
+    is_dask = hasattr(X, "__dask_graph__")
+    if not is_dask and not isinstance(X, (str, os.PathLike)):
         return _from_memory(as_comparisons(X, y, sample_weight, n_objects), engine, count, hold)
     options = Options(n_objects=n_objects)
-    if hasattr(X, "__dask_graph__"):
+    if is_dask:
         pieces, roles = _partitions(X, y, sample_weight, options)
         if not hasattr(X, "columns"):
             # An array holds object numbers, and comparisons alone.
@@ -150,17 +155,13 @@ def _from_memory(comparisons: Comparisons, engine: Engine, n_shards: int, hold: 
     n, width, n_all = len(comparisons), comparisons.index.shape[1], comparisons.n_objects
     cuts = np.linspace(0, n, min(n_shards, n) + 1).astype(int)
     seen = np.flatnonzero(comparisons.seen)
-    bare = renumbered(comparisons, seen)
-    shards, rows, weights = [], [], []
-    for start, stop in pairwise(cuts):
-        total = stop - start if bare.weights is None else bare.weights[start:stop].sum()
-        if total > 0:
-            shards.append([bare[start:stop]])
-            rows.append([int(stop - start)])
-            weights.append([float(total)])
+    whole = renumbered(comparisons, seen)._with(people=comparisons.people)
+    parts = [part for cut in pairwise(cuts) if total_weight(part := whole._rows(slice(*cut))) > 0]
     _, slopes = _what_fits(engine, n, width, hold)
+    people = None if whole.people is None else whole.people.names
     return ClusterData(
-        engine, shards, rows, weights, None, len(seen), n, width, seen, n_all, comparisons.labels, True, slopes,
+        engine, [[part] for part in parts], [[len(part)] for part in parts], [[total_weight(part)] for part in parts],
+        None, len(seen), n, width, seen, n_all, comparisons.labels, people, True, slopes,
     )  # fmt: skip
 
 
@@ -180,7 +181,8 @@ def _what_fits(engine: Engine, n_rows: int, width: int, hold: bool | None) -> tu
 def place(engine: Engine, pieces: list[Any], hold: bool, home: str) -> list[Any]:
     """The pieces of a shard in the form to hand to a task at `home`."""
     if isinstance(pieces[0], Comparisons):
-        return engine.client.scatter(pieces, workers=[home], hash=False)
+        bare = [piece._with(people=None) for piece in pieces]  # no pass asks who answered
+        return engine.client.scatter(bare, workers=[home], hash=False)
     if hold and isinstance(pieces[0], Partition):
         # Futures, so that Dask itself makes a lost partition again, wherever it likes.
         parts = ([part if part is None else engine.client.compute(part) for part in piece.parts] for piece in pieces)
@@ -219,11 +221,11 @@ def _scanned(
 
         return engine.run(build)
 
-    looked = each("scan-shard", scan, roles, options)
+    looked = each("scan-shard", look_at, scan_block, roles, options)
     counts = [shard for _, shard in looked]
 
     def count(recipe: Recipe) -> Iterator[Counts]:
-        for number, (total, shard) in enumerate(each("count-shard", count_pieces, recipe)):
+        for number, (total, shard) in enumerate(each("count-shard", look_at, recipe.counts)):
             counts[number] = shard
             yield total
 
@@ -233,7 +235,7 @@ def _scanned(
     # Number only the objects that occur in comparisons that count; the others occur in rows left out alone.
     numbers = np.zeros(meaning.n_objects, dtype=np.int32)
     numbers[seen] = np.arange(len(seen), dtype=np.int32)
-    compact = Meaning(meaning.names, numbers[meaning.numbers], None, len(seen), meaning.answers)
+    compact = replace(meaning, numbers=numbers[meaning.numbers], labels=None, n_objects=len(seen))
     kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
     return ClusterData(
         engine,
@@ -241,26 +243,18 @@ def _scanned(
         [[one.n_comparisons for one in shard] for _, shard in kept],
         [[one.weight for one in shard] for _, shard in kept],
         replace(recipe, meaning=compact),
-        len(seen), total.n_comparisons, total.width, seen, meaning.n_objects, meaning.labels, *held,
+        len(seen), total.n_comparisons, total.width, seen, meaning.n_objects, meaning.labels, recipe.people, *held,
     )  # fmt: skip
 
 
-def scan(pieces: Sequence[Table], roles: Roles, options: Options) -> tuple[Scanned, list[Counts]]:
-    """Look at every piece once: what they hold together, and what each gives where that can be told already."""
-    found = [scan_block(piece, roles, options) for piece in pieces]
-    counts = [Counts() if one.counts is None else _without_names(one.counts) for one in found]
-    return reduce(Scanned.join, found), counts
-
-
-def count_pieces(pieces: Sequence[Table], recipe: Recipe) -> tuple[Counts, list[Counts]]:
-    """Count what every piece gives: together, and each."""
-    counts = [recipe.counts(piece) for piece in pieces]
-    return reduce(Counts.join, counts), [_without_names(one) for one in counts]
-
-
-def _without_names(counts: Counts) -> Counts:
-    """What is small whatever the number of objects."""
-    return replace(counts, seen=Coding(np.empty(0, np.int64)))
+def look_at(pieces: Sequence[Table], look: Callable[..., Any], *arguments: Any) -> tuple[Any, list[Counts]]:
+    """Look at every piece: what is found in all of them, and what each gives, where that can be told already."""
+    found = [look(piece, *arguments) for piece in pieces]
+    counts = ((one.counts if isinstance(one, Scanned) else one) or Counts() for one in found)
+    # Names are left out: what remains is small whatever the number of objects.
+    return reduce(type(found[0]).join, found), [
+        replace(one, seen=Coding.of([]), people=Coding.of([])) for one in counts
+    ]
 
 
 # ---- Parquet files -------------------------------------------------------------------------------------------------
@@ -285,7 +279,7 @@ def _row_groups(path: str, engine: Engine, n_shards: int, most_rows: int) -> lis
                 f"{table.name}: a row group has {max(table.lengths):,} rows, a thread of this cluster can read "
                 f"{most_rows:,} at a time; write the file with smaller row groups, or use workers with more memory"
             )
-        pieces += [table.part(run) for run in _runs(table.lengths, min(most_rows, fair))]
+        pieces += [replace(table, row_groups=run) for run in _runs(table.lengths, min(most_rows, fair))]
     return pieces
 
 
@@ -355,14 +349,13 @@ class Partition(Table):
         values, weights, answers = dask.compute(*self.parts, scheduler="synchronous")
         for name, part in (("X", values), (_WEIGHT, weights), (_ANSWER, answers)):
             refuse_masked(part, f"{self.name}, {name}", "a value for each row")
-        columns = list(np.ascontiguousarray(np.asarray(values).T)) if self.is_index else self._by_name(values)
-        beside = [(_WEIGHT, weights), (_ANSWER, None if answers is None else _words(self.name, answers))]
-        for name, extra in beside:
-            if extra is not None and len(extra) != len(values):
+            if part is not None and len(part) != len(values):
                 raise FileFormatError(
-                    f"{self.name}: {name} has {len(extra):,} rows and X {len(values):,}; expected the same partitions"
+                    f"{self.name}: {name} has {len(part):,} rows and X {len(values):,}; expected the same partitions"
                 )
-        columns = [*columns, *(extra for _, extra in beside if extra is not None)]
+        columns = list(np.ascontiguousarray(np.asarray(values).T)) if self.is_index else self._by_name(values)
+        columns += [] if weights is None else [weights]
+        columns += [] if answers is None else [_words(self.name, answers)]
         try:
             return [column_of(columns[position]) for position in positions]
         except TypeError as error:
@@ -382,9 +375,9 @@ class Partition(Table):
 
 
 def _refuse_index(name: str, frame: Any) -> None:
-    """Refuse a dataframe whose index would be lost; people are not kept here."""
+    """Refuse a dataframe whose index would be lost."""
     index = getattr(getattr(frame, "index", None), "name", None)
-    if role_of(str(index)) not in (None, "participant"):
+    if role_of(str(index)) is not None:
         raise ValueError(f"{name}: its index {index!r} would not be read; say .reset_index() first")
 
 
@@ -403,23 +396,19 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
     """One piece for each partition of a Dask array (N, 3 or 4) or dataframe, and what its columns are."""
     _check_dimensions(X, "comparisons", 2, "a Dask dataframe, or a Dask array of shape (N, 3 or 4)")
     is_array = not hasattr(X, "columns")
-    lengths: Any = None
+    lengths: Iterable[int | None] = repeat(None)
     if is_array:
         if X.shape[1] not in (3, 4):
             raise ValueError(f"comparisons: got a Dask array of shape {X.shape}, expected (N, 3 or 4)")
         X = X.rechunk({1: -1})
-        lengths = None if np.isnan(X.chunks[0]).any() else [int(rows) for rows in X.chunks[0]]
+        lengths = lengths if np.isnan(X.chunks[0]).any() else map(int, X.chunks[0])
         names = list(INDEX_COLUMNS[X.shape[1]])
     else:
         names = list(map(str, X.columns))
         _refuse_index(_DASK, X)
-    for name, beside in ((_WEIGHT, sample_weight), (_ANSWER, y)):
-        if hasattr(beside, "__dask_graph__"):
-            _check_dimensions(beside, name, 1, "one column, a Dask array of shape (N,) or a series")
-    values = _delayed(X, "X", 0)
-    parts = list(zip(values, _delayed(sample_weight, _WEIGHT, len(values)), _delayed(y, _ANSWER, len(values))))
-    header = not are_numbered(names)
-    look = Partition(_DASK, "Dask", names, header, is_index=is_array, parts=(values[0], None, None))
+    values = _delayed(X)
+    parts = list(zip(values, _delayed_beside(sample_weight, _WEIGHT, values), _delayed_beside(y, _ANSWER, values)))
+    look = Partition(_DASK, "Dask", names, not are_numbered(names), is_index=is_array, parts=(values[0], None, None))
     roles = find_roles(look, replace(options, asked=y is not None)).without_details()
     if sample_weight is not None:
         if "weight" in roles.at:
@@ -433,12 +422,9 @@ def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[l
         roles.at["answer"] = len(names)
         names = [*names, _ANSWER]
     pieces = [
-        Partition(
-            f"partition {number} of {_DASK}", "Dask", names, header, is_index=is_array, parts=part,
-            n_rows=None if lengths is None else lengths[number],
-        )
-        for number, part in enumerate(parts)
-    ]  # fmt: skip
+        replace(look, name=f"partition {number} of {_DASK}", names=names, parts=part, n_rows=length)
+        for number, (part, length) in enumerate(zip(parts, lengths))
+    ]
     return pieces, roles
 
 
@@ -449,13 +435,19 @@ def _check_dimensions(collection: Any, name: str, expected: int, what: str) -> N
         raise ValueError(f"{name}: got a Dask {type(collection).__name__}, expected {what}")
 
 
-def _delayed(collection: Any, name: str, expected: int) -> Sequence[Any]:
-    """One delayed object for each partition of rows; `expected` Nones for a collection that is not there."""
+def _delayed(collection: Any) -> list[Any]:
+    """One delayed object for each partition of rows."""
+    return np.ravel(np.asarray(collection.to_delayed(), dtype=object)).tolist()
+
+
+def _delayed_beside(collection: Any, name: str, values: list[Any]) -> list[Any]:
+    """The same of a column beside those of X, `values`; None for each where there is none."""
     if collection is None:
-        return [None] * expected
+        return [None] * len(values)
     if not hasattr(collection, "__dask_graph__"):
         raise ValueError(f"{name}: got {type(collection).__name__}, expected a Dask collection like X")
-    parts = np.ravel(np.asarray(collection.to_delayed(), dtype=object)).tolist()
-    if expected and len(parts) != expected:
-        raise ValueError(f"{name}: has {len(parts)} partitions and X {expected}; expected the same partitions")
+    _check_dimensions(collection, name, 1, "one column, a Dask array of shape (N,) or a series")
+    parts = _delayed(collection)
+    if len(parts) != len(values):
+        raise ValueError(f"{name}: has {len(parts)} partitions and X {len(values)}; expected the same partitions")
     return parts

@@ -12,12 +12,13 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from nearer._memory import available_memory
 from nearer.data import Comparisons
 from nearer.distributed.cluster import ClusterError, can_import, connected
 from nearer.distributed.data import ClusterData, open_data, place
@@ -192,11 +193,8 @@ def svrg(
     start = S if X is None else X
     point = start
     for number, objective in shard.blocks(inner.order):
-        if kept is None:
-            taken = replace(objective.snapshot(S), gradient=gradient)
-        else:
-            taken = Snapshot(S, np.nan, gradient, kept[1])
-        point = objective.svrg_pass(point, taken, *inner.of(number))
+        slopes = objective.snapshot(S).slopes if kept is None else kept[1]
+        point = objective.svrg_pass(point, Snapshot(S, np.nan, gradient, slopes), *inner.of(number))
     return Part(np.nan, inner.share * (point - start))
 
 
@@ -258,28 +256,13 @@ class Timings:
             return
         seconds, compute = self.best
         alone = compute / resolve_jobs(None)
-        if seconds > _NOTICEABLY * alone and n_bytes < _free_memory() / 2:
+        if seconds > _NOTICEABLY * alone and n_bytes < (available_memory() or 0) / 2:
             warnings.warn(
                 f"a pass over {n_comparisons:,} comparisons takes {1e3 * seconds:.0f} ms on the cluster, of which "
                 f"{1e3 * compute:.1f} ms are computing; this machine alone would need about {1e3 * alone:.1f} ms: "
                 "fit without a cluster",
                 stacklevel=2,
             )
-
-
-def _free_memory() -> int:
-    """Bytes that this machine can still give."""
-    import psutil  # type: ignore[import-untyped]
-
-    return psutil.virtual_memory().available
-
-
-@dataclass
-class _Slopes:
-    """What stays on the cluster from a snapshot: the points as they were sent, and futures of each shard's slopes."""
-
-    points: Any
-    kept: list[Any]
 
 
 class DaskObjective(BaseObjective, SampledObjective):
@@ -342,16 +325,15 @@ class DaskObjective(BaseObjective, SampledObjective):
         X = self._points(X).copy()
         if not self.data.hold_slopes:
             return Snapshot(X, *self.value_and_gradient(X), None)
-        slopes = _Slopes(None, [])
+        slopes: list[Any] = []  # what stays on the cluster: the points as they were sent, and each shard's own
 
         def build(attempt: int) -> Any:
-            slopes.points = self._engine.broadcast(X, self.n_shards)
-            slopes.kept = self._started(
-                "snapshot", take_snapshot, dict.fromkeys(range(self.n_shards), (slopes.points,))
-            )
+            points = self._engine.broadcast(X, self.n_shards)
+            taken = self._started("snapshot", take_snapshot, dict.fromkeys(range(self.n_shards), (points,)))
+            slopes[:] = [points, taken]
             parts = [
                 self._engine.submit("part-of-snapshot", itemgetter(0), kept, home=home)  # the slopes stay there
-                for kept, home in zip(slopes.kept, self._homes)
+                for kept, home in zip(taken, self._homes)
             ]
             return self._engine.tree("sum", combine, parts)
 
@@ -380,13 +362,10 @@ class DaskObjective(BaseObjective, SampledObjective):
 
         def build(attempt: int) -> Any:
             engine, n = self._engine, self.n_shards
-            slopes = snapshot.slopes if attempt == 0 else None
-            S = slopes.points if slopes else engine.broadcast(snapshot.X, n)
+            S, kept = snapshot.slopes if snapshot.slopes and attempt == 0 else (engine.broadcast(snapshot.X, n), None)
             gradient = engine.broadcast(snapshot.gradient, n)
             start = None if sent is None else engine.broadcast(sent, n)
-            jobs = {
-                number: (start, S, gradient, slopes.kept[number] if slopes else None, inner) for number, inner in plan
-            }
+            jobs = {number: (start, S, gradient, kept and kept[number], inner) for number, inner in plan}
             return engine.tree("sum", combine, self._started("svrg-pass", svrg, jobs))
 
         return X + self._engine.run(build, self._forget).array
@@ -438,7 +417,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         threads = max(sum(self._engine.workers().values()), 1)
         small = _SMALL_BATCH * self.n_objects * self.n_components
         slow = size > max(self.n_comparisons * resolve_jobs(None) // threads, small)
-        if slow or size * self.data.n_bytes / self.n_comparisons > _free_memory() / 4:
+        if slow or size * self.data.n_bytes / self.n_comparisons > (available_memory() or 0) / 4:
             return self
         seeds = [rng.integers(2**63, size=len(blocks)).tolist() for blocks in self._rows]
         jobs = dict(enumerate(zip(split(size, self._rows), seeds)))
@@ -500,6 +479,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         if missing:
             recipe = self.data.recipe
             if recipe is not None:
+                recipe = recipe.without_people(self.data.shards[0][0])
                 recipe = engine.client.scatter(recipe, broadcast=True, hash=False)
             for number in missing:
                 home = self._homes[number]

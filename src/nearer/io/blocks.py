@@ -7,6 +7,7 @@ time, for data that need not fit in memory: on this machine, or by workers.
 from __future__ import annotations
 
 import contextlib
+import copy
 import itertools
 import json
 import logging
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -30,13 +31,15 @@ from nearer.data.columns import (
     MemoryTable,
     Table,
     column_from_arrow,
+    column_of,
     distinct,
     exact_below,
     is_text,
 )
+from nearer.data.doubts import told_of_people
 from nearer.data.errors import counted, listed
 from nearer.data.roles import Roles, find_roles, refuse_told_header
-from nearer.data.rows import Rows, joined_counts
+from nearer.data.rows import Rows, joined_counts, named_as_columns
 from nearer.data.tables import ONE_TYPE, Facts, Meaning, nothing_left, resolve, rows_to_parts, scan, warn_of
 from nearer.data.values import Options, check_objects
 from nearer.io.files import is_pattern, refuse_irregular
@@ -50,11 +53,9 @@ _BLOCK_ENDINGS = (".npy", ".parquet", ".pq")
 
 META_KEY = b"nearer"
 
-_UNREADABLE = "cannot be read as Parquet"
-
 
 @contextlib.contextmanager
-def _told_by(url: str, otherwise: str = _UNREADABLE) -> Iterator[None]:
+def _told_by(url: str) -> Iterator[None]:
     """Turn errors of the Parquet reader into one that names the file."""
     import pyarrow as pa
 
@@ -64,7 +65,7 @@ def _told_by(url: str, otherwise: str = _UNREADABLE) -> Iterator[None]:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileFormatError(f"{url}: {otherwise}: {reason}") from error
+        raise FileFormatError(f"{url}: cannot be read as Parquet: {reason}") from error
 
 
 @dataclass
@@ -87,13 +88,9 @@ class RowGroups(Table):
         """Rows of the file before these."""
         return sum(self.lengths[: self.row_groups[0]]) if self.row_groups else 0
 
-    def part(self, groups: Sequence[int]) -> RowGroups:
-        """Give some of the row groups."""
-        return replace(self, row_groups=tuple(groups))
-
     def pieces(self, size: int, shuffled: bool) -> list[RowGroups]:
         """Give what is read one after the other: all of it, or each row group if these are to be shuffled."""
-        return [self.part([group]) for group in self.row_groups] if shuffled else [self]
+        return [replace(self, row_groups=(group,)) for group in self.row_groups] if shuffled else [self]
 
     def place(self, row: int) -> str:
         return f"row {self.first_row + row + 1}"
@@ -206,9 +203,9 @@ def _stored_together(path: str, found: Sequence[RowGroups]) -> dict[str, Any]:
     return {"labels": first.labels, "n_objects": max(sizes) if len(sizes) == len(found) else first.n_objects}
 
 
-def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
-    """Read the footer of a Parquet file; what to say if that cannot be done is up to the caller."""
-    with _open_file(url, otherwise=otherwise) as file:
+def look_into(url: str) -> RowGroups:
+    """Read the footer of a Parquet file."""
+    with _open_file(url) as file:
         lengths = tuple(file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups))
         schema = file.schema_arrow
     stored = _stored_objects(url, schema.metadata)
@@ -221,13 +218,13 @@ def look_into(url: str, otherwise: str = _UNREADABLE) -> RowGroups:
 
 
 @contextlib.contextmanager
-def _open_file(url: str, names: Sequence[str] = (), otherwise: str = _UNREADABLE) -> Iterator[Any]:
+def _open_file(url: str, names: Sequence[str] = ()) -> Iterator[Any]:
     """Open a Parquet file at a path or fsspec URL; columns `names` that hold text are read as codes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with contextlib.ExitStack() as stack:
-        with _told_by(url, otherwise):
+        with _told_by(url):
             stream: Any = url
             if "://" in url:
                 import fsspec  # type: ignore[import-untyped]
@@ -250,14 +247,6 @@ def _is_void(part: Any) -> bool:
     return part.null_count == len(part)
 
 
-def _refuse_inexact(part: Any) -> None:
-    """Refuse what a narrow float could not tell apart before it becomes a wide one, which could."""
-    import pyarrow as pa
-
-    if pa.types.is_floating(part.type) and (np.abs(cells := part.to_numpy()) >= exact_below(cells)).any():
-        raise ValueError(INEXACT)
-
-
 @dataclass
 class ParquetTable(Table):
     """One or more Parquet files with the same columns, read one after the other."""
@@ -276,7 +265,9 @@ class ParquetTable(Table):
         for file, part in zip(self.files, parts):
             try:
                 if part.type != kind:
-                    _refuse_inexact(part)
+                    # A narrow float could not tell apart what a wide one, which it becomes, could.
+                    if pa.types.is_floating(part.type) and (np.abs(old := part.to_numpy()) >= exact_below(old)).any():
+                        raise ValueError(INEXACT)
                     # No text becomes a number here: what has another type is a number too, or empty.
                     part = pa.chunked_array([pa.nulls(len(part), kind)]) if _is_void(part) else part.cast(kind)
                 chunks += part.chunks
@@ -400,7 +391,7 @@ def _stored_objects(url: str, metadata: Mapping[bytes, bytes] | None) -> dict[st
 def open_parquet(path: str, *, header: bool | None = None) -> ParquetTable:
     """Open Parquet files far enough to know their columns."""
     names, left_out = parquet_files(path)
-    files = open_row_groups(path, [look_into(file, "is not a Parquet file") for file in names], left_out)
+    files = open_row_groups(path, list(map(look_into, names)), left_out)
     first = files[0]
     form = "Parquet" if len(files) == 1 else f"{len(files):,} Parquet files"
     if first.header or header:
@@ -421,10 +412,11 @@ class Counts:
     n_comparisons: int = 0
     weight: float = 0.0  # of all of them
     width: int = 0  # 3 or 4, 0 if there are none
-    seen: Coding = field(default_factory=lambda: Coding(np.empty(0, np.int64)))  # names that occur in them
+    seen: Coding = field(default_factory=lambda: Coding.of([]))  # names that occur in them
     weighted: bool = False  # whether they have weights of their own
     n_counting: int = 0  # those of a weight above 0: the others are lost where a block holds nothing else
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
+    people: Coding = field(default_factory=lambda: Coding.of([]))  # who gave them, where that is known
 
     def join(self, other: Counts) -> Counts:
         """Put what two blocks give together."""
@@ -434,6 +426,7 @@ class Counts:
             self.n_comparisons + other.n_comparisons, self.weight + other.weight, self.width or other.width,
             Coding.union([self.seen, other.seen]), self.weighted or other.weighted,
             self.n_counting + other.n_counting, joined_counts(self.dropped, other.dropped),
+            Coding.union([self.people, other.people]),
         )  # fmt: skip
 
 
@@ -457,14 +450,25 @@ class Recipe:
     roles: Roles
     options: Options
     meaning: Meaning
+    people: np.ndarray | None = None  # names of all who answered, once they are known
 
     def comparisons(self, table: Table) -> Comparisons | None:
         """Read a block; None if no row of it counts."""
         return self._made(Rows.of(table, self.roles, self.options, known=True))
 
+    def without_people(self, table: Table) -> Recipe:
+        """The same, but who answered is not read, unless that tells answers from names of columns among the rows.
+
+        `table` is one of the blocks, for names of columns.
+        """
+        at = {role: spot for role, spot in self.roles.at.items() if role != "participant"}
+        if self.people is None or named_as_columns(self.meaning.names, table, self.roles):
+            return self
+        return replace(self, roles=replace(self.roles, at=at), people=None)
+
     def _made(self, rows: Rows) -> Comparisons | None:
         parts = rows_to_parts(rows, self.meaning, self.options)
-        return None if parts is None else Comparisons._make(replace(parts, people=None, details=None, dropped={}))
+        return None if parts is None else Comparisons._make(replace(parts, details=None, dropped={}))
 
     def counts(self, table: Table) -> Counts:
         """Read a block for what it gives, and what is left out of it."""
@@ -477,9 +481,10 @@ class Recipe:
             return Counts(dropped=rows.dropped)
         numbers = np.flatnonzero(made.seen)
         seen = Coding(numbers if names is None else names.values.take(numbers))
+        people = Coding.of([]) if made.people is None else Coding.of([column_of(made.people.names)])
         return Counts(
             len(made), total_weight(made), made.index.shape[1], seen, made.weights is not None, _n_counting(made),
-            rows.dropped,
+            rows.dropped, people,
         )  # fmt: skip
 
 
@@ -544,6 +549,12 @@ def settle(
         total = reduce(Counts.join, count(recipe))
     if not total.n_comparisons:
         raise FileFormatError(f"{name}: {nothing_left(total.dropped, 'weight' in roles.at)}")
+    if "participant" in roles.at:
+        names = np.sort(total.people.names().astype(np.int64 if meaning.people_are_numbers else object))
+        recipe = replace(recipe, people=names)
+        meaning.notes.append(f"{counted(len(names), 'participant')} ({table.title(roles.at['participant'])})")
+        if not meaning.people_are_numbers:
+            meaning.alarms += told_of_people(names, options.keep_na or table.n_objects is not None)
     warn_of(name, meaning.alarms, total.dropped)
     for note in (*roles.notes, *meaning.notes):
         logger.info("%s: %s", name, note)
@@ -580,7 +591,7 @@ def open_blocks(path: str | os.PathLike[str], *, n_objects: int | None = None, *
     said = Options(n_objects=n_objects, **options)
     if Path(name).suffix.lower() == ".npy":
         array = _open_array(name)
-        return BlockReader(name, [array], array.table(0, 3), said)
+        return BlockReader(name, [array], next(replace(array, rows=array.rows[:3]).batches(3, ())), said)
     files, left_out = parquet_files(name)
     tables = open_row_groups(name, list(map(look_into, files)), left_out)
     return BlockReader(name, tables, next(table for table in tables if table.n_rows), said)
@@ -598,6 +609,8 @@ class BlockReader:
         3 or 4.
     n_objects : int
     labels : ndarray of str, shape (n_objects,), or None
+    participants : ndarray of str objects or int64, shape (n_people,), or None
+        Who answered, each once, sorted; None if that is not known.
     seen : ndarray of bool, shape (n_objects,)
         Which objects occur.
     total_weight : float
@@ -613,7 +626,7 @@ class BlockReader:
         self._states = {file.name: _state(file.name) for file in files}
         self._only: list[Comparisons] | None = None
         roles = find_roles(first, options).without_details()
-        self._positions = roles.positions
+        self._first, self._positions = first, roles.positions
 
         def tables() -> Iterator[Table]:
             return self._tables(_SCAN_ROWS)
@@ -626,7 +639,7 @@ class BlockReader:
         self._recipe, counts = settle(
             self.path, scanned, first, roles, options, tables, lambda recipe: map(recipe.counts, tables())
         )
-        meaning = self._recipe.meaning
+        meaning, self.participants = self._recipe.meaning, self._recipe.people
         self.n_comparisons, self.n_columns = counts.n_comparisons, counts.width
         self._n_counting = counts.n_counting
         self.total_weight, self.has_weights = counts.weight, counts.weighted
@@ -635,8 +648,15 @@ class BlockReader:
         self.seen[counts.seen.values] = True
         self.notes, self.alarms = [*roles.notes, *meaning.notes], meaning.alarms
 
+    def without_participants(self) -> BlockReader:
+        """The same, but who answered is not read, which takes a part of the time of a pass."""
+        bare = copy.copy(self)
+        bare._recipe = self._recipe.without_people(self._first)
+        bare._positions, bare.participants, bare._only = bare._recipe.roles.positions, bare._recipe.people, None
+        return bare
+
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
-        """Yield the comparisons in order, `size` at a time; the last block may be shorter."""
+        """Yield the comparisons in order with who gave them, `size` at a time; the last block may be shorter."""
         if size < 1:
             raise ValueError(f"size: got {size}, expected at least 1")
         return self._passed(size)
@@ -650,12 +670,11 @@ class BlockReader:
 
     def _passed(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
         """Yield all comparisons in blocks; if there is but one block, it is kept for the next pass."""
-        blocks = self._complete(_joined(map(self._recipe.comparisons, self._tables(size, rng)), size))
         if self.n_comparisons > size:
-            yield from blocks
+            yield from self._read(size, rng)
             return
         if self._only is None:
-            self._only = list(blocks)
+            self._only = list(self._read(size, rng))
         for file in self._states:
             self._refuse_changed(file)
         yield from self._only
@@ -673,34 +692,27 @@ class BlockReader:
         if _state(file) != self._states[file]:
             raise FileFormatError(f"{file}: has changed since it was first read")
 
-    def _complete(self, blocks: Iterator[Comparisons]) -> Iterator[Comparisons]:
-        """Pass blocks on, and see to it that a whole pass gives all that there was at first."""
-        count = 0
-        for block in blocks:
-            count += _n_counting(block)
-            yield block
-        if count != self._n_counting:
+    def _read(self, size: int, rng: np.random.Generator | None) -> Iterator[Comparisons]:
+        """Yield blocks of `size` rows, of which only the last may be shorter; a pass must give what was there first."""
+        kept: list[Comparisons] = []
+        count = n_counting = 0
+        for part in map(self._recipe.comparisons, self._tables(size, rng)):
+            n_counting += 0 if part is None else _n_counting(part)
+            start, length = 0, 0 if part is None else len(part)
+            while part is not None and start < length:
+                cut = min(start + size - count, length)
+                kept.append(part._rows(slice(start, cut)))
+                count, start = count + cut - start, cut
+                if count == size:
+                    yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
+                    kept, count = [], 0
+        if kept:
+            yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
+        if n_counting != self._n_counting:
             raise FileFormatError(
-                f"{self.path}: gave {counted(count, 'comparison')}, and {self._n_counting:,} when it was first read; "
-                "it has changed since"
+                f"{self.path}: gave {counted(n_counting, 'comparison')}, and {self._n_counting:,} when it was first "
+                "read; it has changed since"
             )
-
-
-def _joined(parts: Iterator[Comparisons | None], size: int) -> Iterator[Comparisons]:
-    """Put the rows of all parts into blocks of `size`; only the last may be shorter."""
-    kept: list[Comparisons] = []
-    count = 0
-    for part in parts:
-        start, length = 0, 0 if part is None else len(part)
-        while part is not None and start < length:
-            cut = min(start + size - count, length)
-            kept.append(part._rows(slice(start, cut)))
-            count, start = count + cut - start, cut
-            if count == size:
-                yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
-                kept, count = [], 0
-    if kept:
-        yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
 
 
 def _state(file: str) -> tuple[int, int, int]:
@@ -728,25 +740,17 @@ class _NumpyRows:
 
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
         """Yield one table of these rows."""
-        yield self.table(self.rows.start, self.rows.stop)
-
-    def table(self, start: int, stop: int) -> MemoryTable:
-        """Read some rows."""
-        n_rows, width = self.shape
-        count = min(stop, n_rows) - start
+        (n_rows, width), start, count = self.shape, self.rows.start, len(self.rows)
+        firsts = range(start, n_rows * width, n_rows) if self.fortran else [start * width]
+        length, found = width * count // len(firsts), []
         with open(self.name, "rb", buffering=0) as file:
-            if self.fortran:
-                rows = np.stack([self._read(file, column * n_rows + start, count) for column in range(width)], axis=1)
-            else:
-                rows = self._read(file, start * width, count * width).reshape(-1, width)
-        return replace(open_matrix(self.name, "NumPy array", np.asfortranarray(rows)), first_row=start)
-
-    def _read(self, file: IO[bytes], first: int, count: int) -> np.ndarray:
-        file.seek(self.offset + first * self.dtype.itemsize)
-        found = np.fromfile(file, self.dtype, count)
-        if len(found) != count:
-            raise FileFormatError(f"{self.name}: is cut short, expected {self.shape[0]:,} rows")
-        return found.astype(self.dtype.newbyteorder("="), copy=False)
+            for first in firsts:
+                file.seek(self.offset + first * self.dtype.itemsize)
+                found.append(np.fromfile(file, self.dtype, length))
+                if len(found[-1]) != length:
+                    raise FileFormatError(f"{self.name}: is cut short, expected {n_rows:,} rows")
+        rows = np.stack(found, axis=1).reshape(-1, width).astype(self.dtype.newbyteorder("="), order="F")
+        yield replace(open_matrix(self.name, "NumPy array", rows), first_row=start)
 
 
 def _open_array(path: str) -> _NumpyRows:

@@ -29,7 +29,7 @@ import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 
@@ -146,7 +146,7 @@ def atomic_write(
 
     Yields
     ------
-    file object open for writing.
+    file object open for writing; a binary one can be read as well.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def atomic_write(
     refuse_unwritable(path, force)
     remove_leftovers(path.parent)
     temporary = path.with_name(part_name(path))
-    options = {"mode": "xb"} if mode == "wb" else {"mode": "x", "encoding": encoding or "utf-8", "newline": ""}
+    options = {"mode": "x+b"} if mode == "wb" else {"mode": "x", "encoding": encoding or "utf-8", "newline": ""}
     try:
         with open(temporary, **options) as file:  # type: ignore[call-overload]
             yield file
@@ -183,6 +183,7 @@ Arrays = dict[str, np.ndarray]
 
 _HEADER = "header.json"
 _CHUNK = 1 << 22
+_DIGITS = 64  # of a SHA-256
 
 
 def write_archive(file: IO[bytes], kind: str, version: int, header: dict[str, Any], arrays: Arrays) -> None:
@@ -198,14 +199,15 @@ def write_archive(file: IO[bytes], kind: str, version: int, header: dict[str, An
             digest.update(part)
         header["arrays"][name] = {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest.hexdigest()}
     text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False).encode()
-    sealed = _Sealed(file, kind)
-    with zipfile.ZipFile(cast(Any, sealed), "w", zipfile.ZIP_STORED) as archive:
-        archive.comment = b"0" * sealed.length
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.comment = _seal(kind) + b"0" * _DIGITS
         for name, parts in [(_HEADER, iter([text])), *((f"{name}.npy", _npy(array)) for name, array in arrays.items())]:
             with archive.open(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), "w", force_zip64=True) as member:
                 for part in parts:
                     member.write(part)
-    sealed.seal()
+    checksum = _checksum(file, file.tell() - len(archive.comment))
+    file.seek(-_DIGITS, os.SEEK_END)
+    file.write(checksum)
 
 
 def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
@@ -214,21 +216,17 @@ def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, An
     A FileFormatError says that it is no such file, newer, or damaged; it is to be put after the name of the file.
     """
     seal = _seal(kind)
-    length = len(seal) + 64
+    length = len(seal) + _DIGITS
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - length, 0))
     found = file.read()
-    file.seek(0)
     if not found.startswith(seal):
+        file.seek(0)
         start = file.read(256)
         if start.startswith(b"PK\x03\x04") and _HEADER.encode() in start:
             raise FileFormatError("is cut short or damaged: the checksum at its end is missing")
         raise FileFormatError(f"is not a {kind} that nearer saved")
-    digest, left = hashlib.sha256(), size - length
-    while left > 0 and (part := file.read(min(_CHUNK, left))):
-        digest.update(part)
-        left -= len(part)
-    if digest.hexdigest().encode() != found[len(seal) :]:
+    if _checksum(file, size - length) != found[len(seal) :]:
         raise FileFormatError("is damaged: its bytes do not match the checksum at its end")
     try:
         with zipfile.ZipFile(file) as archive:
@@ -283,27 +281,14 @@ def _seal(kind: str) -> bytes:
     return f"nearer-{kind} sha256:".encode()
 
 
-class _Sealed:
-    """Passes bytes on to a file and hashes them, holding back as many of the last as the seal takes."""
-
-    def __init__(self, file: IO[bytes], kind: str):
-        self.file, self.hash, self.tail, self.mark = file, hashlib.sha256(), b"", _seal(kind)
-        self.length = len(self.mark) + 64
-
-    def write(self, data: Any) -> int:
-        held = memoryview(self.tail + data)
-        ready = max(len(held) - self.length, 0)
-        self.hash.update(held[:ready])
-        self.file.write(held[:ready])
-        self.tail = bytes(held[ready:])
-        return len(data)
-
-    def flush(self) -> None:
-        self.file.flush()
-
-    def seal(self) -> None:
-        """Write the checksum in the place of the bytes held back."""
-        self.file.write(self.mark + self.hash.hexdigest().encode())
+def _checksum(file: IO[bytes], size: int) -> bytes:
+    """The SHA-256 of the first bytes of a file, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while size > 0 and (part := file.read(min(_CHUNK, size))):
+        digest.update(part)
+        size -= len(part)
+    return digest.hexdigest().encode()
 
 
 def _members(archive: zipfile.ZipFile, kind: str, newest: int) -> tuple[dict[str, Any], Arrays]:

@@ -142,18 +142,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _flat(cell: Any) -> Any:
-    """Write what is no cell but an object as text, as a file of text holds it: rows that do not count may have such."""
-    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, dict) else cell
-
-
 def _open_rows(path: str, form: str, rows: list[Any], word: str = "row") -> MemoryTable:
     if not rows:
         raise FileFormatError(f"{path}: is an empty array")
     kinds = set(map(type, rows))
     if kinds == {dict}:
-        if any(isinstance(cell, dict) for row in rows for cell in row.values()):
-            rows = [{name: _flat(cell) for name, cell in row.items()} for row in rows]
+        for row in rows:  # those that do not count may hold objects, which become text as in a file of text
+            row |= {name: json.dumps(cell, ensure_ascii=False) for name, cell in row.items() if isinstance(cell, dict)}
         return replace(as_table(rows, path), form=form, row_word=word)  # type: ignore[call-arg, return-value]
     if kinds != {list}:
         row = next((row for row, value in enumerate(rows) if type(value) is not type(rows[0])), 0)
