@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from unittest.mock import Mock
 
 import pytest
 from serving import WORDS, change, make_study
 
+from nearer.collect import study as study_module
 from nearer.collect.study import (
     Completion,
     Participants,
@@ -131,6 +133,32 @@ def test_a_study_is_never_written_over(study, tmp_path):
     with pytest.raises(ValueError, match="expected one of images"):
         new_study(tmp_path / "other")
     assert not (tmp_path / "other").exists()
+
+
+def test_files_in_their_place_already_are_never_removed(tmp_path, monkeypatch):
+    folder = tmp_path / "fruit"
+    (folder / "images").mkdir(parents=True)
+    for name in ("apple", "pear", "plum"):
+        (folder / "images" / f"{name}.png").write_bytes(b"precious")
+    before = sorted((folder / "images").iterdir())
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
+        patch.setattr(study_module, "read_study", Mock(side_effect=OSError("disk full")))
+        new_study(folder, images=folder / "images")
+    assert sorted((folder / "images").iterdir()) == before
+    assert [path.name for path in folder.iterdir()] == ["images"]
+    assert len(new_study(folder, images=folder / "images").items) == 3
+    assert {path.read_bytes() for path in (folder / "images").iterdir()} == {b"precious"}
+
+
+def test_files_of_the_same_names_are_never_written_over(tmp_path):
+    for folder, content in (("new", b"new"), ("fruit/images", b"precious")):
+        (tmp_path / folder).mkdir(parents=True)
+        for name in ("apple", "pear", "plum", "cherry", "fig"):
+            (tmp_path / folder / f"{name}.png").write_bytes(content)
+    with pytest.raises(FileExistsError, match=r"apple\.png: exists already"):
+        new_study(tmp_path / "fruit", images=tmp_path / "new")
+    assert {path.read_bytes() for path in (tmp_path / "fruit/images").iterdir()} == {b"precious"}
+    assert [path.name for path in (tmp_path / "fruit").iterdir()] == ["images"]
 
 
 def test_pictures_are_copied_and_named_by_their_files(tmp_path):

@@ -374,6 +374,11 @@ def new_study(
         if (folder / name).exists():
             raise FileExistsError(f"{folder / name}: exists already; choose another folder")
     text, copies = _gathered(*told.popitem())
+    # Files that are in their place already are the user's own: neither copied nor, if this fails, removed.
+    copies = [(source, target) for source, target in copies if source.resolve() != (folder / target).resolve()]
+    for _, target in copies:
+        if (folder / target).exists():
+            raise FileExistsError(f"{folder / target}: exists already; choose another folder")
     fresh = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:

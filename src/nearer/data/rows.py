@@ -26,7 +26,6 @@ class Rows:
     roles: Roles
     columns: dict[str, Column]  # role -> cells
     names: list[Column]  # columns that name numbered objects
-    beside: dict[int, Column]  # columns that are not used, by position, see `Roles.beside`
     n_rows: int  # of the table
     origin: np.ndarray | None = None  # the row of the table that each row comes from; None if all are there
     dropped: dict[str, tuple[int, str]] = field(default_factory=dict)  # reason -> rows left out, where the first is
@@ -35,6 +34,7 @@ class Rows:
     alarms: list[str] = field(default_factory=list)  # what is doubtful about the rows
     coded: tuple[Coding, np.ndarray, list[np.ndarray]] | None = None  # see `encoded`
     nobody: tuple[str, ...] = MISSING  # texts that stand for a participant who is not known
+    beside: dict[int, Column] = field(default_factory=dict)  # columns that are not used, see `Roles.beside`
     n_shown: np.ndarray | None = None  # candidates of each ranking, where some have fewer; None if all have as many
 
     def at(self, row: int) -> int:
@@ -116,7 +116,7 @@ class Rows:
                 raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", spot, row)
         columns = {role: read[spot] for role, spot in roles.at.items()}
         names, n_rows = [read[spot] for spot in roles.names_at], len(next(iter(columns.values())).cells)
-        rows = cls(table, roles, columns, names, beside, n_rows)
+        rows = cls(table, roles, columns, names, n_rows, beside=beside)
         if options.keep_na or table.n_objects is not None:  # in what this package wrote, nobody is "unknown"
             rows.nobody = ("",)
         if Column.are_text(rows.objects()):
