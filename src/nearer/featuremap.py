@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ _WIDTH_FACTORS = 2.0 ** np.arange(-4, 2)
 _ALPHAS = 10.0 ** np.arange(-3, 1)
 
 
+@dataclass(eq=False, repr=False)
 class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
     """Regularised least squares with a radial basis function kernel, from features to places on a map.
 
@@ -56,20 +58,12 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
     feature_names_in_ : ndarray of str, if the training features had names
     """
 
-    def __init__(
-        self,
-        gamma: Any = None,
-        alpha: Any = 0.1,
-        *,
-        cv: int = 5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.gamma = gamma
-        self.alpha = alpha
-        self.cv = cv
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    gamma: Any = None
+    alpha: Any = 0.1
+    _: KW_ONLY
+    cv: int = 5
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any) -> FeatureMap:
         """Learn the map.

@@ -150,13 +150,17 @@ def place_objects(
         full[objects[tied]] = _solve(
             full, rows[row_tied], row_group[row_tied], loss, objects[tied], group[tied], n_init, rng, n_jobs
         )
-    counts, satisfied = _counts(full, comparisons[naming], objects)
+    near, far = comparison_distances(full, comparisons[naming])
+    index = np.sort(comparisons.index[naming], axis=1)
+    # Both pairs of a quadruplet may have one of the objects, which counts once.
+    counts = np.diff(index, axis=1, prepend=-1) > 0
+    held = counts & (near < far)[:, None]
     return Placement(
         embedding=full[objects],
         objects=objects,
         labels=None if comparisons.labels is None else comparisons.labels[objects],
-        n_comparisons=counts,
-        n_satisfied=satisfied,
+        n_comparisons=np.bincount(index[counts], minlength=len(full))[objects],
+        n_satisfied=np.bincount(index[held], minlength=len(full))[objects],
         n_unused=int(len(comparisons) - naming.sum()),
         full_embedding=full,
         full_labels=comparisons.labels,
@@ -253,14 +257,3 @@ def _near_centres(full: np.ndarray, rows: Comparisons, objects: np.ndarray, cent
     total = np.zeros_like(full)
     np.add.at(total, pairs[:, 0], full[pairs[:, 1]])
     return np.where(count > 0, total[objects] / np.maximum(count, 1), centre)
-
-
-def _counts(full: np.ndarray, rows: Comparisons, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many comparisons name each object, and how many of them hold."""
-    near, far = comparison_distances(full, rows)
-    index = np.sort(rows.index, axis=1)
-    # Both pairs of a quadruplet may have one of the objects, which counts once.
-    counts = np.diff(index, axis=1, prepend=-1) > 0
-    total = np.bincount(index[counts], minlength=len(full))
-    held = np.bincount(index[counts & (near < far)[:, None]], minlength=len(full))
-    return total[objects], held[objects]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from nearer.data import check_integer, check_number, is_number
 from nearer.objective import GrowingObjective, Snapshot, StochasticObjective
-from nearer.solvers.base import Kept, Parameters, RunParts, Solver, SolverState
+from nearer.solvers.base import Kept, Parameters, RunParts, Solver, SolverState, States
 from nearer.solvers.curvature import curvature_along_gradient
 
 __all__ = ["BB", "SBB", "SGD", "SVRG", "Constant", "Decaying", "StepSize", "adaptive_start"]
@@ -80,10 +79,11 @@ class StepSize(Protocol):
         """
 
 
+@dataclass
 class _FirstStep(Parameters):
     """Rules whose only open question may be the first step."""
 
-    first_step: float | None
+    first_step: float | None = None
 
     def __post_init__(self) -> None:
         check_number(self.first_step, f"{type(self).__name__}: first_step", allow_none=True)
@@ -93,11 +93,9 @@ class _FirstStep(Parameters):
         return self.first_step is None
 
     def measured(self, curvature: float, n_inner: int, n_objects: int) -> Any:
-        step = 1.0 / (n_inner * curvature) if self.first_step is None else self.first_step
-        return replace(self, first_step=step)  # type: ignore[type-var]
+        return replace(self, first_step=self.first_step or 1.0 / (n_inner * curvature))
 
 
-@dataclass
 class Constant(_FirstStep):
     """The same step throughout.
 
@@ -106,8 +104,6 @@ class Constant(_FirstStep):
     first_step : float, optional
         Positive; by default one over the curvature measured at the start, split over the inner steps.
     """
-
-    first_step: float | None = None
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         return previous
@@ -137,7 +133,6 @@ class Decaying(Parameters):
         check_number(self.power, "Decaying: power")
 
 
-@dataclass
 class BB(_FirstStep):
     """The original Barzilai-Borwein step ``|dX|^2 / (m <dX, dg>)``.
 
@@ -150,8 +145,6 @@ class BB(_FirstStep):
         The step of the first epoch, positive; measured by default.
     """
 
-    first_step: float | None = None
-
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         if change.squared_length == 0:
             return previous
@@ -159,7 +152,7 @@ class BB(_FirstStep):
 
 
 @dataclass
-class SBB(_FirstStep):
+class SBB(Parameters):
     """The stabilised Barzilai-Borwein step ``|dX|^2 / (m (|<dX, dg>| + epsilon |dX|^2))``.
 
     With a gradient Lipschitz of constant L it lies between ``1 / (m (L + epsilon))`` and ``1 / (m epsilon)``.
@@ -185,7 +178,7 @@ class SBB(_FirstStep):
 
     def __post_init__(self) -> None:
         check_number(self.epsilon, "SBB: epsilon", allow_none=True, zero=True)
-        super().__post_init__()
+        check_number(self.first_step, "SBB: first_step", allow_none=True)
         check_number(self.relative, "SBB: relative", zero=True)
 
     @property
@@ -239,7 +232,7 @@ class SGD(Solver):
 
     def epochs(
         self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> Iterator[SolverState]:
+    ) -> States:
         rule = _as_rule(self.step)
         if isinstance(rule, Constant):
             rule = Decaying(float(rule.first_step), decay=0.0)  # type: ignore[arg-type]  # see check_objective
@@ -265,7 +258,7 @@ def adaptive_start(
     seed: int,
     damping: float = 0.0,
     kept: Kept = None,
-) -> Iterator[SolverState]:
+) -> States:
     """Take AdaGrad steps from X over random comparisons, drawn by the seed; goes on after what was `kept`.
 
     Parameters
@@ -356,7 +349,7 @@ class SVRG(Solver):
 
     def epochs(
         self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> Iterator[SolverState]:
+    ) -> States:
         parts = RunParts(kept)
         X = X0
         if self.warm_up > 0:
@@ -364,9 +357,7 @@ class SVRG(Solver):
             X = (yield from parts.follow(adaptive_start, objective, X0, *warm_up)).X
         yield from parts.follow(self._reduced, objective, X, rng)
 
-    def _reduced(
-        self, objective: Any, X: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> Iterator[SolverState]:
+    def _reduced(self, objective: Any, X: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
         """Epochs of variance-reduced steps from X."""
         rule = _as_rule(self.step)
         m = self.inner_steps or objective.n_comparisons
