@@ -54,6 +54,8 @@ from nearer.solvers.starts import Checkpoint, best_of_starts, keeping_start
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
 
 
+# Options of readers, which a refused table names and `fit` does not take.
+_OPTION = re.compile(r"\b(answers|columns|fold_names|header|index_base|keep_na|kind|on_missing|participant|weight)=")
 # Turns of guessing who guesses; they end when no person's share of guesses moves by as much.
 _MOST_ROUNDS, _LAPSE_CHANGE = 15, 0.005
 
@@ -228,12 +230,20 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         n_init = int(self.n_init) if isinstance(self.init, str) else 1
         if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
-        with _naming_reader(), self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
-            _warn_unseen(problem)
-            self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping)
-            self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
-            if self.reliability:
-                self._weigh_people(problem.comparisons, keeping_start(solver))
+        try:
+            with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
+                _warn_unseen(problem)
+                self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping)
+                self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
+                if self.reliability:
+                    self._weigh_people(problem.comparisons, keeping_start(solver))
+        except FileFormatError as error:
+            if not _OPTION.search(str(error)):
+                raise
+            raise FileFormatError(
+                f"{error}\n  such options are those of nearer.io.read_comparisons, whose .comparisons can be fitted; "
+                "the columns of a Dask frame can be renamed"
+            ) from error
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OrdinalEmbedding:
@@ -773,23 +783,6 @@ class TSTE(_NamedLoss):
 
     def _make_loss(self) -> Loss:
         return get_loss(self.loss, alpha=self.alpha)
-
-
-_OPTION = re.compile(r"\b(answers|columns|fold_names|header|index_base|keep_na|kind|on_missing|participant|weight)=")
-
-
-@contextlib.contextmanager
-def _naming_reader() -> Iterator[None]:
-    """Where a table is refused and options would help, say who takes them."""
-    try:
-        yield
-    except FileFormatError as error:
-        if not _OPTION.search(str(error)):
-            raise
-        raise FileFormatError(
-            f"{error}\n  such options are those of nearer.io.read_comparisons, whose .comparisons can be fitted; the "
-            "columns of a Dask frame can be renamed"
-        ) from error
 
 
 def _warn_unseen(problem: _Problem) -> None:

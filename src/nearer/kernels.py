@@ -1034,14 +1034,11 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
             a *= scale[p]
             b *= scale[p]
         total += value
-        G[i, i] += a
-        G[j, j] += a
-        G[i, j] -= a
-        G[j, i] -= a
-        G[l, l] += b
-        G[k, k] += b
-        G[l, k] -= b
-        G[k, l] -= b
+        for u, v, slope in ((i, j, a), (l, k, b)):
+            G[u, u] += slope
+            G[v, v] += slope
+            G[u, v] -= slope
+            G[v, u] -= slope
     return total
 
 

@@ -32,6 +32,7 @@ __all__ = ["FORMAT", "load", "save_model"]
 
 FORMAT = 1
 _KIND = "model"
+_OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bool, "message": str}
 
 # Nothing but these is ever made from a name in a file.
 _CLASSES = {name: getattr(_estimators, name) for name in _estimators.__all__}
@@ -45,15 +46,7 @@ _PARTS = {
 def save_model(
     estimator: OrdinalEmbedding, path: str | os.PathLike[str], force: bool, feature_map: Any, with_comparisons: bool
 ) -> None:
-    """Write a fitted estimator, and optionally a fitted feature map, to a file.
-
-    Parameters
-    ----------
-    estimator : OrdinalEmbedding
-    path : path-like
-    force, feature_map, with_comparisons : bool, FeatureMap or None, bool
-        As in `OrdinalEmbedding.save`.
-    """
+    """Write a fitted estimator to a file: `OrdinalEmbedding.save`."""
     if not hasattr(estimator, "embedding_"):
         raise ValueError("save: the estimator is not fitted")
     check_bool(with_comparisons, "with_comparisons")
@@ -113,7 +106,7 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
     found = {"embedding": estimator.embedding_, "result_embedding": result.embedding, "labels": estimator.labels_}
     _put(arrays, "", found)
     for name, column in result.history.to_dict().items():
-        arrays[f"history_{name}"] = np.array([math.nan if value is None else value for value in column], dtype="<f8")
+        arrays[f"history_{name}"] = np.array(column, dtype="<f8")  # NaN for None
     about: dict[str, Any] = {
         "class": type(estimator).__name__,
         "parameters": _encode_each(parameters, arrays),
@@ -121,10 +114,7 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
         "n_features_in": int(estimator.n_features_in_),
         "n_comparisons_at_start": int(estimator.n_comparisons_at_start_),
         "objective": as_json(float(estimator.objective_), arrays),
-        "n_iter": int(result.n_iter),
-        "n_gradients": int(result.n_gradients),
-        "converged": bool(result.converged),
-        "message": str(result.message),
+        **{name: kind(getattr(result, name)) for name, kind in _OF_RESULT.items()},
         "comparisons": None,
     }
     if getattr(estimator, "reliability_", None) is not None:
@@ -159,10 +149,8 @@ def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding
     labels = arrays.get("labels")
     _require(labels is None or labels.shape == (len(embedding),), "there is not one label for each object")
     objective = float(from_json(about["objective"], arrays))
-    result = Result(
-        placed, objective, int(about["n_iter"]), int(about["n_gradients"]), bool(about["converged"]),
-        str(about["message"]), _decode_history(arrays),
-    )  # fmt: skip
+    known_of = {name: kind(about[name]) for name, kind in _OF_RESULT.items()}
+    result = Result(placed, objective, history=_decode_history(arrays), **known_of)
     estimator._take(embedding, labels, int(about["n_features_in"]), loss, result)
     estimator.n_comparisons_at_start_ = int(about["n_comparisons_at_start"])
     estimator.reliability_ = _decode_reliability(arrays)

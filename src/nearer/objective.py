@@ -369,7 +369,7 @@ class BlockObjective(BaseObjective, SampledObjective):
         return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), total / n_steps
 
     def _reduced_steps(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, int]:
         """Steps from X: the point after them, and how many were variance-reduced."""
         X, total = self._points(X), 0
@@ -504,16 +504,13 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
         snapshot = Snapshot(X, total / count, (sums[0] + sums[1]) / count, tuple(slopes))
         return snapshot, sums[0] / max(len(known), 1)
 
-    def mixed_pass(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, int]:
-        return self._reduced_steps(X, snapshot, step, n_steps, seed, first)
+    mixed_pass = BlockObjective._reduced_steps
 
     def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
         rows = rng.choice(self.n_comparisons, size, replace=False, shuffle=False)
         if self._scale.size and not self._scale[rows].any():  # weights of zero only: nothing to learn from
             rows = np.append(rows[1:], np.argmax(self._scale))
-        return LocalObjective(self.comparisons[rows], self.loss, self.n_components, self.n_jobs)
+        return self._of(self.comparisons[rows])
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[LocalObjective, LocalObjective]:
         asked = asked_together(self.comparisons, 2)
@@ -528,9 +525,7 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
                 f"validation_fraction: got {fraction:g} of {self.n_comparisons:,} comparisons, which holds "
                 f"{int(out.sum()):,} out, expected some to hold out and some to keep; use 0"
             )
-        parts = (self.comparisons[rows] for rows in (~out, out))
-        kept_part, held_out = (LocalObjective(part, self.loss, self.n_components, self.n_jobs) for part in parts)
-        return kept_part, held_out
+        return self._of(self.comparisons[~out]), self._of(self.comparisons[out])
 
     def smoothed(self, width: float) -> LocalObjective:
         return self.with_loss(self.loss.smoothed(width), self.n_components)
@@ -555,11 +550,9 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
     @functools.cached_property
     def _rows_of_objects(self) -> tuple[np.ndarray, np.ndarray]:
         """The comparisons that name object o: ``rows[offsets[o]:offsets[o + 1]]``, each once."""
-        width = self._index.shape[1]
-        entry = np.argsort(self._index, axis=None, kind="stable")  # by object, then by row
-        objects, rows = self._index.ravel()[entry], entry // width
-        first = np.append(True, (np.diff(objects) != 0) | (np.diff(rows) != 0))
-        return np.searchsorted(objects[first], np.arange(self.n_objects + 1)), rows[first]
+        n = self.n_comparisons
+        objects, rows = np.divmod(np.unique(self._index.astype(np.int64) * n + np.arange(n)[:, None]), n)
+        return np.searchsorted(objects, np.arange(self.n_objects + 1)), rows
 
     def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         if K.shape != (self.n_objects, self.n_objects):
@@ -570,6 +563,9 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
     def gram_dual(self, slopes: np.ndarray) -> float:
         dual = self.loss.dual(slopes)
         return float(np.mean(dual * self._scale if self._scale.size else dual))
+
+    def _of(self, part: Comparisons) -> LocalObjective:
+        return LocalObjective(part, self.loss, self.n_components, self.n_jobs)
 
     def _blocks(self) -> list[Block]:
         return self._all_blocks

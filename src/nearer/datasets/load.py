@@ -69,7 +69,7 @@ def load_eurodist() -> DistanceData:
     """
     rows = list(csv.reader(io.StringIO(_resource("data", "eurodist.csv").decode("utf-8"))))
     distances = np.array([row[1:] for row in rows[1:]], dtype=np.float64)
-    return DistanceData(np.array(rows[0][1:]), distances, _description("eurodist"))
+    return DistanceData(np.array(rows[0][1:]), distances, _resource("descr", "eurodist.md").decode("utf-8"))
 
 
 def load_letters() -> FeatureData:
@@ -81,7 +81,8 @@ def load_letters() -> FeatureData:
         features (20000, 16) uint8 in 0..15, labels (20000,) str.
     """
     with np.load(io.BytesIO(_resource("data", "letters.npz")), allow_pickle=False) as archive:
-        return FeatureData(archive["features"], archive["labels"], _description("letters"))
+        description = _resource("descr", "letters.md").decode("utf-8")
+        return FeatureData(archive["features"], archive["labels"], description)
 
 
 def load_digits() -> FeatureData:
@@ -101,11 +102,6 @@ def load_digits() -> FeatureData:
 def _resource(folder: str, name: str) -> bytes:
     """Content of a file of this package."""
     return resources.files(__package__).joinpath(folder, name).read_bytes()
-
-
-def _description(name: str) -> str:
-    """Text that describes a bundled data set."""
-    return _resource("descr", f"{name}.md").decode("utf-8")
 
 
 def load_music(folder: PathLike | None = None) -> Comparisons:

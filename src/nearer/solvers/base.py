@@ -89,8 +89,7 @@ class History(list[HistoryRow]):
         ndarray of float64, shape (n_rows,)
             Missing entries are NaN.
         """
-        values = [getattr(row, name) for row in self]
-        return np.array([math.nan if v is None else v for v in values], dtype=float)
+        return np.array([getattr(row, name) for row in self], dtype=float)
 
     def __repr__(self) -> str:
         if not self:
@@ -557,16 +556,8 @@ class _Run:
         error = self.objective.error(state.X) if self.solver.record_error else None
         if state.held_out_error is not None:
             self.judged = state.held_out_error
-        row = HistoryRow(
-            epoch,
-            state.n_gradients,
-            seconds,
-            state.value,
-            state.step_size,
-            state.grad_norm,
-            error,
-            state.held_out_error,
-        )
+        same = {name: getattr(state, name) for name in ("n_gradients", "step_size", "grad_norm", "held_out_error")}
+        row = HistoryRow(epoch=epoch, seconds=seconds, objective=state.value, train_error=error, **same)
         self.history.append(row)
         if not state.provisional:
             self.values.append(state.value)

@@ -367,34 +367,35 @@ class SVRG(Solver):
 
         def state(snapshot: Snapshot, step: float | None, sample: np.ndarray | None = None) -> SolverState:
             kept = {
-                "X": X, "work": work, "eta": eta, "curvature": curvature, "share": snapshots.before,
+                "X": X, "work": snapshots.work, "eta": eta, "curvature": curvature, "share": snapshots.before,
                 "rng": rng.bit_generator.state,
             }  # fmt: skip
-            norm = float(np.linalg.norm(snapshot.gradient))
-            partial = snapshots.partial
-            return SolverState(X, snapshot.value, work, step, norm, sample, provisional=partial, kept=kept)
+            about = snapshot.value, snapshots.work, step, float(np.linalg.norm(snapshot.gradient)), sample
+            return SolverState(X, *about, provisional=snapshots.partial, kept=kept)
 
         if kept is None:
             old, _ = snapshots.take(X)
-            work = snapshots.covered
             yield state(old, None)
         else:
-            X, work, eta, curvature = (kept[name] for name in ("X", "work", "eta", "curvature"))
+            X, eta, curvature = (kept[name] for name in ("X", "eta", "curvature"))
             snapshots.share, snapshots.next_share, snapshots.covered = kept["share"]
             old, _ = snapshots.take(X)
-            rng.bit_generator.state = kept["rng"]
+            snapshots.work, rng.bit_generator.state = kept["work"], kept["rng"]
         if eta is None and rule.needs_curvature:
             curvature = curvature_along_gradient(objective, objective.snapshot(X) if snapshots.partial else old)
-            work += (1 + snapshots.partial) * objective.n_comparisons
+            snapshots.work += (1 + snapshots.partial) * objective.n_comparisons
         if curvature is not None:
             rule = rule.measured(curvature, m, objective.n_objects)
         if eta is None:
             eta = rule.first_step
         while True:
-            X, sample, gradients = self._inner_loop(snapshots, old, eta, m, rng)
+            seed, X, sample, done = int(rng.integers(2**63)), old.X, None, 0
+            if self.output == "uniform":
+                done = 1 + seed % m
+                X = sample = snapshots.steps(X, old, eta, done, seed, 0)
+            X = snapshots.steps(X, old, eta, m - done, seed, done)
             of_a_part = snapshots.partial
             new, gradient = snapshots.take(X)
-            work += gradients + snapshots.covered
             change = Change.between(new.X, old.X, gradient, old.gradient)
             used = eta
             if not of_a_part or change.curvature != 0:  # a part may be flat where the whole is not
@@ -402,25 +403,13 @@ class SVRG(Solver):
             yield state(new, used, sample)
             old = new
 
-    def _inner_loop(
-        self, snapshots: _Snapshots, old: Snapshot, eta: float, m: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray | None, int]:
-        seed = int(rng.integers(2**63))
-        if self.output != "uniform":
-            X, gradients = snapshots.steps(old.X, old, eta, m, seed, 0)
-            return X, None, gradients
-        cut = 1 + seed % m
-        sample, before = snapshots.steps(old.X, old, eta, cut, seed, 0)
-        X, after = snapshots.steps(sample, old, eta, m - cut, seed, cut)
-        return X, sample, before + after
-
 
 class _Snapshots:
-    """The snapshots of a run, and the steps between them: of all comparisons, or of a part that doubles each time."""
+    """The snapshots of a run, the steps between them, and the work: of all comparisons, or a part that doubles."""
 
     def __init__(self, objective: Any, first: float, rng: np.random.Generator):
         self.objective = objective
-        self.covered = 0
+        self.covered = self.work = 0
         # A comparison is covered once the share reaches its mark.
         self.marks = rng.random(objective.n_comparisons, dtype=np.float32) if first < 1 else np.zeros(0, np.float32)
         self.share, self.next_share = -1.0, max(first, float(self.marks.min(initial=1.0)))
@@ -439,16 +428,19 @@ class _Snapshots:
             new = np.flatnonzero((self.marks > self.share) & (self.marks <= self.next_share))
             self.share, self.next_share = self.next_share, 2 * self.next_share
             self.covered = len(known) + len(new)
+            self.work += self.covered
             return self.objective.part_snapshot(X, known, new)
         self.covered = self.objective.n_comparisons
+        self.work += self.covered
         snapshot = self.objective.snapshot(X)
         return snapshot, snapshot.gradient
 
-    def steps(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int
-    ) -> tuple[np.ndarray, int]:
-        """Steps from X, and the gradients they took: two for a comparison that the snapshot covers, else one."""
-        if not self.partial:
-            return self.objective.svrg_pass(X, snapshot, step, n_steps, seed, first=first), 2 * n_steps
-        X, reduced = self.objective.mixed_pass(X, snapshot, step, n_steps, seed, first=first)
-        return X, n_steps + reduced
+    def steps(self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int) -> np.ndarray:
+        """Steps from X; they take two gradients for a comparison that the snapshot covers, else one."""
+        reduced = n_steps
+        if self.partial:
+            X, reduced = self.objective.mixed_pass(X, snapshot, step, n_steps, seed, first=first)
+        else:
+            X = self.objective.svrg_pass(X, snapshot, step, n_steps, seed, first=first)
+        self.work += n_steps + reduced
+        return X
