@@ -543,7 +543,17 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 raise ValueError("reliability: got comparisons in a file or on a cluster, expected them in memory")
             if held.people is None:
                 raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
-        d = self._dimension(held, checkpoint)
+        if not isinstance(self.n_components, str):
+            d = int(self.n_components)
+        elif checkpoint is not None and checkpoint.found:
+            d = int(checkpoint.about["n_components"])
+        elif held is not None:
+            d = choose_components(held, as_generator(self.random_state))
+        else:
+            raise ValueError(
+                "n_components: got 'auto', which needs the comparisons in memory; give a number, such as a fit to a "
+                "part of them finds"
+            )
         if client is not None or is_dask:
             from nearer.distributed.objective import cluster_objective
 
@@ -566,19 +576,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             objective = StreamedObjective(source, self._make_loss(), d, n_objects, self.n_jobs)
             # One start after the other: side by side they would read the file against each other.
             yield _Problem(objective, np.arange(n_objects), source.seen, source.labels, source.n_columns)
-
-    def _dimension(self, held: Comparisons | None, checkpoint: Checkpoint | None) -> int:
-        """The dimension of the map to be: as given, or as the comparisons in memory say."""
-        if not isinstance(self.n_components, str):
-            return int(self.n_components)
-        if checkpoint is not None and checkpoint.found:
-            return int(checkpoint.about["n_components"])
-        if held is None:
-            raise ValueError(
-                "n_components: got 'auto', which needs the comparisons in memory; give a number, such as a fit to a "
-                "part of them finds"
-            )
-        return choose_components(held, as_generator(self.random_state))
 
     def _in_memory(self, comparisons: Comparisons, d: int, n_starts: int) -> _Problem:
         self._check_memory(comparisons.n_objects, min(comparisons.n_objects, comparisons.index.size), n_starts, d)

@@ -227,9 +227,7 @@ def _encode_each(values: Mapping[str, Any], arrays: Arrays, within: str = "") ->
 
 def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
     """A parameter as JSON: a plain value, or a one-key object that says what it is."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, (bool, int, float, str, np.bool_, np.integer, np.floating)):
         return as_json(value, arrays)
     if isinstance(value, dict):
         return {"dict": _encode_each(value, arrays, f"{name}.")}

@@ -476,7 +476,11 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
         self.n_columns = comparisons.shape[1]
         self._index = frozen(comparisons.index)
         check_inside(self._index, self.n_objects)
-        self._scale = _UNWEIGHTED if comparisons.weights is None else frozen(_mean_one(comparisons.weights))
+        self._scale = _UNWEIGHTED
+        if comparisons.weights is not None:
+            relative = np.asarray(comparisons.weights, dtype=np.float64) / comparisons.weights.max()
+            # Of mean one; equal weights become exactly one.
+            self._scale = frozen(np.ascontiguousarray(relative * (len(relative) / relative.sum())))
         self._all_blocks = self._cut(self._index, self._scale)
         # Not for a loss of the user's own, for which it would be compiled anew, for seconds.
         self.pays_in_one_call = len(self._all_blocks) == 1 and not isinstance(self.loss, CustomLoss)
@@ -593,11 +597,6 @@ def block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
     some, many = (min(n_comparisons // max(least, 8 * n_objects), most) for most, least in (_SOME, _MANY))
     cuts = np.linspace(0, n_comparisons, max(some, many, 1) + 1).astype(int).tolist()
     return list(itertools.pairwise(cuts))
-
-
-def _mean_one(weights: np.ndarray) -> np.ndarray:
-    relative = np.asarray(weights, dtype=np.float64) / weights.max()  # equal weights become exactly one
-    return np.ascontiguousarray(relative * (len(relative) / relative.sum()))
 
 
 class BlockSource(Protocol):

@@ -96,6 +96,7 @@ class _FirstStep(Parameters):
         return replace(self, first_step=self.first_step or 1.0 / (n_inner * curvature))
 
 
+@dataclass
 class Constant(_FirstStep):
     """The same step throughout.
 
@@ -133,6 +134,7 @@ class Decaying(Parameters):
         check_number(self.power, "Decaying: power")
 
 
+@dataclass
 class BB(_FirstStep):
     """The original Barzilai-Borwein step ``|dX|^2 / (m <dX, dg>)``.
 
