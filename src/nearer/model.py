@@ -155,13 +155,16 @@ def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding
     estimator.n_comparisons_at_start_ = int(about["n_comparisons_at_start"])
     estimator.reliability_ = _decode_reliability(arrays)
     if about["comparisons"] is not None:
+        names = [field.name for field in fields(Details) if f"comparisons_{field.name}" in arrays]
+        details = {name: arrays[f"comparisons_{name}"] for name in names}
+        details["chosen_by"] = _named(arrays, "chosen_by", "ways", "the ways questions were chosen")
         data = Comparisons(
             arrays["comparisons_index"],
             n_objects=int(about["comparisons"]["n_objects"]),
             weights=arrays.get("comparisons_weights"),
             labels=labels,
             participants=_named(arrays, "person", "people", "the participants"),
-            details=_details(arrays),
+            details=details,
         )
         _require(data.n_objects == len(embedding), "the comparisons are not over the objects of the map")
         dropped = {str(reason): int(count) for reason, count in about["comparisons"]["dropped"].items()}
@@ -297,13 +300,6 @@ def _decode_reliability(arrays: Arrays) -> Reliability | None:
     if found["participants"].dtype.kind == "U":
         found["participants"] = found["participants"].astype(object)
     return Reliability(**found)
-
-
-def _details(arrays: Arrays) -> dict[str, Any]:
-    """What else is known of each answer, by name."""
-    names = [field.name for field in fields(Details) if field.name != "chosen_by"]
-    found = {name: arrays[f"comparisons_{name}"] for name in names if f"comparisons_{name}" in arrays}
-    return found | {"chosen_by": _named(arrays, "chosen_by", "ways", "the ways questions were chosen")}
 
 
 def _require(condition: bool, otherwise: str) -> None:

@@ -319,8 +319,8 @@ class BlockObjective(BaseObjective, SampledObjective):
         """All comparisons once, in order."""
 
     @abstractmethod
-    def _draws(self, n_steps: int, seed: int, first: int) -> Iterable[tuple[Block, int, int]]:
-        """What the steps first..first + n_steps - 1 draw from: a block, the first of its steps and their number."""
+    def _draws(self, n_steps: int, seed: int, first: int) -> Iterable[tuple[Block, tuple[int, int, int]]]:
+        """What the steps first..first + n_steps - 1 draw from: a block; seed, first of its steps, and their number."""
 
     @abstractmethod
     def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
@@ -336,49 +336,32 @@ class BlockObjective(BaseObjective, SampledObjective):
         # Scaled counts may add up to a hair above N.
         return max(0.0, 1.0 - self._mean(self._kernels.satisfied_block, self._points(X)))
 
-    def svrg_pass(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> np.ndarray:
+    # The types of what passes take and give are those of `StochasticObjective`.
+
+    def svrg_pass(self, X, snapshot, step, n_steps, seed, first=0):
         return self._reduced_steps(X, snapshot, step, n_steps, seed, first)[0]
 
-    def sgd_pass(
-        self,
-        X: np.ndarray,
-        step: float,
-        n_steps: int,
-        seed: int,
-        first: int = 0,
-        decay: float = 0.0,
-        power: float = 1.0,
-    ) -> np.ndarray:
+    def sgd_pass(self, X, step, n_steps, seed, first=0, decay=0.0, power=1.0):
         X = self._points(X).copy()
         sizes = float(step), float(decay), float(power)
-        for block, begin, count in self._draws(n_steps, seed, first):
-            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, *sizes, int(seed), begin, count)
+        for block, steps in self._draws(n_steps, seed, first):
+            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, *sizes, *steps)
         return X
 
-    def adagrad_pass(
-        self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, np.ndarray, float]:
+    def adagrad_pass(self, X, memory, step, n_steps, seed, first=0):
         rows = np.column_stack([self._points(X), memory])
         total = 0.0
-        for block, begin, count in self._draws(n_steps, seed, first):
-            total += self._kernels.adagrad_pass(
-                block.index, block.scale, *self._code, rows, float(step), int(seed), begin, count
-            )
+        for block, steps in self._draws(n_steps, seed, first):
+            total += self._kernels.adagrad_pass(block.index, block.scale, *self._code, rows, float(step), *steps)
         return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), total / n_steps
 
-    def _reduced_steps(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, int]:
+    def _reduced_steps(self, X, snapshot, step, n_steps, seed, first=0):
         """Steps from X: the point after them, and how many were variance-reduced."""
         X, total = self._points(X), 0
-        for block, begin, count in self._draws(n_steps, seed, first):
+        for block, steps in self._draws(n_steps, seed, first):
             rows = np.stack([X, snapshot.gradient, snapshot.X], axis=1)
-            reduced = self._kernels.svrg_pass(
-                block.index, block.scale, *self._code, rows, *self._slopes(block, snapshot),
-                float(step), int(seed), begin, count,
-            )  # fmt: skip
+            slopes = self._slopes(block, snapshot)
+            reduced = self._kernels.svrg_pass(block.index, block.scale, *self._code, rows, *slopes, float(step), *steps)
             X = rows[:, 0] - (step * reduced) * snapshot.gradient
             total += reduced
         return X, total
@@ -577,8 +560,8 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
     def _cut(self, index: np.ndarray, scale: np.ndarray) -> list[Block]:
         return [Block(index, scale, start, stop) for start, stop in block_bounds(len(index), self.n_objects)]
 
-    def _draws(self, n_steps: int, seed: int, first: int) -> list[tuple[Block, int, int]]:
-        return [(Block(self._index, self._scale, 0, self.n_comparisons), int(first), int(n_steps))]
+    def _draws(self, n_steps: int, seed: int, first: int) -> list[tuple[Block, tuple[int, int, int]]]:
+        return [(Block(self._index, self._scale, 0, self.n_comparisons), (int(seed), int(first), int(n_steps)))]
 
     def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         if len(snapshot.slopes[0]) != self.n_comparisons:
@@ -682,12 +665,12 @@ class StreamedObjective(BlockObjective):
     def _blocks(self) -> Iterator[Block]:
         yield from map(self._block, self.source.blocks(self.block_size))
 
-    def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[tuple[Block, int, int]]:
+    def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[tuple[Block, tuple[int, int, int]]]:
         done, rng = 0, np.random.default_rng([seed, first])
         while done < n_steps:
             for block in self.source.shuffled_blocks(self.block_size, rng):
                 steps = min(len(block), n_steps - done)
-                yield self._block(block), first + done, steps
+                yield self._block(block), (int(seed), first + done, steps)
                 done += steps
                 if done == n_steps:
                     return

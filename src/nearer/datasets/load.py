@@ -222,7 +222,33 @@ def load_sun(path: PathLike) -> FeatureData:
         raise
     except Exception as error:  # the readers raise many kinds for damaged files
         raise ValueError(f"{file}: cannot be read ({type(error).__name__}: {error})") from error
-    return FeatureData(*_checked(file, content), DESCR=f"Image features read from {file.name}.")
+    names = [name for name in content if not name.startswith("#")]
+    missing = [repr(name) for name in (FEATURES, LABELS) if name not in names]
+    if missing:
+        raise ValueError(f"{file}: has no {' and no '.join(missing)}; it holds: {', '.join(names) or 'nothing'}")
+    for name in (FEATURES, LABELS):
+        if content[name] is None:
+            raise ValueError(f"{file}: {name!r} is not a plain array (sparse matrices and structs are not read)")
+    features, labels = content[FEATURES], content[LABELS]
+    if features.ndim != 2 or features.dtype.kind not in "biuf":
+        raise ValueError(f"{file}: {FEATURES!r} is {features.dtype} of shape {features.shape}, expected a real matrix")
+    if labels.ndim > 2 or labels.size != max(labels.shape, default=0) or labels.dtype.kind not in "biuf":
+        raise ValueError(f"{file}: {LABELS!r} is {labels.dtype} of shape {labels.shape}, expected a vector of numbers")
+    if len(features) != labels.size:
+        raise ValueError(
+            f"{file}: {FEATURES!r} has shape {features.shape} and {LABELS!r} {labels.size} entries, "
+            f"expected one row of features for each entry"
+        )
+    if features.dtype.kind != "f":
+        features = features.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
+    if len(bad):
+        raise ValueError(f"{file}: {FEATURES!r} row {bad[0]} has a value that is not finite")
+    codes = labels.reshape(-1)
+    if codes.dtype.kind == "f" and not np.array_equal(codes, np.trunc(codes)):  # NaN is unequal to itself
+        raise ValueError(f"{file}: {LABELS!r} holds values that are not whole numbers")
+    description = f"Image features read from {file.name}."
+    return FeatureData(np.ascontiguousarray(features), codes.astype(np.int64), description)
 
 
 def _read_arrays(file: Path) -> dict[str, Any]:
@@ -252,33 +278,3 @@ def _read_arrays(file: Path) -> dict[str, Any]:
         content = {name: found.get(name) for name, _, _ in whosmat(file)}
         return {name: array.toarray() if issparse(array) else array for name, array in content.items()}
     raise ValueError(f"{file}: is neither a MATLAB .mat file (version 5 or 7.3) nor an .npz file")
-
-
-def _checked(file: Path, content: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Features as a floating-point matrix with one row for each label."""
-    names = [name for name in content if not name.startswith("#")]
-    missing = [repr(name) for name in (FEATURES, LABELS) if name not in names]
-    if missing:
-        raise ValueError(f"{file}: has no {' and no '.join(missing)}; it holds: {', '.join(names) or 'nothing'}")
-    for name in (FEATURES, LABELS):
-        if content[name] is None:
-            raise ValueError(f"{file}: {name!r} is not a plain array (sparse matrices and structs are not read)")
-    features, labels = content[FEATURES], content[LABELS]
-    if features.ndim != 2 or features.dtype.kind not in "biuf":
-        raise ValueError(f"{file}: {FEATURES!r} is {features.dtype} of shape {features.shape}, expected a real matrix")
-    if labels.ndim > 2 or labels.size != max(labels.shape, default=0) or labels.dtype.kind not in "biuf":
-        raise ValueError(f"{file}: {LABELS!r} is {labels.dtype} of shape {labels.shape}, expected a vector of numbers")
-    if len(features) != labels.size:
-        raise ValueError(
-            f"{file}: {FEATURES!r} has shape {features.shape} and {LABELS!r} {labels.size} entries, "
-            f"expected one row of features for each entry"
-        )
-    if features.dtype.kind != "f":
-        features = features.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
-    if len(bad):
-        raise ValueError(f"{file}: {FEATURES!r} row {bad[0]} has a value that is not finite")
-    codes = labels.reshape(-1)
-    if codes.dtype.kind == "f" and not np.array_equal(codes, np.trunc(codes)):  # NaN is unequal to itself
-        raise ValueError(f"{file}: {LABELS!r} holds values that are not whole numbers")
-    return np.ascontiguousarray(features), codes.astype(np.int64)
