@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from nearer.data import Comparisons
 from nearer.data.answers import asked_together
@@ -538,8 +539,9 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
     def _rows_of_objects(self) -> tuple[np.ndarray, np.ndarray]:
         """The comparisons that name object o: ``rows[offsets[o]:offsets[o + 1]]``, each once."""
         n = self.n_comparisons
-        objects, rows = np.divmod(np.unique(self._index.astype(np.int64) * n + np.arange(n)[:, None]), n)
-        return np.searchsorted(objects, np.arange(self.n_objects + 1)), rows
+        rows = np.repeat(np.arange(n), self.n_columns)
+        naming = csr_matrix((np.ones(len(rows), bool), (self._index.ravel(), rows)), (self.n_objects, n))
+        return naming.indptr.astype(np.int64), naming.indices.astype(np.int64)
 
     def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         if K.shape != (self.n_objects, self.n_objects):

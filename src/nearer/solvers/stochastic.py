@@ -232,9 +232,7 @@ class SGD(Solver):
         if isinstance(step, Constant) and step.first_step is None:
             raise ValueError(f"{self.name}: step: got Constant(), expected one with a step, for example Constant(0.1)")
 
-    def epochs(
-        self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> States:
+    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
         rule = _as_rule(self.step)
         if isinstance(rule, Constant):
             rule = Decaying(float(rule.first_step), decay=0.0)  # type: ignore[arg-type]  # see check_objective
@@ -349,9 +347,7 @@ class SVRG(Solver):
         if self.first_snapshot < 1:
             self.require(objective, GrowingObjective, "use first_snapshot=1")
 
-    def epochs(
-        self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> States:
+    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
         parts = RunParts(kept)
         X = X0
         if self.warm_up > 0:
