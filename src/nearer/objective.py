@@ -337,26 +337,39 @@ class BlockObjective(BaseObjective, SampledObjective):
         # Scaled counts may add up to a hair above N.
         return max(0.0, 1.0 - self._mean(self._kernels.satisfied_block, self._points(X)))
 
-    # The types of what passes take and give are those of `StochasticObjective`.
-
-    def svrg_pass(self, X, snapshot, step, n_steps, seed, first=0):
+    def svrg_pass(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> np.ndarray:
         return self._reduced_steps(X, snapshot, step, n_steps, seed, first)[0]
 
-    def sgd_pass(self, X, step, n_steps, seed, first=0, decay=0.0, power=1.0):
+    def sgd_pass(
+        self,
+        X: np.ndarray,
+        step: float,
+        n_steps: int,
+        seed: int,
+        first: int = 0,
+        decay: float = 0.0,
+        power: float = 1.0,
+    ) -> np.ndarray:
         X = self._points(X).copy()
         sizes = float(step), float(decay), float(power)
         for block, steps in self._draws(n_steps, seed, first):
             self._kernels.sgd_pass(block.index, block.scale, *self._code, X, *sizes, *steps)
         return X
 
-    def adagrad_pass(self, X, memory, step, n_steps, seed, first=0):
+    def adagrad_pass(
+        self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         rows = np.column_stack([self._points(X), memory])
         total = 0.0
         for block, steps in self._draws(n_steps, seed, first):
             total += self._kernels.adagrad_pass(block.index, block.scale, *self._code, rows, float(step), *steps)
         return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), total / n_steps
 
-    def _reduced_steps(self, X, snapshot, step, n_steps, seed, first=0):
+    def _reduced_steps(
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
+    ) -> tuple[np.ndarray, int]:
         """Steps from X: the point after them, and how many were variance-reduced."""
         X, total = self._points(X), 0
         for block, steps in self._draws(n_steps, seed, first):
