@@ -27,11 +27,11 @@ def check_memory(n_bytes: float, what: str, remedy: str) -> None:
 
 
 def _shown(n_bytes: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if n_bytes < 1000 or unit == "TB":
-            return f"{n_bytes:,.0f} {unit}" if n_bytes >= 10 else f"{n_bytes:.1f} {unit}"
+    units = ["TB", "GB", "MB", "kB", "bytes"]
+    while n_bytes >= 1000 and len(units) > 1:
         n_bytes /= 1000
-    raise AssertionError
+        units.pop()
+    return f"{n_bytes:,.0f} {units[-1]}" if n_bytes >= 10 else f"{n_bytes:.1f} {units[-1]}"
 
 
 def _of_machine() -> int | None:

@@ -144,8 +144,7 @@ def choose_components(comparisons: Comparisons, rng: np.random.Generator) -> int
             )
         ratios = [held_out_ratios(data[part != k], data[tested], dims, rng) for k, tested in enumerate(parts)]
         tested = np.concatenate(parts)
-        found = weigh(dims, np.concatenate(ratios, axis=1), question[tested], take(data.weights, tested))
-        chosen = found.chosen
+        chosen = weigh(dims, np.concatenate(ratios, axis=1), question[tested], take(data.weights, tested)).chosen
         if chosen < most or most >= min(_LAST_LOOK, n_objects - 1):
             return chosen
         most = min(2 * most, _LAST_LOOK, n_objects - 1)

@@ -54,6 +54,8 @@ from nearer.solvers.starts import Checkpoint, best_of_starts, keeping_start
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
 
 
+# Options of readers, which a refused table names and `fit` does not take.
+_OPTION = re.compile(r"\b(answers|columns|fold_names|header|index_base|keep_na|kind|on_missing|participant|weight)=")
 # Turns of guessing who guesses; they end when no person's share of guesses moves by as much.
 _MOST_ROUNDS, _LAPSE_CHANGE = 15, 0.005
 
@@ -228,12 +230,20 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         n_init = int(self.n_init) if isinstance(self.init, str) else 1
         if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
-        with _naming_reader(), self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
-            _warn_unseen(problem)
-            self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping)
-            self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
-            if self.reliability:
-                self._weigh_people(problem.comparisons, keeping_start(solver))
+        try:
+            with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
+                _warn_unseen(problem)
+                self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping)
+                self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
+                if self.reliability:
+                    self._weigh_people(problem.comparisons, keeping_start(solver))
+        except FileFormatError as error:
+            if not _OPTION.search(str(error)):
+                raise
+            raise FileFormatError(
+                f"{error}\n  such options are those of nearer.io.read_comparisons, whose .comparisons can be fitted; "
+                "the columns of a Dask frame can be renamed"
+            ) from error
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OrdinalEmbedding:
@@ -408,7 +418,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         ndarray of bool, shape (N,)
             Ties and objects without a place give False; of the latter a warning tells.
         """
-        near, far = self._distances(X, "False is predicted for them")
+        near, far = comparison_distances(*self._on_map(X, lost="False is predicted for them"))
         return near < far
 
     @available_if(_has_model)
@@ -426,7 +436,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             Columns "far is nearer" and "near is nearer"; 1/2, and a warning, for comparisons with an object without a
             place.
         """
-        near, far = self._distances(X, "their probability is given as 1/2")
+        near, far = comparison_distances(*self._on_map(X, lost="their probability is given as 1/2"))
         yes = np.full(near.shape, 0.5)
         known = np.isfinite(near) & np.isfinite(far)
         yes[known] = self.loss_.probability(near[known], far[known])
@@ -441,9 +451,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             As in `fit`; numbers in an array are rows of the map, those in a table its labels, if it has some.
             Comparisons with an object that has no place on the map count as not satisfied, with a warning.
         """
-        embedding, comparisons = self._on_map(X, y, sample_weight)
-        _warn_of_no_place(embedding, comparisons, "they count as not satisfied", 3)
-        return comparison_accuracy(embedding, comparisons)
+        return comparison_accuracy(*self._on_map(X, y, sample_weight, "they count as not satisfied"))
 
     def worst_comparisons(
         self, n: int = 20, X: Any = None, y: Any = None, sample_weight: Any = None
@@ -538,7 +546,17 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 )
             if held.people is None:
                 raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
-        d = self._dimension(held, checkpoint)
+        if not isinstance(self.n_components, str):
+            d = int(self.n_components)
+        elif checkpoint is not None and checkpoint.found:
+            d = int(checkpoint.about["n_components"])
+        elif held is not None:
+            d = choose_components(held, as_generator(self.random_state))
+        else:
+            raise ValueError(
+                "n_components: got 'auto', which needs the comparisons in memory; give a number, such as a fit to a "
+                "part of them finds"
+            )
         if client is not None or is_dask:
             from nearer.distributed.objective import cluster_objective
 
@@ -561,19 +579,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             objective = StreamedObjective(source, self._make_loss(), d, n_objects, self.n_jobs)
             # One start after the other: side by side they would read the file against each other.
             yield _Problem(objective, np.arange(n_objects), source.seen, source.labels, source.n_columns)
-
-    def _dimension(self, held: Comparisons | None, checkpoint: Checkpoint | None) -> int:
-        """The dimension of the map to be: as given, or as the comparisons in memory say."""
-        if not isinstance(self.n_components, str):
-            return int(self.n_components)
-        if checkpoint is not None and checkpoint.found:
-            return int(checkpoint.about["n_components"])
-        if held is None:
-            raise ValueError(
-                "n_components: got 'auto', which needs the comparisons in memory; give a number, such as a fit to a "
-                "part of them finds"
-            )
-        return choose_components(held, as_generator(self.random_state))
 
     def _in_memory(self, comparisons: Comparisons, d: int, n_starts: int) -> _Problem:
         self._check_memory(comparisons.n_objects, min(comparisons.n_objects, comparisons.index.size), n_starts, d)
@@ -603,7 +608,12 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         generators = as_generator(self.random_state).spawn(len(starts))
         points = [start(rng, shape)[problem.rows] for start, rng in zip(starts, generators)]
         if checkpoint is not None:
-            points = checkpoint.begin(problem.objective, solvers[0], points, generators, self._randomness(points))
+            seed, digest = self.random_state, hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
+            others = {
+                "random_state": str(seed) if isinstance(seed, int | np.integer | None) else type(seed).__name__,
+                "init": "random" if isinstance(self.init, str) else f"an array ({digest})",
+            }
+            points = checkpoint.begin(problem.objective, solvers[0], points, generators, others)
         result = best_of_starts(
             problem.objective, solvers, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose,
             checkpoint,
@@ -633,16 +643,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         self.n_iter_, self.history_ = result.n_iter, result.history
         self.reliability_ = None
 
-    def _randomness(self, points: list[np.ndarray]) -> dict[str, str]:
-        """Where the starting points come from, in words that can be compared."""
-        seed = self.random_state
-        named = seed is None or isinstance(seed, (int, np.integer))
-        digest = hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
-        return {
-            "random_state": str(seed) if named else type(seed).__name__,
-            "init": "random" if isinstance(self.init, str) else f"an array ({digest})",
-        }
-
     def _weigh_people(self, comparisons: Comparisons | None, solver: Solver) -> None:
         """Estimate in turns who guesses, given the map, and the map, given that."""
         assert comparisons is not None
@@ -671,8 +671,13 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             X0[: len(known)] = np.where(np.isnan(known), X0[: len(known)], known)
         return X0
 
-    def _on_map(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[np.ndarray, Comparisons]:
-        """The map, with rows of NaN for objects it has never heard of, and X as comparisons of its rows."""
+    def _on_map(
+        self, X: Any, y: Any = None, sample_weight: Any = None, lost: str = ""
+    ) -> tuple[np.ndarray, Comparisons]:
+        """The map, with rows of NaN for objects it has never heard of, and X as comparisons of its rows.
+
+        A warning says what becomes of comparisons that are `lost`: those that name an object without a place.
+        """
         check_is_fitted(self, "embedding_")
         named = isinstance(X, (str, os.PathLike)) or is_table(X)
         known, n_known = self.labels_, self.n_objects_
@@ -694,13 +699,12 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if from_one and (known is None or known.tolist() == list(map(str, range(n_known)))):
             told = f"the comparisons use the numbers 1 to {n_known}, the objects of the map are 0 to {n_known - 1}"
             warnings.warn(f"{told}: are they counted from 1?", stacklevel=3)
-        return filled(self.embedding_, comparisons.n_objects), comparisons
-
-    def _distances(self, X: Any, lost: str) -> tuple[np.ndarray, np.ndarray]:
-        """Both distances of each comparison, NaN where an object has no place, which a warning tells."""
-        embedding, comparisons = self._on_map(X)
-        _warn_of_no_place(embedding, comparisons, lost, 4)
-        return comparison_distances(embedding, comparisons)
+        embedding = filled(self.embedding_, comparisons.n_objects)
+        homeless = np.isnan(embedding).any(axis=1)
+        if lost and homeless.any() and (n_lost := int(homeless[comparisons.index].any(axis=1).sum())):
+            told = f"{n_lost:,} of {len(comparisons):,} comparisons name an object without a place on the map"
+            warnings.warn(f"{told}; {lost}", stacklevel=3)
+        return embedding, comparisons
 
     def _refuse_nameless(self, comparisons: Comparisons, what: str) -> None:
         if self.labels_ is not None and comparisons.labels is None and comparisons.n_objects > self.n_objects_:
@@ -715,15 +719,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 f"{what}: the map is here without its comparisons (they were not saved with it, or stayed in a "
                 f"file or on a cluster), so {otherwise}"
             )
-
-
-def _warn_of_no_place(embedding: np.ndarray, comparisons: Comparisons, so: str, stacklevel: int) -> None:
-    """Warn of comparisons that name an object without a place, and say what becomes of them."""
-    lost = np.isnan(embedding).any(axis=1)
-    n_lost = int(lost[comparisons.index].any(axis=1).sum()) if lost.any() else 0
-    if n_lost:
-        what = f"{n_lost:,} of {len(comparisons):,} comparisons name an object without a place on the map"
-        warnings.warn(f"{what}; {so}", stacklevel=stacklevel)
 
 
 @dataclass(eq=False, repr=False)
@@ -788,23 +783,6 @@ class TSTE(_NamedLoss):
 
     def _make_loss(self) -> Loss:
         return get_loss(self.loss, alpha=self.alpha)
-
-
-_OPTION = re.compile(r"\b(answers|columns|fold_names|header|index_base|keep_na|kind|on_missing|participant|weight)=")
-
-
-@contextlib.contextmanager
-def _naming_reader() -> Iterator[None]:
-    """Where a table is refused and options would help, say who takes them."""
-    try:
-        yield
-    except FileFormatError as error:
-        if not _OPTION.search(str(error)):
-            raise
-        raise FileFormatError(
-            f"{error}\n  such options are those of nearer.io.read_comparisons, whose .comparisons can be fitted; the "
-            "columns of a Dask frame can be renamed"
-        ) from error
 
 
 def _warn_unseen(problem: _Problem) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ _WIDTH_FACTORS = 2.0 ** np.arange(-4, 2)
 _ALPHAS = 10.0 ** np.arange(-3, 1)
 
 
+@dataclass(eq=False, repr=False)
 class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
     """Regularised least squares with a radial basis function kernel, from features to places on a map.
 
@@ -56,20 +58,12 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
     feature_names_in_ : ndarray of str, if the training features had names
     """
 
-    def __init__(
-        self,
-        gamma: Any = None,
-        alpha: Any = 0.1,
-        *,
-        cv: int = 5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.gamma = gamma
-        self.alpha = alpha
-        self.cv = cv
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    gamma: Any = None
+    alpha: Any = 0.1
+    _: KW_ONLY
+    cv: int = 5
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any) -> FeatureMap:
         """Learn the map.
@@ -116,31 +110,26 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         features, places = features[known], places[known]
         self.objects_ = np.flatnonzero(known)
         self.offset_ = places.mean(axis=0)
+        places = places - self.offset_
         default = 1.0 / (mean_squared_distance(features) or 1.0)
-        self.gamma_, self.alpha_ = self._tuned(features, places - self.offset_, default)
-        self.ridge_ = kernel_ridge(gamma=self.gamma_, alpha=self.alpha_)
-        self.ridge_.fit(features, places - self.offset_)
-        return self
-
-    def _tuned(self, features: np.ndarray, places: np.ndarray, default: float) -> tuple[float, float]:
-        gammas = default / _WIDTH_FACTORS if isinstance(self.gamma, str) else [self.gamma or default]
-        alphas = _ALPHAS if isinstance(self.alpha, str) else [self.alpha]
+        tried = {
+            "gamma": list(default / _WIDTH_FACTORS) if isinstance(self.gamma, str) else [self.gamma or default],
+            "alpha": list(_ALPHAS) if isinstance(self.alpha, str) else [self.alpha],
+        }
+        best = {name: values[0] for name, values in tried.items()}
         self.cv_results_: dict[str, Any] | None = None
-        if len(gammas) == len(alphas) == 1:
-            return float(gammas[0]), float(alphas[0])
-        from sklearn.model_selection import GridSearchCV, KFold
+        if "cv" in (self.gamma, self.alpha):
+            from sklearn.model_selection import GridSearchCV, KFold
 
-        seed = int(as_generator(self.random_state).integers(2**31))
-        search = GridSearchCV(
-            kernel_ridge(),
-            {"gamma": list(gammas), "alpha": list(alphas)},
-            scoring="neg_mean_squared_error",
-            cv=KFold(self.cv, shuffle=True, random_state=seed),
-            n_jobs=self.n_jobs,
-            refit=False,
-        ).fit(features, places)
-        self.cv_results_ = search.cv_results_
-        return float(search.best_params_["gamma"]), float(search.best_params_["alpha"])
+            seed = int(as_generator(self.random_state).integers(2**31))
+            folds = KFold(self.cv, shuffle=True, random_state=seed)
+            search = GridSearchCV(
+                kernel_ridge(), tried, scoring="neg_mean_squared_error", cv=folds, n_jobs=self.n_jobs, refit=False
+            ).fit(features, places)
+            best, self.cv_results_ = search.best_params_, search.cv_results_
+        self.gamma_, self.alpha_ = float(best["gamma"]), float(best["alpha"])
+        self.ridge_ = kernel_ridge(gamma=self.gamma_, alpha=self.alpha_).fit(features, places)
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the places of objects.

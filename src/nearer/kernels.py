@@ -448,8 +448,12 @@ def _prefetch_ends(rows, index, p):
 
 
 @_jit
-def _tile_distances(index, X, start, n, near, far):
-    """Squared distances of n comparisons from start on; triplets read their anchor once."""
+def squared_distances(index, X, start, near, far):
+    """Squared distances of the comparisons from start on, written to near and far, float64 of one length.
+
+    Triplets read their anchor once.
+    """
+    n = near.shape[0]
     if index.shape[1] == 3:
         fetched = index.shape[0] - _NEXT_IN_FULL if X.size > _LARGE else 0
         for q in range(n):
@@ -469,12 +473,6 @@ def _tile_distances(index, X, start, n, near, far):
         for q in range(n):
             i, j, l, k = _objects(index, start + q)  # noqa: E741
             near[q], far[q] = _squared_distances(X, i, j, l, k)
-
-
-@_jit
-def squared_distances(index, X, start, near, far):
-    """Squared distances of the comparisons from start on, written to near and far, float64 of one length."""
-    _tile_distances(index, X, start, near.shape[0], near, far)
 
 
 @_jit
@@ -534,7 +532,7 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
     value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
     for t in range(start, stop, _TILE):
         n = min(_TILE, stop - t)
-        _tile_distances(index, X, t, n, a, b)
+        squared_distances(index, X, t, a[:n], b[:n])
         tile_terms(kind, param, a, b, value, n, True)
         if weighted:
             for q in range(n):
@@ -1036,14 +1034,11 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
             a *= scale[p]
             b *= scale[p]
         total += value
-        G[i, i] += a
-        G[j, j] += a
-        G[i, j] -= a
-        G[j, i] -= a
-        G[l, l] += b
-        G[k, k] += b
-        G[l, k] -= b
-        G[k, l] -= b
+        for u, v, slope in ((i, j, a), (l, k, b)):
+            G[u, u] += slope
+            G[v, v] += slope
+            G[u, v] -= slope
+            G[v, u] -= slope
     return total
 
 
@@ -1189,16 +1184,14 @@ def with_formula(formula):
     return SimpleNamespace(**names)
 
 
-class _FirstCompilation(event.Listener):
-    """Calls a function when Numba begins to compile, the first time only."""
+class _Compilations(event.Listener):
+    """Calls a function when Numba begins to compile."""
 
     def __init__(self, tell: Callable[[], None]):
-        self.tell: Callable[[], None] | None = tell
+        self.tell = tell
 
     def on_start(self, _event: event.Event) -> None:
-        tell, self.tell = self.tell, None
-        if tell is not None:
-            tell()
+        self.tell()
 
     def on_end(self, _event: event.Event) -> None:
         pass
@@ -1210,6 +1203,5 @@ def while_compiling(tell: Callable[[], None]) -> Iterator[None]:
 
     Nothing is told of kernels that come from the disk cache.
     """
-    listener = _FirstCompilation(tell)
-    with event.install_listener("numba:compile", listener):
+    with event.install_listener("numba:compile", _Compilations(functools.cache(tell))):
         yield

@@ -32,6 +32,7 @@ __all__ = ["FORMAT", "load", "save_model"]
 
 FORMAT = 1
 _KIND = "model"
+_OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bool, "message": str}
 
 # Nothing but these is ever made from a name in a file.
 _CLASSES = {name: getattr(_estimators, name) for name in _estimators.__all__}
@@ -45,15 +46,7 @@ _PARTS = {
 def save_model(
     estimator: OrdinalEmbedding, path: str | os.PathLike[str], force: bool, feature_map: Any, with_comparisons: bool
 ) -> None:
-    """Write a fitted estimator, and optionally a fitted feature map, to a file.
-
-    Parameters
-    ----------
-    estimator : OrdinalEmbedding
-    path : path-like
-    force, feature_map, with_comparisons : bool, FeatureMap or None, bool
-        As in `OrdinalEmbedding.save`.
-    """
+    """Write a fitted estimator to a file: `OrdinalEmbedding.save`."""
     if not hasattr(estimator, "embedding_"):
         raise ValueError("save: the estimator is not fitted")
     check_bool(with_comparisons, "with_comparisons")
@@ -113,7 +106,7 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
     found = {"embedding": estimator.embedding_, "result_embedding": result.embedding, "labels": estimator.labels_}
     _put(arrays, "", found)
     for name, column in result.history.to_dict().items():
-        arrays[f"history_{name}"] = np.array([math.nan if value is None else value for value in column], dtype="<f8")
+        arrays[f"history_{name}"] = np.array(column, dtype="<f8")  # NaN for None
     about: dict[str, Any] = {
         "class": type(estimator).__name__,
         "parameters": _encode_each(parameters, arrays),
@@ -121,10 +114,7 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
         "n_features_in": int(estimator.n_features_in_),
         "n_comparisons_at_start": int(estimator.n_comparisons_at_start_),
         "objective": as_json(float(estimator.objective_), arrays),
-        "n_iter": int(result.n_iter),
-        "n_gradients": int(result.n_gradients),
-        "converged": bool(result.converged),
-        "message": str(result.message),
+        **{name: kind(getattr(result, name)) for name, kind in _OF_RESULT.items()},
         "comparisons": None,
     }
     if getattr(estimator, "reliability_", None) is not None:
@@ -159,21 +149,22 @@ def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding
     labels = arrays.get("labels")
     _require(labels is None or labels.shape == (len(embedding),), "there is not one label for each object")
     objective = float(from_json(about["objective"], arrays))
-    result = Result(
-        placed, objective, int(about["n_iter"]), int(about["n_gradients"]), bool(about["converged"]),
-        str(about["message"]), _decode_history(arrays),
-    )  # fmt: skip
+    known_of = {name: kind(about[name]) for name, kind in _OF_RESULT.items()}
+    result = Result(placed, objective, history=_decode_history(arrays), **known_of)
     estimator._take(embedding, labels, int(about["n_features_in"]), loss, result)
     estimator.n_comparisons_at_start_ = int(about["n_comparisons_at_start"])
     estimator.reliability_ = _decode_reliability(arrays)
     if about["comparisons"] is not None:
+        names = [field.name for field in fields(Details) if f"comparisons_{field.name}" in arrays]
+        details = {name: arrays[f"comparisons_{name}"] for name in names}
+        details["chosen_by"] = _named(arrays, "chosen_by", "ways", "the ways questions were chosen")
         data = Comparisons(
             arrays["comparisons_index"],
             n_objects=int(about["comparisons"]["n_objects"]),
             weights=arrays.get("comparisons_weights"),
             labels=labels,
             participants=_named(arrays, "person", "people", "the participants"),
-            details=_details(arrays),
+            details=details,
         )
         _require(data.n_objects == len(embedding), "the comparisons are not over the objects of the map")
         dropped = {str(reason): int(count) for reason, count in about["comparisons"]["dropped"].items()}
@@ -239,9 +230,7 @@ def _encode_each(values: Mapping[str, Any], arrays: Arrays, within: str = "") ->
 
 def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
     """A parameter as JSON: a plain value, or a one-key object that says what it is."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, (bool, int, float, str, np.bool_, np.integer, np.floating)):
         return as_json(value, arrays)
     if isinstance(value, dict):
         return {"dict": _encode_each(value, arrays, f"{name}.")}
@@ -311,13 +300,6 @@ def _decode_reliability(arrays: Arrays) -> Reliability | None:
     if found["participants"].dtype.kind == "U":
         found["participants"] = found["participants"].astype(object)
     return Reliability(**found)
-
-
-def _details(arrays: Arrays) -> dict[str, Any]:
-    """What else is known of each answer, by name."""
-    names = [field.name for field in fields(Details) if field.name != "chosen_by"]
-    found = {name: arrays[f"comparisons_{name}"] for name in names if f"comparisons_{name}" in arrays}
-    return found | {"chosen_by": _named(arrays, "chosen_by", "ways", "the ways questions were chosen")}
 
 
 def _require(condition: bool, otherwise: str) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from nearer.data import Comparisons
 from nearer.data.answers import asked_together
@@ -319,8 +320,8 @@ class BlockObjective(BaseObjective, SampledObjective):
         """All comparisons once, in order."""
 
     @abstractmethod
-    def _draws(self, n_steps: int, seed: int, first: int) -> Iterable[tuple[Block, int, int]]:
-        """What the steps first..first + n_steps - 1 draw from: a block, the first of its steps and their number."""
+    def _draws(self, n_steps: int, seed: int, first: int) -> Iterable[tuple[Block, tuple[int, int, int]]]:
+        """What the steps first..first + n_steps - 1 draw from: a block; seed, first of its steps, and their number."""
 
     @abstractmethod
     def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
@@ -353,8 +354,8 @@ class BlockObjective(BaseObjective, SampledObjective):
     ) -> np.ndarray:
         X = self._points(X).copy()
         sizes = float(step), float(decay), float(power)
-        for block, begin, count in self._draws(n_steps, seed, first):
-            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, *sizes, int(seed), begin, count)
+        for block, steps in self._draws(n_steps, seed, first):
+            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, *sizes, *steps)
         return X
 
     def adagrad_pass(
@@ -362,23 +363,19 @@ class BlockObjective(BaseObjective, SampledObjective):
     ) -> tuple[np.ndarray, np.ndarray, float]:
         rows = np.column_stack([self._points(X), memory])
         total = 0.0
-        for block, begin, count in self._draws(n_steps, seed, first):
-            total += self._kernels.adagrad_pass(
-                block.index, block.scale, *self._code, rows, float(step), int(seed), begin, count
-            )
+        for block, steps in self._draws(n_steps, seed, first):
+            total += self._kernels.adagrad_pass(block.index, block.scale, *self._code, rows, float(step), *steps)
         return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), total / n_steps
 
     def _reduced_steps(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int
+        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, int]:
         """Steps from X: the point after them, and how many were variance-reduced."""
         X, total = self._points(X), 0
-        for block, begin, count in self._draws(n_steps, seed, first):
+        for block, steps in self._draws(n_steps, seed, first):
             rows = np.stack([X, snapshot.gradient, snapshot.X], axis=1)
-            reduced = self._kernels.svrg_pass(
-                block.index, block.scale, *self._code, rows, *self._slopes(block, snapshot),
-                float(step), int(seed), begin, count,
-            )  # fmt: skip
+            slopes = self._slopes(block, snapshot)
+            reduced = self._kernels.svrg_pass(block.index, block.scale, *self._code, rows, *slopes, float(step), *steps)
             X = rows[:, 0] - (step * reduced) * snapshot.gradient
             total += reduced
         return X, total
@@ -476,7 +473,11 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
         self.n_columns = comparisons.shape[1]
         self._index = frozen(comparisons.index)
         check_inside(self._index, self.n_objects)
-        self._scale = _UNWEIGHTED if comparisons.weights is None else frozen(_mean_one(comparisons.weights))
+        self._scale = _UNWEIGHTED
+        if comparisons.weights is not None:
+            relative = np.asarray(comparisons.weights, dtype=np.float64) / comparisons.weights.max()
+            # Of mean one; equal weights become exactly one.
+            self._scale = frozen(np.ascontiguousarray(relative * (len(relative) / relative.sum())))
         self._all_blocks = self._cut(self._index, self._scale)
         # Not for a loss of the user's own, for which it would be compiled anew, for seconds.
         self.pays_in_one_call = len(self._all_blocks) == 1 and not isinstance(self.loss, CustomLoss)
@@ -504,16 +505,13 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
         snapshot = Snapshot(X, total / count, (sums[0] + sums[1]) / count, tuple(slopes))
         return snapshot, sums[0] / max(len(known), 1)
 
-    def mixed_pass(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, int]:
-        return self._reduced_steps(X, snapshot, step, n_steps, seed, first)
+    mixed_pass = BlockObjective._reduced_steps
 
     def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
         rows = rng.choice(self.n_comparisons, size, replace=False, shuffle=False)
         if self._scale.size and not self._scale[rows].any():  # weights of zero only: nothing to learn from
             rows = np.append(rows[1:], np.argmax(self._scale))
-        return LocalObjective(self.comparisons[rows], self.loss, self.n_components, self.n_jobs)
+        return self._of(self.comparisons[rows])
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[LocalObjective, LocalObjective]:
         asked = asked_together(self.comparisons, 2)
@@ -528,9 +526,7 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
                 f"validation_fraction: got {fraction:g} of {self.n_comparisons:,} comparisons, which holds "
                 f"{int(out.sum()):,} out, expected some to hold out and some to keep; use 0"
             )
-        parts = (self.comparisons[rows] for rows in (~out, out))
-        kept_part, held_out = (LocalObjective(part, self.loss, self.n_components, self.n_jobs) for part in parts)
-        return kept_part, held_out
+        return self._of(self.comparisons[~out]), self._of(self.comparisons[out])
 
     def smoothed(self, width: float) -> LocalObjective:
         return self.with_loss(self.loss.smoothed(width), self.n_components)
@@ -555,11 +551,10 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
     @functools.cached_property
     def _rows_of_objects(self) -> tuple[np.ndarray, np.ndarray]:
         """The comparisons that name object o: ``rows[offsets[o]:offsets[o + 1]]``, each once."""
-        width = self._index.shape[1]
-        entry = np.argsort(self._index, axis=None, kind="stable")  # by object, then by row
-        objects, rows = self._index.ravel()[entry], entry // width
-        first = np.append(True, (np.diff(objects) != 0) | (np.diff(rows) != 0))
-        return np.searchsorted(objects[first], np.arange(self.n_objects + 1)), rows[first]
+        n = self.n_comparisons
+        rows = np.repeat(np.arange(n), self.n_columns)
+        naming = csr_matrix((np.ones(len(rows), bool), (self._index.ravel(), rows)), (self.n_objects, n))
+        return naming.indptr.astype(np.int64), naming.indices.astype(np.int64)
 
     def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         if K.shape != (self.n_objects, self.n_objects):
@@ -571,14 +566,17 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
         dual = self.loss.dual(slopes)
         return float(np.mean(dual * self._scale if self._scale.size else dual))
 
+    def _of(self, part: Comparisons) -> LocalObjective:
+        return LocalObjective(part, self.loss, self.n_components, self.n_jobs)
+
     def _blocks(self) -> list[Block]:
         return self._all_blocks
 
     def _cut(self, index: np.ndarray, scale: np.ndarray) -> list[Block]:
         return [Block(index, scale, start, stop) for start, stop in block_bounds(len(index), self.n_objects)]
 
-    def _draws(self, n_steps: int, seed: int, first: int) -> list[tuple[Block, int, int]]:
-        return [(Block(self._index, self._scale, 0, self.n_comparisons), int(first), int(n_steps))]
+    def _draws(self, n_steps: int, seed: int, first: int) -> list[tuple[Block, tuple[int, int, int]]]:
+        return [(Block(self._index, self._scale, 0, self.n_comparisons), (int(seed), int(first), int(n_steps)))]
 
     def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         if len(snapshot.slopes[0]) != self.n_comparisons:
@@ -597,11 +595,6 @@ def block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
     some, many = (min(n_comparisons // max(least, 8 * n_objects), most) for most, least in (_SOME, _MANY))
     cuts = np.linspace(0, n_comparisons, max(some, many, 1) + 1).astype(int).tolist()
     return list(itertools.pairwise(cuts))
-
-
-def _mean_one(weights: np.ndarray) -> np.ndarray:
-    relative = np.asarray(weights, dtype=np.float64) / weights.max()  # equal weights become exactly one
-    return np.ascontiguousarray(relative * (len(relative) / relative.sum()))
 
 
 class BlockSource(Protocol):
@@ -687,12 +680,12 @@ class StreamedObjective(BlockObjective):
     def _blocks(self) -> Iterator[Block]:
         yield from map(self._block, self.source.blocks(self.block_size))
 
-    def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[tuple[Block, int, int]]:
+    def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[tuple[Block, tuple[int, int, int]]]:
         done, rng = 0, np.random.default_rng([seed, first])
         while done < n_steps:
             for block in self.source.shuffled_blocks(self.block_size, rng):
                 steps = min(len(block), n_steps - done)
-                yield self._block(block), first + done, steps
+                yield self._block(block), (int(seed), first + done, steps)
                 done += steps
                 if done == n_steps:
                     return

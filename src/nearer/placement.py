@@ -147,16 +147,41 @@ def place_objects(
             stacklevel=3,
         )
     if tied.any():
-        full[objects[tied]] = _solve(
-            full, rows[row_tied], row_group[row_tied], loss, objects[tied], group[tied], n_init, rng, n_jobs
-        )
-    counts, satisfied = _counts(full, comparisons[naming], objects)
+        rows, row_group, new, group = rows[row_tied], row_group[row_tied], objects[tied], group[tied]
+        involved = np.flatnonzero(rows.seen)
+        small = renumbered(rows, involved)
+        known = full[np.isfinite(full).all(axis=1)]
+        centre = known.mean(axis=0)
+        rim = max(float(np.max(np.sum((known - centre) ** 2, axis=1))), np.finfo(float).tiny)
+        weight = len(rows) if rows.weights is None else float(rows.weights.sum())
+        local = LocalObjective(small, loss, full.shape[1], n_jobs)
+        objective = _FreeRows(local, full[involved], np.searchsorted(involved, new), _PULL / (rim * weight), centre)
+
+        # All groups are solved together, from starts that are chosen group by group.
+        best = np.full(group.max() + 1, np.inf)
+        X = np.empty((len(new), full.shape[1]))
+        for start in range(n_init):
+            X0 = known[rng.integers(len(known), size=len(X))] if start else _near_centres(full, rows, new, centre)
+            X0 = X0 + rng.normal(scale=0.01 * np.sqrt(rim), size=X0.shape)
+            found = LBFGS().solve(objective, X0).embedding
+            value = loss.terms(*comparison_distances(objective.filled(found), small))[0]
+            value = np.bincount(row_group, weights=value if rows.weights is None else value * rows.weights)
+            better = value < best
+            best[better] = value[better]
+            X[better[group]] = found[better[group]]
+        full[new] = LBFGS().solve(objective, X).embedding
+
+    near, far = comparison_distances(full, comparisons[naming])
+    index = np.sort(comparisons.index[naming], axis=1)
+    # Both pairs of a quadruplet may have one of the objects, which counts once.
+    counts = np.diff(index, axis=1, prepend=-1) > 0
+    held = counts & (near < far)[:, None]
     return Placement(
         embedding=full[objects],
         objects=objects,
         labels=None if comparisons.labels is None else comparisons.labels[objects],
-        n_comparisons=counts,
-        n_satisfied=satisfied,
+        n_comparisons=np.bincount(index[counts], minlength=len(full))[objects],
+        n_satisfied=np.bincount(index[held], minlength=len(full))[objects],
         n_unused=int(len(comparisons) - naming.sum()),
         full_embedding=full,
         full_labels=comparisons.labels,
@@ -209,41 +234,6 @@ def _groups(rows: Comparisons, objects: np.ndarray, n: int) -> tuple[np.ndarray,
     return group, group[last], group[last[half_new.any(axis=1)]]
 
 
-def _solve(
-    full: np.ndarray,
-    rows: Comparisons,
-    row_group: np.ndarray,
-    loss: Loss,
-    objects: np.ndarray,
-    group: np.ndarray,
-    n_init: int,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-) -> np.ndarray:
-    """Places (len(objects), d); all groups are solved together, from starts that are chosen group by group."""
-    involved = np.flatnonzero(rows.seen)
-    small = renumbered(rows, involved)
-    known = full[np.isfinite(full).all(axis=1)]
-    centre = known.mean(axis=0)
-    rim = max(float(np.max(np.sum((known - centre) ** 2, axis=1))), np.finfo(float).tiny)
-    weight = len(rows) if rows.weights is None else float(rows.weights.sum())
-    local = LocalObjective(small, loss, full.shape[1], n_jobs)
-    objective = _FreeRows(local, full[involved], np.searchsorted(involved, objects), _PULL / (rim * weight), centre)
-
-    best = np.full(group.max() + 1, np.inf)
-    X = np.empty((len(objects), full.shape[1]))
-    for start in range(n_init):
-        X0 = _near_centres(full, rows, objects, centre) if start == 0 else known[rng.integers(len(known), size=len(X))]
-        X0 = X0 + rng.normal(scale=0.01 * np.sqrt(rim), size=X0.shape)
-        found = LBFGS().solve(objective, X0).embedding
-        value = loss.terms(*comparison_distances(objective.filled(found), small))[0]
-        value = np.bincount(row_group, weights=value if rows.weights is None else value * rows.weights)
-        better = value < best
-        best[better] = value[better]
-        X[better[group]] = found[better[group]]
-    return LBFGS().solve(objective, X).embedding
-
-
 def _near_centres(full: np.ndarray, rows: Comparisons, objects: np.ndarray, centre: np.ndarray) -> np.ndarray:
     """For each new object, the mean of the known ones that it is said to be near; the centre if there are none."""
     pairs = rows.quadruplets()[:, :2]
@@ -253,14 +243,3 @@ def _near_centres(full: np.ndarray, rows: Comparisons, objects: np.ndarray, cent
     total = np.zeros_like(full)
     np.add.at(total, pairs[:, 0], full[pairs[:, 1]])
     return np.where(count > 0, total[objects] / np.maximum(count, 1), centre)
-
-
-def _counts(full: np.ndarray, rows: Comparisons, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many comparisons name each object, and how many of them hold."""
-    near, far = comparison_distances(full, rows)
-    index = np.sort(rows.index, axis=1)
-    # Both pairs of a quadruplet may have one of the objects, which counts once.
-    counts = np.diff(index, axis=1, prepend=-1) > 0
-    total = np.bincount(index[counts], minlength=len(full))
-    held = np.bincount(index[counts & (near < far)[:, None]], minlength=len(full))
-    return total[objects], held[objects]

@@ -142,6 +142,17 @@ def test_place_on_coordinates_and_whole_map(nearer, files):
     np.testing.assert_array_equal(after[:11], before)
 
 
+def test_places_on_coordinates_come_again(nearer, files):
+    """One answer leaves an object many places: which of them depends on the starts."""
+    (files / "one.csv").write_text("anchor,near,far\nnew,obj03,obj05\n")
+    options = ("place", "out/embedding.csv", "one.csv", "--loss", "tste", "--json")
+    first, again, other = nearer(*options), nearer(*options), nearer(*options, "--random-state", 7)
+    assert first.json == again.json
+    assert first.json["random_state"] == 0
+    assert other.json["random_state"] == 7
+    assert first.json["positions"] != other.json["positions"]
+
+
 def test_printed_positions_are_data_to_the_letter(nearer, tmp_path):
     write_embedding(tmp_path / "m.csv", np.array([[0.0], [1.0], [3.0]]), ["a", "b", "c"])
     (tmp_path / "new.csv").write_text('anchor,near,far\n"=\x1b,",a,c\n')

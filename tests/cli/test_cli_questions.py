@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
+from nearer import Comparisons
 from nearer.cli import answers as commands
-from nearer.io import read_comparisons
+from nearer.io import read_comparisons, write_comparisons
 from nearer.questions import STRATEGIES
 from nearer.questions.strategies import KINDS
 
@@ -34,6 +37,16 @@ def test_questions_about_answers(nearer, tmp_path, answers):
     assert not {"obj00", "obj01"} & {row[name] for row in rows for name in ("head", "a", "b")}
     assert called.json["strategies"] == {"predictive": 32, "random": 8}
     assert {row["strategy"] for row in rows if not row["information"]} == {"random"}
+
+
+def test_questions_do_not_depend_on_threads(nearer, tmp_path):
+    points = np.random.default_rng(1).normal(size=(30, 2))
+    write_comparisons(tmp_path / "many.csv", Comparisons.from_points(points, 900, random_state=1))
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, "blas"):
+            found.append(nearer("suggest", "many.csv", "-n", 20, "--json").json["questions"])
+    np.testing.assert_equal(found[0], found[1])
 
 
 def test_questions_in_flight_are_not_asked_again(nearer, tmp_path, answers):

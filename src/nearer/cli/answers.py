@@ -259,11 +259,14 @@ def suggest_command(
     if file is None:
         refuse_given(reading, "says how to read FILE, but got none")
     known = None if file is None else read_answers(say, file, reading).comparisons
+    from threadpoolctl import threadpool_limits
+
     from nearer.questions import suggest
 
     numbered = (objects or "").isdecimal() if known is None else known.labels is None
     excluded = [cell.strip() for cell in (exclude or "").split(",") if cell.strip()]
-    with say.compiling():
+    # The inverse of a matrix has other last digits on another number of BLAS threads.
+    with say.compiling(), threadpool_limits(1, "blas"):
         found = suggest(
             known,
             objects=_objects(say, objects, known),

@@ -74,12 +74,13 @@ def score_command(say: Say, map_path: str, file: str, loss: str | None, reading:
 @click.option("-o", "--out", type=OutputFile(*POSITIONS), help="CSV file for the positions; printed if not given.")
 @click.option("--whole-map", is_flag=True, help="Give all objects, not only the new ones.")
 @click.option("--n-init", type=click.IntRange(1), default=8, show_default=True, help="Starts; the best is kept.")
+@RANDOM_STATE
 @LOSS_OF_COORDINATES
 @FORCE
 @reading_options
 def place_command(
-    say: Say, map_path: str, file: str, out: str | None, whole_map: bool, n_init: int, loss: str | None, force: bool,
-    reading: dict[str, Any],
+    say: Say, map_path: str, file: str, out: str | None, whole_map: bool, n_init: int, random_state: int,
+    loss: str | None, force: bool, reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Find positions for objects that are named in FILE but not on the MAP; the MAP stays as it is.
 
@@ -90,6 +91,7 @@ def place_command(
     model = open_map(map_path, loss)
     if not hasattr(model, "loss_"):
         raise ValueError(f"{map_path}: got coordinates alone, expected a loss too; say --loss")
+    model.random_state = random_state
     placed = model.place(read_for_map(say, file, reading, model), n_init=n_init)
     say.note(repr(placed))
     if placed.n_unused:
@@ -97,7 +99,7 @@ def place_command(
     positions, labels = placed.embedding, placed.objects if placed.labels is None else placed.labels
     if whole_map:
         positions, labels = placed.full_embedding, as_names(placed.full_labels, len(placed.full_embedding))
-    give_positions(say, positions, labels, out, force, placed.to_dict())
+    give_positions(say, positions, labels, out, force, placed.to_dict() | {"random_state": random_state})
 
 
 class _NumberOrCV(click.ParamType):

@@ -69,7 +69,7 @@ def load_eurodist() -> DistanceData:
     """
     rows = list(csv.reader(io.StringIO(_resource("data", "eurodist.csv").decode("utf-8"))))
     distances = np.array([row[1:] for row in rows[1:]], dtype=np.float64)
-    return DistanceData(np.array(rows[0][1:]), distances, _description("eurodist"))
+    return DistanceData(np.array(rows[0][1:]), distances, _resource("descr", "eurodist.md").decode("utf-8"))
 
 
 def load_letters() -> FeatureData:
@@ -81,7 +81,8 @@ def load_letters() -> FeatureData:
         features (20000, 16) uint8 in 0..15, labels (20000,) str.
     """
     with np.load(io.BytesIO(_resource("data", "letters.npz")), allow_pickle=False) as archive:
-        return FeatureData(archive["features"], archive["labels"], _description("letters"))
+        description = _resource("descr", "letters.md").decode("utf-8")
+        return FeatureData(archive["features"], archive["labels"], description)
 
 
 def load_digits() -> FeatureData:
@@ -101,11 +102,6 @@ def load_digits() -> FeatureData:
 def _resource(folder: str, name: str) -> bytes:
     """Content of a file of this package."""
     return resources.files(__package__).joinpath(folder, name).read_bytes()
-
-
-def _description(name: str) -> str:
-    """Text that describes a bundled data set."""
-    return _resource("descr", f"{name}.md").decode("utf-8")
 
 
 def load_music(folder: PathLike | None = None) -> Comparisons:
@@ -226,7 +222,33 @@ def load_sun(path: PathLike) -> FeatureData:
         raise
     except Exception as error:  # the readers raise many kinds for damaged files
         raise ValueError(f"{file}: cannot be read ({type(error).__name__}: {error})") from error
-    return FeatureData(*_checked(file, content), DESCR=f"Image features read from {file.name}.")
+    names = [name for name in content if not name.startswith("#")]
+    missing = [repr(name) for name in (FEATURES, LABELS) if name not in names]
+    if missing:
+        raise ValueError(f"{file}: has no {' and no '.join(missing)}; it holds: {', '.join(names) or 'nothing'}")
+    for name in (FEATURES, LABELS):
+        if content[name] is None:
+            raise ValueError(f"{file}: {name!r} is not a plain array (sparse matrices and structs are not read)")
+    features, labels = content[FEATURES], content[LABELS]
+    if features.ndim != 2 or features.dtype.kind not in "biuf":
+        raise ValueError(f"{file}: {FEATURES!r} is {features.dtype} of shape {features.shape}, expected a real matrix")
+    if labels.ndim > 2 or labels.size != max(labels.shape, default=0) or labels.dtype.kind not in "biuf":
+        raise ValueError(f"{file}: {LABELS!r} is {labels.dtype} of shape {labels.shape}, expected a vector of numbers")
+    if len(features) != labels.size:
+        raise ValueError(
+            f"{file}: {FEATURES!r} has shape {features.shape} and {LABELS!r} {labels.size} entries, "
+            f"expected one row of features for each entry"
+        )
+    if features.dtype.kind != "f":
+        features = features.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
+    if len(bad):
+        raise ValueError(f"{file}: {FEATURES!r} row {bad[0]} has a value that is not finite")
+    codes = labels.reshape(-1)
+    if codes.dtype.kind == "f" and not np.array_equal(codes, np.trunc(codes)):  # NaN is unequal to itself
+        raise ValueError(f"{file}: {LABELS!r} holds values that are not whole numbers")
+    description = f"Image features read from {file.name}."
+    return FeatureData(np.ascontiguousarray(features), codes.astype(np.int64), description)
 
 
 def _read_arrays(file: Path) -> dict[str, Any]:
@@ -256,33 +278,3 @@ def _read_arrays(file: Path) -> dict[str, Any]:
         content = {name: found.get(name) for name, _, _ in whosmat(file)}
         return {name: array.toarray() if issparse(array) else array for name, array in content.items()}
     raise ValueError(f"{file}: is neither a MATLAB .mat file (version 5 or 7.3) nor an .npz file")
-
-
-def _checked(file: Path, content: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Features as a floating-point matrix with one row for each label."""
-    names = [name for name in content if not name.startswith("#")]
-    missing = [repr(name) for name in (FEATURES, LABELS) if name not in names]
-    if missing:
-        raise ValueError(f"{file}: has no {' and no '.join(missing)}; it holds: {', '.join(names) or 'nothing'}")
-    for name in (FEATURES, LABELS):
-        if content[name] is None:
-            raise ValueError(f"{file}: {name!r} is not a plain array (sparse matrices and structs are not read)")
-    features, labels = content[FEATURES], content[LABELS]
-    if features.ndim != 2 or features.dtype.kind not in "biuf":
-        raise ValueError(f"{file}: {FEATURES!r} is {features.dtype} of shape {features.shape}, expected a real matrix")
-    if labels.ndim > 2 or labels.size != max(labels.shape, default=0) or labels.dtype.kind not in "biuf":
-        raise ValueError(f"{file}: {LABELS!r} is {labels.dtype} of shape {labels.shape}, expected a vector of numbers")
-    if len(features) != labels.size:
-        raise ValueError(
-            f"{file}: {FEATURES!r} has shape {features.shape} and {LABELS!r} {labels.size} entries, "
-            f"expected one row of features for each entry"
-        )
-    if features.dtype.kind != "f":
-        features = features.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
-    if len(bad):
-        raise ValueError(f"{file}: {FEATURES!r} row {bad[0]} has a value that is not finite")
-    codes = labels.reshape(-1)
-    if codes.dtype.kind == "f" and not np.array_equal(codes, np.trunc(codes)):  # NaN is unequal to itself
-        raise ValueError(f"{file}: {LABELS!r} holds values that are not whole numbers")
-    return np.ascontiguousarray(features), codes.astype(np.int64)

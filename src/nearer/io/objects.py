@@ -223,7 +223,16 @@ def read_objects(
     if names_at is not None:
         labels = make_labels(cells, columns[names_at], range(first, len(cells.rows)))
     else:
-        _refuse_numbers_that_may_be_names(cells, titles, columns)
+        # Whole numbers, one for each row, in the first column, or a count of the rows in any, may be names.
+        for spot, texts in enumerate(columns if len(columns) > 1 < len(columns[0]) else ()):
+            numbers = [whole_number(text.strip()) for text in texts]
+            doubtful = are_numbered(numbers) or (not spot and None not in numbers and len({*numbers}) == len(numbers))
+            if doubtful and not _COORDINATE.fullmatch(normalise(titles[spot])):
+                raise cells.refusal(
+                    "each row has a whole number of its own, which may be the name of an object or a coordinate; call "
+                    "the column 'label' or 'x1'",
+                    column=titles[spot],
+                )
         labels = np.arange(len(columns[0])).astype(str)
     return ObjectTable(cells, first, titles, names_at, values_at, labels)
 
@@ -276,19 +285,6 @@ def _find_names(
             "the objects; call that one alone 'label'"
         )
     return found[0] if found else None
-
-
-def _refuse_numbers_that_may_be_names(cells: Cells, titles: Sequence[str], columns: Sequence[Sequence[str]]) -> None:
-    """Refuse whole numbers, one for each row, in the first column, or a count of the rows in any, among coordinates."""
-    for spot, column in enumerate(columns if len(columns) > 1 < len(columns[0]) else ()):
-        numbers = [whole_number(cell.strip()) for cell in column]
-        doubtful = are_numbered(numbers) or (not spot and None not in numbers and len({*numbers}) == len(numbers))
-        if doubtful and not _COORDINATE.fullmatch(normalise(titles[spot])):
-            raise cells.refusal(
-                "each row has a whole number of its own, which may be the name of an object or a coordinate; call the "
-                "column 'label' or 'x1'",
-                column=titles[spot],
-            )
 
 
 def make_labels(cells: Cells, found: Sequence[str], rows: Sequence[int]) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from nearer.data import check_bool, check_integer, check_number, is_number
 from nearer.objective import GuidingObjective, SampledObjective, SmoothableObjective, SplittableObjective
-from nearer.solvers.base import Kept, RunParts, Solver, SolverState, arrived
+from nearer.solvers.base import Kept, RunParts, Solver, SolverState, States, Steps, arrived
 from nearer.solvers.batch import descend
 from nearer.solvers.guide import guided_start, sample_for_guide
 from nearer.solvers.stochastic import adaptive_start
@@ -119,9 +118,7 @@ class Auto(Solver):
     def settled(self, values: list[float], objective: Any) -> str:
         return ""  # `epochs` sees to it, since the scale is settled last
 
-    def epochs(
-        self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> Iterator[SolverState]:
+    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
         parts = RunParts(kept)
         X, done = X0, ""
         sampled = isinstance(objective, SampledObjective)
@@ -176,7 +173,7 @@ class Auto(Solver):
 
     def _chosen_penalty(
         self, objective: Any, X: np.ndarray, rng: np.random.Generator, parts: RunParts
-    ) -> Generator[SolverState, None, tuple[float, np.ndarray, str]]:
+    ) -> Steps[tuple[float, np.ndarray, str]]:
         """Steps 1 and 2 without some comparisons, which choose the penalty: it, the point, what was done.
 
         From a middling strength upwards until their error is above the lowest by more than a standard error, which
@@ -195,7 +192,7 @@ class Auto(Solver):
         for kept, _ in parted:
             maps.append((yield from self._warmed_up(kept, X, seed, parts, done)))
 
-        def tried(place: int, maps: list[np.ndarray]) -> Generator[SolverState, None, tuple[float, list[np.ndarray]]]:
+        def tried(place: int, maps: list[np.ndarray]) -> Steps[tuple[float, list[np.ndarray]]]:
             found, errors = [], []
             for (kept, held_out), X in zip(parted, maps):
                 held = _Held(self._eased(kept), _PENALTIES[place])
@@ -241,9 +238,7 @@ class Auto(Solver):
         yield from parts.follow(arrived, settled)
         return _PENALTIES[chosen], best[0], done
 
-    def _warmed_up(
-        self, batch: Any, X: np.ndarray, seed: int, parts: RunParts, note: str
-    ) -> Generator[SolverState, None, np.ndarray]:
+    def _warmed_up(self, batch: Any, X: np.ndarray, seed: int, parts: RunParts, note: str) -> Steps[np.ndarray]:
         """X after the AdaGrad steps of step 1."""
         if self.warm_up == 0:
             return X

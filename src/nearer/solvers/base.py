@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 __all__ = [
-    "Callback", "History", "HistoryRow", "Kept", "Parameters", "Result", "RunParts", "Solver", "SolverState", "arrived",
+    "Callback", "History", "HistoryRow", "Kept", "Parameters", "Result", "RunParts", "Solver", "SolverState", "States",
+    "Steps", "arrived",
 ]  # fmt: skip
 
 _OUTPUTS = ("last", "best", "uniform")
@@ -30,6 +31,7 @@ _OUTPUTS = ("last", "best", "uniform")
 _LEAST_WAIT = 10
 
 Self = TypeVar("Self", bound="Parameters")
+T = TypeVar("T")
 Kept = dict[str, Any] | None
 """What a run needs to go on after an epoch: nested dicts and lists of arrays, numbers and texts. None: it cannot."""
 
@@ -87,8 +89,7 @@ class History(list[HistoryRow]):
         ndarray of float64, shape (n_rows,)
             Missing entries are NaN.
         """
-        values = [getattr(row, name) for row in self]
-        return np.array([math.nan if v is None else v for v in values], dtype=float)
+        return np.array([getattr(row, name) for row in self], dtype=float)
 
     def __repr__(self) -> str:
         if not self:
@@ -203,6 +204,9 @@ class SolverState:
     held_out_error: float | None = None
 
 
+States = Iterator[SolverState]
+Steps = Generator[SolverState, None, T]
+"""States that lead to something, which comes with the last of them."""
 Callback = Callable[[HistoryRow, SolverState], Any]
 """Called after every epoch with the clock stopped; a true return value stops the run."""
 
@@ -379,9 +383,7 @@ class Solver(Parameters):
             return ""
         return f"objective fell by less than {self.tol:.3g} (relative) in {self.patience} epochs"
 
-    def epochs(
-        self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> Iterator[SolverState]:
+    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
         """Yield the starting point, then the state after every epoch; the run loop decides when to stop.
 
         Parameters
@@ -423,11 +425,6 @@ class _HeldOut:
     best: int = 0
     X: np.ndarray | None = None
     in_earnest: int | None = None
-
-    @property
-    def found(self) -> dict[str, Any]:
-        """All that is known of the run."""
-        return {name: value for name, value in vars(self).items() if name != "objective"}
 
     def look(self, epoch: int, state: SolverState) -> float:
         """The error at the point of an epoch; kept is the last of equally good points."""
@@ -484,7 +481,9 @@ class _Run:
             started -= seconds
             first = len(self.history)
             message, converged = self._verdict(first - 1, seconds, last)
-        for epoch, state in enumerate([] if message else self._states(X0, last.kept), start=first):
+        to_go_on = () if last.kept is None else (last.kept,)  # a solver that cannot need not take it
+        states = () if message else self.solver.epochs(self.objective, X0, self.rng, *to_go_on)
+        for epoch, state in enumerate((state for state in states if not state.replayed), start=first):
             if self.held_out is not None and np.isfinite(state.X).all():
                 state.held_out_error = self.held_out.look(epoch, state)
             moment = time.perf_counter()
@@ -517,11 +516,6 @@ class _Run:
         logger.info("%s: %s", self.solver.name, message)
         return replace(result, message=message, trouble=trouble)
 
-    def _states(self, X0: np.ndarray, kept: Kept) -> Iterator[SolverState]:
-        """The states that are new."""
-        to_go_on = () if kept is None else (kept,)  # a solver that cannot need not take it
-        return (state for state in self.solver.epochs(self.objective, X0, self.rng, *to_go_on) if not state.replayed)
-
     def _keep(self, seconds: float, state: SolverState, last: bool) -> None:
         """Keep the books and the state; the first and the last in any case."""
         if self.keeper is None or not (last or len(self.history) == 1 or self.keeper.due):
@@ -533,7 +527,7 @@ class _Run:
             )
         run = {name: getattr(self, name) for name in ("values", "best_value", "best_X", "drawn", "rng_at_start")}
         run["history"] = self.history.to_dict()
-        run["held_out"] = self.held_out and self.held_out.found
+        run["held_out"] = self.held_out and {k: v for k, v in vars(self.held_out).items() if k != "objective"}
         run["output_rng"] = self.output_rng.bit_generator.state
         run["seconds"] = seconds
         run["state"] = vars(state)
@@ -562,16 +556,8 @@ class _Run:
         error = self.objective.error(state.X) if self.solver.record_error else None
         if state.held_out_error is not None:
             self.judged = state.held_out_error
-        row = HistoryRow(
-            epoch,
-            state.n_gradients,
-            seconds,
-            state.value,
-            state.step_size,
-            state.grad_norm,
-            error,
-            state.held_out_error,
-        )
+        same = {name: getattr(state, name) for name in ("n_gradients", "step_size", "grad_norm", "held_out_error")}
+        row = HistoryRow(epoch=epoch, seconds=seconds, objective=state.value, train_error=error, **same)
         self.history.append(row)
         if not state.provisional:
             self.values.append(state.value)
@@ -646,9 +632,7 @@ class RunParts:
         self.kept: dict[str, Any] = {}
         self.work = 0
 
-    def follow(
-        self, part: Callable[..., Iterator[SolverState]], *args: Any, **shown: Any
-    ) -> Generator[SolverState, None, SolverState]:
+    def follow(self, part: Callable[..., States], *args: Any, **shown: Any) -> Steps[SolverState]:
         """Follow the next part, called as ``part(*args, kept=...)``; gives the last of its states (at least one).
 
         If an earlier run was in this part already, the last state it had there comes first, as `replayed`. The states
@@ -672,7 +656,7 @@ class RunParts:
         return replace(state, n_gradients=work, kept=kept, **shown)
 
 
-def arrived(state: SolverState, kept: Kept = None) -> Iterator[SolverState]:
+def arrived(state: SolverState, kept: Kept = None) -> States:
     """A part that is one state; `kept` is of an earlier run, which was there already."""
     if kept is None:
         yield replace(state, kept={})

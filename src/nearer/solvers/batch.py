@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from nearer.data import check_integer, check_number
 from nearer.kernels import CURVATURE, MOST_TRIALS, SUFFICIENT
 from nearer.objective import Objective
-from nearer.solvers.base import Kept, Solver, SolverState
+from nearer.solvers.base import Kept, Solver, SolverState, States
 from nearer.solvers.stochastic import SBB, Change
 
 __all__ = ["GD", "LBFGS", "descend"]
@@ -38,9 +37,7 @@ class GD(Solver):
     def check_objective(self, objective: object) -> None:
         check_number(self.step, f"{self.name}: step", allow_none=True)
 
-    def epochs(
-        self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> Iterator[SolverState]:
+    def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
         def state(step: float | None, finished: str | None = None) -> SolverState:
             kept = {"X": X, "value": value, "gradient": gradient, "work": work, "trial": trial}
             return SolverState(X, value, work, step, float(np.linalg.norm(gradient)), finished=finished, kept=kept)
@@ -96,9 +93,7 @@ class LBFGS(Solver):
     def check_objective(self, objective: object) -> None:
         check_integer(self.memory, f"{self.name}: memory", 1)
 
-    def epochs(
-        self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> Iterator[SolverState]:
+    def epochs(self, objective: Objective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
         pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=min(int(self.memory), sys.maxsize))
 
         def state(step: float | None, finished: str | None = None) -> SolverState:
@@ -169,7 +164,7 @@ def descend(
     patience: int = 5,
     memory: int = 10,
     kept: Kept = None,
-) -> Iterator[SolverState]:
+) -> States:
     """L-BFGS from X until `patience` iterations gain less than `tol` of `unit`, or go on after what was `kept`.
 
     The unit is the objective with all points in one place, by default the value at X; with a `tol` of 0 it ends when no

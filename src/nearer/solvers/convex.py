@@ -12,7 +12,7 @@ import scipy.linalg
 
 from nearer.data import check_number
 from nearer.objective import GramObjective
-from nearer.solvers.base import Kept, Solver, SolverState
+from nearer.solvers.base import Kept, Solver, SolverState, States
 
 __all__ = ["Certificate", "Convex", "certificate"]
 
@@ -63,9 +63,7 @@ class Convex(Solver):
             )
         check_number(self.lam, f"{self.name}: lam", zero=True, allow_none=True)
 
-    def epochs(
-        self, objective: GramObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> Iterator[SolverState]:
+    def epochs(self, objective: GramObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
         for K, value, work, step, proof, to_keep in self.iterate(objective, X0 @ X0.T, kept):
             finished = None
             if proof is not None and proof.relative_gap <= self.gap_tol:

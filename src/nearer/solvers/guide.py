@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from nearer.losses import SoftplusLoss
 from nearer.objective import GuidingObjective
-from nearer.solvers.base import Kept, RunParts, SolverState, arrived
+from nearer.solvers.base import Kept, RunParts, SolverState, States, Steps, arrived
 from nearer.solvers.batch import descend
 from nearer.solvers.stochastic import adaptive_start
 
@@ -59,7 +59,7 @@ def sample_for_guide(objective: Any, rng: np.random.Generator) -> GuidingObjecti
 
 def guided_start(
     part: GuidingObjective, X: np.ndarray, rng: np.random.Generator, parts: RunParts | None = None
-) -> Iterator[SolverState]:
+) -> States:
     """A map for the loss of `part`, found by way of the softplus loss with dimensions to spare.
 
     Softplus pulls with a steady force however far an object has strayed, and with a dimension to spare objects pass
@@ -116,18 +116,14 @@ def guided_start(
     yield from parts.follow(arrived, SolverState(X, value, 0, provisional=True))
 
 
-def _stage(
-    parts: RunParts, d: int, part: Callable[..., Iterator[SolverState]], *args: Any
-) -> Generator[SolverState, None, _Found]:
+def _stage(parts: RunParts, d: int, part: Callable[..., States], *args: Any) -> Steps[_Found]:
     """Show the states of one stage along their d main axes; the last of them."""
     for state in parts.follow(part, *args, grad_norm=None, finished=None, provisional=True, note=""):
         yield state if state.X.shape[1] == d else replace(state, X=main_axes(state.X, d))
     return float(state.value), state.X  # type: ignore[arg-type]
 
 
-def _descent(
-    part: GuidingObjective, X: np.ndarray, tol: float, patience: int, kept: Kept = None
-) -> Iterator[SolverState]:
+def _descent(part: GuidingObjective, X: np.ndarray, tol: float, patience: int, kept: Kept = None) -> States:
     """As `descend`, but in one compiled call where there is so little to do that many would cost more than that."""
     if not part.pays_in_one_call:
         yield from descend(part, X, tol, part.value_at_zero(), patience, kept=kept)
@@ -138,16 +134,14 @@ def _descent(
 
 def _wide_map(
     parts: RunParts, part: GuidingObjective, Y: np.ndarray, rng: np.random.Generator, tol: float, patience: int
-) -> Generator[SolverState, None, _Found]:
+) -> Steps[_Found]:
     """A softplus map from Y (n, k), in its dimensions."""
     wide = part.with_loss(SoftplusLoss(), Y.shape[1])
     _, Y = yield from _stage(parts, part.n_components, adaptive_start, wide, Y, _PASSES, 1.0, int(rng.integers(2**63)))
     return (yield from _stage(parts, part.n_components, _descent, wide, Y, tol, patience))
 
 
-def _best_line(
-    parts: RunParts, part: GuidingObjective, Y: np.ndarray, rng: np.random.Generator
-) -> Generator[SolverState, None, _Found]:
+def _best_line(parts: RunParts, part: GuidingObjective, Y: np.ndarray, rng: np.random.Generator) -> Steps[_Found]:
     """The best of several lines made of the flat map Y (n, 2), their objects put in better order.
 
     Which line suits a loss best cannot be told from the flat map. And gradients cannot take an object past its
@@ -162,8 +156,15 @@ def _best_line(
     lines = [X * (size / (np.linalg.norm(X) or 1.0)) for X in lines]
     parts.work += (tries + len(lines)) * few.n_comparisons
 
-    def in_better_order(on: GuidingObjective, X: np.ndarray, tol: float, patience: int) -> Generator[Any, None, _Found]:
-        X = _in_better_order(on, X, rng)
+    def in_better_order(on: GuidingObjective, X: np.ndarray, tol: float, patience: int) -> Steps[_Found]:
+        """Each object goes where it fits best, in a gap between others or beyond the ends, before a descent."""
+        line = np.sort(X, axis=0)
+        gaps = 0.5 * (line[1:] + line[:-1])
+        if len(gaps) > _PLACES - 2:
+            gaps = gaps[np.linspace(0, len(gaps) - 1, _PLACES - 2).round().astype(int)]
+        beyond = 2.0 * (line[-1:] - line[:1]) / len(X)
+        places = np.concatenate([line[:1] - beyond, gaps, line[-1:] + beyond])
+        X = on.best_places(X, places, rng.permutation(len(X)), _TOL * on.value_at_zero() / len(X))[0]
         parts.work += on.n_columns * _PLACES * on.n_comparisons
         return (yield from _stage(parts, 1, _descent, on, X, tol, patience))
 
@@ -211,17 +212,6 @@ def _shuffled(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     moved = np.empty_like(X)
     moved[np.concatenate([rest[:to], block if way % 2 else block[::-1], rest[to:]])] = X[order]
     return moved
-
-
-def _in_better_order(part: GuidingObjective, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A line X (n, 1), each object where it fits best: in a gap between others or beyond the ends."""
-    line = np.sort(X, axis=0)
-    gaps = 0.5 * (line[1:] + line[:-1])
-    if len(gaps) > _PLACES - 2:
-        gaps = gaps[np.linspace(0, len(gaps) - 1, _PLACES - 2).round().astype(int)]
-    beyond = 2.0 * (line[-1:] - line[:1]) / len(X)
-    places = np.concatenate([line[:1] - beyond, gaps, line[-1:] + beyond])
-    return part.best_places(X, places, rng.permutation(len(X)), _TOL * part.value_at_zero() / len(X))[0]
 
 
 def main_axes(X: np.ndarray, d: int) -> np.ndarray:

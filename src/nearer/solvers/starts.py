@@ -5,7 +5,6 @@ A file keeps them, from which runs that were cut off go on as if nothing had hap
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import math
 import os
@@ -15,7 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -69,20 +68,14 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
         except BaseException:
             # Whoever presses ctrl-C does not want to wait for fits that nobody will look at.
             pool.shutdown(wait=False, cancel_futures=True)
+            # They see it when the compiled loop at work returns. It is lost if it comes in a finaliser or a callback,
+            # so once is not enough. A kernel that is being compiled is waited for.
             while busy or not all(future.done() for future in running):
-                _break_off(busy)
+                for thread in busy - kernels.compiling:
+                    stop = ctypes.py_object(KeyboardInterrupt)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), stop)
                 time.sleep(_AGAIN)
             raise
-
-
-def _break_off(threads: set[int]) -> None:
-    """Raise KeyboardInterrupt in threads, by their numbers: seen when the compiled loop at work returns.
-
-    It is lost if it comes in a finaliser or a callback, so once is not enough. A kernel that is being compiled is
-    waited for.
-    """
-    for number in threads - kernels.compiling:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(number), ctypes.py_object(KeyboardInterrupt))
 
 
 def keeping_start(solver: Solver) -> Solver:
@@ -202,15 +195,6 @@ class Checkpoint:
             rng.bit_generator.state = run["rng_at_start"]
         return [run["X0"] for run in self.runs]
 
-    def keeper(self, number: int) -> Keeper:
-        """Return what keeps one start."""
-        return Keeper(self, number)
-
-    def remove(self) -> None:
-        """Remove the file."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.path)
-
     def _refuse(self, difference: str) -> None:
         raise ValueError(
             f"checkpoint: {self.path} is of another fit: {difference}. Give the same data and parameters as then, or "
@@ -230,12 +214,12 @@ class Checkpoint:
         self._not_before = now + (now - started) * (1 / _SHARE - 1)
 
 
+@dataclass
 class Keeper:
     """Keeps a run, one start in a checkpoint, so that another one can go on from its last epoch."""
 
-    def __init__(self, checkpoint: Checkpoint, number: int):
-        self._checkpoint = checkpoint
-        self._number = number
+    _checkpoint: Checkpoint
+    _number: int
 
     @property
     def kept(self) -> Kept:
@@ -306,7 +290,7 @@ def best_of_starts(
         if verbose:
             prefix = "nearer" if len(starts) == 1 else f"nearer: start {number + 1} of {len(starts)}"
             watching.append(ProgressLines(objective, every=0.5 if verbose == 1 else 0.0, prefix=prefix))
-        keeper = None if checkpoint is None else checkpoint.keeper(number)
+        keeper = None if checkpoint is None else Keeper(checkpoint, number)
         return solvers[number].solve(objective, starts[number], generators[number], watching, keeper)
 
     results = in_threads(run, len(starts), n_jobs)

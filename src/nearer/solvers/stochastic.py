@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from nearer.data import check_integer, check_number, is_number
 from nearer.objective import GrowingObjective, Snapshot, StochasticObjective
-from nearer.solvers.base import Kept, Parameters, RunParts, Solver, SolverState
+from nearer.solvers.base import Kept, Parameters, RunParts, Solver, SolverState, States
 from nearer.solvers.curvature import curvature_along_gradient
 
 __all__ = ["BB", "SBB", "SGD", "SVRG", "Constant", "Decaying", "StepSize", "adaptive_start"]
@@ -80,10 +79,11 @@ class StepSize(Protocol):
         """
 
 
+@dataclass
 class _FirstStep(Parameters):
     """Rules whose only open question may be the first step."""
 
-    first_step: float | None
+    first_step: float | None = None
 
     def __post_init__(self) -> None:
         check_number(self.first_step, f"{type(self).__name__}: first_step", allow_none=True)
@@ -93,8 +93,7 @@ class _FirstStep(Parameters):
         return self.first_step is None
 
     def measured(self, curvature: float, n_inner: int, n_objects: int) -> Any:
-        step = 1.0 / (n_inner * curvature) if self.first_step is None else self.first_step
-        return replace(self, first_step=step)  # type: ignore[type-var]
+        return replace(self, first_step=self.first_step or 1.0 / (n_inner * curvature))
 
 
 @dataclass
@@ -106,8 +105,6 @@ class Constant(_FirstStep):
     first_step : float, optional
         Positive; by default one over the curvature measured at the start, split over the inner steps.
     """
-
-    first_step: float | None = None
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         return previous
@@ -150,8 +147,6 @@ class BB(_FirstStep):
         The step of the first epoch, positive; measured by default.
     """
 
-    first_step: float | None = None
-
     def after(self, change: Change, n_inner: int, previous: float) -> float:
         if change.squared_length == 0:
             return previous
@@ -159,7 +154,7 @@ class BB(_FirstStep):
 
 
 @dataclass
-class SBB(_FirstStep):
+class SBB(Parameters):
     """The stabilised Barzilai-Borwein step ``|dX|^2 / (m (|<dX, dg>| + epsilon |dX|^2))``.
 
     With a gradient Lipschitz of constant L it lies between ``1 / (m (L + epsilon))`` and ``1 / (m epsilon)``.
@@ -185,7 +180,7 @@ class SBB(_FirstStep):
 
     def __post_init__(self) -> None:
         check_number(self.epsilon, "SBB: epsilon", allow_none=True, zero=True)
-        super().__post_init__()
+        check_number(self.first_step, "SBB: first_step", allow_none=True)
         check_number(self.relative, "SBB: relative", zero=True)
 
     @property
@@ -237,9 +232,7 @@ class SGD(Solver):
         if isinstance(step, Constant) and step.first_step is None:
             raise ValueError(f"{self.name}: step: got Constant(), expected one with a step, for example Constant(0.1)")
 
-    def epochs(
-        self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> Iterator[SolverState]:
+    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
         rule = _as_rule(self.step)
         if isinstance(rule, Constant):
             rule = Decaying(float(rule.first_step), decay=0.0)  # type: ignore[arg-type]  # see check_objective
@@ -265,7 +258,7 @@ def adaptive_start(
     seed: int,
     damping: float = 0.0,
     kept: Kept = None,
-) -> Iterator[SolverState]:
+) -> States:
     """Take AdaGrad steps from X over random comparisons, drawn by the seed; goes on after what was `kept`.
 
     Parameters
@@ -354,9 +347,7 @@ class SVRG(Solver):
         if self.first_snapshot < 1:
             self.require(objective, GrowingObjective, "use first_snapshot=1")
 
-    def epochs(
-        self, objective: StochasticObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> Iterator[SolverState]:
+    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
         parts = RunParts(kept)
         X = X0
         if self.warm_up > 0:
@@ -364,9 +355,7 @@ class SVRG(Solver):
             X = (yield from parts.follow(adaptive_start, objective, X0, *warm_up)).X
         yield from parts.follow(self._reduced, objective, X, rng)
 
-    def _reduced(
-        self, objective: Any, X: np.ndarray, rng: np.random.Generator, kept: Kept = None
-    ) -> Iterator[SolverState]:
+    def _reduced(self, objective: Any, X: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
         """Epochs of variance-reduced steps from X."""
         rule = _as_rule(self.step)
         m = self.inner_steps or objective.n_comparisons
@@ -376,34 +365,35 @@ class SVRG(Solver):
 
         def state(snapshot: Snapshot, step: float | None, sample: np.ndarray | None = None) -> SolverState:
             kept = {
-                "X": X, "work": work, "eta": eta, "curvature": curvature, "share": snapshots.before,
+                "X": X, "work": snapshots.work, "eta": eta, "curvature": curvature, "share": snapshots.before,
                 "rng": rng.bit_generator.state,
             }  # fmt: skip
-            norm = float(np.linalg.norm(snapshot.gradient))
-            partial = snapshots.partial
-            return SolverState(X, snapshot.value, work, step, norm, sample, provisional=partial, kept=kept)
+            about = snapshot.value, snapshots.work, step, float(np.linalg.norm(snapshot.gradient)), sample
+            return SolverState(X, *about, provisional=snapshots.partial, kept=kept)
 
         if kept is None:
             old, _ = snapshots.take(X)
-            work = snapshots.covered
             yield state(old, None)
         else:
-            X, work, eta, curvature = (kept[name] for name in ("X", "work", "eta", "curvature"))
+            X, eta, curvature = (kept[name] for name in ("X", "eta", "curvature"))
             snapshots.share, snapshots.next_share, snapshots.covered = kept["share"]
             old, _ = snapshots.take(X)
-            rng.bit_generator.state = kept["rng"]
+            snapshots.work, rng.bit_generator.state = kept["work"], kept["rng"]
         if eta is None and rule.needs_curvature:
             curvature = curvature_along_gradient(objective, objective.snapshot(X) if snapshots.partial else old)
-            work += (1 + snapshots.partial) * objective.n_comparisons
+            snapshots.work += (1 + snapshots.partial) * objective.n_comparisons
         if curvature is not None:
             rule = rule.measured(curvature, m, objective.n_objects)
         if eta is None:
             eta = rule.first_step
         while True:
-            X, sample, gradients = self._inner_loop(snapshots, old, eta, m, rng)
+            seed, X, sample, done = int(rng.integers(2**63)), old.X, None, 0
+            if self.output == "uniform":
+                done = 1 + seed % m
+                X = sample = snapshots.steps(X, old, eta, done, seed, 0)
+            X = snapshots.steps(X, old, eta, m - done, seed, done)
             of_a_part = snapshots.partial
             new, gradient = snapshots.take(X)
-            work += gradients + snapshots.covered
             change = Change.between(new.X, old.X, gradient, old.gradient)
             used = eta
             if not of_a_part or change.curvature != 0:  # a part may be flat where the whole is not
@@ -411,25 +401,13 @@ class SVRG(Solver):
             yield state(new, used, sample)
             old = new
 
-    def _inner_loop(
-        self, snapshots: _Snapshots, old: Snapshot, eta: float, m: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray | None, int]:
-        seed = int(rng.integers(2**63))
-        if self.output != "uniform":
-            X, gradients = snapshots.steps(old.X, old, eta, m, seed, 0)
-            return X, None, gradients
-        cut = 1 + seed % m
-        sample, before = snapshots.steps(old.X, old, eta, cut, seed, 0)
-        X, after = snapshots.steps(sample, old, eta, m - cut, seed, cut)
-        return X, sample, before + after
-
 
 class _Snapshots:
-    """The snapshots of a run, and the steps between them: of all comparisons, or of a part that doubles each time."""
+    """The snapshots of a run, the steps between them, and the work: of all comparisons, or a part that doubles."""
 
     def __init__(self, objective: Any, first: float, rng: np.random.Generator):
         self.objective = objective
-        self.covered = 0
+        self.covered = self.work = 0
         # A comparison is covered once the share reaches its mark.
         self.marks = rng.random(objective.n_comparisons, dtype=np.float32) if first < 1 else np.zeros(0, np.float32)
         self.share, self.next_share = -1.0, max(first, float(self.marks.min(initial=1.0)))
@@ -448,16 +426,19 @@ class _Snapshots:
             new = np.flatnonzero((self.marks > self.share) & (self.marks <= self.next_share))
             self.share, self.next_share = self.next_share, 2 * self.next_share
             self.covered = len(known) + len(new)
+            self.work += self.covered
             return self.objective.part_snapshot(X, known, new)
         self.covered = self.objective.n_comparisons
+        self.work += self.covered
         snapshot = self.objective.snapshot(X)
         return snapshot, snapshot.gradient
 
-    def steps(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int
-    ) -> tuple[np.ndarray, int]:
-        """Steps from X, and the gradients they took: two for a comparison that the snapshot covers, else one."""
-        if not self.partial:
-            return self.objective.svrg_pass(X, snapshot, step, n_steps, seed, first=first), 2 * n_steps
-        X, reduced = self.objective.mixed_pass(X, snapshot, step, n_steps, seed, first=first)
-        return X, n_steps + reduced
+    def steps(self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int) -> np.ndarray:
+        """Steps from X; they take two gradients for a comparison that the snapshot covers, else one."""
+        reduced = n_steps
+        if self.partial:
+            X, reduced = self.objective.mixed_pass(X, snapshot, step, n_steps, seed, first=first)
+        else:
+            X = self.objective.svrg_pass(X, snapshot, step, n_steps, seed, first=first)
+        self.work += n_steps + reduced
+        return X
