@@ -56,6 +56,7 @@ def test_the_map_of_answers_without_noise(tmp_path, kind):
     assert 0.6 < found["ceiling"] <= 1
     assert found["n_held_out"] == 3 * 76 + 40 - caught  # answers, catch questions apart
     assert people["a"]["seconds"] == 1.5
+    assert people.keys() == {"a", "b", "c", "guesser"}  # ids of people, and nothing beside them
     if kind != "choose":
         assert 0 < people["a"]["first"] < 1
     assert people["guesser"]["agreement"] < people["a"]["agreement"]

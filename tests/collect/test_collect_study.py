@@ -19,7 +19,7 @@ from nearer.collect.study import (
     read_items,
     read_study,
 )
-from nearer.data.errors import FileFormatError
+from nearer.data.errors import FileFormatError, closest
 
 
 @pytest.fixture
@@ -117,6 +117,12 @@ def test_unknown_keys_are_refused(study):
         assert message in str(error.value)
     path.write_text(text)
     assert read_study(study).title == "study"
+
+
+@pytest.mark.parametrize(("name", "known"), [("APPEL", "Apple"), ("appel", "Apple"), ("Appel", "apple")])
+def test_a_name_is_proposed_whatever_its_case(name, known):
+    assert closest(name, ["Kiwi", known, "Plum"]) == known
+    assert closest("granite", ["Kiwi", known]) is None
 
 
 def test_what_is_left_out_has_its_default(study):

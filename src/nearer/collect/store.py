@@ -250,9 +250,9 @@ class Store:
             _put(connection, findings, row)
 
     def finding(self, connection: sa.Connection, name: str) -> dict[str, Any] | None:
-        """What was computed last, with the time in `made`; None if nothing was."""
-        row = connection.execute(sa.select(findings).where(findings.c.name == name)).first()
-        return None if row is None else {**json.loads(row.value), "made": row.made}
+        """What was computed last; None if nothing was."""
+        value = connection.scalar(sa.select(findings.c.value).where(findings.c.name == name))
+        return None if value is None else json.loads(value)
 
 
 def _put(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:

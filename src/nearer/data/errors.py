@@ -57,6 +57,7 @@ def told_dropped(dropped: Mapping[str, tuple[int, str]]) -> list[str]:
 
 
 def closest(name: str, known: Sequence[str]) -> str | None:
-    """Return the word of `known` that `name` most likely meant, or None."""
-    found = difflib.get_close_matches(name.casefold(), known, n=1, cutoff=0.7)
-    return found[0] if found else None
+    """Return the word of `known` that `name` most likely meant, whatever their case, or None."""
+    words = {word.casefold(): word for word in reversed(known)}
+    found = difflib.get_close_matches(name.casefold(), words, n=1, cutoff=0.7)
+    return words[found[0]] if found else None

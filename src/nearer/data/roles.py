@@ -313,7 +313,7 @@ def _position(table: Table, wanted: str | int, option: str) -> int:
             raise FileFormatError(f"{table.name}: {option} asks for column {wanted!r}, which occurs {len(found)} times")
     if str(wanted).isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
-    near = closest(str(wanted), [name.casefold() for name in names if name])
+    near = closest(str(wanted), [name for name in names if name])
     hint = f"; did you mean {near!r}?" if near else ""
     have = listed(map(repr, names)) if any(names) else f"{len(names)} columns without names"
     raise FileFormatError(f"{table.name}: {option} asks for column {wanted!r}, there are {have}{hint}")
