@@ -1,6 +1,6 @@
-"""How often verdicts about a map hold: dimension, answers needed, certainty of places, doubtful participants.
+"""How often verdicts about answers and maps hold: dimension, answers needed, certainty of places, people, columns.
 
-    python -m benchmarks.verdicts [dimension] [needed] [intervals] [participants] [--quick]
+    python -m benchmarks.verdicts [dimension] [needed] [intervals] [participants] [columns] [--quick]
 
 Everything is simulated, so that the truth is known. Kinds of data marked "aside" were not looked at while the rules
 were chosen, and the seeds are not those that the rules were chosen on. Every part prints its table and saves it under
@@ -24,6 +24,7 @@ from benchmarks import common
 from benchmarks.synthetic import answered
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.dimensions import questions_of
+from nearer.io import read_comparisons
 from nearer.losses import get_loss
 from nearer.metrics import comparison_distances, log_ratio, procrustes_align
 from nearer.selection import bootstrap, cross_validate_dimensions, learning_curve
@@ -388,6 +389,69 @@ def participants(quick: bool = False) -> Rows:
     return rows
 
 
+# ---- columns that are not used ---------------------------------------------------------------------------------------
+
+
+def _column_case(case: tuple[str, str, int, int, int]) -> dict[str, Any]:
+    column, kind, n, count, seed = case
+    rng = np.random.default_rng([SEED, seed, n])
+    points = points_of(kind, n, 2, rng)
+    answers = answers_of(kind, points, count, rng)
+    near, far = comparison_distances(points, answers)
+    value = rng.random(count) < 0.5
+    if column == "one in ten turned round":
+        value = rng.random(count) < 0.1
+    if column == "half of the anchors":
+        value = rng.permutation(n)[answers.index[:, 0]] < n // 2
+    if column == "hard questions":
+        value = np.abs(near - far) < np.median(np.abs(near - far))
+    if column == "another map":  # people of two kinds, whose maps have nothing in common
+        other = answers_of(kind, points_of(kind, n, 2, rng), count, rng)
+        answers = answers[~value].concat([other[value]])
+        value = np.sort(value)
+    if column.endswith("turned round"):
+        answers = answers.flipped(value)
+    names = np.array([f"object {number}" for number in range(n)])[answers.index]
+    table = dict(zip(("anchor", "near", "far"), names.T.tolist())) | {"column": np.where(value, "x", "y").tolist()}
+    told = any("contradict the others" in alarm for alarm in read_comparisons(table).alarms)
+    return {"column": column, "objects": n, "answers": count, "kinds": _aside(kind), "told": told}
+
+
+def columns(quick: bool = False) -> Rows:
+    """A column with two values that is not used: how often it is told that its answers contradict the others."""
+    what = (
+        "half turned round",
+        "one in ten turned round",
+        "nothing",
+        "half of the anchors",
+        "hard questions",
+        "another map",
+    )
+    sizes = ((12, 100), (12, 200), (20, 400), (30, 600), (60, 1000), (30, 3000))
+    cases = [
+        (column, kind, *size, seed)
+        for column in what
+        for size in (sizes[1:2] if quick else sizes)
+        for kind in KINDS
+        for seed in range(1 if quick else 20)
+    ]
+    found = _each(_column_case, cases)
+    rows = []
+    for column, n, count, kinds in dict.fromkeys(tuple(row.values())[:4] for row in found):
+        told = [row["told"] for row in found if tuple(row.values())[:4] == (column, n, count, kinds)]
+        rows.append(
+            {
+                "column": column,
+                "objects": n,
+                "answers": count,
+                "kinds": kinds,
+                "tables": len(told),
+                "told": _share(told),
+            }
+        )
+    return rows
+
+
 # ---- running ---------------------------------------------------------------------------------------------------------
 
 
@@ -402,7 +466,7 @@ def _share(values: Any) -> float:
     return sum(found) / len(found) if found else math.nan
 
 
-PARTS = {part.__name__: part for part in (dimension, needed, intervals, participants)}
+PARTS = {part.__name__: part for part in (dimension, needed, intervals, participants, columns)}
 
 
 def main() -> None:

@@ -324,6 +324,13 @@ def test_questions_seen_in_training_are_not_tested():
     assert not asked & left
 
 
+def test_verdicts_about_columns():
+    rows = verdicts.columns(quick=True)
+    told = {(row["column"], row["kinds"]): row["told"] for row in rows}
+    assert all(share > 0.5 for (column, _), share in told.items() if column == "half turned round")
+    assert all(share == 0 for (column, _), share in told.items() if column == "nothing")
+
+
 def test_verdicts_about_participants():
     rows = verdicts.participants(quick=True)
     assert all(row["honest flagged per study"] < 1 for row in rows)
