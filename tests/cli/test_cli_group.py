@@ -116,9 +116,9 @@ def test_options_have_the_names_and_defaults_of_the_library():
     assert placing["n_init"] == inspect.signature(OrdinalEmbedding.place).parameters["n_init"].default
 
 
-@pytest.mark.parametrize("old", ["--dimensions", "--starts", "--seed", "--jobs", "--objects", "--try-dims"])
+@pytest.mark.parametrize("old", ["--dimensions", "--starts", "--seed", "--jobs", "--objects", "--try-dims", "--folds"])
 def test_each_option_has_one_name(nearer, old):
-    called = nearer("fit", "answers.csv", "-o", "out", old, "2")
+    called = nearer("dims" if old == "--folds" else "fit", "answers.csv", old, "2")
     assert called.code == 2
     assert f"No such option: {old}" in called.err or f"No such option '{old}'" in called.err
 

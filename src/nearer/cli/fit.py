@@ -392,7 +392,6 @@ def _write(target: Path, model: nearer.OrdinalEmbedding, summary: dict[str, Any]
 @click.argument("file", type=click.Path())
 @click.option("--dims", type=dimensions, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
-@click.option("--folds", "cv", type=click.IntRange(2), default=5, hidden=True)  # its name in 0.1.0
 @CV_BY
 @click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the result: .png, .svg or .pdf.")
 @FORCE
