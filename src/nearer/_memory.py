@@ -1,16 +1,21 @@
-"""How much memory there is, so that what cannot fit is refused before it is tried."""
+"""How much memory there is, so that what cannot fit is refused before it is tried, and how many cores."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-__all__ = ["available_memory", "check_memory"]
+__all__ = ["available_cores", "available_memory", "check_memory"]
 
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def available_memory() -> int | None:

@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from nearer._memory import available_cores
 from nearer.data import Comparisons
 from nearer.data.answers import asked_together
 from nearer.data.values import frozen
@@ -436,7 +437,7 @@ def in_order(task: Callable[[T], R], items: Iterable[T], n_jobs: int) -> Iterato
 
 def resolve_jobs(n_jobs: int | None) -> int:
     """Number of threads that `n_jobs` stands for: None and -1 mean every core this process may use, -2 all but one."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = available_cores()
     if n_jobs is None:
         return cores
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:

@@ -86,26 +86,34 @@ def test_parts_that_agree_are_not_told_in_many_draws():
     assert told <= 1
 
 
+def judged(rows, others):
+    """How far answers agree with others, by definition: in standard deviations, and as a share."""
+    found = []
+    for row in rows:
+        leanings = []
+        for ends in (row[:2], [row[0], row[2]] if len(row) == 3 else row[2:]):
+            near = sum({*ends} == {*other[:2]} for other in others)
+            far = sum({*ends} == ({other[0], other[2]} if len(other) == 3 else {*other[2:]}) for other in others)
+            leanings.append((near - far) / (near + far) ** 0.5 if near + far else None)
+        found += [leanings[0] - leanings[1]] if None not in leanings else []
+    found = np.array(found)
+    size = np.sqrt((found**2).sum()) if len(found) else 0
+    return (found.sum() / size, np.sign(found).mean()) if size else (0, 0)
+
+
 @pytest.mark.parametrize("kind", ["triplets", "quadruplets"])
-def test_agreement_is_the_sum_over_pairs(kind):
-    rng = np.random.default_rng(3)
-    index = Comparisons.from_points(rng.normal(size=(6, 2)), 40, kind=kind, random_state=rng).index
-    own = rng.random(len(index)) < 0.4
+@pytest.mark.parametrize("seed", range(12))
+def test_parts_contradict_each_other_by_definition(kind, seed):
+    rng = np.random.default_rng(seed)
+    made = Comparisons.from_points(rng.normal(size=(6, 2)), 80, kind=kind, noise=0.1, random_state=rng)
+    own = rng.random(len(made)) < 0.4
+    index = made.flipped(own if seed % 3 else own & (rng.random(len(made)) < 0.5)).index
     pair, n_pairs = contradictions._pairs(index)
-    signs: dict = {}
-    counts: dict = {}
-    for row, mine in zip(index.tolist(), own.tolist()):
-        near, far = (row[:2], [row[0], row[2]]) if len(row) == 3 else (row[:2], row[2:])
-        for ends, sign in ((near, 1), (far, -1)):
-            key = frozenset(ends), mine
-            signs[key] = signs.get(key, 0) + sign
-            counts[key] = counts.get(key, 0) + 1
-    pairs = {key for key, _ in signs}
-    agreed = sum(signs.get((key, True), 0) * signs.get((key, False), 0) for key in pairs)
-    chance = sum(counts.get((key, True), 0) * counts.get((key, False), 0) for key in pairs)
-    assert n_pairs == len(pairs)
-    assert contradictions._agreement(pair, n_pairs, own) == pytest.approx(agreed / chance**0.5)
-    assert contradictions._agreement(pair, n_pairs, np.ones(len(index), bool)) == 0
+    parts = index[own].tolist(), index[~own].tolist()
+    both = [judged(*parts), judged(*parts[::-1])]
+    expected = all(z <= -contradictions._SURE and share <= -contradictions._MOST for z, share in both)
+    assert contradictions._contradict(pair, n_pairs, own) == expected
+    assert not contradictions._contradict(pair, n_pairs, np.ones(len(index), bool))
 
 
 def test_what_is_not_used_need_not_be_readable():
@@ -144,7 +152,7 @@ def test_columns_that_were_passed_over_are_told(frame, words, tmp_path):
 
 def test_one_cell_that_is_no_word_is_told():
     rows = [tuple(row) for row in answered(60)]
-    for cell in ("999", "True", "left", "—"):
+    for cell in ("True", "left", "—"):
         frame = pd.DataFrame([*rows, (rows[0][0], cell, rows[0][2])], columns=COLUMNS["triplets"])
         assert any(repr(cell) in alarm for alarm in read_comparisons(frame).alarms)
 
@@ -213,17 +221,22 @@ def test_a_third_option_in_the_middle_is_an_option():
     assert read.dropped == {}
 
 
-@pytest.mark.parametrize("with_people", [False, True])
-def test_answers_as_fast_as_others_about_the_same_are_told(with_people, tmp_path):
+def test_answers_as_fast_as_others_about_the_same_are_told(tmp_path):
     frame = table(ASKED, ["left", "right"], ("rt", np.arange(12) * 37 + 812))
-    frame = frame.assign(participant=np.resize(["p1", "p2", "p3", "p4", "p5"], 12)) if with_people else frame
+    frame = frame.assign(participant=np.resize(["p1", "p2", "p3", "p4", "p5"], 12))
     assert alarms(frame, tmp_path) == ()
-    assert any(
-        "12 comparisons with the" in alarm and "response time and objects of another" in alarm
-        for alarm in alarms(pd.concat([frame, frame]), tmp_path)
-    )
-    whole = frame.assign(rt=2)
-    assert alarms(pd.concat([whole, whole]).rename(columns={"rt": "rt_seconds"}), tmp_path) == ()
+    words = "12 comparisons with the participant, response time and objects of another"
+    assert any(words in alarm for alarm in alarms(pd.concat([frame, frame]), tmp_path))
+
+
+@pytest.mark.parametrize("unknown", [0, 0.05])
+def test_answers_that_take_as_long_by_chance_are_not_told(unknown):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(answered(2000, n_objects=5), columns=COLUMNS["triplets"])
+    frame["participant"] = rng.integers(0, 4, len(frame)).astype(str)
+    for times in (rng.integers(1, 9, len(frame)), rng.integers(1, 90, len(frame)) / 10):
+        seconds = np.where(rng.random(len(frame)) < unknown, np.nan, times)
+        assert not any("response time" in alarm for alarm in read_comparisons(frame.assign(seconds=seconds)).alarms)
 
 
 # header, cells of the columns beyond the third, whether they are objects
@@ -269,3 +282,109 @@ def test_a_column_that_says_what_is_farther_is_proposed_as_that(name):
 def test_a_view_of_memory_is_an_array():
     read = read_comparisons(memoryview(np.arange(6).reshape(2, 3)))
     assert read.comparisons.index.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "anchor,near,far,pos", "anchor,left,right,choice,pos", "anchor,near,far,neg", "anchor,a,b,answer,links",
+        "anchor,left,right,response,clicked", "anchor,left,right,response,picked", "anchor,a,b,answer,top",
+        "a,b,c,odd,middle", "anchor,a,b,answer,text1,text2", "left,right,anchor,answer,text_left,text_right",
+        "anchor,near,far,text1,text2",
+    ],
+)  # fmt: skip
+def test_names_that_often_mean_something_else_do_not_disturb(header):
+    names = header.split(",")
+    rows = pd.DataFrame(
+        SOME * 3,
+        columns=[name for name in names if name in ("anchor", "near", "far", "left", "right", "a", "b", "c")][:3],
+    )
+    if {"choice", "response", "answer", "odd"} & {*names}:
+        answer = next(name for name in names if name in ("choice", "response", "answer", "odd"))
+        rows[answer] = rows["left" if "left" in rows else "a"]
+    more = {name: [f"{name} {number}" for number in range(len(rows))] for name in names if name not in rows}
+    read = read_comparisons(rows.assign(**more)[names])
+    assert len(read.comparisons) == len(rows) * (2 if "odd" in names else 1)
+    assert not {*more} & {*read.columns.values()}
+
+
+@pytest.mark.parametrize(("name", "cells"), [("different", ["1", "2"]), ("rejected", ["0", "1"]), ("other", ["", "x"])])
+def test_a_mark_of_answers_is_not_what_is_farther(name, cells):
+    frame = table(f"anchor,a,b,{name}", ["x"])
+    frame[name] = np.resize(cells, len(frame))
+    with pytest.raises(FileFormatError, match="no column for answer of answers"):
+        read_comparisons(frame)
+
+
+@pytest.mark.parametrize("answers", [{"+": "a", "-": "b"}, "+=a,-=b", {"nl": "a", "nr": "b"}])
+def test_what_the_user_says_of_answers_counts(answers):
+    cells = ["nl", "nr"] if "nl" in answers else ["+", "-"]
+    read = read_comparisons(table("anchor,a,b,answer", cells), answers=answers)
+    assert len(read.comparisons) == 12
+    assert read.dropped == {}
+
+
+@pytest.mark.parametrize("by", ["object", "side"])
+def test_words_to_skip_may_stand_among_answers_of_any_kind(by):
+    frame = table(ASKED, ["left", "right"])
+    wanted = read_comparisons(frame.iloc[1:]).comparisons
+    if by == "object":
+        frame["response"] = [row[row["response"]] for _, row in frame.iterrows()]
+    frame.loc[0, "response"] = "weiss nicht"
+    with pytest.raises(FileFormatError, match="weiss nicht"):
+        read_comparisons(frame)
+    read = read_comparisons(frame, answers={"weiss nicht": "skip"})
+    assert read.comparisons == wanted
+    assert read.dropped == {"answer to be skipped": 1}
+
+
+def test_a_sign_is_no_rating():
+    frame = table("anchor,a,b,answer", ["1", "2", "9"])
+    with pytest.raises(FileFormatError, match="'2', '9', which is no answer when read as 'sign'"):
+        read_comparisons(frame, answers="sign")
+    assert len(read_comparisons(table("anchor,a,b,answer", ["1", "-3"]), answers="sign").comparisons) == 12
+
+
+def test_a_total_is_not_proposed_as_votes():
+    frame = table("anchor,a,b,votes_a", ["1", "2"]).assign(n=5)
+    with pytest.raises(FileFormatError) as error:
+        read_comparisons(frame)
+    assert "'votes_b': 'n'" not in str(error.value)
+
+
+def test_columns_that_are_not_used_leave_the_others_as_they_are(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("anchor,near,far,comment\n'=a,b,c,-3\nb,c,'=a,4\nc,b,'=a,-3\n")
+    read = read_comparisons(path)
+    assert read.comparisons.labels.tolist() == ["=a", "b", "c"]
+    assert sum("apostrophe" in note for note in read.notes) == 1
+
+
+@pytest.mark.parametrize("value", ["less", "odwrotnie", ""])
+def test_values_beyond_the_first_rows_are_seen(value, tmp_path):
+    rows = answered(3000, random_state=5)
+    late = np.arange(len(rows)) >= 1500
+    frame = pd.DataFrame(turned(rows, late), columns=COLUMNS["triplets"])
+    frame = frame.assign(
+        pol=np.where(late, value, "x"), block=np.where(np.arange(len(rows)) == 2500, "practice", "main")
+    )
+    found = alarms(frame, tmp_path)
+    assert any("'pol' is not used, but answers where it is" in alarm for alarm in found)
+    assert any("'block' ('main', 'practice')" in alarm for alarm in found)
+    assert f"pol (x, {value or 'empty'})" in read_comparisons(frame).understood
+
+
+def test_odd_ones_out_are_judged_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    sets = np.array([rng.choice(12, 3, replace=False) for _ in range(2000)])
+    sums = [np.linalg.norm(X[row][:, None] - X[row], axis=2).sum(axis=1) for row in sets]
+    most, least = (
+        row[np.arange(len(sets)), spot] for row, spot in ((sets, np.argmax(sums, 1)), (sets, np.argmin(sums, 1)))
+    )
+    turned_round = rng.random(len(sets)) < 0.5
+    names = np.array([f"object {number}" for number in range(12)])
+    frame = pd.DataFrame(names[sets], columns=["a", "b", "c"]).assign(
+        odd=names[np.where(turned_round, least, most)], q=np.where(turned_round, "p", "r")
+    )
+    assert any("'q' is not used, but answers where it is" in alarm for alarm in read_comparisons(frame).alarms)

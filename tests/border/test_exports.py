@@ -96,7 +96,7 @@ TOLD = {
         "no column for answer",
         {"columns": {"anchor": "reference", "a": "left", "b": "right", "answer": "mouse.clicked_name"},
          "answers": {"['img_left']": "a", "['img_right']": "b", "[]": "skip"}},
-        TRIALS, ["p02"] * 9, {"no objects": 1, "no answer": 1},
+        TRIALS, ["p02"] * 9, {"no objects": 1, "answer to be skipped": 1},
     ),
     "things.csv": (
         "no column for anchor",

@@ -176,7 +176,8 @@ def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
         return {}
     table = participants(data, _estimator(study), n_folds=_FOLDS).table()
     shown = ("seconds", "first", "streak", "catch_passed", "agreement", "guesses", "guesses_low", "guesses_high")
-    known = {name: [None if value != value else value for value in values] for name, values in table.items()}
+    unknown = {name: [isinstance(cell, float) and not np.isfinite(cell) for cell in table[name]] for name in table}
+    known = {name: [None if none else cell for none, cell in zip(unknown[name], table[name])] for name in table}
     return {
         str(name): {column: known[column][row] if column in known else None for column in shown}
         for row, name in enumerate(table["participant"])

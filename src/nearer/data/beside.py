@@ -6,16 +6,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from nearer.data.cells import normalise, number_in, side_word, side_words, truth_of, word_of, yes_or_no
 from nearer.data.doubts import examples_of
 from nearer.data.errors import SHOWN, listed
 
 if TYPE_CHECKING:
-    from nearer.data.columns import Table
+    from nearer.data.columns import Column, Table
     from nearer.data.roles import Layout, Roles
 
-_ROWS, _COLUMNS = 200, 500  # looked at
-FEW_VALUES = 8  # of a column that may say how the answers of a row are meant
+_ROWS, _COLUMNS = 200, 500  # looked at first
+_SPREAD = 1000  # rows looked at then, of columns with few values
+_MOST_READ = 20  # such columns
+FEW_VALUES = 12  # of a column that may say how the answers of a row are meant
 _COUNTED = ("order", "response_time")  # details that are numbers
 _LEAST = 4  # cells: of fewer, a column says the same as another by chance
 # Parts of the names of columns: with the right answer; with where things were shown.
@@ -28,16 +32,20 @@ _MOVED = ("swap", "flip", "mirror", "revers", "invert", "mapping", "keymap", "sh
 _BAD = ("exclude", "excluded", "exclusion", "reject", "rejected", "invalid", "practice", "practise", "ispractice",
         "training", "istraining", "demo", "isdemo", "timedout", "istimeout", "cancelled", "canceled", "wascancelled",
         "wascanceled", "aborted", "discard", "discarded", "ignore", "ignored", "bad", "badtrial", "removed", "deleted",
-        "isdeleted", "bot", "isbot", "mask", "masked", "gold", "golden", "isgold", "isgolden")  # fmt: skip
+        "isdeleted", "bot", "isbot", "mask", "masked", "gold", "golden", "isgold", "isgolden", "warmup", "iswarmup",
+        "pilot", "ispilot", "toofast", "testaccount", "imputed", "flag", "flagged", "duplicate", "isduplicate", "drop",
+        "dropped", "timeout", "voided", "skipped", "übung", "ausschluss")  # fmt: skip
 _GOOD = ("valid", "isvalid", "include", "included", "keep", "kept", "finished", "complete", "completed", "iscomplete",
-         "accepted", "approved", "consent", "consented", "usable", "good", "goodtrial", "mask")  # fmt: skip
+         "accepted", "approved", "consent", "consented", "usable", "good", "goodtrial", "mask", "validtrial", "usedata",
+         "responded", "passedattentioncheck", "gültig")  # fmt: skip
 _AGAIN = ("attempt", "attemptnumber", "isfinal", "final", "revision", "event", "eventtype", "trialpart")
 _COUNTS = ("n", "size", "len", "freq", "total", "w", "cnt", "countall", "times", "votes", "nvotes", "numvotes",
            "nanswers", "nresponses", "nparticipants", "nsubjects", "nraters", "nobs")  # fmt: skip
 # First words of cells that say so, in any column; and in one that tells the parts of a study.
 _OUT = ("rejected", "excluded", "exclude", "invalid", "preview", "timedout", "cancelled", "canceled", "aborted",
         "discarded", "ignore", "returned", "incomplete", "spam", "practice", "practise", "warmup", "tutorial", "catch",
-        "catchtrial", "undo")  # fmt: skip
+        "catchtrial", "undo", "withdrawn", "debug", "pilot", "übung", "übungsdurchgang", "entraînement", "práctica",
+        "treino", "oefening", "prova", "ungültig", "练习", "練習")  # fmt: skip
 _BEFORE = ("training", "example", "familiarisation", "familiarization", "demo")
 _PARTS = ("block", "phase", "stage", "trial", "task", "section", "session")  # within the names of such columns
 _FARTHER = re.compile(
@@ -50,21 +58,62 @@ _FARTHER = re.compile(
 _DESIGNED = ("near", "nearer", "closer", "positive", "similar", "moresimilar")
 
 
-def told_beside(table: Table, roles: Roles, known: Mapping[str, str]) -> list[str]:
+def may_tell_more(table: Table, roles: Roles) -> bool:
+    """Whether a table has columns that are not used, or whose cells must tell whether they can be."""
+    used = {*roles.at.values(), *roles.names_at}
+    return bool({"correct", *_COUNTED} & {*roles.at}) or any(
+        name and spot not in used for spot, name in enumerate(table.names[:_COLUMNS])
+    )
+
+
+def first_cells(table: Table) -> dict[int, list[str]]:
+    """The cells of the first rows, by column."""
+    width = min(len(table.names), _COLUMNS)
+    rows = [row for row in table.head(_ROWS, _COLUMNS) if len(row) >= width]  # others are refused later
+    return {spot: [row[spot].strip() for row in rows] for spot in range(width)}
+
+
+def spread_cells(columns: Mapping[int, Column]) -> dict[int, list[str]]:
+    """The cells of rows from the first to the last, by column: among them each value of those with few."""
+    n_rows = len(next(iter(columns.values())))
+    rows = {*range(0, n_rows, max(n_rows // _SPREAD, 1))}
+    for column in columns.values():
+        first = np.unique(column.cells, return_index=True)[1]
+        rows |= {*first.tolist()} if len(first) <= FEW_VALUES + 1 else set()
+    some = np.array(sorted(rows))
+    found = {spot: column.take(some).spelled() for spot, column in columns.items()}
+    return {spot: [(column.cell(row) or "").strip() for row in range(len(some))] for spot, column in found.items()}
+
+
+def columns_beside(table: Table, roles: Roles, cells: Mapping[int, Sequence[str]]) -> tuple[list[int], list[int]]:
+    """Columns that are not used: those of few values, to be looked at as a whole, and the others.
+
+    Details that are numbers, but cannot be read, are not used either.
+    """
+    used = {*roles.at.values(), *roles.names_at}
+    counts = [roles.at[role] for role in _COUNTED if role in roles.at]
+    unread = [spot for spot in counts if any(cell and number_in(cell) is None for cell in cells.get(spot, ()))]
+    spare = [spot for spot in cells if table.names[spot] and (spot not in used or spot in unread)]
+    few = [spot for spot in spare if len({*cells[spot]} - {""}) <= FEW_VALUES][:_MOST_READ]
+    return few, [spot for spot in spare if spot not in few]
+
+
+def told_beside(
+    table: Table, roles: Roles, known: Mapping[str, str], cells: Mapping[int, Sequence[str]], spare: Sequence[int]
+) -> list[str]:
     """Tell of columns that are not used, but hold objects or answers, or say what becomes of those that are used.
 
-    `known` gives the roles of words. Columns that may split the answers are put down in `roles.beside`.
+    Parameters
+    ----------
+    table : Table
+    roles : Roles
+    known : mapping of str to str
+        Roles of words.
+    cells : mapping of int to sequence of str
+        Of some rows, by column.
+    spare : sequence of int
+        The columns in question.
     """
-    width = min(len(table.names), _COLUMNS)
-    used = {*roles.at.values(), *roles.names_at}
-    if all(spot in used or not table.names[spot] for spot in range(width)) and not {"correct", *_COUNTED} & {*roles.at}:
-        return []
-    rows = [row for row in table.head(_ROWS, _COLUMNS) if len(row) >= width]  # others are refused later
-    cells = {spot: [row[spot].strip() for row in rows] for spot in range(width)}
-    counts = [roles.at[role] for role in _COUNTED if role in roles.at]  # or would, if they could be read
-    unread = [spot for spot in counts if any(cell and number_in(cell) is None for cell in cells.get(spot, ()))]
-    spare = [spot for spot in range(width) if table.names[spot] and (spot not in used or spot in unread)]
-    roles.beside = [spot for spot in spare if 1 < len({*cells[spot]} - {""}) <= FEW_VALUES]
     layout = roles.layout
     objects = {cell for role in layout.objects for cell in cells.get(roles.at[role], ())}
     by_side = _by_side(layout, roles.at, cells, objects)
@@ -90,7 +139,7 @@ def told_beside(table: Table, roles: Roles, known: Mapping[str, str]) -> list[st
         looks.append((_counts, "may say how often a row was answered: then say weight="))
     if layout.kind not in ("odd-one-out", "most-central"):
         looks.append((_asks_for_farther, "may ask for what is farther: then near and far should be swapped"))
-    told = _right_or_wrong(table, roles, cells)
+    told = []
     for is_so, why in looks:
         found = [spot for spot in spare if is_so(normalise(table.names[spot]), cells[spot])]
         if found:
@@ -194,7 +243,7 @@ def _says_out(name: str, cells: Sequence[str]) -> bool:
     return not words.isdisjoint(_OUT) or (any(part in name for part in _PARTS) and not words.isdisjoint(_BEFORE))
 
 
-def _right_or_wrong(table: Table, roles: Roles, cells: Mapping[int, Sequence[str]]) -> list[str]:
+def told_wrong(table: Table, roles: Roles, cells: Mapping[int, Sequence[str]]) -> list[str]:
     """Tell of answers that are said to be wrong, where the columns are called as questions are made."""
     at, accuracy = roles.at, [spot for spot in cells if normalise(table.names[spot]) in ("acc", "accuracy")]
     spot = at.get("correct", accuracy[0] if accuracy else -1)

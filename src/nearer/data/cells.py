@@ -155,7 +155,7 @@ NO_ANSWER = (
     "timeout", "timedout", "noresponse", "noresp", "noanswer", "omission", "omitted", "nokey", "skip", "skipped", "nr",
     "missing", "[]", "-", "--", "–", "—",
 )  # fmt: skip
-_SKIP = "skip"
+SKIP = "skip"
 CODINGS = ("object", "sign", "bool", "index0", "index1")
 ANSWERS_HINT = (
     "say which with answers=: 'object' (the cell names the object chosen), 'sign' (1 first option, -1 second), "
@@ -217,6 +217,8 @@ def read_answers(
     size = len(option_names)
     if isinstance(told, str):
         told = parse_answers(told)
+    if isinstance(told, Mapping) and told and all(normalise(str(option)) == SKIP for option in told.values()):
+        told = None  # the others are read as ever
     if told is not None:
         return _told_answers(cells, n_elsewhere, option_names, told)
     readings: list[Answers] = []
@@ -249,14 +251,14 @@ def _told_answers(
         codes = {}
         for cell, option in told.items():
             option = normalise(str(option))
-            if option != _SKIP and option not in words:
+            if option != SKIP and option not in words:
                 raise ValueError(f"answers: {cell!r} is mapped to {option!r}, expected {listed('abc'[:size])} or skip")
             if option in called and called[option] != words[option]:
                 raise ValueError(
                     f"answers: {cell!r} is mapped to {option!r}, which is the name of option {'abc'[called[option]]} "
                     f"and a word for option {'abc'[words[option]]}; rename the columns to tell them apart"
                 )
-            codes[str(cell).strip()] = np.nan if option == _SKIP else _signed(float(words[option]), size)
+            codes[str(cell).strip()] = np.nan if option == SKIP else _signed(float(words[option]), size)
         read = Answers(codes, "answers read as told")
     else:
         if told not in CODINGS:
@@ -274,10 +276,11 @@ def _told_answers(
 
 def _by_coding(cells: Sequence[str], coding: str, size: int) -> dict[str, float]:
     codes: dict[str, float] = {}
+    both = any((number_in(cell) or 0) < 0 for cell in cells)  # else larger numbers are positions, or ratings
     for cell in cells:
         number = number_in(cell)
         truth = yes_or_no(cell)
-        if coding == "sign" and number is not None:
+        if coding == "sign" and number is not None and (both or number in (-1, 0, 1)):
             codes[cell] = number
         elif coding == "bool" and truth is not None:
             codes[cell] = 1.0 if truth else -1.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer._memory import available_cores
 from nearer.data.cells import MISSING, is_unicode, is_whole, whole_number
 from nearer.data.errors import FileFormatError, shown
 
@@ -67,10 +67,12 @@ class Column:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        column, wanted = self.spelled(), pa.array(words)
-        plain = pc.replace_substring_regex(pc.utf8_lower(column.values), r"[^\pL\pN]+", "")
-        exact = pc.is_in(pc.utf8_trim_whitespace(column.values), value_set=wanted)
-        return column.holding(pc.or_(exact, pc.is_in(plain, value_set=wanted)))
+        if self.values is None:
+            return np.zeros(len(self), bool)
+        wanted = pa.array(words, pa.string())
+        plain = pc.replace_substring_regex(pc.utf8_lower(self.values), r"[^\pL\pN]+", "")
+        exact = pc.is_in(pc.utf8_trim_whitespace(self.values), value_set=wanted)
+        return self.holding(pc.or_(exact, pc.is_in(plain, value_set=wanted)))
 
     def holding(self, marked: Any) -> np.ndarray:
         """Mark the cells whose text is marked, given an Arrow mask of the distinct texts."""
@@ -276,7 +278,7 @@ def _looked_up(texts: Any) -> Column | None:
     values = pc.unique(texts.slice(0, _FIRST_ROWS)).drop_null()
     if 4 * len(values) > _FIRST_ROWS:
         return None
-    n_threads = min(os.cpu_count() or 1, n_rows // _FIRST_ROWS)
+    n_threads = min(available_cores(), n_rows // _FIRST_ROWS)
     step = -(-n_rows // n_threads)
     codes = np.empty(n_rows, np.int32)
 
@@ -529,6 +531,14 @@ class Table(ABC):
     @abstractmethod
     def read(self, positions: Sequence[int]) -> list[Column]:
         """Read the columns at some positions, each of n_rows cells."""
+
+    def read_beside(self, positions: Sequence[int], others: Sequence[int]) -> tuple[list[Column], dict[int, Column]]:
+        """Read columns, and with them others that are not used: of these, what cannot be read is left out."""
+        found, beside = self.read(positions), {}
+        for spot in others:
+            with contextlib.suppress(FileFormatError):
+                beside[spot] = self.read([spot])[0]
+        return found, {spot: column for spot, column in beside.items() if len(column) == len(found[0])}
 
     def head(self, n_rows: int, n_columns: int | None = None) -> list[list[str]]:
         """Show the first rows as text, of the first columns or of all."""

@@ -9,8 +9,8 @@ from nearer.data.errors import shown
 from nearer.data.rows import Rows
 from nearer.data.rules import group, same_statement
 
-# Standard deviations: by chance, one column in some thousands splits answers so that its parts contradict each other.
-_SURE = 3.5
+# Standard deviations of chance, and the share of answers that are contradicted over those that are not.
+_SURE, _MOST = 2.5, 0.2
 _ENOUGH = 100_000  # rows to judge by
 
 
@@ -25,20 +25,22 @@ def told_contradicting(rows: Rows, index: np.ndarray) -> list[str]:
     ----------
     rows : Rows
     index : ndarray of int, shape (N, 3) or (N, 4)
-        The comparisons; none are told where a row gives several.
+        The comparisons, equally many of each row; else none are told.
     """
-    n_rows = len(next(iter(rows.columns.values())))
-    if len(index) != n_rows or not rows.beside:
+    n_rows = len(rows.objects()[0])
+    times, rest = divmod(len(index), n_rows)
+    if rest or rows.roles.layout.kind == "votes" or rows.n_shown is not None or not rows.beside:
         return []
     some = slice(None, None, max(n_rows // _ENOUGH, 1))
-    pair, n_pairs = _pairs(index[some])
+    pair, n_pairs = _pairs(index.reshape(n_rows, times, -1)[some].reshape(-1, index.shape[1]))
     told = []
     for spot, column in rows.beside.items():
-        column = column.spelled().take(some)
-        for code in np.unique(column.cells[column.cells >= 0])[: FEW_VALUES + 1]:
-            own = column.cells == code
-            if _agreement(pair, n_pairs, own) < -_SURE:
-                title, cell = rows.table.title(spot), shown(column.texts()[code])
+        column = column.take(some).spelled()
+        codes = np.where(column.empty(), -1, column.cells)
+        values = np.unique(codes)
+        for code in values if len(values) <= FEW_VALUES else ():
+            if _contradict(pair, n_pairs, np.repeat(codes == code, times)):
+                title, cell = rows.table.title(spot), "empty" if code < 0 else shown(column.texts()[code])
                 told.append(
                     f"{title} is not used, but answers where it is {cell} contradict the others: what is near there is "
                     "far in these; does it say how answers are meant?"
@@ -56,11 +58,22 @@ def _pairs(index: np.ndarray) -> tuple[np.ndarray, int]:
     return pair.reshape(2, -1).T, len(first)
 
 
-def _agreement(pair: np.ndarray, n_pairs: int, own: np.ndarray) -> float:
-    """How far some answers agree with the others on which pairs are near, in standard deviations of chance."""
+def _contradict(pair: np.ndarray, n_pairs: int, own: np.ndarray) -> bool:
+    """Whether some answers contradict the others, and the others them.
+
+    An answer is judged by the others if both of its pairs occur among them: it agrees if its near pair was more often
+    near than its far pair, each in standard deviations of a fair coin. Judged in both ways, what differs in what was
+    asked, but not in what was meant, is no contradiction.
+    """
     if not 0 < np.count_nonzero(own) < len(own):
-        return 0.0
-    near, far = ([np.bincount(side[rows], minlength=n_pairs) for rows in (own, ~own)] for side in pair.T)
-    agreed = np.dot(near[0] - far[0], near[1] - far[1])
-    chance = np.dot(near[0] + far[0], near[1] + far[1])
-    return float(agreed / np.sqrt(chance)) if chance else 0.0
+        return False
+    near, far = (np.stack([np.bincount(side[rows], minlength=n_pairs) for rows in (own, ~own)]) for side in pair.T)
+    leaning = (near - far) / np.sqrt(np.maximum(near + far, 1))
+    occurs = near + far > 0
+    for rows, others in ((own, 1), (~own, 0)):
+        judged = pair[rows][occurs[others][pair[rows]].all(axis=1)]
+        agreed = leaning[others][judged[:, 0]] - leaning[others][judged[:, 1]]
+        size = np.sqrt(np.sum(agreed**2))
+        if not size or agreed.sum() / size > -_SURE or np.sign(agreed).mean() > -_MOST:
+            return False
+    return True

@@ -261,14 +261,17 @@ def _out_of_place(facts: Facts, roles: Roles, table: Table) -> list[str]:
     apart = np.flatnonzero(alone | elsewhere)[:_MOST_NAMES]
     some = facts.objects.some(np.arange(n_names)[:: max(n_names // _SAMPLE, 1)]) if len(apart) else []
     if not len(found) and some and 1 - np.mean(are_no_words(some)) > _MOST_WORDS:
-        found = apart[np.array(are_no_words(facts.objects.some(apart)), bool)]
+        held = facts.objects.some(apart)
+        # A number that occurs once may well be a title.
+        once = (total[apart] < 2) & np.array([number_in(name) is not None for name in held])
+        found = apart[np.array(are_no_words(held), bool) & ~once]
         if anchor is not None and not alone[found].all():
             where = f"no cell of {table.title(roles.at[anchor])}"
     if not len(found):
         return []
     names = zip(facts.objects.some(found), total[found].tolist())
-    held = listed((f"{shown(name)} ({counted(count, 'row')})" for name, count in names), SHOWN)
-    return [f"{held} among the objects: in {where}, unlike the others; if that is no object, leave such rows out"]
+    told = listed((f"{shown(name)} ({counted(count, 'row')})" for name, count in names), SHOWN)
+    return [f"{told} among the objects: in {where}, unlike the others; if that is no object, leave such rows out"]
 
 
 _MOST_NAMES = 100_000  # of more, a look at each takes too long
@@ -297,7 +300,7 @@ _DOUBTFUL = frozenset((
     "none", "(none)", "(blank)", "blank", "missing", "(missing)", "missing value", "no data", "not available",
     "skipped", "skip", "unknown", "...", "*", "timeout", "timed out", "no response", "no answer", "neither", "equal",
     "don't know", "dont know", "idk", "not sure", "keine angabe", "tbd", "loading...", "xxx", "???", "#nv", "#n/a",
-    "#ref!", "#value!", "(skip)", "none of these", "none of them", "tie", "unbekannt", "weiss nicht", "weiß nicht",
+    "#ref!", "#value!", "(skip)", "none of these", "none of them", "unbekannt", "weiss nicht", "weiß nicht",
     "aucun", "ninguno", "nessuno", "geen", "brak", "なし", "无",
     "#div/0!", "#name?", "#num!", "#null!", "#bezug!", "#wert!", "#error!",
 ))  # fmt: skip

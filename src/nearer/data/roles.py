@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nearer.data.beside import told_beside
+from nearer.data.beside import columns_beside, first_cells, may_tell_more, told_beside, told_wrong
 from nearer.data.cells import are_numbered, normalise, number_in, pairs_in, side_word, side_words, word_of, yes_or_no
 from nearer.data.columns import MemoryTable, Table
 from nearer.data.errors import SHOWN, FileFormatError, closest, listed, shown, shown_cell
@@ -15,7 +15,7 @@ from nearer.data.values import Options
 
 _ITEMS = (
     "option", "object", "image", "stimulus", "stim", "item", "choice", "candidate", "alternative", "comparison",
-    "picture", "img", "word", "opt", "obj", "text", "doc", "document", "sound", "face", "photo", "video", "clip",
+    "picture", "img", "word",
 )  # fmt: skip
 
 
@@ -33,40 +33,35 @@ def _kinds_of(*words: str) -> tuple[str, ...]:
 ALIASES: dict[str, tuple[str, ...]] = {
     "anchor": (
         "anchor", "head", "reference", "ref", "query", "center", "centre", "target", "pivot", "probe", "standard",
-        "sample", "cue", "referenz", "anker", "référence", "referencia", "referência", "riferimento", "referentie",
-        *_kinds_of("anchor", "reference", "query", "center", "target", "head"),
+        "sample", "cue", "referenz", "anker", *_kinds_of("anchor", "reference", "query", "center", "target", "head"),
     ),
     "near": (
-        "near", "nearer", "nearest", "closer", "closest", "winner", "chosen", "selected", "positive", "pos", "similar",
-        "moresimilar", "mostsimilar", "näher", *_kinds_of("chosen", "selected", "closer", "nearer", "winner"),
+        "near", "nearer", "nearest", "closer", "closest", "winner", "chosen", "selected", "positive", "similar",
+        "moresimilar", "mostsimilar", *_kinds_of("chosen", "selected", "closer", "nearer", "winner"),
     ),
     "far": (
         "far", "farther", "further", "farthest", "furthest", "loser", "other", "unchosen", "notchosen", "unselected",
-        "rejected", "negative", "neg", "notselected", "ferner", "different", "dissimilar", "lesssimilar",
-        "leastsimilar",
+        "rejected", "negative", "different", "dissimilar", "lesssimilar", "leastsimilar",
         *_kinds_of("unchosen", "unselected", "farther", "loser"),
     ),
     "i": ("i", "near1", "neara", "nearfirst"),
     "j": ("j", "near2", "nearb", "nearsecond"),
     "l": ("l", "far1", "fara", "farfirst"),
     "k": ("k", "far2", "farb", "farsecond"),
-    "a": _item("a", "1", "left", "first", "top", "links", "gauche", "izquierda", "sinistra", "esquerda"),
-    "b": _item("b", "2", "right", "second", "bottom", "rechts", "droite", "derecha", "destra", "direita"),
-    "c": _item("c", "3", "third", "middle"),
+    "a": _item("a", "1", "left", "first"),
+    "b": _item("b", "2", "right", "second"),
+    "c": _item("c", "3", "third"),
     "answer": (
         "answer", "response", "responses", "answers", "decision", "judgement", "judgment", "selection", "choice",
-        "pick", "picked", "clicked", "resp", "antwort", "réponse", "respuesta", "risposta", "antwoord", "resposta",
-        "chosenoption", "chosenside", "selectedoption", "selectedside", "sidechosen", "keyrespkeys",
+        "pick", "resp", "chosenoption", "chosenside", "selectedoption", "selectedside", "sidechosen", "keyrespkeys",
         "respkeys", "responsekeys", "keyresponse", "responsekey", "keypressed", "buttonpressed", "userchoice",
         "useranswer", "userresponse", "participantresponse", "mostsimilarside",
     ),
     "votes_a": (
         "votesa", "votes1", "votesleft", "votesfirst", "votesoptiona", "nvotesa", "counta", "count1", "countleft",
-        "avotes", "winsa", "awins",
     ),
     "votes_b": (
         "votesb", "votes2", "votesright", "votessecond", "votesoptionb", "nvotesb", "countb", "count2", "countright",
-        "bvotes", "winsb", "bwins",
     ),
     # Of a third option: no layout takes them, and none may leave them out unsaid.
     "votes_c": ("votesc", "votes3", "votesthird", "votesoptionc", "nvotesc", "countc", "count3", "countthird"),
@@ -76,19 +71,35 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "ordered": ("ordered", "isranked", "ranked"),
     # In order of preference, where a table has several.
     "participant": (
-        "participant", "participants", "participantid", "participantcode", "subjectcode", "participantprivateid",
+        "participant", "participants", "participantid", "participantprivateid",
         "prolificpid", "prolificid", "prolificparticipantid", "workerid", "mturkworkerid", "jatosworkerid", "worker",
         "puid", "pid", "subject",
         "subjectid", "subjectnr", "subjectnumber", "subjectno", "subid", "subj", "subjid", "sub", "participantno",
-        "participantnumber", "participantnr", "ppt", "ppid", "vp", "vpn", "vpnum", "vpcode", "versuchsperson",
+        "participantnumber", "participantnr", "ppt", "ppid", "vp", "vpn", "vpnr", "vpnum", "vpcode", "versuchsperson",
         "probandid", "agentid", "panelist", "assessor", "judge", "judgeid", "rater", "raterid", "annotator",
         "annotatorid", "respondent", "respondentid", "observer", "observerid", "person", "personid", "userid", "user",
-        "proband", "sujet", "participante", "listener", "coder", "labeler", "labeller", "turker", "username",
-        "turkleusername", "sonaid", "participantpublicid",
+        "username", "turkleusername", "sonaid", "participantpublicid", "participantcode", "subjectcode", "proband",
+        "sujeto", "participante", "listener", "coder", "labeler", "labeller", "turker",
     ),
     "weight": ("weight", "weights", "sampleweight", "sampleweights", "caseweight", "count", "counts", "frequency",
                "multiplicity"),
 }  # fmt: skip
+# Names that often mean something else: taken only where those above leave a table without a meaning.
+_SECOND: dict[str, tuple[str, ...]] = {
+    "anchor": ("référence", "referencia", "referência", "riferimento", "referentie"),
+    "near": ("pos", "näher"),
+    "far": ("neg", "notselected", "ferner"),
+    "a": ("top", "links", "gauche", "izquierda", "sinistra", "esquerda"),
+    "b": ("bottom", "rechts", "droite", "derecha", "destra", "direita"),
+    "c": ("middle",),
+    "answer": ("picked", "clicked", "antwort", "réponse", "respuesta", "risposta", "antwoord", "resposta"),
+    "votes_a": ("avotes", "winsa", "awins"),
+    "votes_b": ("bvotes", "winsb", "bwins"),
+}
+_SECOND_ITEMS = ("opt", "obj", "text", "doc", "document", "sound", "face", "photo", "video", "clip")
+for _role, _ends in (("a", ("a", "1", "left")), ("b", ("b", "2", "right")), ("c", ("c", "3"))):
+    _SECOND[_role] += tuple(item + end for item in _SECOND_ITEMS for end in _ends)
+SECOND_ROLE_OF = {alias: role for role, aliases in _SECOND.items() for alias in aliases}
 ROLE_OF = {alias: role for role, aliases in ALIASES.items() for alias in aliases}
 
 
@@ -225,7 +236,8 @@ class Roles:
     told: frozenset[str] = frozenset()  # roles the user named: what cannot be read there is refused, not left out
     options: tuple[str, ...] = ()  # names of the columns of options, where others say what is near and far
     says_objects: bool = False  # whether the user named columns of objects or answers; of these there is no doubt
-    beside: list[int] = field(default_factory=list)  # columns not used, whose few values may split the answers
+    beside: list[int] = field(default_factory=list)  # columns not used that have few values, to be read too
+    doubts: list[str] | None = None  # what their first cells tell; None if nobody is to hear of it
 
     def without_details(self) -> Roles:
         """The same for readers that keep comparisons, weights and people alone; a note says what they leave out."""
@@ -247,7 +259,8 @@ def is_header(names: Sequence[str]) -> bool:
     """Tell whether a first row of cells reads as column names: one is known, or at least two nearly so."""
     roles = roles_of(names)
     known = (name for role, name in zip(roles, names) if role)
-    if any(sum(map(str.isalnum, name)) > 1 for name in known) or complete_layout({role for role in roles if role}):
+    second = (SECOND_ROLE_OF.get(word_of(name)) for name in names)
+    if any(sum(map(str.isalnum, name)) > 1 for name in known) or complete_layout({*filter(None, (*roles, *second))}):
         return True
     words = list(map(normalise, names[:_COMPARED_COLUMNS]))
     return sum(len(word) > 3 and closest(word, list(ROLE_OF)) is not None for word in words) > 1
@@ -364,6 +377,9 @@ def find_roles(table: Table, options: Options) -> Roles:
     if asked and layout is None and {"a", "b"} <= at.keys() and not {"near", "far", "c"} & at.keys():
         at |= {"near": at.pop("a"), "far": at.pop("b")}
         layout = complete_layout(set(at), kind)
+    if layout is not None and layout.answer == "far" and "far" not in told and not _names_option(table, at):
+        del at["far"]  # a mark of answers, say, or of people
+        layout = complete_layout(set(at), kind)
     if layout is None:
         raise _refusal(table, _lacking(table, at, kind), at, kind)
     untold = columns is None and kind is None and header
@@ -385,15 +401,28 @@ def find_roles(table: Table, options: Options) -> Roles:
     says_objects = not options.columns_found and bool(told & {*layout.roles})
     by_name = _name_columns(names, at, layout) if header else []
     roles = Roles(layout, at, by_name, notes, alarms, told, options_shown, says_objects)
-    if header:
-        told_of = told_beside(table, roles, ROLE_OF)
-        alarms += told_of if not says_objects and kind is None else []
+    if header and may_tell_more(table, roles):
+        cells = first_cells(table)
+        roles.beside, others = columns_beside(table, roles, cells)
+        if not says_objects and kind is None:
+            alarms += told_beside(table, roles, ROLE_OF, cells, others)
+            alarms += told_wrong(table, roles, cells)
+            roles.doubts = told_beside(table, roles, ROLE_OF, cells, roles.beside)
     if options.answers is not None and layout.answer is None:
         raise FileFormatError(
             f"{table.name}: got answers={options.answers!r}, but {layout.kind} ({', '.join(layout.roles)}) have no "
             "column of answers, expected one"
         )
     return roles
+
+
+def _names_option(table: Table, at: Mapping[str, int]) -> bool:
+    """Tell whether the column of what is far names one of the options, or a side, in every row looked at."""
+    words = {*side_words(2), *(normalise(table.names[at[role]]) for role in ("a", "b"))}
+    rows = [row for row in table.head(_ROWS_LOOKED_AT) if len(row) == len(table.names) and row[at["far"]].strip()]
+    options = [{row[at["a"]].strip(), row[at["b"]].strip()} for row in rows]
+    said = [row[at["far"]].strip() for row in rows]
+    return bool(rows) and all(cell in shown or side_word(cell) in words for cell, shown in zip(said, options))
 
 
 def refuse_answered(kind: str) -> None:
@@ -460,6 +489,14 @@ def _by_name(table: Table, words: Sequence[str], kind: str | None, taken: Collec
         if role and role not in _BESIDE and spot not in taken:
             found.setdefault(role, []).append(spot)
     needed = complete_layout(set(found), kind)
+    if needed is None or (needed.extra == () and needed.objects[-1] == "odd"):  # two of three options
+        more: dict[str, list[int]] = {}
+        for spot, word in enumerate(words):
+            if (role := SECOND_ROLE_OF.get(word)) and role not in found and spot not in taken:
+                more.setdefault(role, []).append(spot)
+        further = complete_layout({*found, *more}, kind)
+        if further is not None:
+            found, needed = found | more, further
     if needed is None and (suffixed := _with_suffix(words, kind, taken)):
         return suffixed
     if needed is None:
@@ -633,7 +670,7 @@ def _proposal(table: Table, at: Mapping[str, int], best: Layout, kind: str | Non
         if meant[spot] == "answer":
             return role in ("answer", "near", "odd", "central")
         if meant[spot] is None and role in _VOTES:
-            return all(number_in(cell) is not None for cell in cells[spot])
+            return not {*_VOTES} & {*meant.values()} and all(number_in(cell) is not None for cell in cells[spot])
         if meant[spot] is None and role == roles[-1] and role in ("answer", "far") and "a" in roles:
             turned = any(part in normalise(names[spot]) for part in _TURNED)
             return turned == (role == "far") and (spot in shared or _may_choose(cells[spot], names))

@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.cells import MISSING, NO_ANSWER, UNKNOWN, normalise, sides_of, truth_of, units_per_second, yes_or_no
+from nearer.data.cells import (
+    MISSING,
+    NO_ANSWER,
+    SKIP,
+    UNKNOWN,
+    normalise,
+    sides_of,
+    truth_of,
+    units_per_second,
+    yes_or_no,
+)
 from nearer.data.columns import HOLDS_NUL, Coding, Column, Table, distinct
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
 from nearer.data.roles import DETAILS, OPTIONS_SHOWN, TIMES, Roles, role_of, roles_of
@@ -103,15 +113,10 @@ class Rows:
     def of(cls, table: Table, roles: Roles, options: Options, known: bool = False) -> Rows:
         """Read the rows of a block that hold all that is needed; `known` if they were looked at before."""
         positions = roles.positions
-        others = [spot for spot in roles.beside if spot not in positions]
-        try:
-            read = dict(zip([*positions, *others], table.read([*positions, *others])))
-        except FileFormatError:
-            if not others:
-                raise
-            read = dict(zip(positions, table.read(positions)))  # what is not used need not be readable
-        beside = {spot: read[spot] for spot in roles.beside if spot in read}
-        for spot, column in ((spot, read[spot]) for spot in (positions if not known else ())):
+        found, beside = table.read_beside(positions, [spot for spot in roles.beside if spot not in positions])
+        read = dict(zip(positions, found))
+        beside |= {spot: read[spot] for spot in roles.beside if spot in read}
+        for spot, column in read.items() if not known else ():
             if (row := column.first_nul()) is not None:
                 raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", spot, row)
         columns = {role: read[spot] for role, spot in roles.at.items()}
@@ -134,13 +139,17 @@ class Rows:
         layout, answer = self.roles.layout, self.roles.layout.answer
         needed = [*layout.roles, *(["weight"] if "weight" in self.roles.at else [])]
         empty = {role: self.columns[role].empty(words) for role in needed}
+        skipped = np.zeros(len(self.objects()[0]), bool)
         if answer is not None:
             said = self.columns[answer]
-            none = said.saying(NO_ANSWER)
+            meant = options.answer_words
+            none = said.saying([word for word in NO_ANSWER if word not in map(str.casefold, meant)])
             if none.any() and layout.options:
                 none &= self.chosen() < 0  # an object may be called so
             empty[answer] = empty[answer] | said.empty(MISSING) | none
-        if not any(mask.any() for mask in empty.values()):
+            if skip := [cell for cell, option in meant.items() if option == SKIP]:
+                skipped = said.spelled().empty(skip) & ~said.empty()
+        if not any(mask.any() for mask in (*empty.values(), skipped)):
             return
         blank = np.logical_and.reduce([empty[role] for role in layout.objects])
         if layout.kind == "rankings":
@@ -148,9 +157,12 @@ class Rows:
         silent = np.zeros_like(blank) if answer is None else empty.pop(answer) & ~blank
         some = np.logical_or.reduce(list(empty.values())) & ~blank
         silent &= ~some
+        skipped = skipped & ~(blank | some | silent)
         if some.any() and options.on_missing == "raise":
             raise self._missing(some, {role: mask & some for role, mask in empty.items()})
-        self.leave_out({"no objects": blank, "no answer": silent, "missing cell": some})
+        self.leave_out(
+            {"no objects": blank, "no answer": silent, "missing cell": some, "answer to be skipped": skipped}
+        )
 
     def _fill_ranks(self, ranks: Sequence[str], empty: dict[str, np.ndarray]) -> None:
         """Count the candidates of rankings whose last cells are empty; these are filled with the first, not used."""

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import making, rules
+from nearer.data.beside import spread_cells, told_beside
 from nearer.data.carriers import as_table, refuse_other_order
 from nearer.data.cells import UNKNOWN, Answers, is_whole, read_answers, whole_number, yes_or_no
 from nearer.data.columns import INEXACT, Coding, Column, MemoryTable, Table, distinct, exact_below, whole_numbers
@@ -37,7 +38,7 @@ from nearer.data.doubts import (
     told_thousands,
 )
 from nearer.data.errors import FileFormatError, counted, listed, shown, told_dropped
-from nearer.data.roles import DETAILS, OPTIONS_SHOWN, Roles, find_roles, with_header
+from nearer.data.roles import DETAILS, OPTIONS_SHOWN, ROLE_OF, Roles, find_roles, with_header
 from nearer.data.rows import Rows, joined_counts, read_details
 from nearer.data.rules import Parts, group
 from nearer.data.values import INDEX_LIMIT, Options, People, check_people, check_weights
@@ -239,7 +240,7 @@ def resolve(facts: Facts, roles: Roles, table: Table, options: Options, blocks: 
     meaning.people_are_numbers = facts.people_are_numbers
     if options.known is not None and set(facts.objects.names()) <= set(options.known):
         meaning.alarms, facts.alarms = [], []
-    meaning.alarms += [*table.alarms, *roles.alarms, *facts.alarms]
+    meaning.alarms += [*table.alarms, *roles.alarms, *(roles.doubts or ()), *facts.alarms]
     written_here = table.labels is not None or table.n_objects is not None
     if not roles.says_objects and not written_here and options.known is None:
         apart = told_apart(facts, kinds, roles, table)
@@ -470,10 +471,6 @@ def _parts(rows: Rows, meaning: Meaning, options: Options) -> Parts | None:
     choice: Any = None
     if meaning.answers is not None:
         choice = _choices(rows, meaning.answers)
-        silent = np.isnan(choice)
-        if silent.any():
-            rows.leave_out({"answer to be skipped": silent})
-            choice, index = choice[~silent], index[~silent]
     if not len(index):
         return None
     weights = _amounts(rows, "weight", "a weight") if "weight" in rows.columns else None
@@ -631,6 +628,9 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
     """Turn a table into comparisons: their parts, the rows they come from, notes and alarms for the user."""
     roles = find_roles(table, options)
     rows = Rows.of(table, roles, options)
+    if roles.doubts is not None and rows.beside and len(rows.objects()[0]):
+        columns = {roles.at[role]: column for role, column in rows.columns.items()} | rows.beside
+        roles.doubts = told_beside(table, roles, ROLE_OF, spread_cells(columns), [*rows.beside])
     meaning = resolve(scan(rows), roles, table, options, lambda: [rows])
     notes = spoken_notes(rows, meaning)
     parts = rows_to_parts(rows, meaning, options)
@@ -648,18 +648,25 @@ def _told_twice(parts: Parts) -> list[str]:
     """Tell of answers that stand twice: the same question, answered alike by one person in one trial, or as fast."""
     details, people = parts.details, parts.people
     order, seconds = (None, None) if details is None else (details.order, details.seconds)
-    if order is not None and people is not None:
-        known, told, same = order >= 0, order, "participant, number of the trial"
-    elif seconds is not None and (seconds % 1 != 0).any():  # whole seconds are often the same
+    if people is None:
+        return []
+    if order is not None:
+        known, told, same = order >= 0, order, "number of the trial"
+    elif seconds is not None:
         known, told, same = ~np.isnan(seconds), np.unique(seconds, return_inverse=True)[1], "response time"
-        same = f"participant, {same}" if people is not None else same
     else:
         return []
-    who = [] if people is None else [people.codes]
-    columns = [column[known].astype(np.int64) for column in (*parts.index.T, *who, told)]
-    n_known = int(known.sum())
-    twice = n_known - len(group(columns, int(max(map(np.max, columns))) + 1)[0]) if n_known else 0
-    what = f"{counted(twice, 'comparison')} with the {same} and objects of another"
+    columns = [column[known].astype(np.int64) for column in (*parts.index.T, people.codes, told)]
+    if not len(columns[0]):
+        return []
+    span = int(max(map(np.max, columns))) + 1
+    asked, all_same = (np.bincount(group(some, span)[1]) for some in (columns[:-1], columns))
+    twice = int(np.sum(all_same - 1))
+    if order is None:  # some take as long by chance
+        share = np.bincount(columns[-1]) / len(columns[-1])
+        by_chance = np.sum(asked * (asked - 1.0)) / 2 * np.sum(share**2)
+        twice = twice if twice > 3 * by_chance + 2 else 0
+    what = f"{counted(twice, 'comparison')} with the participant, {same} and objects of another"
     return [f"{what}; if the same answers stand there twice, take them out"] if twice else []
 
 

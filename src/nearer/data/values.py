@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.cells import SIDES, UNKNOWN, is_unicode
+from nearer.data.cells import SIDES, UNKNOWN, is_unicode, normalise, parse_answers
 from nearer.data.columns import HOLDS_NUL, Coding, column_of
 from nearer.data.errors import shown
 
@@ -202,6 +202,13 @@ class Options:
     columns_found: bool = False  # `columns` was not said, but found by name
     known: Any = None  # names of the objects of a map, of which there is no doubt
     asked: bool = False  # the rows are questions, and the answers to them come beside the table
+
+    @property
+    def answer_words(self) -> dict[str, str]:
+        """The cells of answers that the user said the meaning of, and that."""
+        told = parse_answers(self.answers) if isinstance(self.answers, str) else self.answers
+        words = told.items() if isinstance(told, Mapping) else ()
+        return {str(cell).strip(): normalise(str(option)) for cell, option in words}
 
     def __post_init__(self) -> None:
         labels = check_objects(self.n_objects, self.labels)[1]

@@ -371,19 +371,23 @@ def _understood(comparisons: Comparisons, rows: Rows, notes: Sequence[str]) -> s
     told = [said, *told_dropped(rows.dropped)]
     if table.header:
         spare = set(range(len(table.names))) - set(at.values()) - set(rows.roles.names_at)
-        unused = [spot for spot in sorted(spare) if table.names[spot]]
-        rows_shown = table.head(_ROWS_SHOWN, max(unused) + 1) if unused else []
+        unused = [_with_values(rows, spot) for spot in sorted(spare) if table.names[spot]]
         if unused:
-            told.append(f"columns not used: {listed((_with_values(table, rows_shown, spot) for spot in unused), 5)}")
+            few = sorted(unused, key=lambda text: "(" not in text)
+            told.append(f"columns not used: {listed(few, _MOST_SHOWN)}")
     return f"{Path(table.name).name}: {', '.join(parts)}: " + "; ".join([*told, *notes])
 
 
-_ROWS_SHOWN = 200
+_MOST_SHOWN = 12
 
 
-def _with_values(table: Table, rows: Sequence[Sequence[str]], spot: int) -> str:
-    """Name a column that is not used, with its cells if these are a sentence in all rows, or one of two things."""
-    said = [*dict.fromkeys(row[spot].strip() for row in rows if spot < len(row))]
-    cells = [cell for cell in said if cell]
-    shows = len(cells) == 2 or (len(cells) == 1 and cells[0].count(" ") > 1)
-    return table.names[spot] + (f" ({listed(map(shown_cell, cells))})" if shows else "")
+def _with_values(rows: Rows, spot: int) -> str:
+    """Name a column that is not used, with its values if these are two or three, or a sentence in all rows."""
+    name = rows.table.names[spot]
+    if spot not in rows.beside:
+        return name
+    column = rows.beside[spot]
+    cells = [shown_cell(cell) for cell in column.used().to_pylist() if cell.strip()]
+    sentence = len(cells) == 1 and cells[0].count(" ") > 1
+    cells += ["empty"] if column.empty().any() else []
+    return f"{name} ({listed(cells)})" if sentence or 1 < len(cells) < 4 else name

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from nearer._memory import available_cores
 from nearer.data.cells import are_numbered, is_whole, number_in
 from nearer.data.columns import Column, Table, column_from_arrow
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
@@ -349,10 +350,14 @@ class TextTable(Table):
         return " " if self.delimiter == WHITESPACE else self.delimiter
 
     def read(self, positions: Sequence[int]) -> list[Column]:
+        return self.read_beside(positions, ())[0]
+
+    def read_beside(self, positions: Sequence[int], others: Sequence[int]) -> tuple[list[Column], dict[int, Column]]:
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
         positions = [*positions, len(self.names) - 1] if self.spare else positions
+        others = [spot for spot in others if spot not in positions]
         watched = None if self._is_plain else _Watched(self._stream(), self.mark)
         held = watched is None and os.path.getsize(self.name) <= _HELD_BYTES
         n_ends = 0
@@ -365,7 +370,7 @@ class TextTable(Table):
             return "skip" if is_end else "error"
 
         names = [f"c{position}" for position in range(len(self.names))]
-        wanted = [names[position] for position in positions]
+        wanted = [names[position] for position in (*positions, *others)]
         options = {
             "read_options": pacsv.ReadOptions(
                 block_size=_BLOCK_BYTES // 4 if held else _BLOCK_BYTES,
@@ -391,11 +396,13 @@ class TextTable(Table):
             else:
                 with pacsv.open_csv(watched, **options) as reader:
                     found = reader.read_all()
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
+            with ThreadPoolExecutor(min(available_cores(), len(wanted))) as pool:
                 columns = [replace(column, all_occur=True) for column in pool.map(column_from_arrow, found.columns)]
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
         self._n_rows = len(columns[0])
+        beside = dict(zip(others, columns[len(positions) :]))
+        columns = columns[: len(positions)]
         if watched is not None and watched.doubtful:
             self._refuse_loose_quotes()
         if n_ends:
@@ -404,7 +411,7 @@ class TextTable(Table):
             row = int(filled[0])
             raise FileFormatError(f"{self.name}, {self.place(row)}: a cell more than the header has names")
         self._refuse_escapes(columns, positions)
-        return self._without_marks(columns)
+        return self._without_marks(columns), beside
 
     def _refuse_loose_quotes(self) -> None:
         """Refuse text after the quotation mark that closes a cell: the marks would be lost, and the cell another."""
