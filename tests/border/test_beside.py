@@ -388,3 +388,15 @@ def test_odd_ones_out_are_judged_too():
         odd=names[np.where(turned_round, least, most)], q=np.where(turned_round, "p", "r")
     )
     assert any("'q' is not used, but answers where it is" in alarm for alarm in read_comparisons(frame).alarms)
+
+
+def test_a_row_that_stands_alone_is_found_among_many(monkeypatch):
+    monkeypatch.setattr("nearer.data.rows._IN_CACHE", 100)
+    rows = [tuple(row) for row in answered(1000, n_objects=6)]
+    assert read_comparisons(pd.DataFrame(rows, columns=COLUMNS["triplets"])).alarms == ()
+    for spot in (500, 1000):
+        frame = pd.DataFrame([*rows[:spot], ("sum", "of", "all"), *rows[spot:]], columns=COLUMNS["triplets"])
+        (alarm,) = read_comparisons(frame).alarms
+        assert f"row {spot + 1} ('sum', 'of', 'all'): objects that stand in no other row" in alarm
+    frame = pd.DataFrame([*rows, *[(row[0], "equal to", row[2]) for row in rows[:60]]], columns=COLUMNS["triplets"])
+    assert any("'equal to' (60 rows)" in alarm for alarm in read_comparisons(frame).alarms)

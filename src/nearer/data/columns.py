@@ -54,7 +54,8 @@ class Column:
             import pyarrow as pa
             import pyarrow.compute as pc
 
-            held = _mask(pc.is_in(pc.utf8_trim_whitespace(self.values), value_set=pa.array(words)))
+            plain = pc.utf8_trim_whitespace(self.values) if self._may_be_padded else self.values
+            held = _mask(pc.is_in(plain, value_set=pa.array(words)))
             if not held.any() and self.cells.min(initial=0) >= 0:
                 return np.zeros(len(self), bool)
             return np.append(held, True)[self.cells]
@@ -83,6 +84,12 @@ class Column:
         """Whether some text may hold an ASCII letter: a first look, much faster than one at each text."""
         data = None if self.values is None else self.values.buffers()[2]
         return data is not None and bool((np.frombuffer(data, np.uint8) == ord(letter)).any())
+
+    @property
+    def _may_be_padded(self) -> bool:
+        data = None if self.values is None else self.values.buffers()[2]
+        letters = np.frombuffer(b"" if data is None else data, np.uint8)
+        return bool(((letters <= ord(" ")) | (letters > 127)).any())
 
     def first_nul(self) -> int | None:
         """Find the first text that holds a NUL, which NumPy would cut off at the end of a name."""
@@ -275,12 +282,14 @@ def _looked_up(texts: Any) -> Column | None:
     n_rows = len(texts)
     if n_rows < 4 * _FIRST_ROWS:
         return None
-    values = pc.unique(texts.slice(0, _FIRST_ROWS)).drop_null()
-    if 4 * len(values) > _FIRST_ROWS:
+    first = _text_column(texts.slice(0, _FIRST_ROWS))
+    values = first.values
+    if values is None or 4 * len(values) > _FIRST_ROWS:
         return None
     n_threads = min(available_cores(), n_rows // _FIRST_ROWS)
-    step = -(-n_rows // n_threads)
+    step = -(-(n_rows - _FIRST_ROWS) // n_threads)
     codes = np.empty(n_rows, np.int32)
+    codes[:_FIRST_ROWS] = first.cells
 
     def look_up(start: int) -> int:
         found = pc.index_in(texts.slice(start, step), value_set=values)
@@ -288,8 +297,8 @@ def _looked_up(texts: Any) -> Column | None:
         return found.null_count
 
     with ThreadPoolExecutor(n_threads) as pool:
-        n_missing = sum(pool.map(look_up, range(0, n_rows, step)))
-    if n_missing > texts.null_count:
+        n_missing = sum(pool.map(look_up, range(_FIRST_ROWS, n_rows, step)))
+    if n_missing > texts.slice(_FIRST_ROWS).null_count:
         missing = codes < 0
         left = texts.filter(pa.array(missing))
         others = pc.unique(left).drop_null()

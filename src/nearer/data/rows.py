@@ -70,19 +70,22 @@ class Rows:
     def encoded(self) -> tuple[Coding, np.ndarray, list[np.ndarray]]:
         """The names of objects, the places among them of those in each row, and how often each is in each column.
 
-        The places are int32 (n_rows, n_columns), -1 for an empty cell.
+        The places are int32 (n_rows, n_columns), -1 for an empty cell. Once every name is in every column, none is out
+        of place, and the others are not counted.
         """
         if self.coded is None:
             names = Coding.of(self.objects())
             encoders = list(map(names.encoder, self.objects()))
             index = np.empty((len(self.objects()[0]), len(encoders)), np.int32)
             counts = np.zeros((len(encoders), len(names) + 1), np.int64)  # empty cells first
-            step = max(_IN_CACHE, len(names))
+            step, counting = max(_IN_CACHE, len(names)), True
             for start in range(0, len(index), step):
                 rows = slice(start, start + step)
                 for spot, encode in enumerate(encoders):
                     index[rows, spot] = codes = encode(rows)
-                    counts[spot] += np.bincount(codes + 1, minlength=len(names) + 1)
+                    if counting:
+                        counts[spot] += np.bincount(codes + 1, minlength=len(names) + 1)
+                counting = counting and not (counts[:, 1:] > 1).all()
             self.coded = names, index, list(counts[:, 1:])
         return self.coded
 
@@ -233,8 +236,12 @@ def _holds_name(rows: Rows, role: str) -> np.ndarray:
     import pyarrow.compute as pc
 
     column, name = rows.columns[role], rows.table.names[rows.roles.at[role]].strip(" \ufeff")
+    nowhere = np.zeros(len(column), bool)
     if column.values is None:
-        return np.zeros(len(column), bool)
+        return nowhere
+    first = name.split()[0].lower() if name.isascii() and name else ""
+    if not pc.any(pc.match_substring(pc.ascii_lower(column.values), first)).as_py():  # faster than the pattern
+        return nowhere
     blank = r"[\s\pZ\x{FEFF}]"
     # After the mark of a file joined to another, quotes stay as they are.
     pattern = rf'^{blank}*"?{f"{blank}+".join(map(re.escape, name.split()))}"?{blank}*$'

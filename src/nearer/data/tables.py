@@ -533,8 +533,7 @@ def _leave_out_degenerate(rows: Rows, meaning: Meaning, options: Options) -> np.
         place = np.arange(index.shape[1])
         judged = np.where(place > rows.n_shown[:, None], -1 - place, index)
     for mask, reason in _SHAPES[rows.roles.layout.kind].faults(judged):
-        bad = mask & ~total
-        if bad.any():
+        if mask.any() and (bad := mask & ~total).any():
             found[reason] = bad
             total |= bad
     if not found:

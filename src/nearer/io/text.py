@@ -396,7 +396,7 @@ class TextTable(Table):
             else:
                 with pacsv.open_csv(watched, **options) as reader:
                     found = reader.read_all()
-            with ThreadPoolExecutor(min(available_cores(), len(wanted))) as pool:
+            with ThreadPoolExecutor(min(2 * available_cores(), len(wanted))) as pool:
                 columns = [replace(column, all_occur=True) for column in pool.map(column_from_arrow, found.columns)]
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
