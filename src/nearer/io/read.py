@@ -390,4 +390,5 @@ def _with_values(rows: Rows, spot: int) -> str:
     cells = [shown_cell(cell) for cell in column.used().to_pylist() if cell.strip()]
     sentence = len(cells) == 1 and cells[0].count(" ") > 1
     cells += ["empty"] if column.empty().any() else []
-    return f"{name} ({listed(cells)})" if sentence or 1 < len(cells) < 4 else name
+    recur = 1 < len(cells) < 4 and 2 * len(cells) <= len(column)
+    return f"{name} ({listed(cells)})" if sentence or recur else name
