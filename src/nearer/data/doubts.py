@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import string
 import unicodedata
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -431,6 +432,10 @@ def _spellings(names: Any) -> list[dict[str, list[str]]]:
 
     names = names if isinstance(names, pa.Array) else pa.array(names.tolist(), pa.string())
     letters = _letters(names)
+    if letters <= _PLAIN and pc.all(pc.match_substring_regex(names, "^[a-z]+[0-9]*$")).as_py():
+        length = pc.min_max(pc.binary_length(names))
+        if length["min"] == length["max"]:  # then zeros stand in the same places
+            return []
     if letters.isdisjoint("<>/\\.%\x80"):  # then letters and digits tell, if no name is a number; most often none recur
         plain = _without(pc.ascii_lower(names), letters, _NOT_TELLING)
         numbered = pc.any(pc.match_substring_regex(plain, "^[0-9]")).as_py()
@@ -455,6 +460,7 @@ def _spellings(names: Any) -> list[dict[str, list[str]]]:
     return list(groups.values())
 
 
+_PLAIN = {*string.ascii_lowercase, *string.digits}
 # All that is no letter and no digit, and zeros before digits.
 _NOT_TELLING = (
     ("".join(sign for sign in map(chr, range(128)) if not sign.isalnum()), "[^a-z0-9]+", ""),
