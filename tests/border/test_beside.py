@@ -112,8 +112,9 @@ def test_parts_contradict_each_other_by_definition(kind, seed):
     parts = index[own].tolist(), index[~own].tolist()
     both = [judged(*parts), judged(*parts[::-1])]
     expected = all(z <= -contradictions._SURE and share <= -contradictions._MOST for z, share in both)
-    assert contradictions._contradict(pair, n_pairs, own) == expected
-    assert not contradictions._contradict(pair, n_pairs, np.ones(len(index), bool))
+    counts = contradictions._counts(pair, n_pairs)
+    assert contradictions._contradict(pair, counts, own) == expected
+    assert not contradictions._contradict(pair, counts, np.ones(len(index), bool))
 
 
 def test_what_is_not_used_need_not_be_readable():
@@ -227,6 +228,15 @@ def test_answers_as_fast_as_others_about_the_same_are_told(tmp_path):
     assert alarms(frame, tmp_path) == ()
     words = "12 comparisons with the participant, response time and objects of another"
     assert any(words in alarm for alarm in alarms(pd.concat([frame, frame]), tmp_path))
+
+
+def test_answers_that_stand_twice_are_seen_among_many(monkeypatch):
+    monkeypatch.setattr("nearer.data.tables._ENOUGH", 300)
+    frame = pd.DataFrame(answered(1000), columns=COLUMNS["triplets"])
+    frame = frame.assign(participant=np.arange(1000) % 7, rt=np.arange(1000) + 812)
+    assert read_comparisons(frame).alarms == ()
+    (alarm,) = read_comparisons(pd.concat([frame, frame])).alarms
+    assert "at least 285 comparisons with the participant, response time and objects" in alarm  # of people 0 and 6
 
 
 @pytest.mark.parametrize("unknown", [0, 0.05])
@@ -372,6 +382,14 @@ def test_values_beyond_the_first_rows_are_seen(value, tmp_path):
     assert any("'pol' is not used, but answers where it is" in alarm for alarm in found)
     assert any("'block' ('main', 'practice')" in alarm for alarm in found)
     assert f"pol (x, {value or 'empty'})" in read_comparisons(frame).understood
+
+
+@pytest.mark.parametrize("kind", ["text", "numbers"])
+def test_a_mark_that_stands_once_among_many_rows_is_seen(kind):
+    frame = pd.DataFrame(answered(5000), columns=COLUMNS["triplets"]).assign(exclude=0)
+    frame.loc[3333, "exclude"] = 1
+    frame = frame.astype({"exclude": str}) if kind == "text" else frame
+    assert any("'exclude' ('0', '1')" in alarm for alarm in read_comparisons(frame).alarms)
 
 
 def test_odd_ones_out_are_judged_too():

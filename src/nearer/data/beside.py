@@ -74,12 +74,14 @@ def first_cells(table: Table) -> dict[int, list[str]]:
 
 
 def spread_cells(columns: Mapping[int, Column]) -> dict[int, list[str]]:
-    """The cells of rows from the first to the last, by column: among them each value of those with few."""
+    """The cells of rows from the first to the last, by column: among them each text of those with few."""
     n_rows = len(next(iter(columns.values())))
     rows = {*range(0, n_rows, max(n_rows // _SPREAD, 1))}
     for column in columns.values():
-        first = np.unique(column.cells, return_index=True)[1]
-        rows |= {*first.tolist()} if len(first) <= FEW_VALUES + 1 else set()
+        if column.values is None:
+            rows |= {int(np.argmin(column.cells)), int(np.argmax(column.cells))}
+        elif len(column.values) <= FEW_VALUES:
+            rows |= {int(np.argmax(column.cells == code)) for code in range(-1, len(column.values))}
     some = np.array(sorted(rows))
     found = {spot: column.take(some).spelled() for spot, column in columns.items()}
     return {spot: [(column.cell(row) or "").strip() for row in range(len(some))] for spot, column in found.items()}

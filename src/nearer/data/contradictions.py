@@ -11,7 +11,7 @@ from nearer.data.rules import group, same_statement
 
 # Standard deviations of chance, and the share of answers that are contradicted over those that are not.
 _SURE, _MOST = 2.5, 0.2
-_ENOUGH = 100_000  # rows to judge by
+_ENOUGH = 20_000  # rows to judge by
 
 
 def told_contradicting(rows: Rows, index: np.ndarray) -> list[str]:
@@ -33,13 +33,14 @@ def told_contradicting(rows: Rows, index: np.ndarray) -> list[str]:
         return []
     some = slice(None, None, max(n_rows // _ENOUGH, 1))
     pair, n_pairs = _pairs(index.reshape(n_rows, times, -1)[some].reshape(-1, index.shape[1]))
+    counts = _counts(pair, n_pairs)
     told = []
     for spot, column in rows.beside.items():
         column = column.take(some).spelled()
         codes = np.where(column.empty(), -1, column.cells)
         values = np.unique(codes)
         for code in values if len(values) <= FEW_VALUES else ():
-            if _contradict(pair, n_pairs, np.repeat(codes == code, times)):
+            if _contradict(pair, counts, np.repeat(codes == code, times)):
                 title, cell = rows.table.title(spot), "empty" if code < 0 else shown(column.texts()[code])
                 told.append(
                     f"{title} is not used, but answers where it is {cell} contradict the others: what is near there is "
@@ -58,21 +59,32 @@ def _pairs(index: np.ndarray) -> tuple[np.ndarray, int]:
     return pair.reshape(2, -1).T, len(first)
 
 
-def _contradict(pair: np.ndarray, n_pairs: int, own: np.ndarray) -> bool:
+def _counts(pair: np.ndarray, n_pairs: int) -> np.ndarray:
+    """How often each pair is the near one and the far one, int (2, n_pairs)."""
+    return np.stack([np.bincount(side, minlength=n_pairs) for side in pair.T])
+
+
+def _contradict(pair: np.ndarray, counts: np.ndarray, own: np.ndarray) -> bool:
     """Whether some answers contradict the others, and the others them.
 
     An answer is judged by the others if both of its pairs occur among them: it agrees if its near pair was more often
     near than its far pair, each in standard deviations of a fair coin. Judged in both ways, what differs in what was
     asked, but not in what was meant, is no contradiction.
+
+    Parameters
+    ----------
+    pair : ndarray of int, shape (N, 2)
+    counts : ndarray of int, shape (2, n_pairs)
+        Of all answers, see `_counts`.
+    own : ndarray of bool, shape (N,)
     """
     if not 0 < np.count_nonzero(own) < len(own):
         return False
-    near, far = (np.stack([np.bincount(side[rows], minlength=n_pairs) for rows in (own, ~own)]) for side in pair.T)
-    leaning = (near - far) / np.sqrt(np.maximum(near + far, 1))
-    occurs = near + far > 0
-    for rows, others in ((own, 1), (~own, 0)):
-        judged = pair[rows][occurs[others][pair[rows]].all(axis=1)]
-        agreed = leaning[others][judged[:, 0]] - leaning[others][judged[:, 1]]
+    mine = _counts(pair[own], counts.shape[1])
+    for rows, (near, far) in ((own, counts - mine), (~own, mine)):
+        leaning, occurs = (near - far) / np.sqrt(np.maximum(near + far, 1)), near + far > 0
+        judged = pair[rows][occurs[pair[rows]].all(axis=1)]
+        agreed = leaning[judged[:, 0]] - leaning[judged[:, 1]]
         size = np.sqrt(np.sum(agreed**2))
         if not size or agreed.sum() / size > -_SURE or np.sign(agreed).mean() > -_MOST:
             return False
