@@ -84,21 +84,25 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "weight": ("weight", "weights", "sampleweight", "sampleweights", "caseweight", "count", "counts", "frequency",
                "multiplicity"),
 }  # fmt: skip
+
+
+def _further_item(*ends: str) -> tuple[str, ...]:
+    items = ("opt", "obj", "text", "doc", "document", "sound", "face", "photo", "video", "clip")
+    return tuple(item + end for item in items for end in ends)
+
+
 # Names that often mean something else: taken only where those above leave a table without a meaning.
 _SECOND: dict[str, tuple[str, ...]] = {
     "anchor": ("référence", "referencia", "referência", "riferimento", "referentie"),
     "near": ("pos", "näher"),
     "far": ("neg", "notselected", "ferner"),
-    "a": ("top", "links", "gauche", "izquierda", "sinistra", "esquerda"),
-    "b": ("bottom", "rechts", "droite", "derecha", "destra", "direita"),
-    "c": ("middle",),
+    "a": ("top", "links", "gauche", "izquierda", "sinistra", "esquerda", *_further_item("a", "1", "left")),
+    "b": ("bottom", "rechts", "droite", "derecha", "destra", "direita", *_further_item("b", "2", "right")),
+    "c": ("middle", *_further_item("c", "3")),
     "answer": ("picked", "clicked", "antwort", "réponse", "respuesta", "risposta", "antwoord", "resposta"),
     "votes_a": ("avotes", "winsa", "awins"),
     "votes_b": ("bvotes", "winsb", "bwins"),
 }
-_SECOND_ITEMS = ("opt", "obj", "text", "doc", "document", "sound", "face", "photo", "video", "clip")
-for _role, _ends in (("a", ("a", "1", "left")), ("b", ("b", "2", "right")), ("c", ("c", "3"))):
-    _SECOND[_role] += tuple(item + end for item in _SECOND_ITEMS for end in _ends)
 SECOND_ROLE_OF = {alias: role for role, aliases in _SECOND.items() for alias in aliases}
 ROLE_OF = {alias: role for role, aliases in ALIASES.items() for alias in aliases}
 
