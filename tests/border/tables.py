@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nearer.data.cells import MISSING, NO_ANSWER, is_whole, normalise
 from nearer.data.roles import ALIASES
+from nearer.io import read_comparisons
 
 KINDS = ("triplets", "letters", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings")
 # How an answer may be written: the object, the side, the role, a position, a word that must be told.
@@ -279,3 +280,13 @@ def _role(name: str) -> str | None:
     from nearer.data.roles import role_of
 
     return role_of(name)
+
+
+def alarms(frame, tmp_path, **told):
+    """The alarms of a frame, which must be those of the same table as a file."""
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    found = read_comparisons(frame, **told).alarms
+    assert read_comparisons(tmp_path / "a.csv", **told).alarms == found
+    assert read_comparisons(tmp_path / "a.parquet", **told).alarms == found
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from tables import alarms
 
 from nearer.data import Comparisons, contradictions
 from nearer.io import FileFormatError, read_comparisons
@@ -23,16 +24,6 @@ def turned(rows, which):
     rows = rows.copy()
     rows[which] = rows[which][:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
     return rows
-
-
-def alarms(frame, tmp_path, **told):
-    """The alarms of a frame, which must be those of the same table as a file."""
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    frame.to_parquet(tmp_path / "a.parquet")
-    found = read_comparisons(frame, **told).alarms
-    assert read_comparisons(tmp_path / "a.csv", **told).alarms == found
-    assert read_comparisons(tmp_path / "a.parquet", **told).alarms == found
-    return found
 
 
 COLUMNS = {"triplets": ["anchor", "near", "far"], "quadruplets": ["i", "j", "l", "k"]}

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from tables import alarms
 
 from nearer import OrdinalEmbedding
 from nearer.data import Comparisons, as_comparisons
@@ -37,16 +38,6 @@ def said(names=("anchor", "near", "far"), rows=TRIPLETS, **beside):
     return frame.assign(
         **{name: np.resize(np.array(cells, dtype=object), len(frame)) for name, cells in beside.items()}
     )
-
-
-def alarms(frame, tmp_path, **told):
-    """The alarms of a frame, which must be those of the same table as a file."""
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    frame.to_parquet(tmp_path / "a.parquet")
-    found = read_comparisons(frame, **told).alarms
-    assert read_comparisons(tmp_path / "a.csv", **told).alarms == found
-    assert read_comparisons(tmp_path / "a.parquet", **told).alarms == found
-    return found
 
 
 OPTIONS = ("reference", "option_a", "option_b", "response")
