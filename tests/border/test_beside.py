@@ -153,7 +153,7 @@ def test_values_of_columns_that_are_not_used_are_shown_where_they_are_few():
     frame = table(ASKED, ["left", "right"], ("mode", ["most", "least"]))
     frame = frame.assign(pregunta="¿Cuál es parecido?", task="main", number=np.arange(len(frame)))
     understood = read_comparisons(frame).understood
-    assert "columns not used: mode (most, least), pregunta (¿Cuál es parecido?), task, number" in understood
+    assert "columns not used: mode (most, least), pregunta (¿Cuál es parecido?), task (main), number" in understood
 
 
 @pytest.mark.parametrize(
@@ -202,6 +202,32 @@ def test_columns_in_other_languages_and_of_other_programs(header, answers):
     assert read_comparisons(table(header, answers)).comparisons == wanted
     german = pd.DataFrame(SOME, columns=["Referenz", "näher", "ferner"])
     assert read_comparisons(german).columns == {"anchor": "Referenz", "near": "näher", "far": "ferner"}
+
+
+@pytest.mark.parametrize("camps", [2, 4])
+def test_several_values_may_say_that_answers_are_turned(camps):
+    rows = answered(3000, n_objects=12)
+    value = np.random.default_rng(1).integers(0, 2 * camps, len(rows))
+    frame = pd.DataFrame(turned(rows, value % 2 == 1), columns=COLUMNS["triplets"])
+    read = read_comparisons(frame.assign(prompt=np.array([*"abcdefgh"], object)[value]))
+    (alarm,) = read.alarms
+    said = {cell for cell in "abcdefgh"[: 2 * camps] if f"{cell!r}" in alarm.partition("where it is ")[2]}
+    assert said in ({*"aceg"[:camps]}, {*"bdfh"[:camps]})
+
+
+def test_a_mind_that_was_changed_is_told():
+    frame = pd.DataFrame(answered(60), columns=COLUMNS["triplets"]).assign(participant="p1", trial=np.arange(60))
+    assert read_comparisons(frame).alarms == ()
+    again = frame.iloc[[7]].rename(columns={"near": "far", "far": "near"})
+    (alarm,) = read_comparisons(pd.concat([frame, again])).alarms
+    assert "1 comparison with the participant, number of the trial and objects of another" in alarm
+
+
+@pytest.mark.parametrize("names", [("left", "middle", "right", "central"), ("links", "mitte", "rechts", "odd")])
+def test_three_options_of_which_one_is_in_the_middle(names):
+    sets = [(1, 2, 3), (2, 3, 4), (4, 1, 2), (3, 4, 1)]
+    read = read_comparisons(pd.DataFrame([(*row, row[1]) for row in sets], columns=names))
+    assert len(read.comparisons) == 8
 
 
 def test_a_third_option_in_the_middle_is_an_option():

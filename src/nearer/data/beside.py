@@ -40,7 +40,8 @@ _GOOD = ("valid", "isvalid", "include", "included", "keep", "kept", "finished", 
          "responded", "passedattentioncheck", "gültig")  # fmt: skip
 _AGAIN = ("attempt", "attemptnumber", "isfinal", "final", "revision", "event", "eventtype", "trialpart")
 _COUNTS = ("n", "size", "len", "freq", "total", "w", "cnt", "countall", "times", "votes", "nvotes", "numvotes",
-           "nanswers", "nresponses", "nparticipants", "nsubjects", "nraters", "nobs")  # fmt: skip
+           "nanswers", "nresponses", "nparticipants", "nsubjects", "nraters", "nobs", "ncoders", "numannotators",
+           "tally", "reps", "hits", "support", "anzahl", "häufigkeit", "effectif", "frecuencia")  # fmt: skip
 # First words of cells that say so, in any column; and in one that tells the parts of a study.
 _OUT = ("rejected", "excluded", "exclude", "invalid", "preview", "timedout", "cancelled", "canceled", "aborted",
         "discarded", "ignore", "returned", "incomplete", "spam", "practice", "practise", "warmup", "tutorial", "catch",
@@ -180,7 +181,8 @@ def _are_among(objects: set[str]) -> Callable:
         said = [cell for cell in own if cell]
         if len(said) < _LEAST or len(set(said)) < 2 or any(word in name for word in _RIGHT):
             return False
-        return objects.issuperset(said) and all(number_in(cell) is None and len(cell) > 1 for cell in said)
+        words = (number_in(cell) is None and (len(cell) > 1 or not cell.isascii()) for cell in said)
+        return objects.issuperset(said) and all(words)
 
     return holds
 

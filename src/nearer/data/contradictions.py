@@ -11,6 +11,7 @@ from nearer.data.rules import group, same_statement
 
 # Standard deviations of chance, and the share of answers that are contradicted over those that are not.
 _SURE, _MOST = 2.5, 0.2
+_SURE_OF_SEVERAL = 4.0  # of values that were put together since they agree
 _ENOUGH = 20_000  # rows to judge by
 
 
@@ -39,15 +40,30 @@ def told_contradicting(rows: Rows, index: np.ndarray) -> list[str]:
         column = column.take(some).spelled()
         codes = np.where(column.empty(), -1, column.cells)
         values = np.unique(codes)
-        for code in values if len(values) <= FEW_VALUES else ():
-            if _contradict(pair, counts, np.repeat(codes == code, times)):
-                title, cell = rows.table.title(spot), "empty" if code < 0 else shown(column.texts()[code])
+        parts = [[code] for code in values.tolist()] if len(values) <= FEW_VALUES else []
+        if len(parts) > 3:
+            parts = [_camp(pair, counts.shape[1], np.repeat(codes, times), values), *parts]
+        for part in parts:
+            sure = _SURE if len(part) == 1 else _SURE_OF_SEVERAL
+            if _contradict(pair, counts, np.repeat(np.isin(codes, part), times), sure):
+                title = rows.table.title(spot)
+                cells = " or ".join("empty" if code < 0 else shown(column.texts()[code]) for code in part)
                 told.append(
-                    f"{title} is not used, but answers where it is {cell} contradict the others: what is near there is "
-                    "far in these; does it say how answers are meant?"
+                    f"{title} is not used, but answers where it is {cells} contradict the others: what is near there "
+                    "is far in these; does it say how answers are meant?"
                 )
                 break
     return told
+
+
+def _camp(pair: np.ndarray, n_pairs: int, codes: np.ndarray, values: np.ndarray) -> list[int]:
+    """Find the values of a column whose answers agree with each other more than with those of the others."""
+    near, far = np.stack([_counts(pair[codes == code], n_pairs) for code in values], axis=1)
+    leaning = (near - far) / np.sqrt(np.maximum(near + far, 1))
+    agreed = leaning @ leaning.T
+    np.fill_diagonal(agreed, 0)
+    first = np.linalg.eigh(agreed)[1][:, -1]
+    return values[first * first[0] < 0].tolist()
 
 
 def _pairs(index: np.ndarray) -> tuple[np.ndarray, int]:
@@ -64,7 +80,7 @@ def _counts(pair: np.ndarray, n_pairs: int) -> np.ndarray:
     return np.stack([np.bincount(side, minlength=n_pairs) for side in pair.T])
 
 
-def _contradict(pair: np.ndarray, counts: np.ndarray, own: np.ndarray) -> bool:
+def _contradict(pair: np.ndarray, counts: np.ndarray, own: np.ndarray, sure: float = _SURE) -> bool:
     """Whether some answers contradict the others, and the others them.
 
     An answer is judged by the others if both of its pairs occur among them: it agrees if its near pair was more often
@@ -77,6 +93,8 @@ def _contradict(pair: np.ndarray, counts: np.ndarray, own: np.ndarray) -> bool:
     counts : ndarray of int, shape (2, n_pairs)
         Of all answers, see `_counts`.
     own : ndarray of bool, shape (N,)
+    sure : float
+        Standard deviations of chance.
     """
     if not 0 < np.count_nonzero(own) < len(own):
         return False
@@ -86,6 +104,6 @@ def _contradict(pair: np.ndarray, counts: np.ndarray, own: np.ndarray) -> bool:
         judged = pair[rows][occurs[pair[rows]].all(axis=1)]
         agreed = leaning[judged[:, 0]] - leaning[judged[:, 1]]
         size = np.sqrt(np.sum(agreed**2))
-        if not size or agreed.sum() / size > -_SURE or np.sign(agreed).mean() > -_MOST:
+        if not size or agreed.sum() / size > -sure or np.sign(agreed).mean() > -_MOST:
             return False
     return True

@@ -80,6 +80,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "annotatorid", "respondent", "respondentid", "observer", "observerid", "person", "personid", "userid", "user",
         "username", "turkleusername", "sonaid", "participantpublicid", "participantcode", "subjectcode", "proband",
         "sujeto", "participante", "listener", "coder", "labeler", "labeller", "turker",
+        "subjnr", "subjno", "teilnehmer", "player", "pp", "uid", "sujet",
     ),
     "weight": ("weight", "weights", "sampleweight", "sampleweights", "caseweight", "count", "counts", "frequency",
                "multiplicity"),
@@ -98,7 +99,7 @@ _SECOND: dict[str, tuple[str, ...]] = {
     "far": ("neg", "notselected", "ferner"),
     "a": ("top", "links", "gauche", "izquierda", "sinistra", "esquerda", *_further_item("a", "1", "left")),
     "b": ("bottom", "rechts", "droite", "derecha", "destra", "direita", *_further_item("b", "2", "right")),
-    "c": ("middle", *_further_item("c", "3")),
+    "c": ("middle", "mitte", *_further_item("c", "3")),
     "answer": ("picked", "clicked", "antwort", "réponse", "respuesta", "risposta", "antwoord", "resposta"),
     "votes_a": ("avotes", "winsa", "awins"),
     "votes_b": ("bvotes", "winsb", "bwins"),
@@ -493,7 +494,7 @@ def _by_name(table: Table, words: Sequence[str], kind: str | None, taken: Collec
         if role and role not in _BESIDE and spot not in taken:
             found.setdefault(role, []).append(spot)
     needed = complete_layout(set(found), kind)
-    if needed is None or (needed.extra == () and needed.objects[-1] == "odd"):  # two of three options
+    if needed is None or (not needed.extra and needed.objects[-1] in ("odd", "central")):  # two of three options
         more: dict[str, list[int]] = {}
         for spot, word in enumerate(words):
             if (role := SECOND_ROLE_OF.get(word)) and role not in found and spot not in taken:

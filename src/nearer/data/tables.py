@@ -660,7 +660,8 @@ def _told_twice(parts: Parts) -> list[str]:
         return []
     every = max(len(known) // _ENOUGH, 1)  # of many, those of some people will do
     known &= people.codes % every == 0
-    columns = [column[known].astype(np.int64) for column in (*parts.index.T, people.codes, told)]
+    question, _ = rules.same_question(parts.index)  # also one that is answered the other way the second time
+    columns = [column[known].astype(np.int64) for column in (*question, people.codes, told)]
     if not len(columns[0]):
         return []
     span = int(max(map(np.max, columns))) + 1

@@ -382,13 +382,13 @@ _MOST_SHOWN = 12
 
 
 def _with_values(rows: Rows, spot: int) -> str:
-    """Name a column that is not used, with its values if these are two or three, or a sentence in all rows."""
+    """Name a column that is not used, with its values if these are two or three, or words that are in all rows."""
     name = rows.table.names[spot]
     if spot not in rows.beside:
         return name
     column = rows.beside[spot]
     cells = [shown_cell(cell) for cell in column.used().to_pylist() if cell.strip()]
-    sentence = len(cells) == 1 and cells[0].count(" ") > 1
+    words = len(cells) == 1 and any(map(str.isalpha, cells[0]))
     cells += ["empty"] if column.empty().any() else []
     recur = 1 < len(cells) < 4 and 2 * len(cells) <= len(column)
-    return f"{name} ({listed(cells)})" if sentence or recur else name
+    return f"{name} ({listed(cells)})" if words or recur else name
