@@ -20,7 +20,7 @@ _ROWS, _COLUMNS = 200, 500  # looked at first
 _SPREAD = 1000  # rows looked at then, of columns with few values
 _MOST_READ = 20  # such columns
 FEW_VALUES = 12  # of a column that may say how the answers of a row are meant
-_COUNTED = ("order", "response_time")  # details that are numbers
+COUNTED = ("order", "response_time")  # details that are numbers
 _LEAST = 4  # cells: of fewer, a column says the same as another by chance
 # Parts of the names of columns: with the right answer; with where things were shown.
 _RIGHT = ("correct", "corr", "expected", "solution", "gold", "truth", "answerkey", "prev", "favourite", "favorite")
@@ -59,14 +59,6 @@ _FARTHER = re.compile(
 _DESIGNED = ("near", "nearer", "closer", "positive", "similar", "moresimilar")
 
 
-def may_tell_more(table: Table, roles: Roles) -> bool:
-    """Whether a table has columns that are not used, or whose cells must tell whether they can be."""
-    used = {*roles.at.values(), *roles.names_at}
-    return bool({"correct", *_COUNTED} & {*roles.at}) or any(
-        name and spot not in used for spot, name in enumerate(table.names[:_COLUMNS])
-    )
-
-
 def first_cells(table: Table) -> dict[int, list[str]]:
     """The cells of the first rows, by column."""
     width = min(len(table.names), _COLUMNS)
@@ -94,7 +86,7 @@ def columns_beside(table: Table, roles: Roles, cells: Mapping[int, Sequence[str]
     Details that are numbers, but cannot be read, are not used either.
     """
     used = {*roles.at.values(), *roles.names_at}
-    counts = [roles.at[role] for role in _COUNTED if role in roles.at]
+    counts = [roles.at[role] for role in COUNTED if role in roles.at]
     unread = [spot for spot in counts if any(cell and number_in(cell) is None for cell in cells.get(spot, ()))]
     spare = [spot for spot in cells if table.names[spot] and (spot not in used or spot in unread)]
     few = [spot for spot in spare if len({*cells[spot]} - {""}) <= FEW_VALUES][:_MOST_READ]

@@ -85,6 +85,11 @@ class Column:
         data = None if self.values is None else self.values.buffers()[2]
         return data is not None and bool((np.frombuffer(data, np.uint8) == ord(letter)).any())
 
+    @staticmethod
+    def some_may_hold(columns: Iterable[Column], letter: str) -> bool:
+        """Whether some text of some columns may hold an ASCII letter."""
+        return any(column.may_hold(letter) for column in columns)
+
     @property
     def _may_be_padded(self) -> bool:
         data = None if self.values is None else self.values.buffers()[2]

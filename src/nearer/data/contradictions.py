@@ -30,7 +30,7 @@ def told_contradicting(rows: Rows, index: np.ndarray) -> list[str]:
     """
     n_rows = len(rows.objects()[0])
     times, rest = divmod(len(index), n_rows)
-    if rest or rows.roles.layout.kind == "votes" or rows.n_shown is not None or not rows.beside:
+    if rest or rows.roles.layout.kind == "votes" or rows.n_shown is not None:
         return []
     some = slice(None, None, max(n_rows // _ENOUGH, 1))
     pair, n_pairs = _pairs(index.reshape(n_rows, times, -1)[some].reshape(-1, index.shape[1]))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nearer.data.beside import columns_beside, first_cells, may_tell_more, told_beside, told_wrong
+from nearer.data.beside import COUNTED, columns_beside, first_cells, told_beside, told_wrong
 from nearer.data.cells import are_numbered, normalise, number_in, pairs_in, side_word, side_words, word_of, yes_or_no
 from nearer.data.columns import MemoryTable, Table
 from nearer.data.errors import SHOWN, FileFormatError, closest, listed, shown, shown_cell
@@ -406,7 +406,7 @@ def find_roles(table: Table, options: Options) -> Roles:
     says_objects = not options.columns_found and bool(told & {*layout.roles})
     by_name = _name_columns(names, at, layout) if header else []
     roles = Roles(layout, at, by_name, notes, alarms, told, options_shown, says_objects)
-    if header and may_tell_more(table, roles):
+    if header and (len(roles.positions) < len(names) or {"correct", *COUNTED} & {*at}):
         cells = first_cells(table)
         roles.beside, others = columns_beside(table, roles, cells)
         if not says_objects and kind is None:

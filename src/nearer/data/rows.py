@@ -74,9 +74,10 @@ class Rows:
         of place, and the others are not counted.
         """
         if self.coded is None:
-            names = Coding.of(self.objects())
-            encoders = list(map(names.encoder, self.objects()))
-            index = np.empty((len(self.objects()[0]), len(encoders)), np.int32)
+            columns = self.objects()
+            names = Coding.of(columns)
+            encoders = list(map(names.encoder, columns))
+            index = np.empty((len(columns[0].cells), len(encoders)), np.int32)
             counts = np.zeros((len(encoders), len(names) + 1), np.int64)  # empty cells first
             step, counting = max(_IN_CACHE, len(names)), True
             for start in range(0, len(index), step):
@@ -142,7 +143,7 @@ class Rows:
         layout, answer = self.roles.layout, self.roles.layout.answer
         needed = [*layout.roles, *(["weight"] if "weight" in self.roles.at else [])]
         empty = {role: self.columns[role].empty(words) for role in needed}
-        skipped = np.zeros(len(self.objects()[0]), bool)
+        skipped = np.zeros(1, bool)
         if answer is not None:
             said = self.columns[answer]
             meant = options.answer_words
@@ -213,7 +214,7 @@ def _leave_out_headers(rows: Rows) -> None:
     """Leave out a header repeated among the rows, as joining files end to end gives, and its further rows."""
     import pyarrow.compute as pc
 
-    if all(column.may_hold('"') for column in rows.objects()):
+    if Column.some_may_hold(rows.objects(), '"'):
         held = [column.holding(pc.match_substring(column.values, '"ImportId"')) for column in rows.objects()]
         imported = np.logical_and.reduce(held)
         if imported.any():  # Qualtrics: the texts of the questions, then identifiers

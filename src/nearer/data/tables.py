@@ -627,7 +627,7 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
     """Turn a table into comparisons: their parts, the rows they come from, notes and alarms for the user."""
     roles = find_roles(table, options)
     rows = Rows.of(table, roles, options)
-    if roles.doubts is not None and rows.beside and len(rows.objects()[0]):
+    if roles.doubts is not None and rows.beside and len(rows.objects()[0].cells):
         columns = {roles.at[role]: column for role, column in rows.columns.items()} | rows.beside
         roles.doubts = told_beside(table, roles, ROLE_OF, spread_cells(columns), [*rows.beside])
     meaning = resolve(scan(rows), roles, table, options, lambda: [rows])
@@ -637,7 +637,7 @@ def read_table(table: Table, options: Options) -> tuple[Parts, Rows, list[str], 
         raise FileFormatError(f"{table.name}: {nothing_left(rows.dropped, 'weight' in roles.at)}")
     dropped = {**parts.dropped, **({"degenerate": rows.n_degenerate} if rows.n_degenerate else {})}
     notes = [*table.notes, *roles.notes, *meaning.notes, *notes, *rows.notes]
-    alarms = [*meaning.alarms, *told_contradicting(rows, parts.index), *_told_twice(parts)]
+    alarms = [*meaning.alarms, *(told_contradicting(rows, parts.index) if rows.beside else ()), *_told_twice(parts)]
     if parts.people is not None and parts.people.names.dtype.kind == "O":
         alarms += [*told_of_people(parts.people.names, rows.nobody == ("",))]
     return replace(parts, dropped=dropped), rows, notes, alarms

@@ -18,7 +18,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from nearer._memory import available_cores
 from nearer.data.cells import are_numbered, is_whole, number_in
 from nearer.data.columns import Column, Table, column_from_arrow
 from nearer.data.errors import SHOWN, FileFormatError, counted, listed, shown
@@ -396,7 +395,7 @@ class TextTable(Table):
             else:
                 with pacsv.open_csv(watched, **options) as reader:
                     found = reader.read_all()
-            with ThreadPoolExecutor(min(2 * available_cores(), len(wanted))) as pool:
+            with ThreadPoolExecutor(min(_MOST_THREADS, len(wanted))) as pool:
                 columns = [replace(column, all_occur=True) for column in pool.map(column_from_arrow, found.columns)]
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
@@ -441,9 +440,8 @@ class TextTable(Table):
         """Refuse cells that hold an escape character, as text in a Japanese encoding does, unless one was told."""
         import pyarrow.compute as pc
 
-        for column, position in zip(columns, positions) if not self.told else ():
-            if not column.may_hold("\x1b"):
-                continue
+        doubtful = not self.told and Column.some_may_hold(columns, "\x1b")
+        for column, position in zip(columns, positions) if doubtful else ():
             found = pc.indices_nonzero(pc.match_substring_regex(column.values, "\x1b[$(]")).to_numpy()
             if len(found):
                 why = "is not text (holds an escape character); if it was saved so, say encoding='iso2022_jp'"
@@ -458,7 +456,7 @@ class TextTable(Table):
         def some(pattern: str) -> int:
             return sum(pc.sum(pc.match_substring_regex(column.values, pattern)).as_py() or 0 for column in columns)
 
-        guarded = some(f"^'+[{_RISKY}]") if any(column.may_hold("'") for column in columns) else 0
+        guarded = some(f"^'+[{_RISKY}]") if Column.some_may_hold(columns, "'") else 0
         if guarded and not some(f"^[{_RISKY}]"):
             self.notes.append(
                 f"{counted(guarded, 'cell')} read without the apostrophe that guards it from a spreadsheet"
@@ -467,9 +465,9 @@ class TextTable(Table):
             columns = [
                 replace(column, values=pc.replace_substring_regex(column.values, pattern, r"\1")) for column in columns
             ]
-        blank = [
-            column.may_hold(" ") and pc.all(pc.starts_with(column.values, " ")).as_py() is True for column in columns
-        ]
+        blank = [False]
+        if Column.some_may_hold(columns, " "):
+            blank = [pc.all(pc.starts_with(column.values, " ")).as_py() is True for column in columns]
         if any(blank):
             self.notes.append(f"blanks after the delimiter left out in {counted(sum(blank), 'column')}")
             columns = [
@@ -602,6 +600,7 @@ def _called(delimiter: str) -> str:
 # Large enough that few dictionaries have to be merged, small enough to keep several cores busy.
 _BLOCK_BYTES = 16 << 20
 _SCAN_BYTES = 256 << 10
+_MOST_THREADS = 8  # that code columns; each of them has helpers if it is long
 _HELD_BYTES = 256 << 20  # of texts that are coded after they were read, which is faster
 
 
