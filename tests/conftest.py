@@ -31,7 +31,7 @@ for name, value in {
 LONG = (
     "test_dask_fit.py", "test_contract.py", "test_misreadings.py", "test_checkpoint.py",
     "test_collect_browser.py", "test_table1.py", "test_custom_loss.py", "test_bootstrap.py", "test_cli_interrupt.py",
-    "test_collect_background.py", "test_dask_objective.py", "test_benchmarks.py", "test_cache.py",
+    "test_collect_background.py", "test_golden.py", "test_dask_objective.py", "test_benchmarks.py", "test_cache.py",
     "test_report_browser.py", "test_fuzz.py", "test_processes.py", "test_agreement.py", "test_doubts.py",
     "test_collect_server.py", "test_plot_map.py", "test_learning.py", "test_reproduce.py",
     "test_collect_load.py", "test_io_hostile.py", "test_cli_fit.py", "test_estimator.py",
