@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from experiments.problems import make_table1
 
 from benchmarks.common import save, spread, table
 from nearer import OrdinalEmbedding
-from nearer.datasets import SyntheticData, make_comparisons, make_points, make_table1
+from nearer.datasets import SyntheticData, make_comparisons, make_points
 from nearer.losses import loss_names
 from nearer.metrics import comparison_error
 from nearer.solvers import LBFGS, SBB, SVRG, Auto, Solver

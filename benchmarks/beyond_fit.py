@@ -11,10 +11,11 @@ import time
 from typing import Any
 
 import numpy as np
+from experiments.problems import retrieval_problem
 
 from benchmarks import common
 from nearer import FeatureMap, OrdinalEmbedding
-from nearer.datasets import load_letters, make_comparisons, make_points, retrieval_problem
+from nearer.datasets import load_letters, make_comparisons, make_points
 from nearer.metrics import comparison_accuracy, comparison_distances, retrieval_scores
 
 Rows = list[dict[str, Any]]

@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from experiments.problems import make_table1
 
 from benchmarks.common import save, table
-from nearer.datasets import SyntheticData, make_comparisons, make_points, make_table1
+from nearer.datasets import SyntheticData, make_comparisons, make_points
 from nearer.losses import loss_names
 from nearer.objective import LocalObjective
 from nearer.solvers import SBB, SVRG, Constant, StepSize

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from nearer import OrdinalEmbedding
-from nearer.datasets import make_table1
+from nearer.datasets import make_comparisons, make_points
 from nearer.solvers import SBB, SVRG
 
-data = make_table1(random_state=0, n_test=20_000)
+rng = np.random.default_rng(0)
+points = make_points(100, 10, scale=0.05**0.5, random_state=rng)
+data = make_comparisons(points, n_train=10_000, n_test=20_000, random_state=rng)
 
 
 def enough(row, state):

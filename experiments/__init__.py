@@ -1,1 +1,1 @@
-"""The paper's tables and figures, redone: one folder each, run by ``nearer reproduce``."""
+"""The paper's tables and figures, redone: one folder each, run by ``python -m experiments``."""

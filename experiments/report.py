@@ -127,7 +127,9 @@ def _run_block(lab: Lab) -> str:
     machine = f"{last['machine']['processor']}, {last['machine']['cores']} cores, {last['machine']['system']}"
     minutes = sum(record["trial_seconds"] for record in records.values()) / 60
     lines = [f"Machine: {machine}. Versions: {versions}."]
-    lines.append(f"Command: `nearer reproduce all`; the trials of all experiments took {minutes:.0f} minutes together.")
+    lines.append(
+        f"Command: `python -m experiments all`; the trials of all experiments took {minutes:.0f} minutes together."
+    )
     table = _markdown(
         ("experiment", "commit", "seed", "processes", "minutes", "minutes of trials", "trials of an earlier run"),
         (

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from experiments.methods import Settings, absolute, grid
+from experiments.problems import make_table1
 from experiments.search import Point, search, untried
 from experiments.tables import Row
 from experiments.trials import Lab, Params
 from experiments.watch import reach, trace
-from nearer.datasets import SyntheticData, make_table1
+from nearer.datasets import SyntheticData
 from nearer.objective import LocalObjective
 
 N_OBJECTS, N_COMPONENTS, N_TRAIN = 100, 10, 10_000

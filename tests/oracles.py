@@ -170,6 +170,11 @@ def hessian(gradient_of, X, h=1e-5):
     return 0.5 * (H + H.T)
 
 
+def largest_curvature(objective, X):
+    """Largest absolute eigenvalue of the Hessian at X."""
+    return np.abs(np.linalg.eigvalsh(hessian(lambda at: objective.value_and_gradient(at)[1], X))).max()
+
+
 def adagrad(name, param, Q, weights, X, memory, step, draws):
     """Point, memory (n,) of squared pulls and mean scaled loss after stochastic steps that adapt to each object."""
     scale = shares(weights, len(Q))

@@ -12,9 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearer import FeatureMap, OrdinalEmbedding, featuremap
-from nearer.datasets import load_letters, retrieval_problem
 from nearer.featuremap import mean_squared_distance
-from nearer.metrics import mean_average_precision
 
 
 @parametrize_with_checks([FeatureMap()])
@@ -116,14 +114,3 @@ def test_it_lives_in_pipelines_and_searches():
     pipe = make_pipeline(StandardScaler(), FeatureMap()).fit(F, Y)
     assert pipe.predict(F).shape == (60, 2)
     assert pipe.get_feature_names_out().tolist() == ["x1", "x2"]
-
-
-def test_mapped_letters_are_retrieved_far_better_than_by_their_raw_features():
-    letters = load_letters()
-    problem = retrieval_problem(
-        letters.features, letters.labels, n_classes=10, n_train=40, n_test=30, n_triplets=15_000, random_state=0
-    )
-    raw = mean_average_precision(problem.test_features, problem.test_labels)
-    estimator = OrdinalEmbedding(10, random_state=0).fit(problem.comparisons)
-    mapped = FeatureMap().fit(problem.train_features, estimator).transform(problem.test_features)
-    assert mean_average_precision(mapped, problem.test_labels) > 2 * raw

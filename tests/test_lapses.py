@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ from nearer import STE, Comparisons, OrdinalEmbedding
 from nearer.data.values import People
 from nearer.lapses import SHARES, log_likelihoods, population, responsibilities, weigh_answers
 from nearer.metrics import comparison_accuracy
+from nearer.solvers import LBFGS
+from nearer.solvers import base as base_module
 
 
 def people_of(codes):
@@ -109,3 +113,59 @@ def test_partial_fit_says_that_it_cannot(tmp_path):
     np.save(tmp_path / "a.npy", data.index)
     with pytest.raises(ValueError, match="expected them in memory"):
         OrdinalEmbedding(2, reliability=True).fit(tmp_path / "a.npy")
+
+
+class FakeTime:
+    """A clock that moves only when told."""
+
+    now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+
+@dataclass
+class Ticking(LBFGS):
+    """One second for each epoch."""
+
+    name = "ticking"
+
+    def epochs(self, *args, **kwargs):
+        for number, state in enumerate(super().epochs(*args, **kwargs)):
+            base_module.time.now += 1.0 if number else 0.0
+            yield state
+
+
+@pytest.mark.parametrize(("limit", "n_init"), [(3.5, 1), (12.5, 1), (12.5, 3), (40.5, 2)])
+def test_all_starts_and_rounds_share_one_time_limit(monkeypatch, limit, n_init):
+    monkeypatch.setattr(base_module, "time", FakeTime())
+    data = study(12, 3, 30)[0]
+    solver = Ticking(tol=0.0, max_epochs=10)
+    model = STE(2, reliability=True, solver=solver, n_init=n_init, n_jobs=1, max_seconds=limit, random_state=0)
+    model.fit(data)
+    assert base_module.time.now == np.ceil(limit)
+    assert model.result_.message == f"stopped: reached max_seconds = {limit:g}"
+    assert not model.result_.converged
+    assert len(model.reliability_.guesses) == 12
+
+
+def test_the_history_is_of_all_rounds(monkeypatch):
+    monkeypatch.setattr(base_module, "time", FakeTime())
+    data = study(12, 3, 30)[0]
+    epochs = []
+    model = STE(2, reliability=True, solver=Ticking(max_epochs=5), random_state=0)
+    model.set_params(callbacks=[lambda row, state: epochs.append(row.epoch)]).fit(data)
+    n_solves = epochs.count(0)
+    assert n_solves > 1
+    assert model.n_iter_ == len(epochs) - n_solves
+    assert model.history_.column("epoch").tolist() == list(range(model.n_iter_ + 1))
+    assert model.history_.column("seconds").tolist() == list(range(model.n_iter_ + 1))
+    assert (np.diff(model.history_.column("n_gradients")) > 0).all()
+    assert model.result_.n_gradients == model.history_[-1].n_gradients
+
+
+def test_a_time_limit_that_is_not_reached_changes_no_bits():
+    data = study(12, 3, 30)[0]
+    free, limited = (STE(2, reliability=True, n_init=2, max_seconds=s, random_state=0).fit(data) for s in (None, 1e6))
+    np.testing.assert_array_equal(free.embedding_, limited.embedding_)
+    assert [replace(row, seconds=0) for row in free.history_] == [replace(row, seconds=0) for row in limited.history_]

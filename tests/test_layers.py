@@ -228,3 +228,11 @@ def test_the_reader_of_imports_sees_what_it_must(tmp_path, monkeypatch):
     assert [name for name, _ in _imports(path)] == [
         "numpy", "typing", "nearer.kernels", "nearer.solvers.base", "nearer.cli", "nearer.estimator",
     ]  # fmt: skip
+
+
+def test_type_checkers_see_every_name_that_is_loaded_on_first_use():
+    parsed = ast.parse((ROOT / "__init__.py").read_text())
+    (block,) = [node for node in parsed.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    homes = {alias.asname or alias.name: node.module for node in block.body for alias in node.names}
+    assert homes == nearer._HOMES
+    assert {*homes, "__version__"} == set(nearer.__all__)

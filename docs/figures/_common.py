@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from nearer.reporting.display import PALETTE
 
 __all__ = ["PALETTE", "panels", "save", "write_table"]
 
+# What only the paper needs is in `experiments`, which is a package of the checkout.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 # The same figure gives the same file, so that a commit shows what has changed.
 rcParams["svg.hashsalt"] = "nearer"
 rcParams["svg.fonttype"] = "none"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from _common import PALETTE, panels, save, write_table
 
-from nearer.datasets import make_table1
+from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import comparison_error
 from nearer.objective import LocalObjective
 from nearer.solvers import get_solver, solver_names
 
-data = make_table1(0, n=200, d=5, n_train=50_000, n_test=50_000, noise=0.05)
+rng = np.random.default_rng(0)
+points = make_points(200, 5, scale=0.05**0.5, random_state=rng)
+data = make_comparisons(points, n_train=50_000, n_test=50_000, noise=0.05, random_state=rng)
 objective = LocalObjective(data.train, "ste", 5, n_jobs=1)
 start = np.random.default_rng(1).normal(size=(200, 5))
 N = objective.n_comparisons

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from _common import PALETTE, panels, save
+from experiments.problems import make_table1
+from experiments.theory.bounds import estimate_lipschitz
 
-from nearer.datasets import make_table1
 from nearer.objective import LocalObjective
 from nearer.solvers import BB, SBB, SVRG
-from nearer.solvers.curvature import estimate_lipschitz
 
 data = make_table1(0, n_test=1)
 objective = LocalObjective(data.train, "tste", 10, n_jobs=1)

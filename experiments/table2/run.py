@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from experiments.methods import METHODS, Settings, absolute, grid, pairs
+from experiments.problems import RetrievalProblem, retrieval_problem
 from experiments.search import Point, search, untried
+from experiments.sun import load_sun
 from experiments.table2.config import AUTHORS_EPSILON, CATEGORIES, FULL, QUICK, TUNING_DRAW, Config, K
 from experiments.tables import Row, write_csv
 from experiments.trials import Lab, Params
 from experiments.watch import trace
-from nearer.datasets import RetrievalProblem, load_digits, load_letters, load_sun, retrieval_problem
+from nearer.datasets import load_digits, load_letters
 from nearer.featuremap import FeatureMap
 from nearer.metrics import retrieval_scores
 from nearer.objective import LocalObjective

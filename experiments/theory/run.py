@@ -11,10 +11,10 @@ import numpy as np
 from experiments.methods import make_solver
 from experiments.synthetic import N_COMPONENTS, N_OBJECTS, N_TRAIN, TARGET, data, problem
 from experiments.tables import Row, write_csv
+from experiments.theory.bounds import estimate_lipschitz, theorem_inner_steps
 from experiments.theory.config import FULL, QUICK, Config
 from experiments.trials import Lab, Params
 from nearer.objective import LocalObjective
-from nearer.solvers.curvature import estimate_lipschitz, theorem_inner_steps
 
 EXPERIMENT = "theory"
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from nearer.estimator import CKL, GNMDS, SOE, STE, TSTE, OrdinalEmbedding
     from nearer.featuremap import FeatureMap
     from nearer.model import load
+    from nearer.people import IndividualEmbedding
     from nearer.reporting import report
 
 # Loaded on first use: the command line must answer --help without waiting for compilers and solvers.

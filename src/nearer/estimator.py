@@ -49,7 +49,7 @@ from nearer.metrics import (
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.solvers import Callback, Result, Solver, get_solver
-from nearer.solvers.starts import Checkpoint, best_of_starts, keeping_start
+from nearer.solvers.starts import Checkpoint, TimeSpent, best_of_starts, is_over, keeping_start
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
 
@@ -107,7 +107,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     n_objects : int, optional
         Number of objects; by default the highest index plus one, or what the comparisons say.
     max_seconds : float, optional
-        Time limit of each start; the point reached by then is kept.
+        Time limit of a fit, with all its starts and rounds of `reliability`; the point reached by then is kept.
     reliability : bool, default False
         Estimate with the map how often each participant guesses, so that the answers of those who do weigh less; see
         `nearer.lapses`. For comparisons in memory whose participants are known, and the losses ckl, ste and tste.
@@ -140,7 +140,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     n_comparisons_at_start_ : int
         Comparisons at the last random start.
     history_ : History
-        One row per epoch.
+        One row per epoch, of all rounds of `reliability`.
     result_ : Result
         What the solver returned; its embedding is neither centred, turned nor filled with rows of NaN.
     loss_ : Loss
@@ -233,10 +233,11 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         try:
             with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
                 _warn_unseen(problem)
-                self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping)
+                spent = TimeSpent()
+                self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping, spent)
                 self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
                 if self.reliability:
-                    self._weigh_people(problem.comparisons, keeping_start(solver))
+                    self._weigh_people(problem.comparisons, keeping_start(solver), spent)
         except FileFormatError as error:
             if not _OPTION.search(str(error)):
                 raise
@@ -602,6 +603,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         solvers: list[Solver],
         starts: list[Start],
         checkpoint: Checkpoint | None = None,
+        spent: TimeSpent | None = None,
     ) -> None:
         """Solve from every start and make the best result this estimator's own."""
         shape = (len(problem.seen), problem.objective.n_components)
@@ -616,7 +618,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             points = checkpoint.begin(problem.objective, solvers[0], points, generators, others)
         result = best_of_starts(
             problem.objective, solvers, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose,
-            checkpoint,
+            checkpoint, spent,
         )  # fmt: skip
         if result.trouble:
             warnings.warn(
@@ -639,11 +641,14 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """Make a map this estimator's own."""
         self.embedding_, self.labels_, self.n_objects_ = embedding, labels, len(embedding)
         self.n_features_in_, self.loss_ = n_columns, loss
-        self.result_, self.objective_ = result, result.objective
-        self.n_iter_, self.history_ = result.n_iter, result.history
-        self.reliability_ = None
+        self.objective_, self.reliability_ = result.objective, None
+        self._take_result(result)
 
-    def _weigh_people(self, comparisons: Comparisons | None, solver: Solver) -> None:
+    def _take_result(self, result: Result) -> None:
+        """Make what a solver says of its run this estimator's own."""
+        self.result_, self.n_iter_, self.history_ = result, result.n_iter, result.history
+
+    def _weigh_people(self, comparisons: Comparisons | None, solver: Solver, spent: TimeSpent) -> None:
         """Estimate in turns who guesses, given the map, and the map, given that."""
         assert comparisons is not None
         assert comparisons.people is not None
@@ -653,9 +658,14 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             weights, found = weigh_answers(chance, comparisons.people, comparisons.weights)
             if known is not None and np.abs(found.guesses - known.guesses).max() < _LAPSE_CHANGE:
                 break
-            known = found
+            known, earlier = found, self.result_
+            if is_over(solver, spent.seconds):
+                message = f"stopped: reached max_seconds = {solver.max_seconds:g}"
+                self._take_result(replace(earlier, converged=False, message=message))
+                break
             problem = self._in_memory(comparisons._with(weights=np.maximum(weights, 1e-12)), self.n_components_, 1)
-            self._solve(problem, [solver], [lambda rng, shape: np.nan_to_num(self.embedding_)])
+            self._solve(problem, [solver], [lambda rng, shape: np.nan_to_num(self.embedding_)], spent=spent)
+            self._take_result(self.result_.after(earlier))
         self.comparisons_, self.reliability_ = comparisons, found
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:

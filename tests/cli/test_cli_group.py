@@ -62,7 +62,7 @@ def test_each_command_has_a_worked_example(nearer, name):
     assert f"  nearer {name}" in called.out.split("Example", 1)[1]
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"collect", "completion", "reproduce"}))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"collect", "completion"}))
 def test_each_command_speaks_to_machines_and_keeps_quiet(nearer, name):
     text = nearer(name, "--help").out
     assert "--json" in text

@@ -9,6 +9,7 @@ import pytest
 
 from nearer import Comparisons, load
 from nearer.io import read_comparisons, write_comparisons
+from nearer.people import quality
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,20 @@ def test_people_are_listed_and_left_out_by_rules(people, nearer, tmp_path):
     left = read_comparisons(tmp_path / "kept.csv").comparisons
     assert sorted(set(left.participants)) == [f"p{number}" for number in range(1, 9)]
     assert left.details.seconds is not None
+
+
+def test_n_jobs_reaches_the_folds(people, nearer, monkeypatch):
+    asked = []
+    side_by_side = quality.quiet_map
+
+    def record(task, n_jobs, *given):
+        asked.append(n_jobs)
+        return side_by_side(task, n_jobs, *given)
+
+    monkeypatch.setattr(quality, "quiet_map", record)
+    one, two = (nearer("people", people, "--cv", 3, "--n-jobs", jobs) for jobs in (1, 2))
+    assert asked == [1, 2]
+    assert one.out == two.out
 
 
 def test_what_is_wrong_is_told_in_one_line(people, nearer, tmp_path):

@@ -33,22 +33,14 @@ def test_question_numbers_at_a_million_objects():
     assert _questions(numbers, n).tolist() == expected
 
 
-def test_table1():
-    data = datasets.make_table1(0)
-    assert data.points.shape == (100, 10)
-    assert (len(data.train), len(data.test)) == (10_000, 475_100)
-    assert data.train.n_objects == data.test.n_objects == 100
-    assert np.var(data.points) == pytest.approx(1 / 20, rel=0.15)
-    assert comparison_accuracy(data.points, data.train) == 1
-    assert comparison_accuracy(data.points, data.test) == 1
-    train, test = question_set(data.train), question_set(data.test)
-    assert len(train) == 10_000
-    assert len(test) == 475_100
-    assert not train & test
+def made(seed, n=20, n_train=100, n_test=50, noise=0.0):
+    rng = np.random.default_rng(seed)
+    points = datasets.make_points(n, 3, random_state=rng)
+    return datasets.make_comparisons(points, n_train, n_test, noise, rng)
 
 
 def test_same_seed_same_data():
-    a, b, c = (datasets.make_table1(seed, n=20, d=3, n_train=100, n_test=50) for seed in (1, 1, 2))
+    a, b, c = (made(seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(a.points, b.points)
     assert a.train == b.train
     assert a.test == b.test
@@ -56,8 +48,8 @@ def test_same_seed_same_data():
 
 
 def test_noise_swaps_training_answers_only():
-    clean = datasets.make_table1(3, n=30, d=3, n_train=1000, n_test=500)
-    noisy = datasets.make_table1(3, n=30, d=3, n_train=1000, n_test=500, noise=0.1)
+    clean = made(3, n=30, n_train=1000, n_test=500)
+    noisy = made(3, n=30, n_train=1000, n_test=500, noise=0.1)
     assert comparison_accuracy(noisy.points, noisy.train) == pytest.approx(0.9)
     assert comparison_accuracy(noisy.points, noisy.test) == 1
     assert question_set(clean.train) == question_set(noisy.train)

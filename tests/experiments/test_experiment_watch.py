@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 from experiments.methods import GRIDS, NAMES, grid, make_solver
+from experiments.problems import make_table1
 from experiments.watch import Enough, PlainSteps, Watched, follow, reach, trace
 
-from nearer.datasets import make_table1
 from nearer.objective import LocalObjective
 
 SETTINGS = {

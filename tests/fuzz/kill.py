@@ -2,7 +2,7 @@
 
 Each run has a seed of its own, which every file that it writes can be traced to, so that a mixture would show. Fits
 with a checkpoint are killed again and again, here and on a cluster, and must come to the end that a fit never killed
-comes to, bit for bit; so must `nearer reproduce`. No process may outlive the command that started it.
+comes to, bit for bit; so must `python -m experiments`. No process may outlive the command that started it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ import nearer
 from nearer.cli import main as nearer_command
 from nearer.io import read_comparisons, read_embedding
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "distributed"))
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "distributed")]
+
+from experiments.__main__ import command as experiments_command  # noqa: E402
+
 FIT_FILES = {"embedding.csv", "model.nearer", "summary.json", "report.html"}
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 # Fits that are gone on with; long enough to be hit more than once.
@@ -44,7 +46,7 @@ RESUMED = {
     "convex": ("--solver", "convex", "--loss", "ste", "--max-epochs", "1500"),
 }
 ON_CLUSTER = ("--solver", "svrg-sbb", "--tol", "0", "--max-epochs", "25")
-REPRODUCED = ("reproduce", "fig1", "--quick", "--trials", "2", "--n-jobs", "2")
+REPRODUCED = ("fig1", "--quick", "--trials", "2", "--n-jobs", "2")
 OFTEN = {"fit": 3, "save": 2, "report": 2, "convert": 2, "resume": 5, "cluster": 2, "reproduce": 1}
 
 
@@ -71,7 +73,7 @@ class Commands:
         if kind == "reproduce":
             folder = os.path.abspath("reproduced")
             os.chdir(ROOT)
-            sys.exit(nearer_command([*REPRODUCED, "--out", folder]))
+            sys.exit(experiments_command([*REPRODUCED, "--out", folder]))
         sys.exit(nearer_command(self.arguments(kind, seed)))
 
     def arguments(self, kind, seed):
@@ -137,7 +139,7 @@ def check_all():
 
 
 def tables(folder):
-    """The tables of `nearer reproduce`, without the columns that are times."""
+    """The tables of `python -m experiments`, without the columns that are times."""
     return {
         path.relative_to(folder): [
             [cell for name, cell in row.items() if "seconds" not in name] for row in csv.DictReader(path.open())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from simulated_people import answers_of
@@ -9,7 +11,7 @@ from simulated_people import answers_of
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.data.answers import answer_of_rows
 from nearer.data.values import People
-from nearer.people import ExclusionRules, exclude, participants
+from nearer.people import ExclusionRules, exclude, participants, quality
 from nearer.people.quality import _logistic_slopes, _longest_streak, _repeats, _share_of_guesses
 
 DOES = ["random", "left", "inverted", "tired"] + ["careful"] * 26
@@ -45,6 +47,20 @@ def test_the_careless_are_found_each_in_their_way(table):
     assert (table.guesses_low <= table.guesses).all()
     assert (table.guesses <= table.guesses_high).all()
     assert table.in_order
+
+
+def test_folds_run_side_by_side_with_the_same_result(study, table, monkeypatch):
+    together = threading.Barrier(2)
+    measure = quality.comparison_distances
+
+    def waits_for_another(*args):
+        together.wait(60)
+        return measure(*args)
+
+    monkeypatch.setattr(quality, "comparison_distances", waits_for_another)
+    np.testing.assert_equal(participants(study, n_jobs=2).table(), table.table())
+    monkeypatch.setattr(quality, "comparison_distances", measure)
+    np.testing.assert_equal(participants(study, n_jobs=1).table(), table.table())
 
 
 def test_it_is_shown_short_and_given_whole(table):

@@ -1,4 +1,4 @@
-"""Convergence, step sizes, dimensions, calibration, retrieval, learning."""
+"""Convergence, step sizes, dimensions, calibration, learning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from nearer.plots import (
     plot_convergence,
     plot_dimensions,
     plot_learning_curve,
-    plot_retrieval,
     plot_step_sizes,
 )
 
@@ -119,18 +118,6 @@ def test_calibration_leaves_out_empty_bins():
     assert told.get_text() == "40 answers\ncalibration error 0.050"
     assert ax.get_xlim() == ax.get_ylim()
     ax.figure.canvas.draw()
-
-
-def test_retrieval_takes_values_and_pairs():
-    ax = plot_retrieval(
-        {"ours": [0.9, 0.8, 0.7], "raw": ([0.1, 0.5], [0.6, 0.2])}, x_label="Recall", y_label="Precision"
-    )
-    np.testing.assert_array_equal(ax.get_lines()[0].get_xdata(), [1, 2, 3])
-    np.testing.assert_array_equal(ax.get_lines()[1].get_xdata(), [0.1, 0.5])
-    assert legend_texts(ax) == ["ours", "raw"]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Recall", "Precision")
-    with pytest.raises(ValueError, match=r"curves: got .* for 'bad'"):
-        plot_retrieval({"bad": ([1, 2], [1])})
 
 
 def test_learning_curve_continues_the_measured_part():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nearer.objective import Snapshot
+from nearer.objective import LocalObjective, Snapshot
 from nearer.solvers import BB, GD, LBFGS, SBB, SGD, SVRG, Convex, History, Solver, SolverState, get_solver, solver_names
 from nearer.solvers import base as base_module
 from problems import noisy_problem, random_problem
@@ -179,6 +179,30 @@ def test_clock_stops_during_callbacks_and_evaluation(monkeypatch):
     result = solver.solve(SlowDummy(), START, callbacks=[callback])
     assert result.history.column("seconds").tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert (result.message, result.converged) == ("stopped: reached max_seconds = 3.5", False)
+
+
+def test_clock_stops_while_held_out_comparisons_are_judged(monkeypatch):
+    clock = FakeTime()
+    monkeypatch.setattr(base_module, "time", clock)
+
+    def slow_error(objective, X):
+        clock.now += 700.0
+        return 0.5
+
+    monkeypatch.setattr(LocalObjective, "error", slow_error)
+
+    @dataclass
+    class Ticking(Solver):
+        name = "ticking"
+
+        def epochs(self, objective, X0, rng):
+            while True:
+                yield SolverState(X0, 1.0, 0)
+                clock.now += 1.0
+
+    result = Ticking(max_seconds=3.5, tol=0.0, validation_fraction=0.5).solve(*_ste(), 0)
+    assert result.history.column("held_out_error").tolist() == [0.5] * 5
+    assert result.history.column("seconds").tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
 # ---- history and output --------------------------------------------------------------------------------------------

@@ -40,7 +40,6 @@ COMMANDS = {
     "collect": ("collect", "Run a study: ask people and keep their answers."),
     "simulate": ("answers", "Make answers from points, distances or classes."),
     "demo": ("demo", "Map 21 European cities from comparisons alone."),
-    "reproduce": ("reproduce", "Repeat an experiment of the paper, from a checkout."),
     "completion": ("completion", "Print a script that completes commands in a shell."),
 }
 

@@ -102,7 +102,7 @@ _FITTING = (
         "--n-init", type=click.IntRange(1), default=1, show_default=True, help="Random starts; the best is kept."
     ),
     RANDOM_STATE,
-    click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Time limit of each start."),
+    click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Time limit of the fit."),
     click.option("--max-epochs", type=click.IntRange(1), help="Most epochs of each start."),
     click.option("--tol", type=click.FloatRange(0), help="Precision at which the solver stops; 0: never."),
     N_JOBS,

@@ -104,7 +104,8 @@ def people_command(
     asked = None if rules is None else ExclusionRules.read(rules)
     result = read_answers(say, file, reading)
     with say.compiling():
-        found = participants(result.comparisons, estimator, n_folds=cv, random_state=fitting["random_state"])
+        options = {name: fitting[name] for name in ("random_state", "n_jobs")}
+        found = participants(result.comparisons, estimator, n_folds=cv, **options)
     values: dict[str, Any] = {"input": result.facts(), "people": found.table(), "in_order": found.in_order}
     told = [str(found)]
     if asked is not None:

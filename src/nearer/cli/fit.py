@@ -6,7 +6,6 @@ On a terminal, a fit shows how it goes; ctrl-C keeps the best map so far.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import signal
 import sys
@@ -113,8 +112,7 @@ class Interrupt:
 class Watch:
     """Callback of a fit: stops it after ctrl-C, and shows objective, error and time on a terminal.
 
-    The error is measured on the comparisons, on a part if they are many; `limit` is the most seconds that all starts
-    may take.
+    The error is measured on the comparisons, on a part if they are many; `limit` is the most seconds of the fit.
     """
 
     say: Say
@@ -317,16 +315,13 @@ def _fit(
 ) -> nearer.OrdinalEmbedding:
     """Fit a map to answers, or to a file of them that workers read."""
     from nearer.data.errors import counted
-    from nearer.objective import resolve_jobs
     from nearer.solvers import get_solver
 
     in_reach = None if isinstance(answers, str) else answers
     many = "as many dimensions as the answers speak for"
     if isinstance(n_components, int):
         many = counted(n_components, "dimension")
-    rounds = math.ceil(fitting["n_init"] / (1 if cluster else resolve_jobs(fitting["n_jobs"])))
-    limit = None if fitting["max_seconds"] is None else fitting["max_seconds"] * rounds
-    watch = Watch(say, interrupt, in_reach, limit)
+    watch = Watch(say, interrupt, in_reach, fitting["max_seconds"])
     model = make_estimator(fitting, n_components, [watch])
     if in_reach is None:  # the workers alone can tell the training error
         model.set_params(solver=replace(get_solver(model.solver), record_error=True))

@@ -174,7 +174,7 @@ def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
     assert data.people is not None
     if len(data.people.names) < 3 or len(data) < _LEAST:
         return {}
-    table = participants(data, _estimator(study), n_folds=_FOLDS).table()
+    table = participants(data, _estimator(study), n_folds=_FOLDS, n_jobs=1).table()
     shown = ("seconds", "first", "streak", "catch_passed", "agreement", "guesses", "guesses_low", "guesses_high")
     unknown = {name: [isinstance(cell, float) and not np.isfinite(cell) for cell in table[name]] for name in table}
     known = {name: [None if none else cell for none, cell in zip(unknown[name], table[name])] for name in table}

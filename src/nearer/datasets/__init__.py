@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from nearer.datasets.generate import (
-    RetrievalProblem,
-    SyntheticData,
-    make_comparisons,
-    make_points,
-    make_table1,
-    retrieval_problem,
-)
+from nearer.datasets.generate import SyntheticData, make_comparisons, make_points
 from nearer.datasets.load import (
     DistanceData,
     FeatureData,
@@ -19,13 +12,11 @@ from nearer.datasets.load import (
     load_materials,
     load_music,
     load_music_genres,
-    load_sun,
 )
 
 __all__ = [
     "DistanceData",
     "FeatureData",
-    "RetrievalProblem",
     "SyntheticData",
     "load_digits",
     "load_eurodist",
@@ -33,9 +24,6 @@ __all__ = [
     "load_materials",
     "load_music",
     "load_music_genres",
-    "load_sun",
     "make_comparisons",
     "make_points",
-    "make_table1",
-    "retrieval_problem",
 ]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 from scipy.stats import norm
+from sklearn.base import clone
 
 from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, is_number
@@ -191,6 +192,7 @@ def participants(
     *,
     n_folds: int = 10,
     random_state: Any = 0,
+    n_jobs: int | None = None,
 ) -> ParticipantTable:
     """What the answers of each person say about how they were given.
 
@@ -206,6 +208,8 @@ def participants(
     n_folds : int
         Maps; at most one for each person.
     random_state : None, int or Generator
+    n_jobs : int, optional
+        Maps that are fitted side by side; None or -1 means all cores. The result does not depend on it.
     """
     data = as_comparisons(comparisons)
     if data.people is None:
@@ -217,7 +221,7 @@ def participants(
     if len(people.names) < 3:
         raise ValueError(f"participants: got {len(people.names)}, expected at least 3 to hold each to the others")
     n_folds = min(check_integer(n_folds, "n_folds", 2), len(people.names))
-    leans = _leans_to_others(data, estimator, n_folds, as_generator(random_state))
+    leans = _leans_to_others(data, estimator, n_folds, as_generator(random_state), n_jobs)
     ratio = leans[:, 0]
 
     answer = answer_of_rows(data)
@@ -259,7 +263,11 @@ def _ratio(top: np.ndarray, below: np.ndarray, otherwise: float = np.nan) -> np.
 
 
 def _leans_to_others(
-    data: Comparisons, estimator: OrdinalEmbedding | None, n_folds: int, rng: np.random.Generator
+    data: Comparisons,
+    estimator: OrdinalEmbedding | None,
+    n_folds: int,
+    rng: np.random.Generator,
+    n_jobs: int | None,
 ) -> np.ndarray:
     """How far every row (N, 3) is as a map of other people's answers has it; NaN where that tells nothing.
 
@@ -268,11 +276,12 @@ def _leans_to_others(
     """
     base = template(OrdinalEmbedding(2, random_state=0) if estimator is None else estimator)
     fold = fold_of_rows(len(data), n_folds, rng, data.people)
+    seeds = [int(rng.integers(2**31)) for _ in range(n_folds)]
     leans = np.full((len(data), 3), np.nan)
 
     def judge(number: int) -> None:
         held = np.flatnonzero(fold == number)
-        model = base.set_params(random_state=int(rng.integers(2**31))).fit(data[np.flatnonzero(fold != number)])
+        model = clone(base).set_params(random_state=seeds[number]).fit(data[np.flatnonzero(fold != number)])
         near, far = comparison_distances(model.embedding_, data[held])
         known = np.isfinite(near + far)
         size = float((near + far)[known].mean()) if known.any() else 1.0  # maps of different folds differ in size
@@ -280,7 +289,7 @@ def _leans_to_others(
         ratio = np.clip(log_ratio(model.embedding_, data[held]), -10.0, 10.0)
         leans[held] = np.stack([ratio, np.sqrt(far) - np.sqrt(near), far - near], axis=1)
 
-    quiet_map(judge, 1, range(n_folds))
+    quiet_map(judge, n_jobs, range(n_folds))
     return leans
 
 

@@ -11,7 +11,6 @@ from nearer.plots.curves import (
     plot_convergence,
     plot_dimensions,
     plot_learning_curve,
-    plot_retrieval,
     plot_step_sizes,
 )
 from nearer.plots.figure import save_figure
@@ -23,7 +22,6 @@ __all__ = [
     "plot_dimensions",
     "plot_learning_curve",
     "plot_map",
-    "plot_retrieval",
     "plot_step_sizes",
     "plot_weights",
     "save_figure",

@@ -1,4 +1,4 @@
-"""Curves: convergence, step sizes, dimensions, calibration, retrieval, learning."""
+"""Curves: convergence, step sizes, dimensions, calibration, learning."""
 
 from __future__ import annotations
 
@@ -170,42 +170,6 @@ def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
     if ece is not None:
         told += f"\ncalibration error {float(ece):.3f}"
     ax.text(0.04, 0.96, told, transform=ax.transAxes, va="top", fontsize=9, color="#374151")
-    return ax
-
-
-def plot_retrieval(
-    curves: Mapping[str, Any],
-    *,
-    x_label: str = "Retrieved objects K",
-    y_label: str = "Precision@K",
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw retrieval curves, one per method.
-
-    Parameters
-    ----------
-    curves : mapping of str to array (K,) or to a pair of arrays (x, y)
-        An array alone holds the values at K = 1, 2, ...; a pair gives its own horizontal positions.
-    x_label, y_label : str
-        For instance "Recall" and "Precision" for a precision-recall curve.
-    ax : Axes, optional
-        Where to draw; a new figure when None.
-    """
-    lines: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for name, curve in curves.items():
-        if isinstance(curve, tuple):
-            xs, ys = (np.asarray(part, dtype=float) for part in curve)
-        else:
-            ys = np.asarray(curve, dtype=float)
-            xs = np.arange(1.0, ys.size + 1)
-        if xs.ndim != 1 or xs.shape != ys.shape:
-            raise ValueError(f"curves: got shapes {xs.shape} and {ys.shape} for {name!r}, expected (K,) twice")
-        lines[str(name)] = xs, ys
-    ax = chart_axes(ax)
-    handles = _draw_lines(ax, lines)
-    ax.set(xlabel=x_label, ylabel=y_label)
-    ax.set_ylim(bottom=0, top=min(1.02, ax.get_ylim()[1] * 1.05))
-    literal_legend(ax, handles, list(lines))
     return ax
 
 

@@ -358,7 +358,7 @@ def study(
     if people:
         found["people"] = attempt(
             "participants", "each against a map of the others",
-            lambda: participants(answers, model, n_folds=_FOLDS, random_state=model.random_state),
+            lambda: participants(answers, model, n_folds=_FOLDS, **options),
         )  # fmt: skip
     return Findings(**found)
 

@@ -139,6 +139,18 @@ class Result:
     trouble: str = ""
     held_out_error: float | None = None
 
+    def after(self, earlier: Result) -> Result:
+        """This result with the epochs, work and time of an earlier one, which it started from, before its own."""
+        if not earlier.history:
+            return self
+        last = vars(earlier.history[-1])
+        rows = [
+            replace(row, **{name: last[name] + getattr(row, name) for name in ("epoch", "n_gradients", "seconds")})
+            for row in self.history[1:]
+        ]
+        work = {name: getattr(earlier, name) + getattr(self, name) for name in ("n_iter", "n_gradients")}
+        return replace(self, history=History([*earlier.history, *rows]), **work)
+
     def __repr__(self) -> str:
         n, d = self.embedding.shape
         return f"Result: {n:,} points in {d}-d, objective {self.objective:.4g}, {self.n_iter:,} epochs; {self.message}"
@@ -318,6 +330,7 @@ class Solver(Parameters):
         rng: np.random.Generator | int | None = None,
         callbacks: Sequence[Callback] = (),
         keeper: Keeper | None = None,
+        spent: float = 0.0,
     ) -> Result:
         """Minimise the objective from X0.
 
@@ -332,6 +345,8 @@ class Solver(Parameters):
         callbacks : sequence of Callback, default ()
         keeper : Keeper, optional
             Keeps what another run needs to go on; if it holds such a run already, that one is resumed.
+        spent : float, default 0
+            Seconds of `max_seconds` that other runs have used up.
         """
         self.check_parameters()
         self.require(objective, self.needs)
@@ -347,7 +362,7 @@ class Solver(Parameters):
         if self.validation_fraction > 0:
             self.require(objective, SplittableObjective, "use validation_fraction=0, or hold the comparisons in memory")
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is told once, by the message
-            return _Run(self, objective, rng, callbacks, keeper).follow(X0)
+            return _Run(self, objective, rng, callbacks, keeper, spent).follow(X0)
 
     def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
         """Refuse an objective that does not offer one of `nearer.objective`, and say what it lacks."""
@@ -453,6 +468,7 @@ class _Run:
     rng: np.random.Generator
     callbacks: Sequence[Callback]
     keeper: Keeper | None
+    spent: float = 0.0
     held_out: _HeldOut | None = None
     history: History = field(default_factory=History)
     values: list[float] = field(default_factory=list)
@@ -484,10 +500,10 @@ class _Run:
         to_go_on = () if last.kept is None else (last.kept,)  # a solver that cannot need not take it
         states = () if message else self.solver.epochs(self.objective, X0, self.rng, *to_go_on)
         for epoch, state in enumerate((state for state in states if not state.replayed), start=first):
+            moment = time.perf_counter()  # here the clock stops: what follows is no solving
+            seconds = moment - started
             if self.held_out is not None and np.isfinite(state.X).all():
                 state.held_out_error = self.held_out.look(epoch, state)
-            moment = time.perf_counter()
-            seconds = moment - started
             trouble = self._not_finite(state)
             if trouble:
                 trouble = f"the {trouble} is no longer finite at epoch {epoch}; kept the last finite point"
@@ -585,7 +601,7 @@ class _Run:
             return f"converged: held-out comparisons fared no better in {epoch - self.held_out.fell} epochs", True
         if epoch >= solver.max_epochs:
             return f"stopped: reached max_epochs = {solver.max_epochs}", False
-        if solver.max_seconds is not None and seconds >= solver.max_seconds:
+        if solver.max_seconds is not None and self.spent + seconds >= solver.max_seconds:
             return f"stopped: reached max_seconds = {solver.max_seconds:g}", False
         return "", False
 

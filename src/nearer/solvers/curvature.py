@@ -1,15 +1,12 @@
-"""How fast the gradient turns: local Lipschitz constants, and what the theory asks of them."""
+"""How fast the gradient turns at a point."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from nearer.data import check_integer, check_number
-from nearer.objective import Objective, Snapshot, StochasticObjective
+from nearer.objective import Snapshot, StochasticObjective
 
-__all__ = ["curvature_along_gradient", "estimate_lipschitz", "theorem_inner_steps"]
+__all__ = ["curvature_along_gradient"]
 
 
 def curvature_along_gradient(objective: StochasticObjective, start: Snapshot) -> float:
@@ -21,54 +18,3 @@ def curvature_along_gradient(objective: StochasticObjective, start: Snapshot) ->
     X = start.X - (1e-2 * size / length) * start.gradient
     moved = objective.snapshot(X)
     return max(float(np.linalg.norm(moved.gradient - start.gradient)), 1e-12 * length) / (1e-2 * size)
-
-
-def estimate_lipschitz(objective: Objective, X: np.ndarray, rng: np.random.Generator, n_iter: int = 30) -> float:
-    """Largest absolute eigenvalue of the Hessian at X, from below, by power iteration.
-
-    The largest curvature of a run is that of the sharpest point it passes: take the maximum over several X.
-
-    Parameters
-    ----------
-    objective : Objective
-        Twice differentiable near X; a kink gives a large but finite figure.
-    X : ndarray of float64, shape (n, d)
-    rng : Generator
-        Draws the first direction.
-    n_iter : int, default 30
-        Hessian-vector products; each takes two full gradients (central differences).
-    """
-    check_integer(n_iter, "n_iter", 1)
-    # The cube root of the rounding unit balances rounding against truncation in a central difference.
-    h = np.finfo(float).eps ** (1 / 3) * max(float(np.linalg.norm(X)), 1e-3)
-    direction = rng.normal(size=X.shape)
-    largest = 0.0
-    for _ in range(n_iter):
-        direction /= np.linalg.norm(direction)
-        forward = objective.value_and_gradient(X + h * direction)[1]
-        backward = objective.value_and_gradient(X - h * direction)[1]
-        direction = (forward - backward) / (2.0 * h)
-        curvature = float(np.linalg.norm(direction))
-        largest = max(largest, curvature)
-        if curvature == 0.0:  # flat here, or the direction fell into the null space
-            break
-    return largest
-
-
-def theorem_inner_steps(lipschitz: float, epsilon: float) -> int:
-    """Fewest inner steps m for which the convergence theorem of SVRG-SBB holds.
-
-    ``m > max{(L^2 / eps) (1 + 2 L / eps), 1 + sqrt(1 + 8 L^3 / eps)} / eps``
-
-    Parameters
-    ----------
-    lipschitz : float
-        L > 0, the Lipschitz constant of the gradient.
-    epsilon : float
-        That of `SBB`, positive.
-    """
-    check_number(lipschitz, "lipschitz")
-    check_number(epsilon, "epsilon")
-    ratio = lipschitz / epsilon
-    bound = max(lipschitz * ratio * (1.0 + 2.0 * ratio), 1.0 + math.sqrt(1.0 + 8.0 * lipschitz**2 * ratio)) / epsilon
-    return math.floor(bound) + 1

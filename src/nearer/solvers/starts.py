@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -28,7 +29,9 @@ from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, HistoryRow, Kept, Result, Solver, SolverState
 from nearer.solvers.stochastic import SVRG
 
-__all__ = ["Checkpoint", "Keeper", "ProgressLines", "best_of_starts", "in_threads", "keeping_start"]
+__all__ = [
+    "Checkpoint", "Keeper", "ProgressLines", "TimeSpent", "best_of_starts", "in_threads", "is_over", "keeping_start",
+]  # fmt: skip
 
 _AGAIN = 0.2  # seconds between two attempts to break off
 # Of the file of a checkpoint.
@@ -255,6 +258,18 @@ def _read(path: str) -> list[Any]:
         raise FileFormatError(f"checkpoint: {path}: does not hold what a checkpoint must ({reason})") from error
 
 
+@dataclass
+class TimeSpent:
+    """Seconds of solving that a fit has taken so far; starts side by side take the same time."""
+
+    seconds: float = 0.0
+
+
+def is_over(solver: Solver, seconds: float) -> bool:
+    """Whether so much time uses up the limit of a solver."""
+    return solver.max_seconds is not None and seconds >= solver.max_seconds
+
+
 def best_of_starts(
     objective: Any,
     solver: Solver | Sequence[Solver],
@@ -264,6 +279,7 @@ def best_of_starts(
     callbacks: Sequence[Callback] = (),
     verbose: int = 0,
     checkpoint: Checkpoint | None = None,
+    spent: TimeSpent | None = None,
 ) -> Result:
     """Solve from every starting point; the result with the lowest objective is kept, the first of equals.
 
@@ -282,18 +298,31 @@ def best_of_starts(
         1 shows progress about twice a second, 2 every epoch.
     checkpoint : Checkpoint, optional
         Begun with these starts; keeps every run.
+    spent : TimeSpent, optional
+        Of the fit before these starts; theirs is added. A start that finds no time left is left out.
     """
+    spent = TimeSpent() if spent is None else spent
+    used = spent.seconds
+    by_thread: dict[int, float] = defaultdict(lambda: used)
     solvers = [solver] * len(starts) if isinstance(solver, Solver) else solver
 
-    def run(number: int) -> Result:
+    def run(number: int) -> Result | None:
+        thread, solver = threading.get_ident(), solvers[number]
+        keeper = None if checkpoint is None else Keeper(checkpoint, number)
+        kept = None if keeper is None else keeper.kept
+        if number and kept is None and is_over(solver, by_thread[thread]):
+            return None
         watching = list(callbacks)
         if verbose:
             prefix = "nearer" if len(starts) == 1 else f"nearer: start {number + 1} of {len(starts)}"
             watching.append(ProgressLines(objective, every=0.5 if verbose == 1 else 0.0, prefix=prefix))
-        keeper = None if checkpoint is None else Keeper(checkpoint, number)
-        return solvers[number].solve(objective, starts[number], generators[number], watching, keeper)
+        before = 0.0 if kept is None else kept["seconds"]
+        result = solver.solve(objective, starts[number], generators[number], watching, keeper, by_thread[thread])
+        by_thread[thread] += result.history[-1].seconds - before if result.history else 0.0
+        return result
 
-    results = in_threads(run, len(starts), n_jobs)
+    results = [result for result in in_threads(run, len(starts), n_jobs) if result is not None]
+    spent.seconds = max(by_thread.values())
     judged = all(result.held_out_error is not None for result in results)
 
     def rank(result: Result) -> float:

@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from experiments.theory.bounds import estimate_lipschitz, theorem_inner_steps
 
 import oracles
-from nearer.objective import Snapshot
-from nearer.solvers.curvature import curvature_along_gradient, estimate_lipschitz, theorem_inner_steps
 from problems import random_problem
 
 
@@ -41,18 +40,6 @@ def test_lipschitz_estimate_matches_the_whole_hessian(loss):
     largest = np.abs(np.linalg.eigvalsh(H)).max()
     got = estimate_lipschitz(problem.objective, problem.X, np.random.default_rng(0), 300)
     assert got == pytest.approx(largest, rel=1e-3)
-
-
-def test_curvature_along_gradient():
-    class Bowl(_Quadratic):
-        def snapshot(self, X):
-            value, gradient = self.value_and_gradient(X)
-            return Snapshot(X, value, gradient, None)
-
-    bowl = Bowl(np.diag([2.0, 7.0]))
-    assert curvature_along_gradient(bowl, bowl.snapshot(np.array([[0.0], [3.0]]))) == pytest.approx(7.0)
-    assert curvature_along_gradient(bowl, bowl.snapshot(np.array([[3.0], [0.0]]))) == pytest.approx(2.0)
-    assert curvature_along_gradient(bowl, bowl.snapshot(np.zeros((2, 1)))) == 1.0
 
 
 def test_theorem_bound_on_inner_steps_by_hand():

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from experiments.problems import retrieval_problem
 
-from nearer import datasets
+from nearer import FeatureMap, OrdinalEmbedding
+from nearer.datasets import load_letters
+from nearer.metrics import mean_average_precision
 
 
 @pytest.fixture(scope="module")
 def letters():
-    return datasets.load_letters()
+    return load_letters()
 
 
 def test_paper_sizes(letters):
-    problem = datasets.retrieval_problem(letters.features, letters.labels, random_state=0)
+    problem = retrieval_problem(letters.features, letters.labels, random_state=0)
     assert problem.train_features.shape == (1080, 16)
     assert problem.test_features.shape == (720, 16)
     assert len(problem.comparisons) == 70_000
@@ -34,7 +37,7 @@ def test_paper_sizes(letters):
 
 def test_noise_changes_only_the_swaps(letters):
     clean, noisy, other = (
-        datasets.retrieval_problem(letters.features, letters.labels, 4, 10, 5, 2000, noise, seed)
+        retrieval_problem(letters.features, letters.labels, 4, 10, 5, 2000, noise, seed)
         for noise, seed in ((0.0, 1), (0.1, 1), (0.0, 2))
     )
     np.testing.assert_array_equal(clean.train_rows, noisy.train_rows)
@@ -48,10 +51,10 @@ def test_noise_changes_only_the_swaps(letters):
 def test_small_classes_are_not_drawn():
     labels = np.repeat(["a", "b", "c"], [5, 3, 5])
     features = np.arange(26.0).reshape(13, 2)
-    problem = datasets.retrieval_problem(features, labels, 2, 3, 2, 10, random_state=0)
+    problem = retrieval_problem(features, labels, 2, 3, 2, 10, random_state=0)
     assert problem.classes.tolist() == ["a", "c"]
     with pytest.raises(ValueError, match="only 2 of 3 classes have the 5 objects"):
-        datasets.retrieval_problem(features, labels, 3, 3, 2, 10)
+        retrieval_problem(features, labels, 3, 3, 2, 10)
 
 
 @pytest.mark.parametrize(
@@ -64,4 +67,14 @@ def test_small_classes_are_not_drawn():
 def test_bad_arguments_of_the_problem(arguments, message):
     base = {"features": np.zeros((4, 1)), "labels": [0, 0, 1, 1], "n_classes": 2, "n_train": 1, "n_test": 1}
     with pytest.raises(ValueError, match=message):
-        datasets.retrieval_problem(**{**base, **arguments})
+        retrieval_problem(**{**base, **arguments})
+
+
+def test_mapped_letters_are_retrieved_far_better_than_by_their_raw_features(letters):
+    problem = retrieval_problem(
+        letters.features, letters.labels, n_classes=10, n_train=40, n_test=30, n_triplets=15_000, random_state=0
+    )
+    raw = mean_average_precision(problem.test_features, problem.test_labels)
+    estimator = OrdinalEmbedding(10, random_state=0).fit(problem.comparisons)
+    mapped = FeatureMap().fit(problem.train_features, estimator).transform(problem.test_features)
+    assert mean_average_precision(mapped, problem.test_labels) > 2 * raw

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from experiments.problems import make_table1
 
-from nearer.datasets import make_table1
+from nearer.metrics import comparison_accuracy
 from nearer.objective import LocalObjective
 from nearer.solvers import SBB, SVRG
 
@@ -17,7 +18,7 @@ STARTS = range(10)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", SETTINGS)
-def test_table1(loss):
+def test_solver_on_table1(loss):
     epsilon, first_step, most_error = SETTINGS[loss]
     test_errors = []
     for data_seed in DATA_SEEDS:
@@ -40,3 +41,21 @@ def test_table1(loss):
             test_errors.append(test.error(result.embedding))
         assert reached >= 9, f"only {reached} of 10 starts reached 0.15 on data set {data_seed}"
     assert np.median(test_errors) <= most_error
+
+
+def question_set(data):
+    return {(a, *sorted((b, c))) for a, b, c in data.index.tolist()}
+
+
+def test_problem_of_table1():
+    data = make_table1(0)
+    assert data.points.shape == (100, 10)
+    assert (len(data.train), len(data.test)) == (10_000, 475_100)
+    assert data.train.n_objects == data.test.n_objects == 100
+    assert np.var(data.points) == pytest.approx(1 / 20, rel=0.15)
+    assert comparison_accuracy(data.points, data.train) == 1
+    assert comparison_accuracy(data.points, data.test) == 1
+    train, test = question_set(data.train), question_set(data.test)
+    assert len(train) == 10_000
+    assert len(test) == 475_100
+    assert not train & test

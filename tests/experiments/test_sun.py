@@ -6,10 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from experiments.sun import load_sun
 from scipy.io import savemat
 from scipy.sparse import csc_matrix
-
-from nearer import datasets
 
 FEATURES = np.arange(12.0).reshape(4, 3) / 7
 LABELS = np.array([2, 1, 2, 9])
@@ -43,7 +42,7 @@ forms = pytest.mark.parametrize(("write", "name"), WRITERS)
 def test_each_form(tmp_path, write, name, labels):
     path = tmp_path / name
     write(path, testdata=FEATURES, testgnd=labels, other=np.zeros(3))
-    data = datasets.load_sun(path)
+    data = load_sun(path)
     np.testing.assert_array_equal(data.features, FEATURES)
     assert data.features.flags.c_contiguous
     assert data.labels.dtype == np.int64
@@ -54,14 +53,14 @@ def test_each_form(tmp_path, write, name, labels):
 @forms
 def test_single_precision_is_kept_and_integers_become_floats(tmp_path, write, name):
     write(tmp_path / name, testdata=FEATURES.astype(np.float32), testgnd=LABELS)
-    assert datasets.load_sun(tmp_path / name).features.dtype == np.float32
+    assert load_sun(tmp_path / name).features.dtype == np.float32
     write(tmp_path / name, testdata=np.arange(12, dtype=np.uint8).reshape(4, 3), testgnd=LABELS)
-    assert datasets.load_sun(tmp_path / name).features.dtype == np.float64
+    assert load_sun(tmp_path / name).features.dtype == np.float64
 
 
 def test_sparse_features_in_mat5(tmp_path):
     write_mat5(tmp_path / "s.mat", testdata=csc_matrix(FEATURES), testgnd=LABELS)
-    np.testing.assert_array_equal(datasets.load_sun(str(tmp_path / "s.mat")).features, FEATURES)
+    np.testing.assert_array_equal(load_sun(str(tmp_path / "s.mat")).features, FEATURES)
 
 
 @forms
@@ -80,13 +79,13 @@ def test_sparse_features_in_mat5(tmp_path):
 def test_wrong_content(tmp_path, write, name, arrays, message):
     write(tmp_path / name, **arrays)
     with pytest.raises(ValueError, match=rf"{name}.*{message}"):
-        datasets.load_sun(tmp_path / name)
+        load_sun(tmp_path / name)
 
 
 def test_three_dimensions_are_refused(tmp_path):
     write_npz(tmp_path / "cube.npz", testdata=np.zeros((4, 2, 2)), testgnd=LABELS)
     with pytest.raises(ValueError, match=r"shape \(4, 2, 2\), expected a real matrix"):
-        datasets.load_sun(tmp_path / "cube.npz")
+        load_sun(tmp_path / "cube.npz")
 
 
 def test_struct_in_mat73_is_refused(tmp_path):
@@ -95,7 +94,7 @@ def test_struct_in_mat73_is_refused(tmp_path):
         file.create_group("testdata")
         file["testgnd"] = LABELS
     with pytest.raises(ValueError, match="'testdata' is not a plain array"):
-        datasets.load_sun(tmp_path / "struct.mat")
+        load_sun(tmp_path / "struct.mat")
 
 
 @forms
@@ -104,25 +103,25 @@ def test_truncated_files(tmp_path, write, name):
     write(path, testdata=FEATURES, testgnd=LABELS)
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(ValueError, match="cannot be read"):
-        datasets.load_sun(path)
+        load_sun(path)
 
 
 def test_other_files(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
-        datasets.load_sun(tmp_path / "none.mat")
+        load_sun(tmp_path / "none.mat")
     (tmp_path / "text.mat").write_text("hello")
     with pytest.raises(ValueError, match=r"neither a MATLAB \.mat file"):
-        datasets.load_sun(tmp_path / "text.mat")
+        load_sun(tmp_path / "text.mat")
 
 
 def test_pickled_arrays_are_never_loaded(tmp_path):
     write_npz(tmp_path / "o.npz", testdata=np.array([[{}]], dtype=object), testgnd=LABELS)
     with pytest.raises(ValueError, match="cannot be read"):
-        datasets.load_sun(tmp_path / "o.npz")
+        load_sun(tmp_path / "o.npz")
 
 
 def test_without_h5py_the_extra_is_named(tmp_path, monkeypatch):
     write_mat73(tmp_path / "sun73.mat", testdata=FEATURES, testgnd=LABELS)
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(ImportError, match=r"sun73\.mat.*nearer\[mat73\]"):
-        datasets.load_sun(tmp_path / "sun73.mat")
+        load_sun(tmp_path / "sun73.mat")
