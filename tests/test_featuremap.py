@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearer import FeatureMap, OrdinalEmbedding, featuremap
 from nearer.featuremap import mean_squared_distance
+from nearer.warning_types import UnplacedObjectsWarning
 
 
 @parametrize_with_checks([FeatureMap()])
@@ -67,7 +68,7 @@ def test_it_takes_a_fitted_map_and_leaves_out_objects_without_a_place():
     estimator = OrdinalEmbedding()
     estimator.embedding_ = Y.copy()
     estimator.embedding_[4] = np.nan
-    with pytest.warns(UserWarning, match="1 of 20 objects have no place"):
+    with pytest.warns(UnplacedObjectsWarning, match="1 of 20"):
         fitted = FeatureMap().fit(F, estimator)
     assert fitted.objects_.tolist() == [k for k in range(20) if k != 4]
     np.testing.assert_array_equal(

@@ -15,7 +15,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # A module may import those of earlier rows, and of its own package.
 ORDER = [
-    {"_memory", "_tables"},
+    {"_memory", "_tables", "registry", "warning_types"},
     {"kernels", "data"},
     {"_apart"},
     {"losses", "io"},

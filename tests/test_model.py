@@ -17,6 +17,7 @@ from nearer import model as model_file
 from nearer.io import FileFormatError
 from nearer.losses import TSTELoss
 from nearer.solvers import LBFGS, SBB, SVRG
+from nearer.warning_types import ReproducibilityWarning, UnseenObjectsWarning
 
 SEAL = b"nearer-model sha256:"
 GOLDEN = Path(__file__).parent / "golden"
@@ -161,7 +162,7 @@ def test_every_class_and_parameter_comes_back(tmp_path, estimator):
 
 
 def test_objects_without_a_place_stay_without(tmp_path):
-    with pytest.warns(UserWarning, match="occur in no comparison"):
+    with pytest.warns(UnseenObjectsWarning):
         estimator = OrdinalEmbedding(2, n_objects=9, random_state=0).fit([[0, 1, 2], [5, 1, 0]])
     _, after = saved(tmp_path, estimator)
     np.testing.assert_array_equal(after.embedding_, estimator.embedding_)
@@ -200,11 +201,11 @@ def test_what_cannot_be_saved_is_told(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         OrdinalEmbedding().save(tmp_path / "map.nearer")
     estimator = OrdinalEmbedding(2, callbacks=[lambda row, state: False], random_state=0).fit(comparisons())
-    with pytest.warns(UserWarning, match="callbacks cannot be written"):
+    with pytest.warns(ReproducibilityWarning, match="callbacks"):
         estimator.save(tmp_path / "a.nearer")
     assert nearer.load(tmp_path / "a.nearer").callbacks is None
     estimator = OrdinalEmbedding(2, random_state=np.random.default_rng(0)).fit(comparisons())
-    with pytest.warns(UserWarning, match="state of random_state is not kept") as told:
+    with pytest.warns(ReproducibilityWarning, match="random_state") as told:
         estimator.save(tmp_path / "b.nearer")
     assert told[0].filename == __file__
 

@@ -13,6 +13,7 @@ from nearer.losses import get_loss
 from nearer.metrics import comparison_accuracy
 from nearer.objective import LocalObjective
 from nearer.placement import _FreeRows, extended, place_objects
+from nearer.warning_types import InputWarning, UnplacedObjectsWarning
 
 STE = get_loss("ste")
 
@@ -100,7 +101,7 @@ def test_new_objects_are_placed_relative_to_each_other():
 def test_objects_tied_to_nothing_on_the_map_get_no_place():
     X = make_points(5, 2, random_state=0)
     rows = [[5, 0, 1], [6, 7, 8], [7, 6, 8]]
-    with pytest.warns(UserWarning, match="3 of 4 new objects are compared with no object of the map"):
+    with pytest.warns(UnplacedObjectsWarning, match="3 of 4"):
         placed = place_objects(X, Comparisons(rows), STE)
     assert np.isfinite(placed.embedding[0]).all()
     assert np.isnan(placed.embedding[1:]).all()
@@ -109,7 +110,7 @@ def test_objects_tied_to_nothing_on_the_map_get_no_place():
 
 def test_a_distance_between_new_objects_alone_does_not_tie_them():
     X = make_points(4, 2, random_state=0)
-    with pytest.warns(UserWarning, match="2 of 2"):
+    with pytest.warns(UnplacedObjectsWarning, match="2 of 2"):
         place_objects(X, Comparisons([[4, 5, 0, 1]]), STE)
 
 
@@ -150,9 +151,9 @@ def test_new_objects_called_almost_as_known_ones_are_told():
         Comparisons.from_triplets([[0, 1, 2], [2, 1, 0]], labels=["ant", "bee", "cat"])
     )
     answers = Comparisons.from_triplets([[0, 1, 2]], labels=["Ant", "bee", "cat"])
-    with pytest.warns(UserWarning, match=r"1 name written otherwise than on the map: 'Ant' \(there 'ant'\)"):
+    with pytest.warns(InputWarning, match=r"'Ant' \(there 'ant'\)"):
         assert model.place(answers).labels.tolist() == ["Ant"]
-    with pytest.warns(UserWarning, match="'Ant'"):
+    with pytest.warns(InputWarning, match="'Ant'"):
         model.predict(answers)
 
 

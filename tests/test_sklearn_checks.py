@@ -130,8 +130,9 @@ def made(adapter, cls):
 
 
 @pytest.mark.filterwarnings(
-    "ignore:.*occur in no comparison", "ignore:.*without a place on the map", "ignore:the map is not to be trusted"
-)
+    "ignore::nearer.warning_types.UnseenObjectsWarning", "ignore::nearer.warning_types.UnplacedObjectsWarning",
+    "ignore::nearer.warning_types.ConvergenceWarning",
+)  # fmt: skip
 @parametrize_with_checks([made(RowsAreComparisons, cls) for cls in LOSSES])
 def test_scikit_learn(estimator, check):
     name = check.func.__name__

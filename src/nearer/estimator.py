@@ -48,8 +48,10 @@ from nearer.metrics import (
 )
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
+from nearer.registry import WITH_MODEL
 from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.solvers.starts import Checkpoint, TimeSpent, best_of_starts, is_over, keeping_start
+from nearer.warning_types import ConvergenceWarning, InputWarning, UnplacedObjectsWarning, UnseenObjectsWarning
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
 
@@ -79,7 +81,7 @@ class _Problem:
 def _has_model(estimator: OrdinalEmbedding) -> bool:
     loss = estimator._make_loss()
     if not loss.has_model:
-        raise AttributeError(f"predict_proba: loss {loss.name!r} is not a probability model; use ckl, ste or tste")
+        raise AttributeError(f"predict_proba: loss {loss.name!r} is not a probability model; use one of: {WITH_MODEL}")
     return True
 
 
@@ -525,7 +527,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if given is not None and not (isinstance(given, Sequence) and all(map(callable, given))):
             raise ValueError(f"callbacks: got {given!r}, expected a list of functions")
         if self.reliability and not self._make_loss().has_model:
-            raise ValueError(f"reliability: loss {self.loss!r} is not a probability model, expected ckl, ste or tste")
+            raise ValueError(
+                f"reliability: loss {self.loss!r} is not a probability model, expected one of: {WITH_MODEL}"
+            )
         solver = get_solver(self.solver)
         solver = solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
         solver.check_parameters()
@@ -624,6 +628,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             warnings.warn(
                 f"the map is not to be trusted: {result.trouble}; try a smaller step, other starting points or "
                 "solver='auto'",
+                ConvergenceWarning,
                 stacklevel=3,
             )
         result = replace(result, embedding=result.embedding[problem.seen[problem.rows]])
@@ -699,21 +704,23 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if known is not None and labels is not None and (told := told_otherwise(labels, known)):
             warnings.warn(
                 f"{told}; they are taken as other objects, fold_names=True joins them when answers are read",
+                InputWarning,
                 stacklevel=3,
             )
         comparisons = on_labels(comparisons, self.labels_, named)
         seen = comparisons.seen
         if not seen[:n_known].any():
-            warnings.warn(f"none of the objects compared, {int(seen.sum()):,} in all, is on the map", stacklevel=3)
+            told = f"none of the objects compared, {int(seen.sum()):,} in all, is on the map"
+            warnings.warn(told, InputWarning, stacklevel=3)
         from_one = len(seen) == n_known + 1 and not seen[0] and seen[1:].all()
         if from_one and (known is None or known.tolist() == list(map(str, range(n_known)))):
             told = f"the comparisons use the numbers 1 to {n_known}, the objects of the map are 0 to {n_known - 1}"
-            warnings.warn(f"{told}: are they counted from 1?", stacklevel=3)
+            warnings.warn(f"{told}: are they counted from 1?", InputWarning, stacklevel=3)
         embedding = filled(self.embedding_, comparisons.n_objects)
         homeless = np.isnan(embedding).any(axis=1)
         if lost and homeless.any() and (n_lost := int(homeless[comparisons.index].any(axis=1).sum())):
             told = f"{n_lost:,} of {len(comparisons):,} comparisons name an object without a place on the map"
-            warnings.warn(f"{told}; {lost}", stacklevel=3)
+            warnings.warn(f"{told}; {lost}", UnplacedObjectsWarning, stacklevel=3)
         return embedding, comparisons
 
     def _refuse_nameless(self, comparisons: Comparisons, what: str) -> None:
@@ -803,6 +810,7 @@ def _warn_unseen(problem: _Problem) -> None:
         warnings.warn(
             f"{len(unseen):,} of {len(problem.seen):,} objects occur in no comparison (first: {name}); "
             "their rows of embedding_ are NaN",
+            UnseenObjectsWarning,
             stacklevel=3,
         )
 

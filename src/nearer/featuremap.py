@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from nearer.data import as_generator, in_order_of, row_names
+from nearer.warning_types import UnplacedObjectsWarning
 
 __all__ = ["FeatureMap", "mean_squared_distance"]
 
@@ -106,7 +107,8 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"Input y contains NaN: only {int(known.sum())} of {len(known):,} objects have a place"
                 )
-            warnings.warn(f"{int((~known).sum()):,} of {len(known):,} objects have no place: left out", stacklevel=2)
+            told = f"{int((~known).sum()):,} of {len(known):,} objects have no place: left out"
+            warnings.warn(told, UnplacedObjectsWarning, stacklevel=2)
         features, places = features[known], places[known]
         self.objects_ = np.flatnonzero(known)
         self.offset_ = places.mean(axis=0)

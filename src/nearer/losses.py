@@ -15,6 +15,7 @@ from scipy.special import entr
 
 from nearer import kernels
 from nearer.data import check_number
+from nearer.registry import LOSSES, WITH_MODEL, find, names
 
 __all__ = [
     "CKLLoss", "CustomLoss", "HingeLoss", "Loss", "SOELoss", "STELoss", "SoftplusLoss", "TSTELoss", "get_loss",
@@ -31,7 +32,7 @@ class Loss:
     Attributes
     ----------
     name : str
-        Short name, as accepted by `get_loss`.
+        Short name, as accepted by `get_loss`; that of a built-in loss is in `nearer.registry`.
     kind : int
         Code of the loss in `nearer.kernels`.
     convex_in_gram : bool
@@ -52,6 +53,11 @@ class Loss:
     has_model: ClassVar[bool] = False
     heavy_tailed: ClassVar[bool] = False
     tolerance: ClassVar[float] = 1.0
+
+    def __init_subclass__(cls) -> None:
+        for entry in LOSSES.values():
+            if entry.path == f"{cls.__module__}:{cls.__name__}":
+                cls.name, cls.has_model = entry.name, entry.has_model
 
     @property
     def param(self) -> float:
@@ -114,8 +120,7 @@ class Loss:
             As in `terms`; the probabilities are of their common shape.
         """
         if not self.has_model:
-            known = ", ".join(name for name, loss in _LOSSES.items() if loss.has_model)
-            raise ValueError(f"loss {self.name!r} is not a probability model; use one of: {known}")
+            raise ValueError(f"loss {self.name!r} is not a probability model; use one of: {WITH_MODEL}")
         return np.exp(-self.terms(near, far)[0])
 
 
@@ -135,7 +140,7 @@ class CustomLoss(Loss):
     def __init_subclass__(cls) -> None:
         if "name" not in vars(cls):
             cls.name = cls.__name__.lower()
-        if cls.name in _LOSSES or cls.name in _ALIASES:
+        if find(LOSSES, cls.name) is not None:
             raise ValueError(f"{cls.__name__}: got the name {cls.name!r} of a built-in loss, expected one of its own")
 
     @staticmethod
@@ -180,7 +185,6 @@ class HingeLoss(Loss):
     Agarwal et al., "Generalized non-metric multidimensional scaling", AISTATS 2007.
     """
 
-    name: ClassVar[str] = "hinge"
     kind: ClassVar[int] = kernels.HINGE
     convex_in_gram: ClassVar[bool] = True
 
@@ -218,10 +222,8 @@ class CKLLoss(Loss):
     """
 
     delta: float = 0.05
-    name: ClassVar[str] = "ckl"
     kind: ClassVar[int] = kernels.CKL
     tolerance: ClassVar[float] = 0.5
-    has_model: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self.delta, "ckl: delta")
@@ -238,10 +240,8 @@ class STELoss(Loss):
     van der Maaten and Weinberger, "Stochastic triplet embedding", MLSP 2012.
     """
 
-    name: ClassVar[str] = "ste"
     kind: ClassVar[int] = kernels.STE
     convex_in_gram: ClassVar[bool] = True
-    has_model: ClassVar[bool] = True
 
     def dual(self, slope: np.ndarray) -> np.ndarray:
         return entr(slope) + entr(1.0 - slope)
@@ -264,9 +264,7 @@ class TSTELoss(Loss):
     """
 
     alpha: float | None = None
-    name: ClassVar[str] = "tste"
     kind: ClassVar[int] = kernels.TSTE
-    has_model: ClassVar[bool] = True
     heavy_tailed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -293,7 +291,6 @@ class SOELoss(Loss):
     Terada and von Luxburg, "Local ordinal embedding", ICML 2014.
     """
 
-    name: ClassVar[str] = "soe"
     kind: ClassVar[int] = kernels.SOE
 
 
@@ -313,22 +310,15 @@ class SoftplusLoss(Loss):
     """
 
     margin: float = 1.0
-    name: ClassVar[str] = "softplus"
     kind: ClassVar[int] = kernels.SOFTPLUS
 
     def __post_init__(self) -> None:
         check_number(self.margin, "softplus: margin")
 
 
-_LOSSES: dict[str, type[Loss]] = {
-    cls.name: cls for cls in (HingeLoss, CKLLoss, STELoss, TSTELoss, SOELoss, SoftplusLoss)
-}
-_ALIASES = {"gnmds": "hinge", "logistic": "ste"}
-
-
 def loss_names() -> tuple[str, ...]:
     """Names of all built-in losses, without aliases."""
-    return tuple(_LOSSES)
+    return tuple(LOSSES)
 
 
 def get_loss(loss: str | Loss, **params: float | None) -> Loss:
@@ -337,7 +327,7 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
     Parameters
     ----------
     loss : str or Loss
-        hinge (gnmds), ckl, ste (logistic), tste, soe, softplus; or a loss, such as your own `CustomLoss`.
+        A name or alias in `nearer.registry.LOSSES`, or a loss, such as your own `CustomLoss`.
     **params : float or None
         Parameters of the loss, such as ``delta=0.05`` (ckl), ``alpha=3`` (tste) or ``margin=1`` (softplus).
     """
@@ -347,14 +337,15 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
                 f"parameters {sorted(params)} given beside a ready-made loss; build the loss with them instead"
             )
         return loss
-    if not isinstance(loss, str) or _ALIASES.get(loss, loss) not in _LOSSES:
-        raise ValueError(f"unknown loss {loss!r}; expected one of: {', '.join([*_LOSSES, *_ALIASES])}, or a Loss")
-    cls = _LOSSES[_ALIASES.get(loss, loss)]
+    entry = find(LOSSES, loss)
+    if entry is None:
+        raise ValueError(f"unknown loss {loss!r}; expected one of: {', '.join(names(LOSSES))}, or a Loss")
+    cls: type[Loss] = globals()[entry.class_name]
     known = [field.name for field in fields(cls)]
     unknown = sorted(set(params) - set(known))
     if unknown:
-        names = ", ".join(known) or "none"
-        raise ValueError(f"loss {loss!r} has no parameter {', '.join(unknown)}; its parameters: {names}")
+        own = ", ".join(known) or "none"
+        raise ValueError(f"loss {loss!r} has no parameter {', '.join(unknown)}; its parameters: {own}")
     return cls(**params)
 
 

@@ -24,9 +24,11 @@ from nearer.featuremap import FeatureMap, kernel_ridge
 from nearer.io import FileFormatError, atomic_write
 from nearer.io.files import Arrays, as_json, from_json, little_endian, read_archive, refuse_irregular, write_archive
 from nearer.lapses import Reliability
-from nearer.losses import Loss, get_loss, loss_names
-from nearer.solvers import History, HistoryRow, Result, Solver
+from nearer.losses import Loss, get_loss
+from nearer.registry import LOSSES, SOLVERS, STEP_SIZES
+from nearer.solvers import History, HistoryRow, Result
 from nearer.solvers.base import Parameters
+from nearer.warning_types import ReproducibilityWarning
 
 __all__ = ["FORMAT", "load", "save_model"]
 
@@ -36,11 +38,7 @@ _OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bo
 
 # Nothing but these is ever made from a name in a file.
 _CLASSES = {name: getattr(_estimators, name) for name in _estimators.__all__}
-_PARTS = {
-    name: part
-    for name, part in vars(_solvers).items()
-    if isinstance(part, type) and issubclass(part, Parameters) and part is not Solver
-}
+_PARTS = {one.class_name: getattr(_solvers, one.class_name) for one in (*SOLVERS.values(), *STEP_SIZES.values())}
 
 
 def save_model(
@@ -57,7 +55,8 @@ def save_model(
         "feature_map": None if feature_map is None else _encode_feature_map(feature_map, arrays),
     }
     if estimator.callbacks is not None:
-        warnings.warn("save: callbacks cannot be written to a file and are left out", stacklevel=3)
+        told = "save: callbacks cannot be written to a file and are left out"
+        warnings.warn(told, ReproducibilityWarning, stacklevel=3)
     with atomic_write(path, force) as file:
         write_archive(file, _KIND, FORMAT, header, arrays)
 
@@ -234,7 +233,7 @@ def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
         return as_json(value, arrays)
     if isinstance(value, dict):
         return {"dict": _encode_each(value, arrays, f"{name}.")}
-    if isinstance(value, Loss) and value.name in loss_names():
+    if isinstance(value, Loss) and value.name in LOSSES:
         own = {field.name: getattr(value, field.name) for field in fields(value)}
         return {"loss": [value.name, _encode_each(own, arrays)]}
     if isinstance(value, Parameters) and _PARTS.get(type(value).__name__) is type(value):
@@ -243,7 +242,8 @@ def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
         arrays[f"parameter_{name}"] = little_endian(np.asarray(value))
         return {"array": f"parameter_{name}"}
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
-        warnings.warn(f"save: the state of {name} is not kept; loaded, it is None", stacklevel=6)
+        told = f"save: the state of {name} is not kept; loaded, it is None"
+        warnings.warn(told, ReproducibilityWarning, stacklevel=6)
         return None
     raise ValueError(f"save: {name} is {value!r}, which cannot be written to a file")
 

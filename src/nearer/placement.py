@@ -15,6 +15,7 @@ from nearer.losses import Loss
 from nearer.metrics import comparison_distances
 from nearer.objective import LocalObjective
 from nearer.solvers import LBFGS
+from nearer.warning_types import UnplacedObjectsWarning
 
 __all__ = ["Placement", "extended", "filled", "place_objects"]
 
@@ -144,6 +145,7 @@ def place_objects(
         warnings.warn(
             f"{int((~tied).sum()):,} of {len(objects):,} new objects are compared with no object of the "
             "map, not even through others: they get no place",
+            UnplacedObjectsWarning,
             stacklevel=3,
         )
     if tied.any():
@@ -212,7 +214,7 @@ def extended(
         comparisons = comparisons[comparisons.weights > 0]
     if np.isnan(known[comparisons.index]).any():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # about objects without a place
+            warnings.simplefilter("ignore", UnplacedObjectsWarning)
             known = place_objects(known, comparisons, loss, rng=rng, n_jobs=n_jobs).full_embedding
     return np.where(np.isnan(known), X, known)
 

@@ -78,10 +78,10 @@ def test_what_was_found_of_an_older_map_is_not_told_of_a_new_one(nearer, answers
     for map_path in ("out", "out/model.nearer"):
         called = nearer("methods", map_path)
         assert "3-fold cross-validation" not in called.out
-        assert f"out/summary.json: tells of another map than {map_path}, and is left aside" in called.err
+        assert f"out/summary.json: describes another map than {map_path}" in called.err
     called = nearer("report", "out", "-o", "r.html", "--force", "--json")
     assert called.json["cross_validation"] is None
-    assert "left aside" in called.err
+    assert "describes another map" in called.err
 
 
 def test_a_map_with_its_coordinates_alone_keeps_its_summary(nearer, answers):

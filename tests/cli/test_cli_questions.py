@@ -9,23 +9,12 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from nearer import Comparisons
-from nearer.cli import answers as commands
 from nearer.io import read_comparisons, write_comparisons
-from nearer.questions import STRATEGIES
-from nearer.questions.strategies import KINDS
 
 
 def rows_of(path):
     with open(path, newline="") as file:
         return list(csv.DictReader(file))
-
-
-def test_options_name_what_the_library_has():
-    assert ("auto", *STRATEGIES) == commands.STRATEGIES
-    assert commands.QUESTIONS == KINDS
-    for command in (commands.suggest_command, commands.plan_command):
-        choices = {option.name: option.type.choices for option in command.params if option.name in ("strategy", "ask")}
-        assert choices == {"strategy": commands.STRATEGIES, "ask": commands.QUESTIONS}
 
 
 def test_questions_about_answers(nearer, tmp_path, answers):

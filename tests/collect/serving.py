@@ -13,7 +13,7 @@ import sqlalchemy as sa
 WORDS = ["cat", "dog", "lorry", "bus", "rose", "tulip", "piano", "violin"]
 
 
-def make_study(folder, words=WORDS, kind="triplet", **changes):
+def make_study(folder, words=WORDS, kind="triplets", **changes):
     """A study of words; ``changes`` are values of study.toml, e.g. number=10 or link="https://..."."""
     from nearer.collect.study import new_study, read_study
 

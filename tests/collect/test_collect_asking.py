@@ -11,7 +11,7 @@ import pytest
 from nearer.collect.desk import Dealer, Deck, Signer, plan, question_key
 from nearer.collect.study import Questions, n_questions
 
-KINDS = [Questions(), Questions(kind="odd"), Questions(kind="choose", options=5, choose=2)]
+KINDS = [Questions(), Questions(kind="odd-one-out"), Questions(kind="rankings", options=5, choose=2)]
 
 
 def test_a_deck_deals_every_card_as_often_as_any_other():
@@ -39,7 +39,7 @@ def test_random_questions_are_balanced_and_of_different_objects(asked):
     counts = Counter(number for one in made for number in one.items)
     assert set(counts) == set(range(10, 30))
     assert max(counts.values()) - min(counts.values()) <= 4
-    if asked.kind != "odd":
+    if asked.kind != "odd-one-out":
         heads = Counter(one.items[0] for one in made)
         assert max(heads.values()) - min(heads.values()) <= 1
     sides = Counter(one.items[-1] > one.items[-2] for one in made)
@@ -47,11 +47,11 @@ def test_random_questions_are_balanced_and_of_different_objects(asked):
 
 
 def test_keys_tell_questions_apart_and_not_the_order_of_options():
-    assert question_key("triplet", (1, 2, 3)) == question_key("triplet", (1, 3, 2))
-    assert question_key("triplet", (1, 2, 3)) != question_key("triplet", (2, 1, 3))
-    assert question_key("odd", (3, 1, 2)) == question_key("odd", (1, 2, 3))
-    assert question_key("triplet", (1, 23, 4)) != question_key("triplet", (12, 3, 4))
-    assert question_key("odd", (1, 2, 3)) != question_key("odd", (1, 2, 3), catch=True)
+    assert question_key("triplets", (1, 2, 3)) == question_key("triplets", (1, 3, 2))
+    assert question_key("triplets", (1, 2, 3)) != question_key("triplets", (2, 1, 3))
+    assert question_key("odd-one-out", (3, 1, 2)) == question_key("odd-one-out", (1, 2, 3))
+    assert question_key("triplets", (1, 23, 4)) != question_key("triplets", (12, 3, 4))
+    assert question_key("odd-one-out", (1, 2, 3)) != question_key("odd-one-out", (1, 2, 3), catch=True)
 
 
 @pytest.mark.parametrize("asked", KINDS, ids=lambda asked: asked.kind)
@@ -60,10 +60,10 @@ def test_catch_questions_know_their_answer(asked):
     for _ in range(50):
         made = dealer.catch()
         assert made.chosen_by == "catch"
-        options = made.items if asked.kind == "odd" else made.items[1:]
+        options = made.items if asked.kind == "odd-one-out" else made.items[1:]
         right = options[made.expected]
         assert len(made.items) == asked.n_items
-        if asked.kind == "odd":
+        if asked.kind == "odd-one-out":
             assert Counter(made.items)[right] == 1
             assert len(set(made.items)) == 2
         else:
@@ -77,7 +77,7 @@ def test_own_catch_questions_are_used():
         made = triplets.catch()
         assert made.items[0] == 3
         assert made.items[1 + made.expected] == 5
-    odd = Dealer(Questions(kind="odd"), range(8), [(3, 5, 7)], seed=0).catch()
+    odd = Dealer(Questions(kind="odd-one-out"), range(8), [(3, 5, 7)], seed=0).catch()
     assert odd.items[odd.expected] == 7
 
 
@@ -85,7 +85,7 @@ def test_the_last_questions_of_all_are_found():
     asked = Questions(number=30)
     dealer = Dealer(asked, range(5), seed=0)
     everything = {
-        question_key("triplet", (head, *pair))
+        question_key("triplets", (head, *pair))
         for head in range(5)
         for pair in itertools.combinations(set(range(5)) - {head}, 2)
     }

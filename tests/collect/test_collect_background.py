@@ -29,7 +29,7 @@ def near(question):
     return order[: question["choose"]]
 
 
-@pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
+@pytest.mark.parametrize("kind", ["triplets", "odd-one-out", "rankings"])
 def test_the_map_of_answers_without_noise(tmp_path, kind):
     study = make_study(
         tmp_path / "s", WORDS, kind, number=80, repeats=10, catch=4, requests_per_second=10_000, map_dimensions=1
@@ -57,7 +57,7 @@ def test_the_map_of_answers_without_noise(tmp_path, kind):
     assert found["n_held_out"] == 3 * 76 + 40 - caught  # answers, catch questions apart
     assert people["a"]["seconds"] == 1.5
     assert people.keys() == {"a", "b", "c", "guesser"}  # ids of people, and nothing beside them
-    if kind != "choose":
+    if kind != "rankings":
         assert 0 < people["a"]["first"] < 1
     assert people["guesser"]["agreement"] < people["a"]["agreement"]
     assert people["guesser"]["guesses"] > people["a"]["guesses"]

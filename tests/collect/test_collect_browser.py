@@ -123,7 +123,7 @@ def test_triplets_by_arrow_keys_to_the_completion_link(serve, person):
 
 
 def test_odd_one_out_by_touch_on_a_phone(serve, person):
-    served = serve(kind="odd", number=4)
+    served = serve(kind="odd-one-out", number=4)
     person.size(400, 740, mobile=True)
     person.open(f"{served.url}?workerId=w")
     shown = person.agree()
@@ -139,7 +139,7 @@ def test_odd_one_out_by_touch_on_a_phone(serve, person):
 
 
 def test_odd_one_out_by_arrow_keys(serve, person):
-    served = serve(kind="odd", number=4, practice=False)
+    served = serve(kind="odd-one-out", number=4, practice=False)
     person.open(f"{served.url}?id=x")
     shown = person.agree(practice=False)
     for number, key in enumerate(["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"]):
@@ -151,7 +151,7 @@ def test_odd_one_out_by_arrow_keys(serve, person):
 
 
 def test_k_of_n_by_touch_on_a_phone(serve, person):
-    served = serve(kind="choose", number=2, options=6, choose=3, practice=False)
+    served = serve(kind="rankings", number=2, options=6, choose=3, practice=False)
     person.size(400, 740, mobile=True)
     person.open(f"{served.url}?id=x")
     shown = person.agree(practice=False)
@@ -166,7 +166,7 @@ def test_k_of_n_by_touch_on_a_phone(serve, person):
 
 
 def test_k_of_n_by_mouse_and_keys(serve, person):
-    served = serve(kind="choose", number=3, options=6, choose=2)
+    served = serve(kind="rankings", number=3, options=6, choose=2)
     person.open(f"{served.url}?id=x")
     person.click("#go")
     person.wait("document.getElementById('progress').hidden === false")

@@ -19,6 +19,7 @@ from nearer.cli.collect import collect_command as command
 from nearer.collect.store import Export, Store, answers, back_up, participants, questions
 from nearer.collect.study import read_study
 from nearer.io import read_comparisons
+from nearer.registry import COLLECTED
 
 ORDER = {word: number for number, word in enumerate(WORDS)}
 
@@ -57,10 +58,10 @@ def test_the_commands_are_those_of_the_group():
     assert all(f"  {name} " in listed for name in ("new", "serve", "export", "status", "pause", "resume", "backup"))
 
 
-@pytest.mark.parametrize(("kind", "reader"), [("triplet", "triplets"), ("odd", "odd-one-out"), ("choose", "rankings")])
-def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind, reader):
+@pytest.mark.parametrize("kind", COLLECTED)
+def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)
-    catches = [["cat", "dog", "piano"], ["bus", "lorry", "rose"]] if kind != "choose" else []
+    catches = [["cat", "dog", "piano"], ["bus", "lorry", "rose"]] if kind != "rankings" else []
     study = make_study(
         tmp_path / "study", kind=kind, number=20, repeats=2, catch=2, catch_questions=catches,
         requests_per_second=10_000,
@@ -74,7 +75,7 @@ def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind, rea
     with open("answers.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == Export(served.store, study.questions).columns
-    left_out = 6 if kind == "choose" else 0
+    left_out = 6 if kind == "rankings" else 0
     assert len(rows) == 60 - left_out
     if left_out:
         assert "6 left out: a catch question that shows an object twice" in done.stderr
@@ -86,14 +87,14 @@ def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind, rea
     assert all(float(row["seconds"]) == 1.5 for row in rows)
     assert {int(row["order"]) for row in rows} <= set(range(1, 21))
     found = read_comparisons("answers.csv")
-    assert found.kind == reader if hasattr(found, "kind") else True
+    assert found.kind == kind if hasattr(found, "kind") else True
     comparisons = found.comparisons
     assert set(comparisons.labels) <= set(WORDS)
     assert sorted(comparisons.people.names) == ["=p1", "p, 2", "p3"]
     assert comparisons.details.seconds.min() == 1.5
     # What was chosen is what the file says.
     place = [ORDER[label] for label in comparisons.labels]
-    if kind == "triplet":
+    if kind == "triplets":
         plain = comparisons.details.catch == 0
         for head, near, far in comparisons.index[plain]:
             assert abs(place[near] - place[head]) <= abs(place[far] - place[head])
@@ -111,7 +112,7 @@ def test_what_no_map_can_use_is_counted(small):
     served = Served(small)
     state = served.start("p")
     with served.store.writing() as connection:
-        connection.execute(sa.update(questions).values(kind="odd").where(questions.c.position == 2))
+        connection.execute(sa.update(questions).values(kind="odd-one-out").where(questions.c.position == 2))
     first, second = (question["id"] for question in state["questions"])
     served.answer(state["participant"], first)
     served.answer(state["participant"], second, [1])
@@ -119,7 +120,7 @@ def test_what_no_map_can_use_is_counted(small):
         connection.execute(sa.update(answers).values(choice=None).where(answers.c.question == 1))
     export = Export(served.store, small.questions)
     assert list(export.rows()) == []
-    assert export.left_out == {"cannot tell": 1, "a question of another kind (odd)": 1}
+    assert export.left_out == {"cannot tell": 1, "a question of another kind (odd-one-out)": 1}
     served.stop()
 
 

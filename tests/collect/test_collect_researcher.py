@@ -85,7 +85,7 @@ def _fits(document, schema, value, where="response"):
             _fits(document, schema["items"], one, f"{where}[]")
 
 
-@pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
+@pytest.mark.parametrize("kind", ["triplets", "odd-one-out", "rankings"])
 def test_the_description_of_the_interface_is_true(serve, kind):
     served = serve(number=3, kind=kind, link="https://example.org/", code="x")
     document = served.call("/api/openapi.json")[1]

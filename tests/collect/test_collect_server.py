@@ -26,7 +26,7 @@ from nearer.collect.store import Store, answers, participant_table, participants
 from nearer.data.errors import FileFormatError
 
 
-@pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
+@pytest.mark.parametrize("kind", ["triplets", "odd-one-out", "rankings"])
 def test_a_study_from_the_first_question_to_the_completion_link(serve, kind):
     served = serve(
         kind=kind, number=20, repeats=3, catch=2, link="https://example.org/done?id={participant}", code="C1"
@@ -117,7 +117,7 @@ def test_every_question_there_is_can_be_asked(serve):
     keys = set()
     for question in seen:
         names = [question["head"]["name"], *(option["name"] for option in question["options"])]
-        keys.add(question_key("triplet", [ord(name) for name in names]))
+        keys.add(question_key("triplets", [ord(name) for name in names]))
     assert len(keys) == 12
 
 
@@ -137,8 +137,8 @@ def test_ready_questions_come_first_and_random_ones_when_there_are_none(serve):
     numbers = {row.name: row.id for row in stored(served.store, sa.table("items", sa.column("name"), sa.column("id")))}
     asked = {row.key for row in stored(served.store, questions)}
     trios = itertools.permutations(numbers.values(), 3)
-    shown = next(trio for trio in trios if question_key("triplet", trio) not in asked)
-    entry = {"shown": json.dumps(shown), "key": question_key("triplet", shown), "chosen_by": "predictive"}
+    shown = next(trio for trio in trios if question_key("triplets", trio) not in asked)
+    entry = {"shown": json.dumps(shown), "key": question_key("triplets", shown), "chosen_by": "predictive"}
     with served.store.writing() as connection:
         connection.execute(sa.insert(ready), [entry, entry])
     token = state["participant"]

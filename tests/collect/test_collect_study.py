@@ -44,7 +44,7 @@ def test_what_new_writes_are_the_defaults_of_the_library(tmp_path):
             assert f"\n{field.name} = " in text, field.name
 
 
-@pytest.mark.parametrize("kind", ["triplet", "odd", "choose"])
+@pytest.mark.parametrize("kind", ["triplets", "odd-one-out", "rankings"])
 def test_few_objects_make_few_questions(tmp_path, kind):
     made = make_study(tmp_path / "s", words=WORDS[:4], kind=kind)
     assert 1 <= made.questions.number <= n_questions(made.questions, 4)
@@ -55,10 +55,10 @@ def test_few_objects_make_few_questions(tmp_path, kind):
 def test_questions_are_counted():
     import itertools
 
-    asked = Questions(kind="choose", options=3, choose=1)
+    asked = Questions(kind="rankings", options=3, choose=1)
     n = len([1 for head in range(6) for _ in itertools.combinations(set(range(6)) - {head}, 3)])
     assert n_questions(asked, 6) == n
-    assert n_questions(Questions(kind="odd"), 6) == 20
+    assert n_questions(Questions(kind="odd-one-out"), 6) == 20
     assert n_questions(Questions(), 6) == 6 * 10
 
 
@@ -69,12 +69,12 @@ def test_questions_are_counted():
         ({"number": 1000}, "questions.number: got 1000, expected at most"),
         ({"number": "ten"}, "questions.number: got 'ten', expected a whole number"),
         ({"number": True}, "questions.number: got True, expected a whole number"),
-        ({"kind": "quartet"}, "questions.kind: got 'quartet', expected one of 'triplet'"),
-        ({"kind": ["odd"]}, "questions.kind: got ['odd'], expected a text"),
+        ({"kind": "quartet"}, "questions.kind: got 'quartet', expected one of 'triplets'"),
+        ({"kind": ["odd-one-out"]}, "questions.kind: got ['odd-one-out'], expected a text"),
         ({"repeats": 200}, "questions.repeats: got 200, expected with catch and repeats together"),
         ({"catch": -1}, "questions.catch: got -1"),
-        ({"kind": "choose", "options": 8}, "questions.options: got 8, expected a number from 2 to 7"),
-        ({"kind": "choose", "options": 5, "choose": 5}, "questions.choose: got 5, expected a number from 1 to 4"),
+        ({"kind": "rankings", "options": 8}, "questions.options: got 8, expected a number from 2 to 7"),
+        ({"kind": "rankings", "options": 5, "choose": 5}, "questions.choose: got 5, expected a number from 1 to 4"),
         ({"random_share": 1.5}, "questions.random_share: got 1.5, expected a number from 0 to 1"),
         ({"break_every": -1}, "questions.break_every: got -1"),
         ({"map_dimensions": 0}, "questions.map_dimensions: got 0"),
@@ -126,7 +126,7 @@ def test_a_name_is_proposed_whatever_its_case(name, known):
 
 
 def test_what_is_left_out_has_its_default(study):
-    (study / "study.toml").write_text("[questions]\nkind = 'odd'\nnumber = 5\nrepeats = 0\ncatch = 0\n")
+    (study / "study.toml").write_text("[questions]\nkind = 'odd-one-out'\nnumber = 5\nrepeats = 0\ncatch = 0\n")
     read = read_study(study)
     assert read.texts["question"] == "Which of these three is the odd one out?"
     assert read.server == Server()

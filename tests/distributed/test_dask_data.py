@@ -18,7 +18,7 @@ from nearer.io import FileFormatError, write_comparisons
 from nearer.objective import LocalObjective
 from problems import random_problem
 
-pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
+pytestmark = pytest.mark.filterwarnings("ignore::nearer.warning_types.PerformanceWarning")
 
 
 @pytest.fixture(scope="module")

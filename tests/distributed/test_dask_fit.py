@@ -15,9 +15,10 @@ from contracts import Squared
 from nearer import TSTE, Comparisons, OrdinalEmbedding
 from nearer.distributed import ClusterError, DaskObjective
 from nearer.solvers import LBFGS, SBB, SGD, SVRG, Auto
+from nearer.warning_types import UnseenObjectsWarning
 from problems import random_problem
 
-pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
+pytestmark = pytest.mark.filterwarnings("ignore::nearer.warning_types.PerformanceWarning")
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,7 @@ def test_labels_and_unseen_objects(client, parquet, answers):
     assert remote.labels_.tolist() == sorted(names)
     table = {"anchor": ["city 1"], "near": ["city 2"], "far": ["city 3"]}
     assert remote.predict(table).shape == (1,)
-    with pytest.warns(UserWarning, match=r"5 of 65 objects occur in no comparison \(first: 60\)"):
+    with pytest.warns(UnseenObjectsWarning, match=r"5 of 65 .*\(first: 60\)"):
         wider = OrdinalEmbedding(solver=LBFGS(max_epochs=3), n_objects=65, random_state=3).fit(
             answers[0], client=client
         )
@@ -255,7 +256,9 @@ class TestLosses:
             OrdinalEmbedding(solver="lbfgs", callbacks=[remove]).fit(path, client=client)
 
 
-@pytest.mark.filterwarnings("ignore:1 of")  # of the objects is named in the test alone
+@pytest.mark.filterwarnings(  # an object is named in the test alone
+    "ignore::nearer.warning_types.UnseenObjectsWarning", "ignore::nearer.warning_types.UnplacedObjectsWarning"
+)
 @pytest.mark.data
 @pytest.mark.slow
 def test_music(client):

@@ -12,10 +12,11 @@ from nearer.distributed import DaskObjective, open_data
 from nearer.distributed.objective import plan_steps, split
 from nearer.objective import LocalObjective, SampledObjective, Snapshot
 from nearer.solvers import SVRG, get_solver
+from nearer.warning_types import PerformanceWarning
 from oracles import LOSSES
 from problems import FORMS, noisy_problem, random_problem
 
-pytestmark = pytest.mark.filterwarnings("ignore:a pass over")
+pytestmark = pytest.mark.filterwarnings("ignore::nearer.warning_types.PerformanceWarning")
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +244,7 @@ def test_warns_when_this_machine_would_be_faster(client):
     remote = DaskObjective(problem.objective.comparisons, "tste", 3, client=client)
     for _ in range(2):
         remote.value(problem.X)
-    with pytest.warns(UserWarning, match="this machine alone would need about"):
+    with pytest.warns(PerformanceWarning):
         remote.value(problem.X)
     assert remote.timings.n_evaluations == 3
     assert 0 < remote.timings.compute_seconds < remote.timings.seconds

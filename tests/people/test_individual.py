@@ -12,6 +12,7 @@ from nearer.data.values import People, frozen
 from nearer.losses import get_loss
 from nearer.people import differ
 from nearer.people.individual import _by_signs, _folds_within, _log_odds, _Problem, joint_axes, metric_slopes
+from nearer.warning_types import UnseenObjectsWarning
 
 
 @pytest.fixture
@@ -202,7 +203,7 @@ def test_weights_of_groups_and_strange_input(differing):
 def test_objects_that_nobody_names_have_no_place(points):
     data = answers_of(points, 8, 40, np.random.default_rng(1))
     wider = Comparisons(data.index, n_objects=27, participants=data.participants)
-    with pytest.warns(UserWarning, match="occur in no comparison"):
+    with pytest.warns(UnseenObjectsWarning):
         model = IndividualEmbedding(2, spread=0.2, random_state=0).fit(wider)
     assert np.isnan(model.embedding_[25:]).all()
     assert np.isfinite(model.embedding_[:25]).all()

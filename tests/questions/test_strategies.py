@@ -10,15 +10,16 @@ import pytest
 from scipy.spatial.distance import pdist
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.questions import STRATEGIES, CrowdKernel, Predictive, Situation, Uncertainty, strategies, suggest
+from nearer.questions import CrowdKernel, Predictive, Situation, Uncertainty, strategies, suggest
 from nearer.questions.strategies import Odds, Pool
+from nearer.registry import STRATEGIES
 
 POINTS = np.random.default_rng(1).normal(size=(16, 2))
 ANSWERS = Comparisons.from_points(POINTS, 300, random_state=2, noise=0.05)
 
 
 @pytest.mark.parametrize("kind", ["triplets", "odd-one-out"])
-@pytest.mark.parametrize("strategy", ["auto", *STRATEGIES])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_keeps_to_the_rules(strategy, kind):
     pending = suggest(ANSWERS, 10, kind=kind, random_state=1)
     found = suggest(ANSWERS, 25, strategy=strategy, kind=kind, exclude=[0], pending=pending, random_state=0)
@@ -30,7 +31,7 @@ def test_every_strategy_keeps_to_the_rules(strategy, kind):
     assert np.isfinite(found.information[~np.isin(found.strategy, ("random", "balanced"))]).all()
 
 
-@pytest.mark.parametrize("strategy", ["auto", *STRATEGIES])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_nothing_answered_yet(strategy):
     found = suggest(objects=9, size=20, strategy=strategy, random_state=0)
     assert set(found.strategy.tolist()) <= {"random", "balanced"}

@@ -11,6 +11,7 @@ from nearer.metrics import calibration, log_loss
 from nearer.reporting import Findings, Report, Scores, default_cv, describe, judge, study
 from nearer.reporting.studies import calibrate, cross_validate
 from nearer.selection import cross_validate_dimensions
+from nearer.warning_types import InputWarning
 
 LABELS = [f"obj{number:02d}" for number in range(12)]
 
@@ -119,7 +120,7 @@ def test_cross_validation_is_done_unasked_where_it_tells_and_is_quick(n_comparis
 
 def test_a_study_that_cannot_be_made_is_left_out(model, answers):
     few = answers[:6]
-    with pytest.warns(UserWarning, match="cross-validation left out: "):
+    with pytest.warns(InputWarning, match="cross-validation"):
         found = study(model, few, cv=20)
     assert found.cross_validation is None
     assert found.training == model.score(few)

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from nearer.reporting.page import load_thumbnails
+from nearer.warning_types import InputWarning
 
 
 def picture(path, size=(300, 150), colour=(200, 30, 40), mode="RGB"):
@@ -28,7 +29,7 @@ def test_pictures_are_found_by_name_and_shrunk(tmp_path):
     picture(tmp_path / "clear.png", colour=(1, 2, 3, 0), mode="RGBA")
     picture(tmp_path / f"{unicodedata.normalize('NFD', 'éa')}.png")
     (tmp_path / "notes.txt").write_text("not a picture")
-    with pytest.warns(UserWarning, match=r"images: no picture in .* is named bird, \.\./dog$"):
+    with pytest.warns(InputWarning, match=r"bird, \.\./dog$"):
         found = load_thumbnails(tmp_path, ["dog", "a cat", "bird", "clear", "éa", "../dog"])
     assert sorted(found.uris) == [0, 1, 3, 4]
     head, image = decode(found.uris[1])
@@ -54,7 +55,7 @@ def test_endings_and_cases_do_not_matter_but_an_exact_name_comes_first(tmp_path)
 def test_of_several_that_fit_but_for_case_none_is_taken(tmp_path):
     picture(tmp_path / "DOG.png")
     picture(tmp_path / "Dog.png")
-    with pytest.warns(UserWarning, match=r"several pictures fit, so none is shown: dog \(DOG.png or Dog.png\)"):
+    with pytest.warns(InputWarning, match=r"dog \(DOG.png or Dog.png\)"):
         found = load_thumbnails(tmp_path, ["dog", "Dog"])
     assert sorted(found.uris) == [1]
     assert "Not shown, since several pictures fit: 1 (dog (DOG.png or Dog.png))." in found.notes

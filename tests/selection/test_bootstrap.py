@@ -12,6 +12,7 @@ from nearer.metrics import comparison_distances, log_ratio, procrustes_align, pr
 from nearer.plots import plot_map
 from nearer.selection import Bootstrap, bootstrap
 from nearer.selection.bootstrap import _by_comparison, _by_participant, _covariances, _widened, likely_map
+from nearer.warning_types import UnseenObjectsWarning
 
 
 def problem(n=20, d=2, size=1200, seed=0, noise=0.1):
@@ -233,7 +234,7 @@ def test_the_likely_map_takes_weights_for_answers():
 
 def test_objects_without_answers_have_no_bounds():
     data = Comparisons(problem(n=14, size=300).train.index, n_objects=16)
-    with pytest.warns(UserWarning, match="occur in no comparison"):
+    with pytest.warns(UnseenObjectsWarning):
         model = OrdinalEmbedding(2, random_state=0).fit(data)
     found = bootstrap(model, data, n_resamples=5, random_state=0)
     assert np.isnan(found.covariance[14:]).all()

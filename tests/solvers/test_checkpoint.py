@@ -18,6 +18,7 @@ from nearer import Comparisons, OrdinalEmbedding
 from nearer.cli import main
 from nearer.io import FileFormatError, write_comparisons
 from nearer.solvers import BB, GD, LBFGS, SBB, SGD, SVRG, Auto, Convex, solver_names, starts
+from nearer.warning_types import ReproducibilityWarning
 
 SOLVERS = {
     "auto": ({}, "auto"),
@@ -45,7 +46,7 @@ class Cut(Exception):
     """Stands for whatever ends a process."""
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:the map is not to be trusted")
+pytestmark = pytest.mark.filterwarnings("ignore::nearer.warning_types.ConvergenceWarning")
 
 
 @pytest.fixture(autouse=True)
@@ -178,7 +179,7 @@ def test_another_fit_is_refused(answers, tmp_path):
     for other in (answers[:-1], Comparisons(np.vstack([answers.index[:-1], answers.index[:1]]), 14)):
         with pytest.raises(ValueError, match=r"c is of another fit: .*(comparisons|start: got)"):
             OrdinalEmbedding(**options).fit(other, checkpoint=file, resume=True)
-    with pytest.warns(UserWarning, match="differs in its last digits"):  # the same ones in another order
+    with pytest.warns(ReproducibilityWarning):  # the same ones in another order
         OrdinalEmbedding(**options).fit(answers[::-1], checkpoint=file, resume=True)
 
 

@@ -62,7 +62,7 @@ def test_it_finds_the_map(data):
     assert est.history_[0].n_gradients == 600
 
 
-@pytest.mark.filterwarnings("ignore:the map is not to be trusted")  # after five epochs
+@pytest.mark.filterwarnings("ignore::nearer.warning_types.ConvergenceWarning")  # after five epochs
 def test_it_has_all_that_solvers_have(data):
     est = OrdinalEmbedding(2, loss="ste", solver=Momentum(max_epochs=5), max_seconds=60, random_state=0)
     grid = {"solver__step": [1e-6, 2.0]}

@@ -19,7 +19,9 @@ import click
 from click.core import ParameterSource
 
 import nearer
+from nearer import registry
 from nearer.cli._output import Say, finish_moving
+from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,9 +29,6 @@ if TYPE_CHECKING:
     from nearer.io import ReadResult
 
 MODEL = "model.nearer"
-# Known here so that --help and completion need not load the library; a test compares them with it.
-LOSSES = ("hinge", "ckl", "ste", "tste", "soe", "softplus", "gnmds", "logistic")
-SOLVERS = ("auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex")
 FORMATS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "numpy", "matlab", "excel")
 KINDS = ("triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings")
 _DROP_OR_RAISE = click.Choice(["drop", "raise"])
@@ -53,7 +52,7 @@ IMAGES = click.option(
     "--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels."
 )
 LOSS_OF_COORDINATES = click.option(
-    "--loss", type=click.Choice(LOSSES), help="For coordinates alone: the loss they come from."
+    "--loss", type=click.Choice(registry.names(registry.LOSSES)), help="For coordinates alone: the loss they come from."
 )
 CV_BY = click.option(
     "--cv-by", type=click.Choice(("question", "participant")), default="question", show_default=True,
@@ -94,10 +93,13 @@ _READING = (
 )  # fmt: skip
 
 _FITTING = (
-    click.option("--loss", type=click.Choice(LOSSES), default="tste", show_default=True, help="What is minimised."),
+    click.option(
+        "--loss", type=click.Choice(registry.names(registry.LOSSES)), default="tste", show_default=True,
+        help="What is minimised.",
+    ),
     click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: n_components - 1, at least 1]"),
     click.option("--delta", type=float, help="Regularisation of ckl.  [default: 0.05]"),
-    click.option("--solver", type=click.Choice(SOLVERS), default="auto", show_default=True, help="How."),
+    click.option("--solver", type=click.Choice(list(registry.SOLVERS)), default="auto", show_default=True, help="How."),
     click.option(
         "--n-init", type=click.IntRange(1), default=1, show_default=True, help="Random starts; the best is kept."
     ),
@@ -107,7 +109,7 @@ _FITTING = (
     click.option("--tol", type=click.FloatRange(0), help="Precision at which the solver stops; 0: never."),
     N_JOBS,
     click.option("--reliability", is_flag=True, help="Weigh answers by how often each participant seems to guess."),
-)
+)  # fmt: skip
 
 
 def _gathered(options: tuple, into: str) -> Callable[[Callable], Callable]:
@@ -311,7 +313,8 @@ def read_summary(map_path: str, model: nearer.OrdinalEmbedding) -> dict[str, Any
         else:  # written before it told this
             is_other = told["objective"] != getattr(model, "objective_", told["objective"])
         if is_other:
-            warnings.warn(f"{file}: tells of another map than {map_path}, and is left aside", stacklevel=2)
+            told = f"{file}: describes another map than {map_path}, and is ignored"
+            warnings.warn(told, InputWarning, stacklevel=2)
             return {}
         if summary["cross_validation"] is not None:
             summary["cross_validation"] = CrossValidation(**summary["cross_validation"])

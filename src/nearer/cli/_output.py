@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nearer.registry import WRITTEN
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -178,7 +180,7 @@ _COMPLETE = ".nearer-complete"
 
 # What can be written, by ending; known here so that --help need not load the library, with which a test compares them.
 TABLES = (".csv",)
-ANSWERS = (".csv", ".tsv", ".txt", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq", ".npz")
+ANSWERS = WRITTEN
 POSITIONS = (".csv", ".npz", ".mat")
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")

@@ -33,14 +33,12 @@ from nearer.cli._output import (
     speaking,
     write_text,
 )
+from nearer.registry import STRATEGIES, SUGGESTED
 
-# Known here so that --help need not load the library; a test compares them with it.
-STRATEGIES = ("auto", "random", "balanced", "uncertainty", "crowd-kernel", "predictive")
-QUESTIONS = ("triplets", "odd-one-out")
 _BAR = 30  # signs of a full bar
 # The library calls it kind; where a file is read as well, --kind is what its rows are.
 _ASK = click.option(
-    "--ask", type=click.Choice(QUESTIONS), default="triplets", show_default=True, help="Kind of question."
+    "--ask", type=click.Choice(SUGGESTED), default="triplets", show_default=True, help="Kind of question."
 )
 
 
@@ -229,7 +227,9 @@ def simulate_command(
 @click.argument("file", type=click.Path(), required=False)
 @click.option("-n", "--size", type=click.IntRange(1), default=100, show_default=True, help="How many questions.")
 @click.option("-o", "--out", type=OutputFile(*TABLES), help="CSV file to write; printed if not given.")
-@click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", show_default=True, help="How to choose.")
+@click.option(
+    "--strategy", type=click.Choice(list(STRATEGIES)), default="auto", show_default=True, help="How to choose."
+)
 @click.option(
     "--random-share", type=click.FloatRange(0, 1), default=0.2, show_default=True,
     help="Fraction chosen at random, on which accuracy is measured.",
@@ -340,7 +340,7 @@ def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
     "--target", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.9, show_default=True,
     help="Fraction of all questions that the map is to be right about.",
 )  # fmt: skip
-@click.option("--strategy", type=click.Choice(STRATEGIES), default="random", show_default=True, help="Of asking.")
+@click.option("--strategy", type=click.Choice(list(STRATEGIES)), default="random", show_default=True, help="Of asking.")
 @_ASK
 @click.option("--n-runs", type=click.IntRange(2), default=5, show_default=True, help="Simulated studies.")
 @N_JOBS

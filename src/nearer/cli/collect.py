@@ -10,6 +10,7 @@ import click
 
 from nearer.cli._inputs import FORCE
 from nearer.cli._output import TABLES, OutputFile, Say, speaking
+from nearer.registry import COLLECTED
 
 if TYPE_CHECKING:
     from nearer.collect.store import Store
@@ -36,7 +37,7 @@ def collect_command() -> None:
 
 @speaking(
     "nearer collect new fruit --images photos",
-    "nearer collect new words --words list.txt --kind odd",
+    "nearer collect new words --words list.txt --kind odd-one-out",
     group=collect_command,
 )
 @_STUDY
@@ -45,7 +46,7 @@ def collect_command() -> None:
 @click.option("--words", type=click.Path(), help="Text file, a word on each line.")
 @click.option("--items", type=click.Path(), help="CSV file: name, and text, image, audio or html.")
 @click.option(
-    "--kind", type=click.Choice(["triplet", "odd", "choose"]), default="triplet", show_default=True,
+    "--kind", type=click.Choice(COLLECTED), default="triplets", show_default=True,
     help="Which of two is more like this one; the odd one out of three; those of many most like this one.",
 )  # fmt: skip
 @click.option("--title", help="Of the study.  [default: the name of the folder]")

@@ -24,6 +24,7 @@ from nearer.data import Comparisons
 from nearer.data.answers import answer_of_rows
 from nearer.estimator import OrdinalEmbedding
 from nearer.people import participants
+from nearer.registry import SUGGESTED
 from nearer.selection import cross_validate_dimensions, learning_curve
 
 _LOCK = 0x6E656173
@@ -195,8 +196,8 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any,
     gone = [] if data is None else [label for label in data.labels.tolist() if label not in set(names)]  # type: ignore[union-attr]
     chosen = suggest(
         data, queue_size(study), random_share=0, objects=names, exclude=gone or None,
-        kind="odd-one-out" if study.questions.kind == "odd" else "triplets",
-        n_components=study.questions.map_dimensions, random_state=seed, n_jobs=1, state=state,
+        kind=study.questions.kind, n_components=study.questions.map_dimensions, random_state=seed, n_jobs=1,
+        state=state,
     )  # fmt: skip
     assert chosen.labels is not None
     rows = []
@@ -212,7 +213,7 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any,
 
 def queue_size(study: Study) -> int:
     """How many questions the queue holds when it is full: none if the study chooses none."""
-    if not study.questions.adaptive or study.questions.kind == "choose":
+    if not study.questions.adaptive or study.questions.kind not in SUGGESTED:
         return 0
     return max(1, min(_QUEUE, n_questions(study.questions, len(study.items)) // 2))
 

@@ -38,7 +38,7 @@ _ASKED = [column.name for column in questions.c if column.name != "id"]
 class Asked:
     """A question that can be handed out."""
 
-    items: tuple[int, ...]  # numbers of the objects: the head (not for "odd"), then the options from left to right
+    items: tuple[int, ...]  # numbers of the objects: the head (unless "odd-one-out"), then the options, left to right
     key: str  # the same for the same question in another order
     chosen_by: str  # "random", "catch", "repeat", or the name of a strategy
     expected: int | None = None  # the right option of a catch question
@@ -87,7 +87,7 @@ class Dealer:
 
     def random(self) -> Asked:
         """A question in which every object is as likely as any other, and comes as often."""
-        items = [] if self.asked.kind == "odd" else [self._heads.deal()]
+        items = [] if self.asked.kind == "odd-one-out" else [self._heads.deal()]
         return self.shown(self._with_options(items), "random")
 
     def other_than(self, keys: set[str]) -> Asked | None:
@@ -96,7 +96,7 @@ class Dealer:
         if n_questions(asked, len(self.numbers)) > 2 * asked.number + len(keys):
             return self.random()
         left = []
-        for head in [()] if asked.kind == "odd" else itertools.combinations(self.numbers, 1):
+        for head in [()] if asked.kind == "odd-one-out" else itertools.combinations(self.numbers, 1):
             others = [number for number in self.numbers if number not in head]
             every = ((*head, *options) for options in itertools.combinations(others, asked.n_shown))
             left += [items for items in every if question_key(asked.kind, items) not in keys]
@@ -112,7 +112,7 @@ class Dealer:
         else:
             head = self._heads.deal()
             items = self._with_options([head, head])
-        return self.shown(items, "catch", items[2 if self.asked.kind == "odd" else 1])
+        return self.shown(items, "catch", items[2 if self.asked.kind == "odd-one-out" else 1])
 
     def _with_options(self, items: list[int]) -> list[int]:
         while len(items) < self.asked.n_items:

@@ -478,8 +478,8 @@ class Export:
     def columns(self) -> list[str]:
         """Names of the columns."""
         ranks = (f"rank_{number + 1}" for number in range(self.asked.n_shown))
-        choose = ["head", *ranks, "n_chosen", "ordered"]
-        about = {"triplet": ["head", "near", "far"], "odd": ["a", "b", "c", "odd"], "choose": choose}
+        ranking = ["head", *ranks, "n_chosen", "ordered"]
+        about = {"triplets": ["head", "near", "far"], "odd-one-out": ["a", "b", "c", "odd"], "rankings": ranking}
         return [*about[self.asked.kind], *_DETAILS]
 
     def rows(self) -> Iterator[list[str]]:
@@ -513,7 +513,7 @@ class Export:
             return f"a question of another kind ({row.kind})"
         if row.choice is None:
             return "cannot tell"
-        if self.asked.kind == "choose" and len(shown) != self.asked.n_items:
+        if self.asked.kind == "rankings" and len(shown) != self.asked.n_items:
             return f"a question with {len(shown) - 1} options instead of {self.asked.n_shown}"
         if len(set(shown)) < len(shown):
             return "a catch question that shows an object twice"
@@ -523,11 +523,11 @@ class Export:
 def _cells(row: Any, shown: list[str], choice: list[int]) -> list[str]:
     head, options = parted(row.kind, shown)
     chosen = [options[number] for number in choice]
-    if row.kind == "odd":
+    if row.kind == "odd-one-out":
         about = [*shown, *chosen]
     else:
         about = [*head, *chosen, *(name for number, name in enumerate(options) if number not in choice)]
-    if row.kind == "choose":
+    if row.kind == "rankings":
         about += [str(row.n_chosen), str(bool(row.ordered)).lower()]
     catch = row.expected is not None
     return [

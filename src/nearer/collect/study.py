@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from nearer.data.cells import MISSING
 from nearer.data.errors import FileFormatError, closest, counted, listed, shown
+from nearer.registry import COLLECTED, KINDS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -23,12 +24,6 @@ else:
 
 _T = TypeVar("_T")
 _TEMPLATE = Path(__file__).with_name("study.toml")
-_ASKED = {
-    "triplet": "Which of these two is more like this one?",
-    "odd": "Which of these three is the odd one out?",
-    "choose": "Which of these are most like this one?",
-}
-KINDS = tuple(_ASKED)
 _CONFIG, _ITEMS = "study.toml", "items.csv"
 ENDINGS = {
     "image": {
@@ -64,7 +59,7 @@ class Item:
 class Questions:
     """What is asked; the comments of study.toml say what each means."""
 
-    kind: str = "triplet"
+    kind: str = "triplets"
     number: int = 100
     repeats: int = 10
     catch: int = 4
@@ -83,17 +78,17 @@ class Questions:
     @property
     def n_shown(self) -> int:
         """Options that a question shows, without the head."""
-        return {"triplet": 2, "odd": 3}.get(self.kind, self.options)
+        return {"triplets": 2, "odd-one-out": 3}.get(self.kind, self.options)
 
     @property
     def n_chosen(self) -> int:
         """Options that an answer names."""
-        return self.choose if self.kind == "choose" else 1
+        return self.choose if self.kind == "rankings" else 1
 
     @property
     def n_items(self) -> int:
         """Objects in a question, the head included."""
-        return self.n_shown + (self.kind != "odd")
+        return self.n_shown + (self.kind != "odd-one-out")
 
 
 @dataclass(frozen=True)
@@ -233,7 +228,7 @@ def read_study(folder: str | Path) -> Study:
     items = read_items(folder / words["items"])
     filled = {name: cls(**_table(path, name, given, cls.__annotations__)) for name, cls in sections.items()}
     asked = filled["questions"].kind
-    standard = tomllib.loads(_template(title="", kind=asked if asked in KINDS else "triplet"))["texts"]
+    standard = tomllib.loads(_template(title="", kind=asked if asked in COLLECTED else "triplets"))["texts"]
     texts = standard | _table(path, "texts", given, dict.fromkeys(standard, "str"))
     texts = {name: text.strip() for name, text in texts.items()}
     study = Study(folder, words["title"], words["language"], items, **filled, texts=texts)
@@ -282,9 +277,9 @@ def _check(path: Path, study: Study) -> None:
             value = getattr(getattr(study, section), key)
             raise FileFormatError(f"{path}: {name}: got {shown(value)}, expected {expected}")
 
-    check("questions.kind", asked.kind in KINDS, f"one of {listed(map(repr, KINDS))}")
+    check("questions.kind", asked.kind in COLLECTED, f"one of {listed(map(repr, COLLECTED))}")
     check("questions.number", 1 <= asked.number <= 100_000, "a number from 1 to 100000")
-    if asked.kind == "choose":
+    if asked.kind == "rankings":
         there = f"a number from 2 to {n_items - 1}, as there are {n_items} objects"
         check("questions.options", 2 <= asked.options < n_items, there)
         fewer = f"a number from 1 to {asked.options - 1}, less than are shown"
@@ -329,19 +324,19 @@ def _check_objects(path: Path, study: Study) -> None:
         if not len(row) == len(set(row)) == asked.n_items:
             expected = f"expected {asked.n_items} different objects"
             raise FileFormatError(f"{path}: questions.{name}: got {shown(list(row))}, {expected}")
-    if asked.catch_questions and asked.kind == "choose":
-        raise FileFormatError(f'{path}: questions.catch_questions: are for "triplet" and "odd", leave it empty')
+    if asked.catch_questions and asked.kind == "rankings":
+        raise FileFormatError(f'{path}: questions.catch_questions: not for "rankings", leave it empty')
 
 
 def n_questions(asked: Questions, n_items: int) -> int:
     """How many different questions there are."""
-    heads = 1 if asked.kind == "odd" else n_items
+    heads = 1 if asked.kind == "odd-one-out" else n_items
     return heads * math.comb(n_items - (heads > 1), asked.n_shown)
 
 
 def parted(kind: str, items: Sequence[_T]) -> tuple[list[_T], list[_T]]:
-    """The head of a question, in a list ("odd" has none), and its options."""
-    start = 0 if kind == "odd" else 1
+    """The head of a question, in a list ("odd-one-out" has none), and its options."""
+    start = 0 if kind == "odd-one-out" else 1
     return list(items[:start]), list(items[start:])
 
 
@@ -355,7 +350,7 @@ def new_study(
     audio: str | Path | None = None,
     words: str | Path | None = None,
     items: str | Path | None = None,
-    kind: str = "triplet",
+    kind: str = "triplets",
     title: str | None = None,
 ) -> Study:
     """Begin a study: write study.toml and items.csv, and copy the files to be shown.
@@ -368,8 +363,8 @@ def new_study(
     told = {name: value for name, value in given.items() if value is not None}
     if len(told) != 1:
         raise ValueError(f"new: got {' and '.join(told) or 'no objects'}, expected one of {listed(given)}")
-    if kind not in KINDS:
-        raise ValueError(f"kind: got {kind!r}, expected one of {listed(map(repr, KINDS))}")
+    if kind not in COLLECTED:
+        raise ValueError(f"kind: got {kind!r}, expected one of {listed(map(repr, COLLECTED))}")
     for name in (_CONFIG, _ITEMS):
         if (folder / name).exists():
             raise FileExistsError(f"{folder / name}: exists already; choose another folder")
@@ -424,7 +419,8 @@ def _gathered(what: str, source: str | Path) -> tuple[str, list[tuple[Path, str]
 
 def _template(title: str, kind: str) -> str:
     text = _TEMPLATE.read_text(encoding="utf-8").replace("@title@", json.dumps(title, ensure_ascii=False))
-    return text.replace("@kind@", json.dumps(kind)).replace("@question@", f"question = {json.dumps(_ASKED[kind])}\n")
+    question = f"question = {json.dumps(KINDS[kind].question)}\n"
+    return text.replace("@kind@", json.dumps(kind)).replace("@question@", question)
 
 
 def _fitted(text: str, kind: str, n_items: int) -> str:

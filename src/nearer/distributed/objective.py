@@ -26,6 +26,7 @@ from nearer.io.blocks import Recipe, total_weight
 from nearer.losses import CustomLoss, Loss
 from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
 from nearer.solvers.starts import Checkpoint
+from nearer.warning_types import PerformanceWarning
 
 logger = logging.getLogger(__name__)
 
@@ -261,6 +262,7 @@ class Timings:
                 f"a pass over {n_comparisons:,} comparisons takes {1e3 * seconds:.0f} ms on the cluster, of which "
                 f"{1e3 * compute:.1f} ms are computing; this machine alone would need about {1e3 * alone:.1f} ms: "
                 "fit without a cluster",
+                PerformanceWarning,
                 stacklevel=2,
             )
 

@@ -15,6 +15,7 @@ from nearer import kernels
 from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_comparisons, check_integer, check_numbers, is_table, on_labels, row_names
 from nearer.losses import Loss, get_loss
+from nearer.registry import WITH_MODEL
 
 CHUNK_ROWS = 1 << 17  # rows handled at once: a few MB of work space, whatever the number of comparisons
 # A far pair e^10 times as far says no more than that, and a distance of 0 not infinitely much.
@@ -439,7 +440,7 @@ def _model(loss: str | Loss, n_components: int) -> Loss:
     resolved = get_loss(loss).resolve(n_components)
     if not resolved.has_model:
         raise ValueError(
-            f"loss: {resolved.name!r} has no model of the answers, so no probabilities; use ckl, ste or tste"
+            f"loss: {resolved.name!r} has no model of the answers, so no probabilities; use one of: {WITH_MODEL}"
         )
     return resolved
 

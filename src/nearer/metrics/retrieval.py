@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from nearer.warning_types import InputWarning
+
 CHUNK_DISTANCES = 1 << 21  # query-to-item distances held at once (16 MB, and a few times that in work space)
 
 
@@ -128,6 +130,7 @@ def retrieval_scores(
     if missing:
         warnings.warn(
             f"{missing} of {len(n_relevant)} queries have no relevant item in the database: left out of the means",
+            InputWarning,
             stacklevel=2,
         )
     return scores

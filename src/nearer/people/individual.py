@@ -22,6 +22,7 @@ from nearer.lapses import Reliability, log_likelihoods, population, responsibili
 from nearer.losses import Loss, loss_with
 from nearer.metrics import comparison_distances, fit_answer_law
 from nearer.objective import block_bounds, in_order, resolve_jobs
+from nearer.registry import WITH_MODEL
 
 __all__ = ["Difference", "IndividualEmbedding", "SpreadChoice", "differ"]
 
@@ -283,7 +284,7 @@ class IndividualEmbedding(BaseEstimator):
             raise ValueError(f"spread: got {given!r}, expected 'auto' or a number of 0 or more")
         loss = loss_with(self.loss, self.loss_params).resolve(self.n_components)
         if not loss.has_model:
-            raise ValueError(f"loss: {loss.name!r} is not a probability model, expected ckl, ste or tste")
+            raise ValueError(f"loss: {loss.name!r} is not a probability model, expected one of: {WITH_MODEL}")
         data = as_comparisons(X, y, sample_weight)
         units = units_of(data, groups)
         rng = as_generator(self.random_state)
@@ -568,7 +569,8 @@ def differ(
     if not hasattr(estimator, "embedding_"):
         estimator = estimator.fit(data)
     if not estimator.loss_.has_model:
-        raise ValueError(f"differ: loss {estimator.loss_.name!r} is not a probability model, expected ckl, ste or tste")
+        name = estimator.loss_.name
+        raise ValueError(f"differ: loss {name!r} is not a probability model, expected one of: {WITH_MODEL}")
     X, data = estimator._on_map(comparisons)
     if X.shape[1] < 2:
         raise ValueError("differ: got a map of 1 dimension, expected at least 2: one axis can only count more or less")

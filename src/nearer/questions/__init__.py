@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nearer.questions.strategies import (
-    STRATEGIES,
     Balanced,
     CrowdKernel,
     Predictive,
@@ -16,7 +15,6 @@ from nearer.questions.studies import Crowd, Forecast, Plan, Recorded, Study, for
 from nearer.questions.suggest import Questions, State, suggest
 
 __all__ = [
-    "STRATEGIES",
     "Balanced",
     "Crowd",
     "CrowdKernel",

@@ -20,15 +20,13 @@ from nearer import kernels
 from nearer.data import Comparisons
 from nearer.data.columns import distinct
 from nearer.metrics import fit_answer_law
+from nearer.registry import SUGGESTED
 from nearer.solvers.starts import in_threads
 
 __all__ = [
-    "KINDS", "STRATEGIES", "Balanced", "CrowdKernel", "Odds", "Pool", "Posterior", "Predictive", "Random", "Situation",
-    "Strategy", "Uncertainty", "check_kind", "fit_odds",
+    "Balanced", "CrowdKernel", "Odds", "Pool", "Posterior", "Predictive", "Random", "Situation", "Strategy",
+    "Uncertainty", "check_kind", "fit_odds",
 ]  # fmt: skip
-
-KINDS = ("triplets", "odd-one-out")
-"""What a question can be: "is the head nearer to a or to b?", or "which of three is the odd one out?"."""
 
 # Candidates scored in one go by a thread.
 _BLOCK = 8192
@@ -51,8 +49,8 @@ _MOST_COORDINATES = 2000
 
 def check_kind(kind: str) -> None:
     """Refuse what is no kind of question."""
-    if kind not in KINDS:
-        raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(KINDS)}")
+    if kind not in SUGGESTED:
+        raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(SUGGESTED)}")
 
 
 class Pool:
@@ -674,10 +672,6 @@ class Predictive:
                 by_M = by_M - 2.0 * k * on_u * on_r + k * k * m * on_u**2
         return candidates[chosen], bits
 
-
-STRATEGIES: dict[str, Callable[[], Strategy]] = {
-    one.name: one for one in (Random, Balanced, Uncertainty, CrowdKernel, Predictive)
-}
 
 # The odd one out of three answers two of the three questions with one of them as the head.
 _WORTH = {"triplets": 1.0, "odd-one-out": 2.0 / 3.0}

@@ -22,6 +22,7 @@ from nearer.questions.strategies import Pool, Strategy, check_kind
 from nearer.questions.suggest import State, suggest
 from nearer.selection.bootstrap import Interval, check_level, interval_of
 from nearer.selection.common import fit_best, gaps_in_the_middle, n_d_log_n, quiet_map, template
+from nearer.warning_types import ConvergenceWarning, RepeatedQuestionsWarning, UnseenObjectsWarning
 
 __all__ = ["LAWS", "Crowd", "Forecast", "Plan", "Recorded", "Study", "forecast", "plan_study", "simulate_study"]
 
@@ -285,7 +286,8 @@ def simulate_study(
     state: State | None = None
     found: list[tuple[int, float]] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # objects not yet asked about, questions that come again
+        for expected in (UnseenObjectsWarning, RepeatedQuestionsWarning, ConvergenceWarning):
+            warnings.simplefilter("ignore", expected)
         while marks:
             asked = suggest(
                 data, batch, strategy=strategy, random_share=random_share, objects=n, among=among, kind=kind,

@@ -18,19 +18,20 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_distances
 from nearer.objective import resolve_jobs
 from nearer.placement import extended, filled
+from nearer.questions import strategies
 from nearer.questions.strategies import (
-    STRATEGIES,
     Balanced,
     Odds,
     Pool,
-    Predictive,
     Random,
     Situation,
     Strategy,
     check_kind,
     fit_odds,
 )
+from nearer.registry import STRATEGIES
 from nearer.selection.common import fit_quietly, gaps_in_the_middle, n_d_log_n, template
+from nearer.warning_types import InputWarning, RepeatedQuestionsWarning
 
 __all__ = ["Questions", "State", "suggest"]
 
@@ -219,6 +220,7 @@ def suggest(
             )
         warnings.warn(
             f"only {pool.n_open:,} questions about {len(allowed):,} objects have not been answered: others come again",
+            RepeatedQuestionsWarning,
             stacklevel=2,
         )
         pool = bounds
@@ -258,9 +260,9 @@ def _strategy(strategy: str | Strategy) -> Strategy:
         if not callable(getattr(strategy, "choose", None)):
             raise ValueError(f"strategy: got {strategy!r}, expected a name or an object with a method choose")
         return strategy
-    if strategy not in ("auto", *STRATEGIES):
-        raise ValueError(f"strategy: got {strategy!r}, expected auto, {', '.join(STRATEGIES)}")
-    return Predictive() if strategy == "auto" else STRATEGIES[strategy]()
+    if strategy not in STRATEGIES:
+        raise ValueError(f"strategy: got {strategy!r}, expected one of {', '.join(STRATEGIES)}")
+    return getattr(strategies, STRATEGIES[strategy].class_name)()
 
 
 def _fitted(
@@ -351,7 +353,7 @@ def _fresh(objects: Any, beside: np.ndarray | None = None) -> tuple[int, np.ndar
         raise ValueError(f"objects: got {objects!r}, expected at least 3 labels, each once")
     told = told_alike(labels if beside is None else np.union1d(labels, beside))
     if told:
-        warnings.warn(f"objects: {told}", stacklevel=4)
+        warnings.warn(f"objects: {told}", InputWarning, stacklevel=4)
     return len(labels), labels
 
 

@@ -61,6 +61,8 @@ class Report:
         How well the map fits.
     history : mapping of columns, optional
         ``epoch, n_gradients, seconds, objective, step_size, ...``, one entry per epoch; None and NaN for missing.
+    in_stages : bool, default False
+        Whether the objective of the history changes between stages, as it does with the solver auto.
     dimensions : mapping of columns, optional
         ``n_components, accuracy`` and optionally ``standard_error``, one entry per dimension tried.
     chosen_dimension : int, optional
@@ -100,6 +102,7 @@ class Report:
     n_answers: Sequence | np.ndarray | None = None
     images: str | os.PathLike | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    in_stages: bool = False
 
     def __post_init__(self) -> None:
         X = np.asarray(self.embedding, dtype=float)
@@ -313,6 +316,7 @@ def describe(
         scores=found.scores,
         history=history.to_dict() if history is not None and len(history) else None,
         facts=_facts(model, found) | dict(facts or {}),
+        in_stages=_solver_name(model) == "auto",
         **shown,
     )
 
@@ -325,13 +329,17 @@ def _answers_naming(answers: Comparisons) -> np.ndarray:
     return np.bincount(named, weights=told.n_answers[answer], minlength=n_objects)
 
 
+def _solver_name(model: OrdinalEmbedding) -> str:
+    return getattr(model.solver, "name", model.solver)
+
+
 def _facts(model: OrdinalEmbedding, found: Findings) -> dict[str, Any]:
     """Loss, solver and outcome of a fit, for the end of the report."""
     facts: dict[str, Any] = {}
     if hasattr(model, "loss_"):
         params = [f"{item.name}={getattr(model.loss_, item.name):g}" for item in fields(model.loss_)]
         facts["Loss"] = model.loss_.name + (f" ({', '.join(params)})" if params else "")
-    facts |= {"Solver": getattr(model.solver, "name", model.solver), "Starts": model.n_init, "Seed": model.random_state}
+    facts |= {"Solver": _solver_name(model), "Starts": model.n_init, "Seed": model.random_state}
     if hasattr(model, "result_"):
         facts |= {"Outcome": model.result_.message, "Epochs": model.result_.n_iter}
         facts["Gradients of single comparisons"] = f"{model.result_.n_gradients:,}"

@@ -8,42 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from nearer import __version__
 from nearer.data.errors import counted
+from nearer.registry import LOSSES, Work
 from nearer.reporting.words import interval, percent
 
 if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
-
-_LOSSES = {
-    "hinge": ("generalised non-metric multidimensional scaling", "agarwal2007"),
-    "ckl": ("the crowd kernel", "tamuz2011"),
-    "ste": ("stochastic triplet embedding", "vandermaaten2012"),
-    "tste": ("t-distributed stochastic triplet embedding", "vandermaaten2012"),
-    "soe": ("soft ordinal embedding", "terada2014"),
-    "softplus": ("a softened hinge of the distances, after soft ordinal embedding", "terada2014"),
-}
-_WORKS = {
-    "agarwal2007": (
-        "Agarwal et al., 2007", "Agarwal, S., Wills, J., Cayton, L., Lanckriet, G., Kriegman, D., & Belongie, S.",
-        2007, "Generalized non-metric multidimensional scaling", "AISTATS",
-        "Agarwal, Sameer and Wills, Josh and Cayton, Lawrence and Lanckriet, Gert and Kriegman, David and "
-        "Belongie, Serge",
-    ),
-    "tamuz2011": (
-        "Tamuz et al., 2011", "Tamuz, O., Liu, C., Belongie, S., Shamir, O., & Kalai, A. T.",
-        2011, "Adaptively learning the crowd kernel", "ICML",
-        "Tamuz, Omer and Liu, Ce and Belongie, Serge and Shamir, Ohad and Kalai, Adam Tauman",
-    ),
-    "vandermaaten2012": (
-        "van der Maaten & Weinberger, 2012", "van der Maaten, L., & Weinberger, K.",
-        2012, "Stochastic triplet embedding", "MLSP",
-        "van der Maaten, Laurens and Weinberger, Kilian",
-    ),
-    "terada2014": (
-        "Terada & von Luxburg, 2014", "Terada, Y., & von Luxburg, U.",
-        2014, "Local ordinal embedding", "ICML",
-        "Terada, Yoshikazu and von Luxburg, Ulrike",
-    ),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -108,9 +77,8 @@ def methods_paragraph(figures: Figures) -> str:
         said = [f"We collected {counted(n_answers, 'answer')}{people} to {questions} about {objects}{several}."]
 
     method = f"an ordinal embedding with the loss {figures.loss}"
-    if figures.loss in _LOSSES:
-        name, key = _LOSSES[figures.loss]
-        method = f"{name} ({_WORKS[key][0]})"
+    if (work := _work(figures)) is not None:
+        method = f"{LOSSES[figures.loss].help} ({_cited(work)})"
     seed = "" if figures.seed is None else f", seed {figures.seed}"
     starts = counted(figures.n_init, "random start")
     dimensions = counted(figures.n_components, "dimension")
@@ -151,10 +119,12 @@ def methods_paragraph(figures: Figures) -> str:
 def references(figures: Figures) -> list[str]:
     """The works that the paragraph cites, one line each."""
     software = f"The nearer developers. nearer: maps from comparisons (version {__version__}) [Computer software]."
-    if figures.loss not in _LOSSES:
+    work = _work(figures)
+    if work is None:
         return [software]
-    _, authors, year, title, venue, _ = _WORKS[_LOSSES[figures.loss][1]]
-    return [f"{authors} ({year}). {title}. {venue}.", software]
+    *others, last = (f"{family}, {_initials(given)}" for family, given in _people(work))
+    authors = ", ".join([*others, f"& {last}" if others else last])
+    return [f"{authors} ({work.year}). {work.title}. {work.venue}.", software]
 
 
 def bibliography(figures: Figures) -> str:
@@ -163,11 +133,31 @@ def bibliography(figures: Figures) -> str:
         "@software{nearer,\n  author = {{The nearer developers}},\n  title = {nearer: maps from comparisons},\n"
         f"  version = {{{__version__}}}\n}}"
     )
-    if figures.loss not in _LOSSES:
+    work = _work(figures)
+    if work is None:
         return software
-    key = _LOSSES[figures.loss][1]
-    _, _, year, title, venue, authors = _WORKS[key]
+    key = _people(work)[0][0].replace(" ", "").lower() + str(work.year)
     return (
-        f"@inproceedings{{{key},\n  author = {{{authors}}},\n  title = {{{title}}},\n  booktitle = {{{venue}}},\n"
-        f"  year = {{{year}}}\n}}\n\n{software}"
+        f"@inproceedings{{{key},\n  author = {{{work.authors}}},\n  title = {{{work.title}}},\n"
+        f"  booktitle = {{{work.venue}}},\n  year = {{{work.year}}}\n}}\n\n{software}"
     )
+
+
+def _work(figures: Figures) -> Work | None:
+    """The publication of the loss; None for a loss that is not built in."""
+    return LOSSES[figures.loss].work if figures.loss in LOSSES else None
+
+
+def _people(work: Work) -> list[tuple[str, str]]:
+    """Family and given names of the authors."""
+    return [(family, given) for family, _, given in (name.partition(", ") for name in work.authors.split(" and "))]
+
+
+def _initials(given: str) -> str:
+    return " ".join(f"{name[0]}." for name in given.split())
+
+
+def _cited(work: Work) -> str:
+    """Authors and year, as in the text."""
+    families = [family for family, _ in _people(work)]
+    return f"{' & '.join(families) if len(families) < 3 else families[0] + ' et al.'}, {work.year}"

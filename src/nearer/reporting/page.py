@@ -34,6 +34,7 @@ from nearer.reporting.display import (
     merge_small_groups,
     shorten_apart,
 )
+from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:
     from nearer.reporting.content import Report
@@ -333,7 +334,7 @@ def _learning(report: Report, curve: Mapping[str, Any]) -> str:
 def _convergence(report: Report, history: Mapping[str, Any]) -> str:
     objective = [value for value in history["objective"] if value is not None]
     label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
-    told = words.convergence_sentence(in_stages=report.facts.get("Solver") == "auto")
+    told = words.convergence_sentence(report.in_stages)
     body = f"<p>{_sentence(told)}</p>{_chart('chart-objective', label)}"
     if "step_size" in history:
         steps = _chart("chart-steps", "Step size by epoch")
@@ -471,9 +472,11 @@ def load_thumbnails(
             except Exception as error:  # readers raise many kinds for a damaged file
                 unreadable.append(f"{fitting[0].name}: {str(error)[:80] or type(error).__name__}")
     if missing:
-        warnings.warn(f"images: no picture in {str(root)!r} is named {listed(missing, 5)}", stacklevel=2)
+        told = f"images: no picture in {str(root)!r} is named {listed(missing, 5)}"
+        warnings.warn(told, InputWarning, stacklevel=2)
     if unclear:
-        warnings.warn(f"images: several pictures fit, so none is shown: {listed(unclear, 5)}", stacklevel=2)
+        told = f"images: several pictures fit, so none is shown: {listed(unclear, 5)}"
+        warnings.warn(told, InputWarning, stacklevel=2)
     notes = [f"Pictures: {len(uris):,} of {len(labels):,} objects."]
     left_out: tuple[tuple[str, int, list[str]], ...] = (
         ("Without a picture of their name in the folder", len(missing), missing),

@@ -19,6 +19,7 @@ from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.metrics.comparison import judged
 from nearer.people import participants
 from nearer.reporting.display import label_texts
+from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:
     from nearer.data import CheckResult
@@ -320,7 +321,7 @@ def study(
         try:
             return run() if monitor is None else monitor(name, details, run)
         except ValueError as error:
-            warnings.warn(f"{name} left out: {error}", stacklevel=3)
+            warnings.warn(f"{name} left out: {error}", InputWarning, stacklevel=3)
             return None
 
     found: dict[str, Any] = {"training": model.score(answers), "check": answers.check(model.embedding_.shape[1])}

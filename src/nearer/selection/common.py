@@ -14,6 +14,7 @@ from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.objective import resolve_jobs
 from nearer.solvers.starts import in_threads
+from nearer.warning_types import UnseenObjectsWarning
 
 
 class Interrupted(KeyboardInterrupt):
@@ -101,7 +102,7 @@ def quiet_map(task: Callable[..., Any], n_jobs: int | None, *given: Iterable[Any
     """As `map`, in threads and without the warnings about objects that a part of the data does not name."""
     calls = list(zip(*given))
     with warnings.catch_warnings():  # once, around all threads: the filters are not theirs alone
-        warnings.filterwarnings("ignore", message=".*occur in no comparison", category=UserWarning)
+        warnings.simplefilter("ignore", UnseenObjectsWarning)
         return in_threads(lambda number: task(*calls[number]), len(calls), resolve_jobs(n_jobs))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from nearer.registry import SOLVERS, STEP_SIZES, find
 from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, History, HistoryRow, Result, Solver, SolverState
 from nearer.solvers.batch import GD, LBFGS
@@ -15,27 +14,18 @@ __all__ = [
     "HistoryRow", "Result", "Solver", "SolverState", "StepSize", "get_solver", "solver_names",
 ]  # fmt: skip
 
-_SOLVERS: dict[str, Callable[[], Solver]] = {
-    "auto": Auto,
-    "svrg-sbb": lambda: SVRG(step=SBB()),
-    "svrg-bb": lambda: SVRG(step=BB()),
-    "svrg": lambda: SVRG(step=Constant()),
-    "sgd": SGD,
-    "gd": GD,
-    "lbfgs": LBFGS,
-    "convex": Convex,
-}
-
 
 def solver_names() -> tuple[str, ...]:
     """Return the names that `get_solver` accepts."""
-    return tuple(_SOLVERS)
+    return tuple(SOLVERS)
 
 
 def get_solver(solver: str | Solver) -> Solver:
     """Return the solver of a given name with its defaults, or the solver itself."""
     if isinstance(solver, Solver):
         return solver
-    if not isinstance(solver, str) or solver not in _SOLVERS:
-        raise ValueError(f"solver: got {solver!r}, expected one of: {', '.join(_SOLVERS)}, or a Solver")
-    return _SOLVERS[solver]()
+    entry = find(SOLVERS, solver)
+    if entry is None:
+        raise ValueError(f"solver: got {solver!r}, expected one of: {', '.join(SOLVERS)}, or a Solver")
+    given = {"step": globals()[STEP_SIZES[entry.step].class_name]()} if entry.step else {}
+    return globals()[entry.class_name](**given)

@@ -131,8 +131,10 @@ class Auto(Solver):
             for state in guided_start(guide, X, rng, parts):
                 X = state.X
                 yield replace(state, note=done, other_loss=True)
+        warm_up = guide is None and not self.keep_start and self.warm_up > 0
         if self._penalty_to_choose(objective):
             penalty, X, done = yield from self._chosen_penalty(objective, X, rng, parts)
+            warm_up = False
             stages = [_Stage(objective.n_comparisons, False, penalty, self.tol)]
         else:
             stages = self._stages(objective, guide)
@@ -140,7 +142,7 @@ class Auto(Solver):
             last = number == len(stages)
             batch: Any = objective if size == objective.n_comparisons else objective.subset(size, rng)
             size = batch.n_comparisons  # an objective on disk may hold fewer in memory
-            if not done and not self.keep_start and self.warm_up > 0 and isinstance(batch, SampledObjective):
+            if number == 1 and warm_up and isinstance(batch, SampledObjective):
                 done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
                 X = yield from self._warmed_up(batch, X, int(rng.integers(2**63)), parts, done)
             if eased:

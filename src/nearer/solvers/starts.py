@@ -28,6 +28,7 @@ from nearer.io.files import Arrays, as_json, from_json, read_archive, refuse_dan
 from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, HistoryRow, Kept, Result, Solver, SolverState
 from nearer.solvers.stochastic import SVRG
+from nearer.warning_types import ReproducibilityWarning
 
 __all__ = [
     "Checkpoint", "Keeper", "ProgressLines", "TimeSpent", "best_of_starts", "in_threads", "is_over", "keeping_start",
@@ -192,6 +193,7 @@ class Checkpoint:
             warnings.warn(
                 f"checkpoint: {self.path}: the objective differs in its last digits, as on another processor or with "
                 "rows in another order; the end will not be the same bit for bit",
+                ReproducibilityWarning,
                 stacklevel=5,
             )
         for rng, run in zip(generators, self.runs, strict=True):

@@ -1,0 +1,138 @@
+"""Every loss, solver, kind of answer, question strategy and file format: names, aliases, help, citations.
+
+Imports nothing of the library, so that the command line can list its choices at once. To add a loss or a solver, write
+its class and an entry here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Work:
+    """A publication; authors as in BibTeX."""
+
+    authors: str
+    year: int
+    title: str
+    venue: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name that users write and what it stands for."""
+
+    name: str
+    help: str
+    path: str = ""  # module:class
+    aliases: tuple[str, ...] = ()
+    has_model: bool = False  # loss: minus the log of a probability
+    work: Work | None = None
+    step: str = ""  # solver: its step size, if the class does not imply it
+    question: str = ""  # kind: as the study server asks it; empty if it does not
+    is_suggested: bool = False  # kind: `nearer suggest` and `nearer plan` choose such questions
+    endings: tuple[str, ...] = ()  # format: of files read as comparisons
+    written: tuple[str, ...] = ()  # format: of files that comparisons are written to
+
+    @property
+    def class_name(self) -> str:
+        """The part of the path after the module."""
+        return self.path.partition(":")[2]
+
+
+Entries = dict[str, Entry]
+
+
+def _by_name(*entries: Entry) -> Entries:
+    return {entry.name: entry for entry in entries}
+
+
+def find(entries: Entries, name: Any) -> Entry | None:
+    """The entry of a name or an alias; None if there is none."""
+    if not isinstance(name, str):
+        return None
+    return next((entry for entry in entries.values() if name in (entry.name, *entry.aliases)), None)
+
+
+def names(entries: Entries) -> tuple[str, ...]:
+    """All names, then all aliases."""
+    return (*entries, *(alias for entry in entries.values() for alias in entry.aliases))
+
+
+_AGARWAL = Work(
+    "Agarwal, Sameer and Wills, Josh and Cayton, Lawrence and Lanckriet, Gert and Kriegman, David and Belongie, Serge",
+    2007, "Generalized non-metric multidimensional scaling", "AISTATS",
+)  # fmt: skip
+_TAMUZ = Work(
+    "Tamuz, Omer and Liu, Ce and Belongie, Serge and Shamir, Ohad and Kalai, Adam Tauman",
+    2011, "Adaptively learning the crowd kernel", "ICML",
+)  # fmt: skip
+_MAATEN = Work("van der Maaten, Laurens and Weinberger, Kilian", 2012, "Stochastic triplet embedding", "MLSP")
+_TERADA = Work("Terada, Yoshikazu and von Luxburg, Ulrike", 2014, "Local ordinal embedding", "ICML")
+
+_L, _S, _Q = "nearer.losses", "nearer.solvers", "nearer.questions.strategies"
+_T, _O = "t-distributed stochastic triplet embedding", "a softened hinge of the distances, after soft ordinal embedding"
+
+LOSSES = _by_name(
+    Entry("hinge", "generalised non-metric multidimensional scaling", f"{_L}:HingeLoss", ("gnmds",), work=_AGARWAL),
+    Entry("ckl", "the crowd kernel", f"{_L}:CKLLoss", has_model=True, work=_TAMUZ),
+    Entry("ste", "stochastic triplet embedding", f"{_L}:STELoss", ("logistic",), has_model=True, work=_MAATEN),
+    Entry("tste", _T, f"{_L}:TSTELoss", has_model=True, work=_MAATEN),
+    Entry("soe", "soft ordinal embedding", f"{_L}:SOELoss", work=_TERADA),
+    Entry("softplus", _O, f"{_L}:SoftplusLoss", work=_TERADA),
+)
+WITH_MODEL = ", ".join(entry.name for entry in LOSSES.values() if entry.has_model)  # for messages
+
+STEP_SIZES = _by_name(
+    Entry("constant", "the same in every epoch", f"{_S}:Constant"),
+    Entry("decaying", "decreases with the number of steps", f"{_S}:Decaying"),
+    Entry("bb", "Barzilai-Borwein", f"{_S}:BB"),
+    Entry("sbb", "stabilised Barzilai-Borwein", f"{_S}:SBB"),
+)
+SOLVERS = _by_name(
+    Entry("auto", "a warm start, then L-BFGS in stages", f"{_S}:Auto"),
+    Entry("svrg-sbb", "SVRG with stabilised Barzilai-Borwein step sizes", f"{_S}:SVRG", step="sbb"),
+    Entry("svrg-bb", "SVRG with Barzilai-Borwein step sizes", f"{_S}:SVRG", step="bb"),
+    Entry("svrg", "SVRG with a constant step size", f"{_S}:SVRG", step="constant"),
+    Entry("sgd", "stochastic gradient descent", f"{_S}:SGD"),
+    Entry("gd", "gradient descent", f"{_S}:GD"),
+    Entry("lbfgs", "limited-memory BFGS", f"{_S}:LBFGS"),
+    Entry("convex", "projected gradient descent on the Gram matrix", f"{_S}:Convex"),
+)
+
+_TWO, _THREE = "Which of these two is more like this one?", "Which of these three is the odd one out?"
+_MANY = "Which of these are most like this one?"
+KINDS = _by_name(
+    Entry("triplets", "an anchor, the nearer and the farther object", question=_TWO, is_suggested=True),
+    Entry("quadruplets", "two pairs of objects, the nearer pair first"),
+    Entry("answers", "a question and the option chosen"),
+    Entry("votes", "a question and how often each option was chosen"),
+    Entry("odd-one-out", "three objects and the odd one", question=_THREE, is_suggested=True),
+    Entry("most-central", "three objects and the most central one"),
+    Entry("rankings", "an anchor and the options, those chosen as nearest first", question=_MANY),
+)
+SUGGESTED = tuple(entry.name for entry in KINDS.values() if entry.is_suggested)
+COLLECTED = tuple(entry.name for entry in KINDS.values() if entry.question)
+
+STRATEGIES = _by_name(
+    Entry("auto", "predictive, once there are enough answers for a map", f"{_Q}:Predictive"),
+    Entry("random", "uniformly at random", f"{_Q}:Random"),
+    Entry("balanced", "every object equally often", f"{_Q}:Balanced"),
+    Entry("uncertainty", "the answers that the map predicts least reliably", f"{_Q}:Uncertainty"),
+    Entry("crowd-kernel", "the most information about the position of the anchor", f"{_Q}:CrowdKernel"),
+    Entry("predictive", "the most information about answers to random questions", f"{_Q}:Predictive"),
+)
+
+_TEXT, _LINES, _PARQUET = (".csv", ".tsv", ".txt", ".tab"), (".jsonl", ".ndjson"), (".parquet", ".pq")
+FORMATS = _by_name(
+    Entry("text", "delimited text", endings=(*_TEXT, ".dat"), written=_TEXT),
+    Entry("json", "JSON", endings=(".json",)),
+    Entry("jsonl", "JSON, one row per line", endings=_LINES, written=_LINES),
+    Entry("parquet", "Parquet", endings=_PARQUET, written=_PARQUET),
+    Entry("numpy", "NumPy arrays", endings=(".npy", ".npz"), written=(".npz",)),
+    Entry("matlab", "MATLAB variables", endings=(".mat",)),
+    Entry("spreadsheet", "a sheet of a workbook", endings=(".xlsx", ".xlsm", ".xls", ".ods")),
+)
+WRITTEN = tuple(ending for entry in FORMATS.values() for ending in entry.written)

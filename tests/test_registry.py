@@ -1,0 +1,42 @@
+"""Every entry of the registry leads to its class, and no name means two things."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from nearer import registry
+
+TABLES = {name: table for name, table in vars(registry).items() if name.isupper() and isinstance(table, dict)}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_names_are_unique_and_paths_lead_to_classes(table):
+    names = registry.names(table)
+    assert len(set(names)) == len(names)
+    for name in names:
+        entry = registry.find(table, name)
+        assert entry.help
+        if entry.path:
+            assert isinstance(getattr(importlib.import_module(entry.path.partition(":")[0]), entry.class_name), type)
+
+
+def test_what_is_no_name_is_not_found():
+    assert registry.find(registry.LOSSES, "tsne") is registry.find(registry.LOSSES, 3) is None
+
+
+def test_formats_have_endings_of_their_own():
+    endings = [ending for entry in registry.FORMATS.values() for ending in entry.endings]
+    assert len(set(endings)) == len(endings)
+    assert set(registry.WRITTEN) <= set(endings)
+
+
+def test_help_with_all_choices_loads_no_numpy():
+    code = (
+        "import sys\nfrom nearer.cli import cli\nfor command in ('fit', 'suggest', 'plan'):\n"
+        "    cli([command, '--help'], standalone_mode=False)\nsys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0
