@@ -1,6 +1,6 @@
-"""How often verdicts about answers and maps hold: dimension, answers needed, certainty of places, people, columns.
+"""How often verdicts about answers and maps hold: dimension, answers needed, certainty of places, people.
 
-    python -m benchmarks.verdicts [dimension] [needed] [intervals] [participants] [columns] [--quick]
+    python -m benchmarks.verdicts [dimension] [needed] [intervals] [participants] [--quick]
 
 Everything is simulated, so that the truth is known. Kinds of data marked "aside" were not looked at while the rules
 were chosen, and the seeds are not those that the rules were chosen on. Every part prints its table and saves it under
@@ -24,7 +24,6 @@ from benchmarks import common
 from benchmarks.synthetic import answered
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.dimensions import questions_of
-from nearer.io import read_comparisons
 from nearer.losses import get_loss
 from nearer.metrics import comparison_distances, log_ratio, procrustes_align
 from nearer.selection import bootstrap, cross_validate_dimensions, learning_curve
@@ -389,76 +388,6 @@ def participants(quick: bool = False) -> Rows:
     return rows
 
 
-# ---- columns that are not used ---------------------------------------------------------------------------------------
-
-
-_TURNED = ("half turned round", "one in ten turned round")
-_HARMLESS = (
-    "nothing", "half of the anchors", "hard questions", "options near the anchor", "level of a tree",
-    "one in five guesses",
-)  # fmt: skip
-_OTHERWISE = ("another map", "another axis")  # people or conditions whose maps have nothing in common
-
-
-def _column_case(case: tuple[str, str, int, int, int]) -> dict[str, Any]:
-    column, kind, n, count, seed = case
-    rng = np.random.default_rng([SEED, seed, n])
-    points = points_of(kind, n, 2, rng)
-    if column == "level of a tree":  # four groups of groups, far apart
-        part = np.arange(n) % 8
-        corners = np.array([(x, y) for x in (0.0, 1.0) for y in (0.0, 1.0)])
-        points = 8 * corners[part // 2] + 2 * np.stack([part % 2, part % 2], axis=1) + 0.3 * points
-    answers = answers_of(
-        kind, points, 20 * count if column in ("options near the anchor", "level of a tree") else count, rng
-    )
-    near, far = comparison_distances(points, answers)
-    value = rng.random(len(answers)) < (0.1 if column == "one in ten turned round" else 0.5)
-    if column == "half of the anchors":
-        value = rng.permutation(n)[answers.index[:, 0]] < n // 2
-    if column == "hard questions":
-        value = np.abs(near - far) < np.median(np.abs(near - far))
-    if column in (
-        "options near the anchor",
-        "level of a tree",
-    ):  # both options near, or both far, as questions are made
-        low, high = np.quantile(np.concatenate([near, far]), (0.4, 0.6))
-        value = np.maximum(near, far) < high
-        rows = np.flatnonzero(value | (np.minimum(near, far) > low))[:count]
-        answers, value = answers[rows], value[rows]
-    if column == "one in five guesses":
-        value = rng.random(count) < 0.2
-        answers = answers.flipped(value & (rng.random(count) < 0.5))
-    if column in _OTHERWISE:
-        other = points_of(kind, n, 2, rng) if column == "another map" else points * [0.0, 1.0]
-        first = answers if column == "another map" else answers_of(kind, points * [1.0, 0.0], count, rng)
-        answers = first[~value].concat([answers_of(kind, other, count, rng)[value]])
-        value = np.sort(value)
-    if column in _TURNED:
-        answers = answers.flipped(value)
-    names = np.array([f"object {number}" for number in range(n)])[answers.index]
-    table = dict(zip(("anchor", "near", "far"), names.T.tolist())) | {"column": np.where(value, "x", "y").tolist()}
-    told = any("contradict the others" in alarm for alarm in read_comparisons(table).alarms)
-    return {"column": column, "objects": n, "answers": count, "told": told}
-
-
-def columns(quick: bool = False) -> Rows:
-    """A column with two values that is not used: how often it is told that its answers contradict the others."""
-    sizes = ((12, 100), (12, 200), (20, 400), (30, 600), (60, 1000), (30, 3000), (12, 3000))
-    cases = [
-        (column, kind, *size, seed)
-        for column in (*_TURNED, *_HARMLESS, *_OTHERWISE)
-        for size in (sizes[1:2] if quick else sizes)
-        for kind in KINDS
-        for seed in range(1 if quick else 20)
-    ]
-    found = _each(_column_case, cases)
-    rows = []
-    for column, n, count in dict.fromkeys(tuple(row.values())[:3] for row in found):
-        told = [row["told"] for row in found if tuple(row.values())[:3] == (column, n, count)]
-        rows.append({"column": column, "objects": n, "answers": count, "tables": len(told), "told": _share(told)})
-    return rows
-
-
 # ---- running ---------------------------------------------------------------------------------------------------------
 
 
@@ -473,7 +402,7 @@ def _share(values: Any) -> float:
     return sum(found) / len(found) if found else math.nan
 
 
-PARTS = {part.__name__: part for part in (dimension, needed, intervals, participants, columns)}
+PARTS = {part.__name__: part for part in (dimension, needed, intervals, participants)}
 
 
 def main() -> None:

@@ -3,7 +3,10 @@
 In a page, in order and in one empty folder:
 
 - a fenced block with ``title="name"`` in a data language is written to that file; ``<!-- votes.csv is data.csv -->``
-  copies data.csv from the folder that NEARER_DATA names;
+  copies data.csv from the folder that NEARER_DATA names. Without that folder, blocks that mention the file by its name
+  without the ending are left out;
+- between ``<!-- begin kinds -->`` and ``<!-- end kinds -->``, and likewise for the other `TABLES`, is a table that is
+  made from what the library knows;
 - a ``python`` block is run, in one namespace for the page, unless it needs machines (`NEEDS_MACHINES`): then it is
   compiled; a ``text`` block right after it is what it prints;
 - in a ``console`` block, lines that begin with ``$ nearer`` or ``$ head`` are run, the lines after them are what they
@@ -20,6 +23,8 @@ compare without writing.
 from __future__ import annotations
 
 import contextlib
+import importlib
+import inspect
 import io
 import os
 import re
@@ -28,7 +33,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +42,7 @@ from unittest import mock
 DOCS = Path(__file__).resolve().parent
 FILE_LANGUAGES = ("csv", "tsv", "json", "jsonl", "toml")
 NEEDS_MACHINES = ("head-node", "dask_jobqueue", "dask_kubernetes")
-NEEDS_DATA = ("walk.md",)  # half a minute on data that are not part of nearer: .ci/run has it run
+NEEDS_DATA = ("walk.md",)  # all of it needs data that are not part of nearer: .ci/run has it run
 INTERPRETERS = {"r": ("Rscript", "-e"), "matlab": ("octave-cli", "--quiet", "--eval")}
 # Octave has nothing to draw with until it is told so, where there is no screen.
 PREAMBLES = {"matlab": "graphics_toolkit('gnuplot'); figure('visible', 'off');\n"}
@@ -109,9 +114,15 @@ def run_page(text: str, folder: Path) -> Iterator[Ran]:
     """Run a page in a folder, block by block."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     printed: str | None = None
+    data, without = os.environ.get("NEARER_DATA"), []
     for name, source in _DATA.findall(text):
-        shutil.copy(Path(os.environ["NEARER_DATA"]) / source, folder / name)
+        if data:
+            shutil.copyfile(Path(data) / source, folder / name)
+        else:
+            without.append(Path(name).stem)
     for block in blocks(text):
+        if any(stem in block.text or stem in block.title for stem in without):
+            continue
         line = text.count("\n", 0, block.start)
         own = folder / "answers.csv"
         if block.language == "sh" and " answers.csv" in block.text and not own.exists():
@@ -233,6 +244,108 @@ def _inside(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
+# ---- tables made from what the library knows -----------------------------------------------------------------------
+
+HOLDS = {
+    "anchor": "the object asked about", "near": "the nearer option", "far": "the farther option",
+    "a": "the first option", "b": "the second option", "c": "the third option",
+    "answer": "the nearer option",
+    "odd": "the odd one", "central": "the most central one",
+    "participant": "who answered", "weight": "0 or more",
+    "seconds": "response time", "milliseconds": "response time", "order": "number of the trial",
+    "side": "of the chosen option: left, right, first, second, third",
+    "catch": "attention check: yes or no", "correct": "yes or no",
+    "chosen_by": "how the question was chosen",
+}  # fmt: skip
+
+
+def _code(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _markdown(*rows: Sequence[str]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
+
+
+def kinds_table() -> str:
+    """What a row may be, by its columns."""
+    from nearer import registry
+    from nearer.tables.layout import FORMS
+
+    written: dict[str, list[str]] = {}
+    for kind in registry.KINDS:
+        said: dict[tuple[str, ...], list[str]] = {}
+        for form in FORMS:
+            if form.kind == kind and not form.declared:
+                said.setdefault(form.objects, []).append(_code(form.said))
+        written[kind] = [
+            _code(objects) + (f" with {' or '.join(answers)}" if any(answers) else "")
+            for objects, answers in said.items()
+        ]
+    written["rankings"] = [f"{_code(('anchor', 'rank_1', 'rank_2'))}, ...; optional {_code(('n_chosen', 'ordered'))}"]
+    return _markdown(
+        ("kind", "a row is", "columns"),
+        *((kind, entry.help, "; ".join(written[kind])) for kind, entry in registry.KINDS.items()),
+    )
+
+
+def names_table() -> str:
+    """All names of columns that are known without a declaration."""
+    from nearer.tables.layout import OPTIONAL
+    from nearer.tables.resolve import known
+
+    others = known()["names"]
+    roles = dict.fromkeys((*(role for role in others if role not in OPTIONAL), *OPTIONAL))
+    return _markdown(
+        ("column", "other names", "holds"),
+        *((f"`{role}`", _code(others.get(role, ())), HOLDS[role]) for role in roles),
+    )
+
+
+def programs_table() -> str:
+    """Programs whose files are recognised, and what they fix."""
+    from nearer.tables.resolve import known
+
+    rows = [(", ".join(dict.fromkeys(one["name"].split()[0] for one in known()["program"])), "all columns")]
+    for dialect in known()["dialect"]:
+        fixed = [f"{role} is `{column}`" for role, column in dialect["columns"].items()]
+        if prefixes := dialect.get("prefixes"):
+            fixed.append(f"{_code(map(str.strip, prefixes))} before a name is ignored")
+        if missing := dialect.get("missing"):
+            fixed.append(f"{_code(missing)} is missing")
+        if skipped := dialect.get("skip_rows"):
+            fixed.append(f"{skipped} rows below the header are skipped")
+        rows.append((dialect["name"], "; ".join(fixed)))
+    return _markdown(("program", "fixes"), *rows)
+
+
+def formats_table() -> str:
+    """Formats of files, and the options of the command line that concern them."""
+    from nearer.registry import FORMATS
+
+    rows = []
+    for entry in FORMATS.values():
+        module, _, function = entry.path.partition(":")
+        taken = inspect.signature(getattr(importlib.import_module(module), function)).parameters
+        options = [f"--{option}" for option in ("sheet", "encoding", "delimiter") if option in taken]
+        rows.append((entry.help, f"`{' '.join(entry.endings)}`", _code(options)))
+    return _markdown(("format", "endings", "options"), *rows)
+
+
+TABLES = {"kinds": kinds_table, "names": names_table, "programs": programs_table, "formats": formats_table}
+
+
+def with_tables(text: str) -> str:
+    """A page with its tables made anew."""
+    for name, made in TABLES.items():
+        begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
+        if begin in text:
+            before, _, rest = text.partition(begin)
+            text = f"{before}{begin}{made()}\n{end}{rest.partition(end)[2]}"
+    return text
+
+
 def complaints(path: Path, folder: Path) -> list[str]:
     """Run a page in a folder; what it says otherwise than the page shows."""
     found = []
@@ -250,8 +363,8 @@ def complaints(path: Path, folder: Path) -> list[str]:
 
 
 def refresh(path: Path) -> int:
-    """Run a page and write the real outputs into it; returns how many changed."""
-    text = path.read_text(encoding="utf-8")
+    """Run a page and write the real outputs and tables into it; returns how many outputs changed."""
+    text = with_tables(path.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         ran = list(run_page(text, Path(folder)))
     changed = 0

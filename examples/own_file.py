@@ -11,8 +11,9 @@ import sys
 
 import numpy as np
 
-from nearer import Comparisons, OrdinalEmbedding
-from nearer.io import read_comparisons, write_comparisons, write_embedding
+from nearer import Comparisons, OrdinalEmbedding, read_comparisons, write_comparisons
+from nearer.check import check
+from nearer.coordinates import write_embedding
 
 if len(sys.argv) > 1:
     path = sys.argv[1]
@@ -24,7 +25,7 @@ else:
 
 read = read_comparisons(path)
 print(read.understood)
-print(read.comparisons.check(n_components=2))
+print(check(read.comparisons, n_components=2))
 
 model = OrdinalEmbedding(2, loss="ste", n_init=4, random_state=0).fit(read.comparisons)
 write_embedding("embedding.csv", model.embedding_, model.labels_, force=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearer.data import Comparisons
-from nearer.data.rules import Parts
 from nearer.losses import get_loss
 from nearer.objective import LocalObjective
 from oracles import as_quadruplets
@@ -52,7 +51,7 @@ class MemorySource:
     def _block(self, start, stop):
         whole = self.comparisons
         weights = None if whole.weights is None else whole.weights[start:stop]  # all of them may be zero
-        return Comparisons._make(Parts(whole.index[start:stop], whole.n_objects, weights))
+        return whole.replaced(index=whole.index[start:stop], weights=weights, answers=whole.answers[start:stop])
 
 
 def random_rows(form, n, size, rng):

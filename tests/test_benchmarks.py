@@ -324,13 +324,6 @@ def test_questions_seen_in_training_are_not_tested():
     assert not asked & left
 
 
-def test_verdicts_about_columns():
-    rows = verdicts.columns(quick=True)
-    told = {row["column"]: row["told"] for row in rows}
-    assert told["half turned round"] > 0.4
-    assert told["nothing"] == 0
-
-
 def test_verdicts_about_participants():
     rows = verdicts.participants(quick=True)
     assert all(row["honest flagged per study"] < 1 for row in rows)
@@ -347,7 +340,7 @@ def test_simulated_people_do_what_they_are_said_to():
     assert right[3] == 0.0
     assert right[1] == pytest.approx(0.5, abs=0.1)
     assert right[4] == pytest.approx(0.75, abs=0.1)
-    assert (data.details.side[data.people.codes == 2] == 0).all()
+    assert (data.answers.side[data.people.codes == 2] == 0).all()
     guessing = people.study("even, no noise", points, 2, 1000, rng, guesses=np.array([0.0, 0.5]))
     assert comparison_accuracy(points, guessing[guessing.people.codes == 1]) == pytest.approx(0.75, abs=0.05)
 

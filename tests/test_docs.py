@@ -48,6 +48,26 @@ def test_example_runs(path, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.strip(), "an example shows something"
 
 
+@pytest.mark.parametrize("path", pages.pages(), ids=lambda path: path.name)
+def test_tables_of_a_page_are_those_of_the_library(path):
+    text = path.read_text(encoding="utf-8")
+    assert pages.with_tables(text) == text, f"python docs/pages.py {path.name} writes them anew"
+
+
+def test_every_table_is_on_a_page_about_files():
+    text = "".join((DOCS / page).read_text(encoding="utf-8") for page in ("formats.md", "layouts.md"))
+    for name in pages.TABLES:
+        assert f"<!-- begin {name} -->\n| " in text
+
+
+def test_blocks_that_need_data_are_left_out_without_them(tmp_path, monkeypatch):
+    monkeypatch.delenv("NEARER_DATA", raising=False)
+    blocks = "```python\nopen('cars.csv')\n```\n```python\nprint('bus')\n```\n```text\nbus\n```\n"
+    text = f"<!-- cars.csv is survey.csv -->\n{blocks}"
+    (ran,) = pages.run_page(text, tmp_path)
+    assert ran.real == "bus\n"
+
+
 def test_there_are_pages_and_examples():
     assert len(PAGES) >= 8
     assert len(EXAMPLES) >= 5

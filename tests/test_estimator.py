@@ -17,8 +17,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import oracles
-from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, OrdinalEmbedding
+from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, Layout, OrdinalEmbedding, read_comparisons
 from nearer.datasets import make_comparisons, make_points
+from nearer.io import FileFormatError
 from nearer.losses import CKLLoss, TSTELoss
 from nearer.metrics import principal_axes
 from nearer.solvers import LBFGS, SBB, SGD, SVRG, Convex, solver_names
@@ -170,8 +171,34 @@ def test_labels(T):
     assert est.score(frame) == est.score(T)
     # a shorter table of the same names, in another order, is understood by name
     assert est.score(frame[::-1][:100]) == est.score(T[::-1][:100])
-    numbered = OrdinalEmbedding(2, random_state=0).fit(pd.DataFrame(T))
+    numbered = OrdinalEmbedding(2, random_state=0).fit(pd.DataFrame(T, columns=["anchor", "near", "far"]))
     assert numbered.labels_ is None
+
+
+def test_files_and_tables_are_read_as_read_comparisons_does(T, tmp_path):
+    names = np.array([f"object {i:02d}" for i in range(20)])
+    picked = np.random.default_rng(0).integers(2, size=len(T))
+    frame = pd.DataFrame({"anchor": names[T[:, 0]], "a": np.where(picked, names[T[:, 2]], names[T[:, 1]])})
+    frame["b"] = np.where(picked, names[T[:, 1]], names[T[:, 2]])
+    straight = OrdinalEmbedding(2, random_state=0).fit(T)
+    beside = OrdinalEmbedding(2, random_state=0).fit(frame, np.where(picked, -1, 1))
+    frame["key"] = np.where(picked, "j", "f")
+    frame.to_csv(tmp_path / "answers.csv", index=False)
+    with pytest.raises(FileFormatError):
+        OrdinalEmbedding(2).fit(tmp_path / "answers.csv")
+    layout = Layout(answer="key", answers={"f": "a", "j": "b"})
+    layout.save(tmp_path / "answers.layout.toml")
+    from_file = OrdinalEmbedding(2, random_state=0).fit(tmp_path / "answers.csv")
+    declared = OrdinalEmbedding(2, random_state=0).fit(read_comparisons(frame, layout).comparisons)
+    for model in (beside, from_file, declared):
+        assert model.embedding_.tobytes() == straight.embedding_.tobytes()
+        assert model.labels_.tolist() == names.tolist()
+    assert from_file.score(tmp_path / "answers.csv") == straight.score(T)
+    for more in ({"y": picked}, {"sample_weight": picked}):
+        with pytest.raises(ValueError, match="got a file with y or sample_weight"):
+            from_file.fit(tmp_path / "answers.csv", **more)
+        with pytest.raises(ValueError, match="got a file with y or sample_weight"):
+            from_file.score(tmp_path / "answers.csv", **more)
 
 
 def test_sample_weight(T):

@@ -110,7 +110,7 @@ def test_bad_rows_in_another_byte_order_are_refused_without_harm():
     """With NumPy 2.0 a few hundred such refusals ended the process, or made 12 larger than 12."""
     rows = np.array([[1, 5, 4], [-1, 1, 5]], dtype=">i4")
     for _ in range(500):
-        with pytest.raises(ValueError, match=r"row 1 is .*an index cannot be negative"):
+        with pytest.raises(ValueError, match=r"row 1 is \(-1, 1, 5\)"):
             Comparisons(rows)
 
 

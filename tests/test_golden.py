@@ -41,9 +41,9 @@ def test_small_fits_give_what_they_gave(fits, same_machine):
             np.testing.assert_array_equal(values, before[name], err_msg=name)
 
 
-def test_a_model_of_this_version_is_read_and_written_again_to_the_letter(tmp_path):
-    path = GOLDEN / "cities-0.2.0.nearer"
-    model = nearer.load(path)
+@pytest.mark.parametrize("name", ["cities-0.1.0", "cities-0.2.0", "cities-format2"])
+def test_models_of_every_format_are_read_and_written_again(tmp_path, name):
+    model = nearer.load(GOLDEN / f"{name}.nearer")
     data = make.comparisons()
     assert model.comparisons_ == data
     assert model.score(data) > 0.9
@@ -51,6 +51,8 @@ def test_a_model_of_this_version_is_read_and_written_again_to_the_letter(tmp_pat
     again = nearer.load(tmp_path / "again.nearer")
     np.testing.assert_array_equal(again.embedding_, model.embedding_)
     assert again.comparisons_ == data
+    if name == "cities-format2":
+        assert (tmp_path / "again.nearer").read_bytes() == (GOLDEN / f"{name}.nearer").read_bytes()
 
 
 def test_every_loss_and_solver_gives_what_it_gave_from_memory_files_and_checkpoints(same_machine):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import nearer
-from nearer import STE, Comparisons, OrdinalEmbedding
-from nearer.data.values import People
+from nearer import STE, Comparisons, IndividualEmbedding, OrdinalEmbedding
+from nearer.data.coded import Coded
 from nearer.lapses import SHARES, log_likelihoods, population, responsibilities, weigh_answers
 from nearer.metrics import comparison_accuracy
 from nearer.solvers import LBFGS
@@ -17,7 +17,7 @@ from nearer.solvers import base as base_module
 
 
 def people_of(codes):
-    return People(np.asarray(codes, np.int32), np.arange(max(codes) + 1))
+    return Coded(np.asarray(codes, np.int32), np.arange(max(codes) + 1))
 
 
 def study(n_people=60, n_bad=18, n_answers=50, n_objects=30, seed=0):
@@ -90,6 +90,17 @@ def test_the_fit_finds_the_guessers_and_is_the_better_for_it(tmp_path):
     assert again.reliability is True
 
 
+def test_an_odd_one_out_answer_counts_once():
+    rng = np.random.default_rng(0)
+    sets = np.array([rng.permutation(12)[:3] for _ in range(300)])
+    data = Comparisons.from_odd_one_out(sets, sets[:, 0], participants=np.arange(300) % 6)
+    assert len(data) == 600
+    found = STE(2, reliability=True, random_state=0).fit(data).reliability_
+    assert found.n_answers.tolist() == [50] * 6
+    found = IndividualEmbedding(2, spread=0.3, reliability=True, random_state=0).fit(data).reliability_
+    assert found.n_answers.tolist() == [50] * 6
+
+
 def test_without_guessers_nobody_is_weighed_down():
     data, _, _ = study(n_bad=0)
     found = OrdinalEmbedding(2, loss="tste", reliability=True, random_state=0).fit(data).reliability_
@@ -102,7 +113,7 @@ def test_without_guessers_nobody_is_weighed_down():
 )
 def test_what_it_needs_is_told(params, message):
     with pytest.raises(ValueError, match=message):
-        OrdinalEmbedding(2, reliability=True, **params).fit(study(6, 0, 20)[0]._with(people=None))
+        OrdinalEmbedding(2, reliability=True, **params).fit(Comparisons(study(6, 0, 20)[0].index))
 
 
 def test_partial_fit_says_that_it_cannot(tmp_path):

@@ -9,19 +9,22 @@ from pathlib import Path
 import pytest
 
 import nearer
+from nearer.registry import FORMATS
 
 ROOT = Path(nearer.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
 # A module may import those of earlier rows, and of its own package.
 ORDER = [
-    {"_memory", "_tables", "registry", "warning_types"},
-    {"kernels", "data"},
-    {"_apart"},
-    {"losses", "io"},
-    {"objective"},
+    {"registry", "warning_types"},
+    {"_memory", "_tables"},
+    {"kernels"},
+    {"data"},
+    {"tables"},
+    {"io", "losses"},
+    {"archive", "coordinates", "objective"},
     {"solvers", "metrics"},
-    {"placement", "dimensions", "lapses"},
+    {"check", "placement", "dimensions", "lapses"},
     {"distributed"},
     {"estimator"},
     {"featuremap"},
@@ -41,7 +44,7 @@ ALLOWED = {
     ("estimator", "nearer.model"): "a fitted model has save(); how a file is written stays in nearer.model",
 }
 # Tables of names that are loaded on first use; each names modules of its own package, or is the package itself.
-LAZY = ("__init__.py", "cli/__init__.py")
+LAZY = ("__init__.py", "cli/__init__.py", "io/read.py")
 # A worker tries whether it finds the module of a user's own loss.
 ELSEWHERE = ("distributed/cluster.py",)
 
@@ -118,9 +121,20 @@ def test_imports_point_up_only():
     assert wrong == []
 
 
+def test_what_a_table_means_does_not_depend_on_its_carrier():
+    users = {dotted for path in FILES if _module(path)[:1] == ["tables"] for dotted, _ in _imports(path)}
+    assert {dotted for dotted in users if _layer(dotted)} <= {f"nearer.{name}" for name in ("data", "tables")} | {
+        dotted for dotted in users if dotted.startswith(("nearer.data.", "nearer.tables."))
+    }
+
+
 def test_exceptions_are_still_needed():
     found = {(".".join(_module(path)), dotted) for path in FILES for dotted, _ in _imports(path)}
     assert set(ALLOWED) <= found
+
+
+def test_formats_are_opened_by_the_readers_of_files():
+    assert {entry.path.rpartition(".")[0] for entry in FORMATS.values()} == {"nearer.io"}
 
 
 def test_the_package_itself_imports_no_layer():

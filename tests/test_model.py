@@ -102,7 +102,7 @@ def test_a_model_of_version_0_1_0_is_read():
     assert model.score(data) == pytest.approx(np.average(near < far, weights=golden["weights"]))
     assert model.worst_comparisons(3).to_dict()["participant"][0] in golden["participants"]
     before = model.objective_
-    model.partial_fit(np.array([["Neustadt", "Paris", "Rome"], ["Paris", "Neustadt", "Athens"]]))
+    model.partial_fit({"anchor": ["Neustadt", "Paris"], "near": ["Paris", "Neustadt"], "far": ["Rome", "Athens"]})
     assert model.n_objects_ == len(golden["labels"]) + 1
     assert np.isfinite(model.embedding_).all()
     assert model.objective_ < 1.5 * before
@@ -129,7 +129,7 @@ def test_version_0_1_0_kept_the_parameters_of_a_loss_apart(tmp_path, name, wrote
 
 def test_a_loaded_model_goes_on_as_the_saved_one_would(tmp_path):
     before, after = saved(tmp_path)
-    rows = np.array([["neu", "Ort 1 – ü", "Ort 2 – ü"], ["Ort 3 – ü", "neu", "Ort 4 – ü"]])
+    rows = {"anchor": ["neu", "Ort 3 – ü"], "near": ["Ort 1 – ü", "neu"], "far": ["Ort 2 – ü", "Ort 4 – ü"]}
     np.testing.assert_array_equal(before.place(rows).embedding, after.place(rows).embedding)
     np.testing.assert_array_equal(before.partial_fit(rows).embedding_, after.partial_fit(rows).embedding_)
 
@@ -234,8 +234,8 @@ def test_foreign_files_are_refused_by_name(tmp_path):
 
 def test_a_newer_format_asks_for_a_newer_version(tmp_path):
     saved(tmp_path)
-    rewritten(tmp_path / "map.nearer", change_header(format=2, written_by="nearer 9.9"))
-    with pytest.raises(FileFormatError, match=r"map\.nearer: was written by nearer 9\.9 in format 2.*newer version"):
+    rewritten(tmp_path / "map.nearer", change_header(format=3, written_by="nearer 9.9"))
+    with pytest.raises(FileFormatError, match=r"map\.nearer: was written by nearer 9\.9 in format 3"):
         nearer.load(tmp_path / "map.nearer")
 
 
@@ -357,18 +357,75 @@ def test_any_zip_tool_can_read_the_arrays(tmp_path):
 
 def test_large_arrays_are_written_in_pieces(tmp_path, monkeypatch):
     before, _ = saved(tmp_path)
-    monkeypatch.setattr("nearer.io.files._CHUNK", 100)
+    monkeypatch.setattr("nearer.archive._CHUNK", 100)
     before.save(tmp_path / "pieces.nearer")
     assert (tmp_path / "pieces.nearer").read_bytes() == (tmp_path / "map.nearer").read_bytes()
     np.testing.assert_array_equal(nearer.load(tmp_path / "pieces.nearer").embedding_, before.embedding_)
 
 
-def test_a_saved_model_keeps_what_was_dropped_and_where_it_began(tmp_path):
-    rows = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 0, 1]])
-    model = OrdinalEmbedding(2, random_state=0).fit(Comparisons(rows, on_degenerate="drop"))
+SETS = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 0, 1]])  # the last is an attention check
+PEOPLE = ["p", "q", "q", "p", "r"]
+DETAILS = {
+    "seconds": [1.5, 2, np.nan, 0.5, 3], "order": [1, 2, 3, -1, 5], "side": [0, 1, 0, -1, 1],
+    "catch": [False, True, False, False, False], "correct": [-1, 0, -1, -1, 1],
+    "chosen_by": ["random", "catch", "auto", "random", "catch"],
+}  # fmt: skip
+GIVEN = {"participants": PEOPLE, "details": DETAILS, "on_degenerate": "drop"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        Comparisons(SETS, **GIVEN),
+        Comparisons.from_odd_one_out(SETS, SETS[:, 2], **GIVEN),
+        Comparisons.from_most_central(SETS, SETS[:, 2], weights=[1, 2, 0.5, 1, 1], on_degenerate="drop"),
+        Comparisons.from_rankings([0, 1, 2], [[1, 2, 3], [3, 2, 0], [0, 2, 1]], **{"on_degenerate": "drop"}),
+        Comparisons.from_answers(SETS[:4], [[3, 1], [0, 2], [2, 2], [0, 0]], participants=[7, 7, 8, 9]),
+        Comparisons.from_quadruplets([[0, 1, 0, 2], [0, 1, 1, 0], [2, 3, 0, 1]], on_degenerate="drop"),
+        Comparisons(SETS[:4], participants=PEOPLE[:4]).concat(
+            Comparisons.from_odd_one_out(SETS[:4], SETS[:4, 2], participants=PEOPLE[:4])
+        ),
+    ],
+    ids=["triplets", "odd-one-out", "most-central", "rankings", "votes", "quadruplets", "two kinds"],
+)
+def test_answers_come_back_with_all_that_is_known_of_them(tmp_path, data):
+    model = OrdinalEmbedding(1, random_state=0).fit(data)
+    _, after = saved(tmp_path, model)
+    assert after.comparisons_ == data
+    assert after.comparisons_.answers.kinds() == data.answers.kinds()
+    assert after.comparisons_.n_answers == data.n_answers
+    assert after.comparisons_.dropped == data.dropped
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("comparisons_answer", np.full(8, 99, np.int32)),
+        ("comparisons_answer", np.zeros(3, np.int32)),
+        ("answers_participant", np.full(5, 99, np.int32)),
+        ("answers_participant", np.zeros(4, np.int32)),
+        ("answers_correct", np.full(5, 7, np.int8)),
+    ],
+)
+def test_answers_that_do_not_match_are_refused(tmp_path, name, values):
+    data = Comparisons.from_odd_one_out(SETS, SETS[:, 2], participants=PEOPLE, on_degenerate="drop")
+    saved(tmp_path, OrdinalEmbedding(1, random_state=0).fit(data))
+
+    def change(members):
+        members[f"{name}.npy"] = npy(values)
+        header = json.loads(members["header.json"])
+        header["arrays"][name] = {"dtype": values.dtype.str, "shape": list(values.shape), "sha256": ""}
+        members["header.json"] = json.dumps(header).encode()
+
+    rewritten(tmp_path / "map.nearer", change)
+    with pytest.raises(FileFormatError, match=r"map\.nearer"):
+        nearer.load(tmp_path / "map.nearer")
+
+
+def test_a_saved_model_keeps_where_it_began(tmp_path):
+    model = OrdinalEmbedding(2, random_state=0).fit(SETS[:4])
     model.save(tmp_path / "first.nearer")
     first = load(tmp_path / "first.nearer")
-    assert first.comparisons_.dropped == {"degenerate": 1}
     model.partial_fit([[0, 2, 3], [1, 3, 0]])
     model.save(tmp_path / "second.nearer")
     second = load(tmp_path / "second.nearer")

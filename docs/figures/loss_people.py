@@ -5,6 +5,7 @@ from __future__ import annotations
 from _common import write_table
 
 from nearer import OrdinalEmbedding
+from nearer.check import check
 from nearer.datasets import load_materials, load_music
 from nearer.losses import loss_names
 from nearer.selection import cross_validate_dimensions
@@ -21,6 +22,6 @@ for name, answers, d in (
         estimator = OrdinalEmbedding(loss=loss, n_init=2)
         found = cross_validate_dimensions(estimator, answers, [d], random_state=0)
         cells.append(f"{100 * found.accuracy[0]:.1f}\u00a0±\u00a0{100 * found.accuracy_se[0]:.1f}")
-    ceiling = answers.check().noise_ceiling
+    ceiling = check(answers).noise_ceiling
     rows.append([f"{name}; {d} dimensions", *cells, "unknown" if ceiling is None else f"{100 * ceiling:.1f}"])
 write_table(__file__, ["answers", *loss_names(), "ceiling"], rows)

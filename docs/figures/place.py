@@ -7,9 +7,15 @@ import warnings
 import numpy as np
 from _common import PALETTE, panels, save
 
-from nearer import SOE, Comparisons
+from nearer import SOE, Comparisons, read_comparisons
 from nearer.datasets import load_eurodist
 from nearer.metrics import procrustes_align
+
+
+def named(rows):
+    """Comparisons of the objects that occur in some rows, int (N, 3)."""
+    return read_comparisons(dict(zip(("anchor", "near", "far"), cities.names[rows].T))).comparisons
+
 
 cities = load_eurodist()
 every = Comparisons.from_distances(cities.distances, labels=cities.names)
@@ -18,14 +24,14 @@ unit = np.median([np.linalg.norm(a - b) for i, a in enumerate(whole) for b in wh
 sizes, missed = (3, 5, 10, 20, 50, 100), {}
 for city in range(len(cities.names)):
     names = (every.index == city).any(axis=1)
-    rest = Comparisons.from_labels_table(cities.names[every.index[~names]])
+    rest = named(every.index[~names])
     model = SOE(2, n_init=5, random_state=0).fit(rest)
     for size in sizes:
         for repeat in range(3):
             rows = np.random.default_rng([city, size, repeat]).choice(np.flatnonzero(names), size, replace=False)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                placed = model.place(Comparisons.from_labels_table(cities.names[every.index[rows]]))
+                placed = model.place(named(every.index[rows]))
             order = [list(placed.full_labels).index(name) for name in cities.names]
             full = placed.full_embedding[order]
             known = full.copy()

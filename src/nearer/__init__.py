@@ -11,22 +11,27 @@ if TYPE_CHECKING:
     from nearer.data import Comparisons
     from nearer.estimator import CKL, GNMDS, SOE, STE, TSTE, OrdinalEmbedding
     from nearer.featuremap import FeatureMap
+    from nearer.io import read_comparisons, write_comparisons
     from nearer.model import load
     from nearer.people import IndividualEmbedding
     from nearer.reporting import report
+    from nearer.tables import Layout
 
 # Loaded on first use: the command line must answer --help without waiting for compilers and solvers.
 _HOMES = dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"), "nearer.estimator") | {
     "Comparisons": "nearer.data",
     "FeatureMap": "nearer.featuremap",
     "IndividualEmbedding": "nearer.people",
+    "Layout": "nearer.tables",
     "load": "nearer.model",
+    "read_comparisons": "nearer.io",
     "report": "nearer.reporting",
+    "write_comparisons": "nearer.io",
 }
 
 __all__ = [
-    "CKL", "GNMDS", "SOE", "STE", "TSTE", "Comparisons", "FeatureMap", "IndividualEmbedding", "OrdinalEmbedding",
-    "__version__", "load", "report",
+    "CKL", "GNMDS", "SOE", "STE", "TSTE", "Comparisons", "FeatureMap", "IndividualEmbedding", "Layout",
+    "OrdinalEmbedding", "__version__", "load", "read_comparisons", "report", "write_comparisons",
 ]  # fmt: skip
 
 

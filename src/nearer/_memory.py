@@ -1,4 +1,4 @@
-"""How much memory there is, so that what cannot fit is refused before it is tried, and how many cores."""
+"""Memory and cores that this process may use."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def available_cores() -> int:
 
 
 def available_memory() -> int | None:
-    """Bytes that this process can still have: of the machine, of its container, of its own limit; None if unknown."""
+    """Bytes left to this process, by machine, container and its own limit; None if unknown."""
     found = [_of_machine(), *(_of_container(*files) for files in _CGROUPS), _of_process()]
     return min((size for size in found if size is not None), default=None)
 
 
 def check_memory(n_bytes: float, what: str, remedy: str) -> None:
-    """Refuse what needs more memory, by an estimate from below, than there is."""
+    """Raise if a lower bound on the memory needed exceeds what is available."""
     available = available_memory()
     if available is not None and n_bytes > available:
         raise ValueError(f"{what}: needs about {_shown(n_bytes)}, and {_shown(available)} are free; {remedy}")

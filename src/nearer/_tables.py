@@ -10,7 +10,7 @@ __all__ = ["data_frame", "html_table"]
 
 
 def data_frame(table: Any, index: Any = None, columns: Any = None) -> Any:
-    """Make a pandas DataFrame, as its constructor does; an ImportError says what to install."""
+    """A pandas DataFrame, as its constructor makes it; an ImportError says what to install."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -19,10 +19,7 @@ def data_frame(table: Any, index: Any = None, columns: Any = None) -> Any:
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], caption: str = "") -> str:
-    """Make an HTML table of columns of one length by name.
-
-    Floats are shown with four significant digits; all text is escaped.
-    """
+    """An HTML table of columns by name; floats have four significant digits, text is escaped."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     rows = ("".join(f"<td>{_text(value)}</td>" for value in row) for row in zip(*columns.values()))
     body = "".join(f"<tr>{row}</tr>" for row in rows)

@@ -1,4 +1,4 @@
-"""Which number of dimensions answers speak for: maps of falling dimension, judged by answers they have not seen.
+"""Choose the dimension by held-out likelihood, fitting from the largest down.
 
 The judge is the softplus loss, whatever loss a map is to be made with: it has no parameter that follows the dimension,
 and noise does not bend its maps, so a dimension more helps it only if the objects have it.
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearer.data import Comparisons, renumbered
-from nearer.data.answers import asked_together
-from nearer.data.rules import group, same_question
-from nearer.data.values import take
+from nearer.data.splits import group, question_of_rows, same_question
+from nearer.data.validate import take
 from nearer.losses import SoftplusLoss
 from nearer.metrics import AnswerLaw, fit_answer_law, log_ratio
+from nearer.metrics.agreement import first_rows
 from nearer.objective import LocalObjective
 from nearer.solvers.batch import descend
 from nearer.solvers.guide import main_axes
@@ -24,11 +24,11 @@ from nearer.solvers.stochastic import adaptive_start
 
 __all__ = ["Evidence", "choose_components", "held_out_ratios", "questions_of", "weigh"]
 
-# A larger dimension is taken if it makes held-out answers likelier by more than so many standard errors, and satisfies
-# more of them. A dimension too many does worse, so little is needed.
+# A larger dimension is taken if it makes held-out answers likelier by more than this many standard errors, and
+# satisfies more of them. A dimension too many does worse, so little is needed.
 _BETTER = 1.0
-# `choose_components` holds out so many of so many parts, looks first at maps of at most so many dimensions, then of
-# twice as many while the largest wins; answers per coordinate beyond which it takes a sample.
+# `choose_components` holds out this many of this many parts, looks first at maps of at most this many dimensions, then
+# of twice as many while the largest wins; answers per coordinate beyond which it takes a sample.
 _HELD_OUT, _PARTS = 2, 5
 _FIRST_LOOK, _LAST_LOOK = 6, 48
 _PER_COORDINATE = 100
@@ -38,16 +38,12 @@ _TOL = 1e-3
 
 
 def questions_of(comparisons: Comparisons) -> np.ndarray:
-    """Number the questions that single rows answer; see `asked_together` for what a split must not part."""
+    """Number the questions that single rows answer; see `question_of_rows` for what a split must not part."""
     return group(same_question(comparisons.index)[0], comparisons.n_objects)[1]
 
 
 def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> np.ndarray:
-    """What maps of each dimension, fitted to `train`, say about `test`: its `log_ratio`, (len(dims), len(test)).
-
-    Of the softplus maps the largest comes first, and each is started from the main axes of the one before. Rows are
-    by dimension, ascending.
-    """
+    """The `log_ratio` of `test` on softplus maps of `train`, (len(dims), len(test)), by ascending dimension."""
     seen = np.flatnonzero(train.seen)
     compact = train if len(seen) == train.n_objects else renumbered(train, seen)
     ratios: list[np.ndarray] = []
@@ -70,26 +66,16 @@ def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What held-out answers say about dimensions.
+    """Held-out comparison of m dimensions.
 
-    Attributes
-    ----------
-    dims : ndarray of int, shape (m,)
-        Ascending.
-    chosen : int
-        The smallest of them that no larger one beats: makes held-out answers likelier by more than one standard
-        error, and satisfies more of them.
-    better : ndarray of float64, shape (m, m)
-        By how many standard errors held-out answers are more likely under dimension ``dims[column]`` than under
-        ``dims[row]``.
-    laws : sequence of AnswerLaw
-        For each dimension, how held-out answers follow from its maps.
+    The chosen one is the smallest that no larger one beats: makes held-out answers likelier by more than one standard
+    error, and satisfies more of them.
     """
 
-    dims: np.ndarray
+    dims: np.ndarray  # int (m,), ascending
     chosen: int
-    better: np.ndarray
-    laws: Sequence[AnswerLaw]
+    better: np.ndarray  # (m, m), gain of log-likelihood of dims[column] over dims[row], in standard errors
+    laws: Sequence[AnswerLaw]  # for each dimension, how held-out answers follow from its maps
 
     @property
     def place(self) -> int:
@@ -128,11 +114,13 @@ def _standard_errors(gain: np.ndarray) -> float:
 def choose_components(comparisons: Comparisons, rng: np.random.Generator) -> int:
     """Choose a number of dimensions from two fifths of the answers, held out one fifth at a time."""
     n_objects = int(comparisons.seen.sum())
-    everything = asked_together(comparisons)
+    everything, (first, answer) = question_of_rows(comparisons), first_rows(comparisons)
     most = max(min(_FIRST_LOOK, n_objects - 1), 1)
     while True:
-        size = min(len(comparisons), _PER_COORDINATE * n_objects * most)
-        rows = None if size == len(comparisons) else rng.permutation(len(comparisons))[:size]
+        size = min(len(first), _PER_COORDINATE * n_objects * most)
+        rows = None if size == len(first) else rng.permutation(len(first))[:size]
+        if rows is not None and len(first) < len(answer):  # some answers have several rows
+            rows = np.flatnonzero(np.isin(answer, rows))
         data = comparisons if rows is None else comparisons[rows]
         question = everything if rows is None else np.unique(everything[rows], return_inverse=True)[1]
         part = rng.integers(_PARTS, size=int(question.max()) + 1)[question]
@@ -140,7 +128,7 @@ def choose_components(comparisons: Comparisons, rng: np.random.Generator) -> int
         parts = [np.flatnonzero(part == k) for k in range(_HELD_OUT)]
         if min(map(len, parts)) == 0:
             raise ValueError(
-                f"n_components: 'auto' got {len(comparisons):,} answers, too few to hold some out; give a number"
+                f"n_components: 'auto' got {len(first):,} answers, too few to hold some out; give a number"
             )
         ratios = [held_out_ratios(data[part != k], data[tested], dims, rng) for k, tested in enumerate(parts)]
         tested = np.concatenate(parts)

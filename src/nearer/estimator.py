@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -21,22 +20,17 @@ from nearer._memory import check_memory
 from nearer._tables import data_frame
 from nearer.data import (
     Comparisons,
-    FileFormatError,
-    as_comparisons,
     as_generator,
     check_bool,
     check_integer,
     check_numbers,
-    is_table,
-    joined,
-    on_labels,
     renumbered,
 )
-from nearer.data.doubts import told_otherwise
-from nearer.data.roles import refuse_answered
 from nearer.dimensions import choose_components
-from nearer.io import open_blocks, read_comparisons
+from nearer.io import as_comparisons, open_blocks, read_comparisons
 from nearer.io.blocks import in_blocks
+from nearer.io.frames import is_table
+from nearer.io.read import warn_dropped
 from nearer.lapses import Reliability, weigh_answers
 from nearer.losses import Loss, get_loss, loss_with
 from nearer.metrics import (
@@ -46,6 +40,8 @@ from nearer.metrics import (
     principal_axes,
     worst_comparisons,
 )
+from nearer.metrics.agreement import shares_of_answers
+from nearer.metrics.on_map import joined, on_labels
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.registry import WITH_MODEL
@@ -55,9 +51,6 @@ from nearer.warning_types import ConvergenceWarning, InputWarning, UnplacedObjec
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
 
-
-# Options of readers, which a refused table names and `fit` does not take.
-_OPTION = re.compile(r"\b(answers|columns|fold_names|header|index_base|keep_na|kind|on_missing|participant|weight)=")
 # Turns of guessing who guesses; they end when no person's share of guesses moves by as much.
 _MOST_ROUNDS, _LAPSE_CHANGE = 15, 0.005
 
@@ -202,15 +195,16 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
         Parameters
         ----------
-        X : Comparisons, array-like of int of shape (N, 3) or (N, 4), table of labels, or path-like
-            Rows anchor, near, far, or i, j, l, k for d(i, j) < d(l, k). A path names comparisons by object number,
-            .npy or Parquet (a file, folder or pattern), which are read block by block in every pass and never held in
-            memory. On a cluster also a Dask array or dataframe; without `client` those are fitted on the current Dask
-            client, or on workers on this machine.
-        y : array-like, shape (N,), optional
-            Answers to X taken as questions: +1 or True means X is right as it stands, -1 or False the opposite. In a
-            table these may be anchor, a, b: +1 means a. Refused if X holds answers already.
+        X : Comparisons, array-like of int of shape (N, 3) or (N, 4), table, or path-like
+            Rows anchor, near, far, or i, j, l, k for d(i, j) < d(l, k). Tables and files are read as by
+            `nearer.read_comparisons`, which also takes a layout; .npy and Parquet (a file, folder or pattern) are read
+            block by block in every pass and never held in memory. On a cluster also a Dask array or dataframe; without
+            `client` those are fitted on the current Dask client, or on workers on this machine.
+        y : array-like, shape (N,) or (N, 2), optional
+            Answers to X taken as questions, as in `Comparisons.from_answers`: +1 or True means X is right as it stands,
+            -1 or False the opposite. In a table the questions are anchor, a, b: +1 means a. Not for a file.
         sample_weight : array-like of float, shape (N,), optional
+            Not for a file, which may have a column of weights.
         client : distributed.Client or str, optional
             Fit on this Dask cluster; an address is such as "tcp://host:8786" or "local:4". Needs the extra
             ``nearer[dask]``.
@@ -232,21 +226,13 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         n_init = int(self.n_init) if isinstance(self.init, str) else 1
         if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
-        try:
-            with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
-                _warn_unseen(problem)
-                spent = TimeSpent()
-                self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping, spent)
-                self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
-                if self.reliability:
-                    self._weigh_people(problem.comparisons, keeping_start(solver), spent)
-        except FileFormatError as error:
-            if not _OPTION.search(str(error)):
-                raise
-            raise FileFormatError(
-                f"{error}\n  such options are those of nearer.io.read_comparisons, whose .comparisons can be fitted; "
-                "the columns of a Dask frame can be renamed"
-            ) from error
+        with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
+            _warn_unseen(problem)
+            spent = TimeSpent()
+            self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping, spent)
+            self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
+            if self.reliability:
+                self._weigh_people(problem.comparisons, keeping_start(solver), spent)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OrdinalEmbedding:
@@ -547,7 +533,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             if client is not None or held is None:
                 raise ValueError(
                     "reliability: got comparisons in a file that is read in blocks or on a cluster, where no pass asks "
-                    "who answered, expected them in memory: nearer.io.read_comparisons(path).comparisons, and no client"
+                    "who answered, expected them in memory: nearer.read_comparisons(path).comparisons, and no client"
                 )
             if held.people is None:
                 raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
@@ -576,8 +562,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         elif held is not None:
             yield self._in_memory(held, d, n_starts)
         else:
-            if y is not None or sample_weight is not None:
-                raise ValueError("fit: y and sample_weight go with comparisons in memory, not with a file")
+            _refuse_beside_file(y, sample_weight)
             source = open_blocks(X, n_objects=self.n_objects).without_participants()
             n_objects = source.n_objects
             self._check_memory(n_objects, n_objects, n_starts, d)
@@ -660,7 +645,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         known = None
         for _ in range(_MOST_ROUNDS):
             chance = self.loss_.probability(*comparison_distances(self.embedding_, comparisons))
-            weights, found = weigh_answers(chance, comparisons.people, comparisons.weights)
+            shares = shares_of_answers(comparisons)
+            weights, found = weigh_answers(chance, comparisons.people, comparisons.weights, shares)
             if known is not None and np.abs(found.guesses - known.guesses).max() < _LAPSE_CHANGE:
                 break
             known, earlier = found, self.result_
@@ -668,7 +654,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 message = f"stopped: reached max_seconds = {solver.max_seconds:g}"
                 self._take_result(replace(earlier, converged=False, message=message))
                 break
-            problem = self._in_memory(comparisons._with(weights=np.maximum(weights, 1e-12)), self.n_components_, 1)
+            problem = self._in_memory(comparisons.replaced(weights=np.maximum(weights, 1e-12)), self.n_components_, 1)
             self._solve(problem, [solver], [lambda rng, shape: np.nan_to_num(self.embedding_)], spent=spent)
             self._take_result(self.result_.after(earlier))
         self.comparisons_, self.reliability_ = comparisons, found
@@ -696,18 +682,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         check_is_fitted(self, "embedding_")
         named = isinstance(X, (str, os.PathLike)) or is_table(X)
         known, n_known = self.labels_, self.n_objects_
-        names = None
-        if named:
-            names = list(map(str, range(n_known))) if known is None else known.tolist()
-        comparisons = _as_comparisons(X, y, sample_weight, known=names)
-        labels = comparisons.labels
-        if known is not None and labels is not None and (told := told_otherwise(labels, known)):
-            warnings.warn(
-                f"{told}; they are taken as other objects, fold_names=True joins them when answers are read",
-                InputWarning,
-                stacklevel=3,
-            )
-        comparisons = on_labels(comparisons, self.labels_, named)
+        comparisons = on_labels(_as_comparisons(X, y, sample_weight), known, named)
         seen = comparisons.seen
         if not seen[:n_known].any():
             told = f"none of the objects compared, {int(seen.sum()):,} in all, is on the map"
@@ -815,12 +790,18 @@ def _warn_unseen(problem: _Problem) -> None:
         )
 
 
-def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = None, known: Any = None) -> Comparisons:
+def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = None) -> Comparisons:
     """Take whatever an estimator is given, files included, as comparisons."""
-    if isinstance(X, (str, os.PathLike)):
-        read = read_comparisons(X, n_objects=n_objects)
-        read.warn()
-        if y is not None:
-            refuse_answered(read.kind)
-        X = read.comparisons
-    return as_comparisons(X, y, sample_weight, n_objects, known)
+    if not isinstance(X, (str, os.PathLike)):
+        return as_comparisons(X, y, sample_weight, n_objects)
+    _refuse_beside_file(y, sample_weight)
+    read = read_comparisons(X, n_objects=n_objects)
+    warn_dropped(read.path, read.dropped)
+    return read.comparisons
+
+
+def _refuse_beside_file(y: Any, sample_weight: Any) -> None:
+    if y is not None or sample_weight is not None:
+        raise ValueError(
+            "fit: got a file with y or sample_weight, expected columns of the file for them, such as answer and weight"
+        )

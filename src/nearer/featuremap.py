@@ -75,11 +75,7 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
             Features, row by row those of the objects on the map. A pandas table with an index of names is matched by
             them with the labels of the map, or with the index of y.
         y : array-like of float, shape (n_objects, n_components), or fitted OrdinalEmbedding
-            Places. Objects without a place (NaN) are left out, with a warning.
-
-        Returns
-        -------
-        self
+            Positions. Objects without a position (NaN) are left out, with a warning.
         """
         _check_parameter("gamma", self.gamma, ("cv", None))
         _check_parameter("alpha", self.alpha, ("cv",))
@@ -107,8 +103,8 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"Input y contains NaN: only {int(known.sum())} of {len(known):,} objects have a place"
                 )
-            told = f"{int((~known).sum()):,} of {len(known):,} objects have no place: left out"
-            warnings.warn(told, UnplacedObjectsWarning, stacklevel=2)
+            text = f"{int((~known).sum()):,} of {len(known):,} objects have no place: left out"
+            warnings.warn(text, UnplacedObjectsWarning, stacklevel=2)
         features, places = features[known], places[known]
         self.objects_ = np.flatnonzero(known)
         self.offset_ = places.mean(axis=0)
@@ -134,17 +130,10 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the places of objects.
+        """Return the positions (m, n_components) of objects with features (m, n_features).
 
-        Parameters
-        ----------
-        X : array-like or DataFrame, shape (m, n_features)
-            As many features as in the fit and, where both have names, with the same names in the same order.
-
-        Returns
-        -------
-        ndarray of float64, shape (m, n_components)
-            Shape (m,) if the places in the fit were.
+        The features are those of the fit and, where both have names, in the same order; (m,) if the positions in the
+        fit had one dimension.
         """
         check_is_fitted(self, "ridge_")
         features = validate_data(self, X, dtype=np.float64, reset=False)
@@ -154,30 +143,11 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         return places[:, 0] if self._one_column else places
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the same as `predict`, always two-dimensional.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame, shape (m, n_features)
-
-        Returns
-        -------
-        ndarray of float64, shape (m, n_components)
-        """
+        """Return the same as `predict`, always two-dimensional."""
         return self.predict(X).reshape(-1, len(self.offset_))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the coordinates: x1, x2, ...
-
-        Parameters
-        ----------
-        input_features : Any, optional
-            Ignored.
-
-        Returns
-        -------
-        ndarray of str, shape (n_components,)
-        """
+        """Return the names of the coordinates: x1, x2, ..."""
         check_is_fitted(self, "ridge_")
         return np.array([f"x{c + 1}" for c in range(len(self.offset_))], dtype=object)
 
@@ -188,15 +158,12 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
 
 
 def mean_squared_distance(X: np.ndarray) -> float:
-    """Return the mean squared distance of two different rows, without forming all distances.
-
-    It is twice the sum of the variances of the columns; 0 for a single row.
-    """
+    """Mean squared distance of two different rows: twice the sum of the variances of the columns, 0 for one row."""
     return 2.0 * float(np.var(X, axis=0, ddof=1).sum()) if len(X) > 1 else 0.0
 
 
 def kernel_ridge(**parameters: Any) -> Any:
-    """The `KernelRidge` behind a feature map; half a second to import, which only those who have features spend."""
+    """The `KernelRidge` behind a feature map; imported here because the import takes half a second."""
     from sklearn.kernel_ridge import KernelRidge
 
     return KernelRidge(kernel="rbf", **parameters)

@@ -1,9 +1,10 @@
-"""The hot path: compiled loops over comparisons.
+"""Compiled loops over comparisons.
 
 The only module that imports Numba, and one file: Numba renews its disk cache when the file of a kernel changes, not
 when a kernel it calls in another file does. A loss reaches a kernel as an integer code plus one float parameter and is
-chosen by an if/elif, because that is what keeps the cache valid across processes. For a user's own loss,
-`with_formula` compiles the same kernels anew around another scalar function.
+chosen by an if/elif, which keeps the cache valid across processes. For a user's own loss, `with_formula` compiles the
+same kernels around another scalar function. Kernels hold no state and draw no random numbers of their own: a stochastic
+pass may be cut in two without changing its draws.
 
 Conventions shared by all kernels
 ---------------------------------
@@ -19,9 +20,6 @@ start, stop : int
     The rows start..stop - 1 of `index`.
 seed, first, n_steps : int
     Steps first..first + n_steps - 1 of the draws of `seed`.
-
-Kernels hold no state and draw no random numbers of their own: a stochastic pass gets a seed and a first step for the
-counter-based generator `draw`, so a pass may be cut in two without changing its draws.
 """
 
 from __future__ import annotations
@@ -49,35 +47,28 @@ from numba.extending import intrinsic
 logger = logging.getLogger(__name__)
 
 HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE, SOFTPLUS = range(7)
-# Keeps a distance differentiable where two objects coincide.
-_AT_ZERO = 1e-6
+_AT_ZERO = 1e-6  # keeps a distance differentiable where two objects coincide
 
 # Enough freedom to vectorise sums; NaN and infinity keep their meaning, so divergence stays visible.
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
-# A call that returns several numbers would keep a loop from becoming vector code.
+# A call that returns several numbers would prevent vectorisation.
 _inlined = njit(inline="always", **_OPTIONS)
 
-# Full passes work on tiles, so that the losses of a tile are computed side by side.
-_TILE = 64
-# Stochastic passes fetch comparisons so many steps ahead: independent loads overlap their cache misses.
-_AHEAD = 32
-# ... and ask for their rows this many steps ahead.
-_NEXT = 4
-# Full passes ask for rows so many comparisons ahead, if a map has more numbers than the caches of a core hold.
-_NEXT_IN_FULL = 8
-_LARGE = 1 << 18
-# Of the line search of L-BFGS: sufficient decrease, curvature, most trials.
-SUFFICIENT, CURVATURE, MOST_TRIALS = 1e-4, 0.9, 25
+_TILE = 64  # comparisons whose losses full passes compute together
+# Stochastic passes fetch comparisons 32 steps ahead, so that cache misses overlap, and prefetch their rows 4 ahead.
+_AHEAD, _NEXT = 32, 4
+# Full passes prefetch rows 8 comparisons ahead, if a map has more numbers than the caches of a core hold.
+_NEXT_IN_FULL, _LARGE = 8, 1 << 18
+SUFFICIENT, CURVATURE, MOST_TRIALS = 1e-4, 0.9, 25  # line search of L-BFGS: sufficient decrease, curvature, trials
 _LOG2E = 1.4426950408889634
 _LN2 = 0.6931471805599453
 
 
 # ---- compiled once for all processes, where the disk allows it ----
 
-
-_told = []
+_uncached = []  # the error, once it was reported
 _sources = {}
-compiling = set()  # numbers of the threads that are at it: nothing may break them off
+compiling = set()  # numbers of threads that compile: they must not be interrupted
 
 
 class _CheckedFile(IndexDataCacheFile):
@@ -99,7 +90,7 @@ class _CheckedFile(IndexDataCacheFile):
 
 
 class _Cache(FunctionCache):
-    """Numba's cache on disk, of which nothing that fails is an error: a kernel is compiled again instead."""
+    """Numba's cache on disk; where it fails, a kernel is compiled again."""
 
     def __init__(self, function):
         super().__init__(function)
@@ -114,20 +105,20 @@ class _Cache(FunctionCache):
         try:
             self.flush()
         except OSError as error:
-            _tell_uncached(error)
+            _warn_uncached(error)
         return None
 
     def save_overload(self, sig, data):
         try:
             super().save_overload(sig, data)
         except OSError as error:
-            _tell_uncached(error)
+            _warn_uncached(error)
 
 
-def _tell_uncached(error):
-    """Say once in a process that compiled code cannot be kept, and what would help."""
-    if not _told:
-        _told.append(error)
+def _warn_uncached(error):
+    """Warn once in a process that compiled code cannot be kept, and what would help."""
+    if not _uncached:
+        _uncached.append(error)
         logger.warning(
             "compiled code cannot be kept on this machine (%s), so every process spends some seconds compiling; "
             "set NUMBA_CACHE_DIR to a folder that can be written to",
@@ -137,7 +128,7 @@ def _tell_uncached(error):
 
 @contextlib.contextmanager
 def _undisturbed():
-    """Put ctrl-C off: if it came in a callback of LLVM, a kernel would be left half made; errors and crashes follow."""
+    """Defer SIGINT during compilation; LLVM callbacks cannot be interrupted safely."""
     thread = threading.get_ident()
     if thread in compiling:  # a kernel that another one calls
         yield
@@ -172,7 +163,7 @@ def _jit(function):
         try:
             kernel._cache = _Cache(function)
         except (RuntimeError, OSError) as error:  # no folder that can be written to
-            _tell_uncached(error)
+            _warn_uncached(error)
     return kernel
 
 
@@ -181,7 +172,7 @@ def _jit(function):
 
 @intrinsic
 def _prefetch(typing_context, array, offset):
-    """Ask for the cache line of a C-contiguous float64 array at an offset counted in elements."""
+    """Prefetch the cache line of a C-contiguous float64 array at an offset counted in elements."""
 
     def codegen(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -300,21 +291,7 @@ def _softplus(margin, near, far):
 
 @_jit
 def loss_terms(kind, param, near, far):
-    """One loss at two squared distances.
-
-    Parameters
-    ----------
-    kind : int
-        HINGE, CKL, STE, TSTE, SOE, SMOOTH_HINGE or SOFTPLUS.
-    param : float
-        delta (ckl), alpha (tste), the width (smoothed hinge), the margin (softplus); ignored by the others.
-    near, far : float
-
-    Returns
-    -------
-    value, d_near, d_far : float
-        The loss, and its derivatives in near and in far.
-    """
+    """Value, d / d near, d / d far; param is delta (ckl), alpha (tste), width (smoothed hinge), margin (softplus)."""
     if kind == HINGE:
         return _hinge(near, far)
     if kind == CKL:
@@ -348,7 +325,7 @@ def _half_power(x, twice):
 
 @_jit
 def loss_slopes(kind, param, near, far):
-    """The two derivatives of `loss_terms`, for single steps: there the library's exp and log answer sooner."""
+    """The two derivatives of `loss_terms`, for single steps, where the library's exp and log have less latency."""
     if kind == STE:
         s = 1.0 / (1.0 + math.exp(min(far - near, 700.0)))
         return s, -s
@@ -361,7 +338,7 @@ def loss_slopes(kind, param, near, far):
 
 @_inlined
 def _put(q, terms, value, a, b, slopes):
-    """Keep the terms of entry q: the slopes unless `slopes` is None, and then the compiler leaves them out."""
+    """Store the terms of entry q; without `slopes` (None) the compiler omits them."""
     value[q] = terms[0]
     if slopes is not None:
         a[q] = terms[1]
@@ -370,10 +347,8 @@ def _put(q, terms, value, a, b, slopes):
 
 @_jit
 def tile_terms(kind, param, a, b, value, n, slopes):
-    """`loss_terms` for the first n entries: a and b hold near and far, and then the slopes, unless `slopes` is None.
-
-    One loop for each loss, and in place: with more arrays the compiler would not make vector code of the loops.
-    """
+    """`loss_terms` of the first n entries: a and b hold near and far, then the slopes unless `slopes` is None."""
+    # One loop for each loss, and in place: with more arrays the loops would not be vectorised.
     if kind == HINGE:
         for q in range(n):
             _put(q, _hinge(a[q], b[q]), value, a, b, slopes)
@@ -409,7 +384,6 @@ def draw(seed, step, n):
 
 @_jit
 def draw_many(seed, first, n_steps, n):
-    """The draws of the steps first..first + n_steps - 1."""
     out = np.empty(n_steps, dtype=np.int64)
     for t in range(n_steps):
         out[t] = draw(seed, first + t, n)
@@ -439,7 +413,7 @@ def _squared_distances(X, i, j, l, k):  # noqa: E741
 
 @_jit
 def _prefetch_ends(rows, index, p):
-    """Ask for the first and the last number of the rows of the objects of triplet p: all of a row of some ten."""
+    """Prefetch both ends of the rows of triplet p, which is all of a row of about ten numbers."""
     length = rows.shape[1]
     for e in range(3):
         start = index[p, e] * length
@@ -449,10 +423,7 @@ def _prefetch_ends(rows, index, p):
 
 @_jit
 def squared_distances(index, X, start, near, far):
-    """Squared distances of the comparisons from start on, written to near and far, float64 of one length.
-
-    Triplets read their anchor once.
-    """
+    """Squared distances of the comparisons from start on, written to near and far, float64 of one length."""
     n = near.shape[0]
     if index.shape[1] == 3:
         fetched = index.shape[0] - _NEXT_IN_FULL if X.size > _LARGE else 0
@@ -517,15 +488,7 @@ def value_block(index, scale, kind, param, X, start, stop):
 
 @_jit
 def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
-    """Sum of the scaled losses of the comparisons start..stop - 1, and their gradient.
-
-    Parameters
-    ----------
-    G : ndarray of float64, shape (n, d), or None
-        The gradient is added to it.
-    d_near, d_far : ndarray of float64, shape (N,) or (0,)
-        The scaled slopes are kept here for a later `svrg_pass`, unless the arrays are empty.
-    """
+    """As `value_block`; adds the gradient to G (n, d) or None, keeps scaled slopes in d_near, d_far (N,) or (0,)."""
     total = 0.0
     weighted = scale.shape[0] > 0
     keep = d_near.shape[0] > 0
@@ -560,7 +523,6 @@ def _dot(a, b):
 
 @_jit
 def _add(to, factor, vector):
-    """Add a multiple of a vector to another, in place."""
     for q in range(to.shape[0]):
         to[q] += factor * vector[q]
 
@@ -578,25 +540,7 @@ def _mean_gradient(index, scale, kind, param, X, G):
 
 @_jit
 def descend(index, scale, kind, param, X, least, patience, memory, most):
-    """L-BFGS on the mean scaled loss, X in place: the iterations of `nearer.solvers.batch` in one call.
-
-    For small problems, of which many are solved one after the other: there the loop costs more than what is in it.
-
-    Parameters
-    ----------
-    least : float
-        The descent ends when `patience` iterations gain no more than this.
-    patience : int
-    memory : int
-        How many past steps shape the search direction.
-    most : int
-        Most iterations.
-
-    Returns
-    -------
-    value : float
-    evaluations : int
-    """
+    """L-BFGS of `nearer.solvers.batch` in one call, X in place, until `patience` iterations gain at most `least`."""
     size = X.size
     here = X.reshape(size)
     tried, tried_gradient = np.empty(X.shape), np.empty(X.shape)
@@ -681,15 +625,7 @@ def descend(index, scale, kind, param, X, least, patience, memory, most):
 
 @_jit
 def weighted_distances(index, X, W, person, start, near, far):
-    """As `squared_distances`, the axes weighted for whoever answered.
-
-    Parameters
-    ----------
-    W : ndarray of float64, shape (n_people, d), C-contiguous
-        Weight of each axis for each person.
-    person : ndarray of int32, shape (N,)
-        Who answered.
-    """
+    """As `squared_distances`, the axes weighted by W (n_people, d) for person (N,), int32, who answered."""
     for q in range(near.shape[0]):
         i, j, l, k = _objects(index, start + q)  # noqa: E741
         p = person[start + q]
@@ -706,17 +642,7 @@ def weighted_distances(index, X, W, person, start, near, far):
 
 @_jit
 def weighted_gradient_block(index, scale, kind, param, X, W, person, start, stop, G, H):
-    """Sum of the scaled losses of the comparisons start..stop - 1 at weighted distances, and both gradients.
-
-    Parameters
-    ----------
-    W, person : ndarray
-        As in `weighted_distances`.
-    G : ndarray of float64, shape (n, d)
-        The gradient in X is added to it.
-    H : ndarray of float64, shape (n_people, d)
-        The gradient in W is added to it.
-    """
+    """As `gradient_block` at weighted distances: adds the gradients in X to G (n, d), in W to H (n_people, d)."""
     total = 0.0
     weighted = scale.shape[0] > 0
     value, a, b = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
@@ -757,7 +683,7 @@ def satisfied_block(index, scale, X, start, stop):
 
 @_jit
 def _prefetch_rows(rows, length, objects, q):
-    """Ask for the rows (each `length` numbers long) of the objects of step q."""
+    """Prefetch the rows (each `length` numbers long) of the objects of step q."""
     for e in range(4):
         if e != 2 or objects[q, 2] != objects[q, 0]:
             start = objects[q, e] * length
@@ -767,24 +693,12 @@ def _prefetch_rows(rows, length, objects, q):
 
 @_jit
 def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first, n_steps):
-    """Inner SVRG steps at O(d) a step, whatever the number of objects.
+    """Inner SVRG steps at O(d) a step, whatever the number of objects; returns r, how many were variance-reduced.
 
-    A step is ``X -= step * (grad f_p(X) - grad f_p(S) + g)``, or ``X -= step * grad f_p(X)`` for a comparison that the
-    snapshot does not cover. The dense term g never changes, so it is never applied here: after r steps of the first
-    kind the kernel has ``Z = X + r * step * g``, which changes only in the rows of the comparison.
-
-    Parameters
-    ----------
-    rows : ndarray of float64, shape (n, 3, d)
-        Changed in place. ``rows[:, 0]`` is X at the start and Z at the end (the caller subtracts ``r * step * g``),
-        ``rows[:, 1]`` is g, ``rows[:, 2]`` is S; side by side, since they are read together.
-    d_near, d_far : ndarray of float64, shape (N,)
-        Scaled slopes at S, kept by `gradient_block`; NaN for comparisons not covered.
-
-    Returns
-    -------
-    int
-        r
+    A step is ``X -= step * (grad f_p(X) - grad f_p(S) + g)``, or ``X -= step * grad f_p(X)`` where the slopes d_near,
+    d_far (N,) at S are NaN: not covered. The dense term g is never applied here: the kernel has ``Z = X + r * step *
+    g``, which changes only in the rows of the comparison. ``rows`` (n, 3, d) holds X (Z at the end), g and S side by
+    side.
     """
     reduced = 0
     n = index.shape[0]
@@ -875,19 +789,7 @@ def sgd_pass(index, scale, kind, param, X, step, decay, power, seed, first, n_st
 
 @_jit
 def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
-    """Stochastic steps whose length adapts to each object (AdaGrad), in place.
-
-    Parameters
-    ----------
-    rows : ndarray of float64, shape (n, d + 1)
-        The last column sums, for each object, the squared lengths of the pulls it has felt; a pull moves it by
-        ``step / sqrt(sum)`` times the pull, so no step depends on the scale of the loss.
-
-    Returns
-    -------
-    float
-        Sum of the scaled losses during the pass.
-    """
+    """AdaGrad steps in place, sum of scaled losses; the last column of rows (n, d + 1) sums the squared pulls."""
     n = index.shape[0]
     total = 0.0
     n_components = rows.shape[1] - 1
@@ -940,31 +842,16 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
 
 @_jit
 def best_places(index, scale, kind, param, X, offsets, rows, order, places, least):
-    """Put one object of a line after the other where its comparisons like it best, the others staying; in place.
+    """Coordinate descent on a 1-D map (n, 1), in place: move each object in turn to the candidate of lowest loss.
 
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, 1)
-    offsets : ndarray of int64, shape (n + 1,)
-    rows : ndarray of int64, shape (offsets[n],)
-        The comparisons that name object o are ``rows[offsets[o]:offsets[o + 1]]``.
-    order : ndarray of int64, shape (m,)
-        Objects to look at, in this order.
-    places : ndarray of float64, shape (n_places, 1)
-        Where an object may go; the alternative is to stay.
-    least : float
-        An object moves if that lowers the sum of its scaled losses by more than this.
-
-    Returns
-    -------
-    int
-        How many objects moved.
+    The comparisons of object o are ``rows[offsets[o]:offsets[o + 1]]``, the candidates `places` (n_places, 1); it moves
+    if that lowers the sum of its scaled losses by more than `least`. Returns how many moved.
     """
     weighted = scale.shape[0] > 0
     most = 0
     for o in order:
         most = max(most, offsets[o + 1] - offsets[o])
-    # Arrays of their own, not rows of one: the compiler makes vector code of these loops.
+    # Separate arrays, not rows of one, so that the loops are vectorised.
     near_fixed, near_moves, near_other = np.empty(most), np.empty(most), np.empty(most)
     far_fixed, far_moves, far_other = np.empty(most), np.empty(most), np.empty(most)
     near, far, value, weight = np.empty(most), np.empty(most), np.empty(most), np.ones(most)
@@ -999,10 +886,7 @@ def best_places(index, scale, kind, param, X, offsets, rows, order, places, leas
 
 @_jit
 def _pair_without(X, o, i, j):
-    """What the distance of objects i and j of a line depends on when object o moves.
-
-    These are the squared distance, or 0 if one of the two is o; whether one is, 1 or 0; and where the other is.
-    """
+    """Of a pair on a line: squared distance, or 0 if object o is one of the two; whether it is; the other's place."""
     if (i == o) == (j == o):
         return (X[i, 0] - X[j, 0]) ** 2, 0.0, X[i, 0]
     return 0.0, 1.0, X[j, 0] if i == o else X[i, 0]
@@ -1010,17 +894,14 @@ def _pair_without(X, o, i, j):
 
 @_jit
 def _distances_from(place, fixed, moves, other, n, out):
-    """Squared distances of n pairs on a line, the object that moves being at a place."""
+    """Squared distances of n pairs on a line with the moving object at a place."""
     for r in range(n):
         out[r] = fixed[r] + moves[r] * (place - other[r]) ** 2
 
 
 @_jit
 def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
-    """As `gradient_block` for the Gram matrix K (n, n): losses of the distances ``K_ii + K_jj - 2 K_ij``.
-
-    The gradient added to G (n, n) is symmetric; `slopes` (N,) receives d value / d near, not scaled.
-    """
+    """As `gradient_block` at a Gram matrix K (n, n), with G (n, n); slopes (N,) receive d / d near, not scaled."""
     total = 0.0
     weighted = scale.shape[0] > 0
     for p in range(start, stop):
@@ -1042,22 +923,14 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
     return total
 
 
-# ---- questions: what an answer tells about a map, linear in the places of its objects ----
+# ---- questions: information of an answer about a map ----
 
 
 @_jit
 def add_information(index, X, slot, d_near, d_far, weight, A):
-    """Add ``weight * g g^T`` of every comparison to A, where g is the gradient of a function of its two distances.
+    """Add ``weight * g g^T`` of every comparison to A (m d, m d), g being a gradient with slopes d_near, d_far (N,).
 
-    Parameters
-    ----------
-    slot : ndarray of int32, shape (n,)
-        Which d rows of A belong to an object, counted in objects; -1: none, its place does not count as unknown.
-    d_near, d_far : ndarray of float64, shape (N,)
-        Derivatives of the function by the squared distances.
-    weight : ndarray of float64, shape (N,)
-    A : ndarray of float64, shape (m * d, m * d)
-        Symmetric; changed.
+    `slot` (n,), int32, says which d rows of A belong to an object; -1: none, its position counts as known.
     """
     d = X.shape[1]
     g = np.empty((4, d))
@@ -1092,21 +965,11 @@ def _power_and_slope(x, power):
 
 @_jit
 def question_forms(index, X, slot, power, offset, slope, blocks, margin, by_S, by_M):
-    """Margins of triplets, and ``g^T S g`` and ``g^T M g`` of their gradients g.
+    """Margins (N,) of triplets, and ``g^T S g`` and ``g^T M g`` (N,) of their gradients g.
 
     The margin is ``slope * (far ** power - near ** power) / power`` of the squared distances plus `offset`, or a
-    difference of logarithms where the power is 0.
-
-    Parameters
-    ----------
-    index : ndarray of int32, shape (N, 3)
-    slot : ndarray of int32, shape (n,)
-        As in `add_information`; every object of a triplet has one.
-    power, offset, slope : float
-    blocks : ndarray of float64, shape (m, m, 2, d, d)
-        The parts of S and of M, symmetric, that belong to two slots, side by side: one cache miss for each pair.
-    margin, by_S, by_M : ndarray of float64, shape (N,)
-        Written to.
+    difference of logarithms where the power is 0. `blocks` (m, m, 2, d, d) has the parts of S and M for two slots, side
+    by side: one cache miss for each pair.
     """
     d = X.shape[1]
     u, v = np.empty(d), np.empty(d)
@@ -1144,8 +1007,8 @@ def question_forms(index, X, slot, power, offset, slope, blocks, margin, by_S, b
 
 
 def check_inside(index, n_objects):
-    """Refuse comparisons of objects that a map does not have: compiled loops would read beside it."""
-    if index.size and index.view(np.uint32).max() >= n_objects:  # read as unsigned, negative numbers are large ones
+    """Refuse comparisons of objects that a map does not have: compiled loops would read out of bounds."""
+    if index.size and index.view(np.uint32).max() >= n_objects:  # negative numbers are large unsigned ones
         worst = int(index.min()) if index.min() < 0 else int(index.max())
         raise ValueError(
             f"comparisons: got object {worst:,}, expected 0 to {n_objects - 1:,}; "
@@ -1155,11 +1018,7 @@ def check_inside(index, n_objects):
 
 @functools.cache
 def with_formula(formula):
-    """The kernels that take a loss, compiled in this process for a user's own one, under the names of this module.
-
-    The formula is a scalar function ``(near, far, param) -> value, d value / d near, d value / d far`` that Numba can
-    compile; the kernels ignore their argument `kind`.
-    """
+    """The kernels of this module for a formula ``(near, far, param) -> value, d_near, d_far``; `kind` is ignored."""
     own = _njit(getattr(formula, "py_func", formula))
     try:
         answer = own(1.0, 2.0, 1.0)
@@ -1199,9 +1058,6 @@ class _Compilations(event.Listener):
 
 @contextlib.contextmanager
 def while_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Tell, once, if kernels are compiled during a block: the first time on a machine this takes seconds.
-
-    Nothing is told of kernels that come from the disk cache.
-    """
+    """Call `tell` once if kernels are compiled, not loaded from the disk cache, during a block."""
     with event.install_listener("numba:compile", _Compilations(functools.cache(tell))):
         yield

@@ -1,4 +1,4 @@
-"""How often people guess: shares of guesses, one for each person, and what they say about single answers.
+"""Lapse rates: how often each person guesses, and the probability that a single answer is a guess.
 
 A person answers by the map with probability 1 - s and guesses with probability s, the share of guesses (the lapse
 rate). With q the probability of an answer by the map, it is given with probability ``s / 2 + (1 - s) q``. How the
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from nearer._tables import data_frame
-from nearer.data.values import People, frozen
+from nearer.data.coded import Coded, frozen
 
 __all__ = ["SHARES", "Reliability", "log_likelihoods", "population", "responsibilities", "weigh_answers"]
 
 SHARES = frozen(np.linspace(0.0, 1.0, 41))
-# What is known before anybody answers, worth one person: an even chance of a careful one, else any share.
+# Prior on the lapse rate, with the weight of one participant: 1/2 at zero, the rest uniform.
 _BEFORE = frozen(np.append(0.5, np.zeros(len(SHARES) - 1)) + 0.5 / len(SHARES))
 _STEPS = 200
 _CHANGE = 1e-4
@@ -26,23 +26,12 @@ _CHANGE = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """How often each person guesses, as estimated together with a map.
-
-    Attributes
-    ----------
-    participants : ndarray of str objects or int64, shape (n_people,)
-    n_answers : ndarray of float64, shape (n_people,)
-        Answers of each; with weights, their sum.
-    guesses : ndarray of float64, shape (n_people,)
-        Share of each person's answers that are guesses, from 0 to 1.
-    weights : ndarray of float64, shape (n_people,)
-        Mean weight of each person's answers in the fit, from 0 to 1.
-    """
+    """Lapse rate of each person, as estimated together with a map; arrays (n_people,)."""
 
     participants: np.ndarray
-    n_answers: np.ndarray
-    guesses: np.ndarray
-    weights: np.ndarray
+    n_answers: np.ndarray  # an odd-one-out answer or a ranking counts once
+    guesses: np.ndarray  # fraction of each person's answers that are guesses, from 0 to 1
+    weights: np.ndarray  # mean weight of each person's answers in the fit, from 0 to 1
 
     def __repr__(self) -> str:
         half = int(np.count_nonzero(self.guesses > 0.5))
@@ -54,27 +43,17 @@ class Reliability:
         return all(np.array_equal(value, vars(other)[name]) for name, value in vars(self).items())
 
     def table(self) -> dict[str, list[Any]]:
-        """Columns by name.
-
-        Returns
-        -------
-        dict of str to list
-        """
+        """Columns by name."""
         named = {"participant": self.participants, "answers": self.n_answers, "guesses": self.guesses}
         return {name: values.tolist() for name, values in (named | {"weight": self.weights}).items()}
 
     def to_frame(self) -> Any:
-        """The same as a data frame, one row for each person.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """The same as a pandas DataFrame, one row for each person."""
         return data_frame(self.table())
 
 
-def log_likelihoods(chance: np.ndarray, people: People, weights: np.ndarray | None = None) -> np.ndarray:
-    """Logarithm of the probability of every person's answers, for each share of guesses: (n_people, len(SHARES)).
+def log_likelihoods(chance: np.ndarray, people: Coded, weights: np.ndarray | None = None) -> np.ndarray:
+    """Log-likelihood of every person's answers, for each lapse rate: (n_people, len(SHARES)).
 
     `chance` (N,) is the probability of each answer if it is not a guess; a weight of w counts as w answers.
     """
@@ -87,9 +66,9 @@ def log_likelihoods(chance: np.ndarray, people: People, weights: np.ndarray | No
 
 
 def population(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How shares of guesses are spread over people, and what each person's is, given that: rows that sum to 1.
+    """Distribution of the lapse rates over people, and the posterior of each person's: rows that sum to 1.
 
-    The spread is the most likely law of the shares (Kiefer and Wolfowitz 1956), with one person's worth of doubt.
+    The distribution is the nonparametric maximum-likelihood one (Kiefer and Wolfowitz 1956), with the prior `_BEFORE`.
     """
     relative = np.exp(logs - logs.max(axis=1, keepdims=True))
     spread = np.full(len(SHARES), 1.0 / len(SHARES))
@@ -103,11 +82,8 @@ def population(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return spread, posterior
 
 
-def responsibilities(chance: np.ndarray, people: People, posterior: np.ndarray) -> np.ndarray:
-    """Probability (N,) that each answer was given by the map rather than guessed.
-
-    `chance` is as in `log_likelihoods`, `posterior` from `population`.
-    """
+def responsibilities(chance: np.ndarray, people: Coded, posterior: np.ndarray) -> np.ndarray:
+    """Probability (N,) that each answer was given by the map rather than guessed; `posterior` from `population`."""
     total = np.zeros(len(chance))
     for k, share in enumerate(SHARES.tolist()):
         by_map = (1.0 - share) * chance
@@ -115,11 +91,20 @@ def responsibilities(chance: np.ndarray, people: People, posterior: np.ndarray) 
     return total
 
 
-def weigh_answers(chance: np.ndarray, people: People, weights: np.ndarray | None) -> tuple[np.ndarray, Reliability]:
-    """Weights for the answers, given how likely each is by the map: those they have, times that of being no guess."""
+def weigh_answers(
+    chance: np.ndarray, people: Coded, weights: np.ndarray | None, shares: np.ndarray | None = None
+) -> tuple[np.ndarray, Reliability]:
+    """Weights for the rows: those they have, times the probability of being no guess.
+
+    `shares` (N,) says how many answers each row stands for, see `shares_of_answers`; default: one.
+    """
     _, posterior = population(log_likelihoods(chance, people, weights))
     by_map = responsibilities(chance, people, posterior)
-    own = np.ones(len(chance)) if weights is None else weights
-    n_answers = np.bincount(people.codes, weights=own, minlength=len(people.names))
-    mean = np.bincount(people.codes, weights=own * by_map, minlength=len(people.names)) / np.maximum(n_answers, 1e-300)
+    ones = np.ones(len(chance))
+    own = ones if weights is None else weights
+    n_answers, total, by_map_only = (
+        np.bincount(people.codes, weights=values, minlength=len(people.names))
+        for values in (ones if shares is None else shares, own, own * by_map)
+    )
+    mean = by_map_only / np.maximum(total, 1e-300)
     return own * by_map, Reliability(people.names, n_answers, posterior @ SHARES, mean)

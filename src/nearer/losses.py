@@ -1,7 +1,6 @@
-"""What is minimised: losses of one comparison as functions of two squared distances.
+"""Losses of one comparison as functions of ``near = |x_i - x_j|^2`` and ``far = |x_l - x_k|^2``.
 
-A loss sees ``near = |x_i - x_j|^2`` and ``far = |x_l - x_k|^2`` and nothing else. All forms are safe for any finite
-distances: no exponential of a large positive number is ever formed.
+All forms are safe for any finite distances: no exponential of a large positive number is ever formed.
 """
 
 from __future__ import annotations
@@ -27,32 +26,16 @@ __all__ = [
 class Loss:
     """A loss of the two squared distances of a comparison.
 
-    A dataclass: its field, if it has one, is its parameter.
-
-    Attributes
-    ----------
-    name : str
-        Short name, as accepted by `get_loss`; that of a built-in loss is in `nearer.registry`.
-    kind : int
-        Code of the loss in `nearer.kernels`.
-    convex_in_gram : bool
-        Whether the loss is convex as a function of the Gram matrix.
-    has_model : bool
-        Whether the loss is minus the log of a probability, so that `probability` exists.
-    heavy_tailed : bool
-        Whether the model of the loss leaves room for objects far out, so that a large map is not a sign of fitting too
-        closely: the default solver then holds it down only if that is clearly better.
-    tolerance : float
-        Times that of the default solver where there are many comparisons: below 1 if the last small gains of the loss
-        still show in comparisons not seen.
+    A dataclass: its field, if it has one, is its parameter. A `heavy_tailed` model admits distant objects, so that a
+    large map is no sign of overfitting: the default solver then regularises only if that is clearly better.
     """
 
-    name: ClassVar[str] = ""
-    kind: ClassVar[int] = -1
-    convex_in_gram: ClassVar[bool] = False
-    has_model: ClassVar[bool] = False
+    name: ClassVar[str] = ""  # as accepted by `get_loss`; of a built-in loss as in `nearer.registry`
+    kind: ClassVar[int] = -1  # code in `nearer.kernels`
+    convex_in_gram: ClassVar[bool] = False  # convex as a function of the Gram matrix
+    has_model: ClassVar[bool] = False  # minus the log of a probability: `probability` exists
     heavy_tailed: ClassVar[bool] = False
-    tolerance: ClassVar[float] = 1.0
+    tolerance: ClassVar[float] = 1.0  # factor on that of the default solver; below 1 if small gains still matter
 
     def __init_subclass__(cls) -> None:
         for entry in LOSSES.values():
@@ -67,7 +50,7 @@ class Loss:
 
     @property
     def kernels(self) -> Any:
-        """Where the compiled kernels for this loss are found: a module or a namespace."""
+        """Module or namespace of the compiled kernels for this loss."""
         return kernels
 
     def resolve(self, n_components: int) -> Loss:
@@ -79,31 +62,11 @@ class Loss:
         return self
 
     def dual(self, slope: np.ndarray) -> np.ndarray:
-        """Minus the convex conjugate in ``near - far``; for losses that are convex in the Gram matrix.
-
-        Parameters
-        ----------
-        slope : ndarray of float64
-            In [0, 1].
-
-        Returns
-        -------
-        ndarray of float64, of the same shape
-        """
+        """Minus the convex conjugate in ``near - far`` at slopes in [0, 1], for losses convex in the Gram matrix."""
         raise ValueError(f"loss {self.name!r} is not a convex function of near - far")
 
     def terms(self, near: Any, far: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Value and both derivatives.
-
-        Parameters
-        ----------
-        near, far : array-like of float
-            Squared distances (>= 0), of shapes that broadcast.
-
-        Returns
-        -------
-        value, d_near, d_far : ndarray of float64, of the common shape
-        """
+        """Value, d value / d near and d value / d far at squared distances that broadcast, of their common shape."""
         both = np.broadcast_arrays(np.asarray(near, float), np.asarray(far, float))
         d_near, d_far = (np.array(distances, order="C") for distances in both)
         value = np.empty(d_near.shape)
@@ -112,13 +75,7 @@ class Loss:
         return value, d_near, d_far
 
     def probability(self, near: Any, far: Any) -> np.ndarray:
-        """Probability, under the model of the loss, that a person answers "near is nearer".
-
-        Parameters
-        ----------
-        near, far : array-like of float
-            As in `terms`; the probabilities are of their common shape.
-        """
+        """Probability of the answer "near is nearer" under the model of the loss; distances as in `terms`."""
         if not self.has_model:
             raise ValueError(f"loss {self.name!r} is not a probability model; use one of: {WITH_MODEL}")
         return np.exp(-self.terms(near, far)[0])
@@ -129,12 +86,7 @@ class CustomLoss(Loss):
     """Base of a user's own loss: subclass it, as a frozen dataclass, and define `formula`.
 
     The kernels are compiled around the formula once in each process. Every solver takes such a loss, ``convex`` only if
-    the class says ``convex_in_gram = True`` and defines `dual`.
-
-    Attributes
-    ----------
-    name : str
-        Default: the name of the class, in lower case.
+    the class says ``convex_in_gram = True`` and defines `dual`. `name` defaults to that of the class, in lower case.
     """
 
     def __init_subclass__(cls) -> None:
@@ -145,19 +97,9 @@ class CustomLoss(Loss):
 
     @staticmethod
     def formula(near: float, far: float, param: float) -> tuple[float, float, float]:
-        """The loss of one comparison; compiled by Numba, so plain arithmetic and the functions of `math`.
+        """Return ``value, d_near, d_far`` at two squared distances; `param` is the one field of the class, or 0.
 
-        Parameters
-        ----------
-        near, far : float
-            Squared distances.
-        param : float
-            The value of the one field of the class; 0 if it has none.
-
-        Returns
-        -------
-        value, d_near, d_far : float
-            The loss and its derivatives in near and in far.
+        Compiled by Numba: plain arithmetic and the functions of `math`.
         """
         raise NotImplementedError
 
@@ -296,12 +238,11 @@ class SOELoss(Loss):
 
 @dataclass(frozen=True)
 class SoftplusLoss(Loss):
-    """Softened hinge of the distances themselves: it pulls with a steady force however far an object has strayed.
+    """Softened hinge of the distances themselves, that is soe with a linear instead of a squared tail.
 
     ``f = log(1 + exp(margin + r(near) - r(far)))`` with ``r(s) = sqrt(s + 1e-6)``, a distance that is smooth at zero.
-    It is soe with a linear tail in place of a squared one. Its pull neither fades with the distance, as that of ckl
-    and tste, nor grows with it, as that of hinge, ste and soe, so few maps are stuck in poor places and single wrong
-    answers weigh little.
+    Its force neither fades with the distance, as for ckl and tste, nor grows with it, as for hinge, ste and soe, so
+    poor local minima are rare and single wrong answers weigh little.
 
     Parameters
     ----------
@@ -322,14 +263,9 @@ def loss_names() -> tuple[str, ...]:
 
 
 def get_loss(loss: str | Loss, **params: float | None) -> Loss:
-    """The loss of a given name, or the loss itself.
+    """The loss of a given name or alias (see `nearer.registry.LOSSES`), or the loss itself.
 
-    Parameters
-    ----------
-    loss : str or Loss
-        A name or alias in `nearer.registry.LOSSES`, or a loss, such as your own `CustomLoss`.
-    **params : float or None
-        Parameters of the loss, such as ``delta=0.05`` (ckl), ``alpha=3`` (tste) or ``margin=1`` (softplus).
+    `params` are those of the loss, such as ``delta=0.05`` (ckl), ``alpha=3`` (tste) or ``margin=1`` (softplus).
     """
     if isinstance(loss, Loss):
         if params:
@@ -350,7 +286,7 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
 
 
 def loss_with(loss: str | Loss, params: Mapping[str, float | None] | None) -> Loss:
-    """The loss of `get_loss` with parameters as an estimator holds them: by name, or None."""
+    """The loss of `get_loss` with parameters as an estimator holds them."""
     if params is not None and not isinstance(params, Mapping):
         raise ValueError(f"loss_params: got {params!r}, expected values by name, such as {{'alpha': 3}}")
     return get_loss(loss, **(params or {}))

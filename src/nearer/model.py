@@ -1,7 +1,7 @@
-"""A fitted map in a file: arrays and JSON in an archive (`nearer.io.files`), no code, every byte under a checksum.
+"""A fitted map in a file: arrays and JSON in an archive (`nearer.archive`), no code.
 
-The header of format 1 holds class and parameters of the estimator, scalar results and the feature map's parameters.
-A file written with intent can at worst give a wrong map.
+The header holds class and parameters of the estimator, scalar results and the parameters of the feature map. Format 2
+holds the answers that the comparisons come from; format 1 held the details of an answer for each comparison.
 """
 
 from __future__ import annotations
@@ -18,21 +18,24 @@ import numpy as np
 
 from nearer import estimator as _estimators
 from nearer import solvers as _solvers
-from nearer.data import Comparisons, Details, check_bool
+from nearer.archive import Arrays, as_json, from_json, little_endian, read_archive, write_archive
+from nearer.data import Answers, Comparisons, check_bool
+from nearer.data.answers import DETAILS, check_details
+from nearer.data.coded import Coded
 from nearer.estimator import OrdinalEmbedding
 from nearer.featuremap import FeatureMap, kernel_ridge
 from nearer.io import FileFormatError, atomic_write
-from nearer.io.files import Arrays, as_json, from_json, little_endian, read_archive, refuse_irregular, write_archive
+from nearer.io.files import refuse_irregular
 from nearer.lapses import Reliability
 from nearer.losses import Loss, get_loss
-from nearer.registry import LOSSES, SOLVERS, STEP_SIZES
+from nearer.registry import KINDS, LOSSES, SOLVERS, STEP_SIZES
 from nearer.solvers import History, HistoryRow, Result
 from nearer.solvers.base import Parameters
 from nearer.warning_types import ReproducibilityWarning
 
 __all__ = ["FORMAT", "load", "save_model"]
 
-FORMAT = 1
+FORMAT = 2
 _KIND = "model"
 _OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bool, "message": str}
 
@@ -55,29 +58,17 @@ def save_model(
         "feature_map": None if feature_map is None else _encode_feature_map(feature_map, arrays),
     }
     if estimator.callbacks is not None:
-        told = "save: callbacks cannot be written to a file and are left out"
-        warnings.warn(told, ReproducibilityWarning, stacklevel=3)
+        message = "save: callbacks cannot be written to a file and are left out"
+        warnings.warn(message, ReproducibilityWarning, stacklevel=3)
     with atomic_write(path, force) as file:
         write_archive(file, _KIND, FORMAT, header, arrays)
 
 
 def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
-    """Read a map that `OrdinalEmbedding.save` wrote.
+    """Read a map that `OrdinalEmbedding.save` wrote: of the class that was saved, fitted, ready to be fitted further.
 
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    OrdinalEmbedding
-        Of the class that was saved, fitted, ready to score, place and be fitted further. A feature map saved with it
-        is its ``feature_map_``.
-
-    Raises
-    ------
-    ValueError
-        The file is not such a file, is from a newer version, or is damaged; the message names the file.
+    A feature map saved with it is its ``feature_map_``. A file that is not a model, is damaged or is from a newer
+    version raises a ValueError.
     """
     path = Path(path)
     refuse_irregular(path)
@@ -90,7 +81,7 @@ def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
-        # The checksums were right, so the file was written wrong: by other hands, or by a version with a fault.
+        # The checksums were right, so the file was written wrong.
         reason = f"{type(error).__name__}: {error}"
         raise FileFormatError(f"{path}: does not hold what a model of format {FORMAT} must ({reason})") from error
     return estimator
@@ -120,19 +111,19 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
         _put(arrays, "reliability_", vars(estimator.reliability_))
     if with_comparisons and hasattr(estimator, "comparisons_"):
         data = estimator.comparisons_
-        about["comparisons"] = {"n_objects": data.n_objects, "dropped": data.dropped}
-        columns: dict[str, Any] = {"index": data.index, "weights": data.weights}
-        if data.people is not None:
-            columns |= {"person": data.people.codes, "people": data.people.names}
-        columns |= {} if data.details is None else data.details.known()
-        if "chosen_by" in columns:
-            columns |= {"chosen_by": columns["chosen_by"].codes, "ways": columns["chosen_by"].names}
-        _put(arrays, "comparisons_", columns)
+        about["comparisons"] = {"n_objects": data.n_objects, "dropped": data.dropped, "n_answers": len(data.answers)}
+        _put(arrays, "comparisons_", {"index": data.index, "weights": data.weights, "answer": data.answer})
+        for name, values in {"kind": data.answers.kind, **data.answers.known()}.items():
+            if isinstance(values, str):
+                about["comparisons"]["kind"] = values
+            elif isinstance(values, Coded):
+                _put(arrays, "answers_", {name: values.codes, f"{name}_names": values.names})
+            else:
+                _put(arrays, "answers_", {name: values})
     return about
 
 
 def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding:
-    """A fitted estimator from what `_encode_estimator` gave."""
     _require(about["class"] in _CLASSES, f"holds a {about['class']!r}, expected one of {', '.join(_CLASSES)}")
     parameters = _decode_each(about["parameters"], arrays)
     if about["class"] != "OrdinalEmbedding":
@@ -154,25 +145,45 @@ def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding
     estimator.n_comparisons_at_start_ = int(about["n_comparisons_at_start"])
     estimator.reliability_ = _decode_reliability(arrays)
     if about["comparisons"] is not None:
-        names = [field.name for field in fields(Details) if f"comparisons_{field.name}" in arrays]
-        details = {name: arrays[f"comparisons_{name}"] for name in names}
-        details["chosen_by"] = _named(arrays, "chosen_by", "ways", "the ways questions were chosen")
-        data = Comparisons(
-            arrays["comparisons_index"],
-            n_objects=int(about["comparisons"]["n_objects"]),
-            weights=arrays.get("comparisons_weights"),
-            labels=labels,
-            participants=_named(arrays, "person", "people", "the participants"),
-            details=details,
-        )
-        _require(data.n_objects == len(embedding), "the comparisons are not over the objects of the map")
-        dropped = {str(reason): int(count) for reason, count in about["comparisons"]["dropped"].items()}
-        estimator.comparisons_ = data._with(dropped=dropped)
+        estimator.comparisons_ = _decode_comparisons(about["comparisons"], labels, arrays)
+        same = estimator.comparisons_.n_objects == len(embedding)
+        _require(same, "the comparisons are not over the objects of the map")
     return estimator
 
 
+def _decode_comparisons(about: dict[str, Any], labels: np.ndarray | None, arrays: Arrays) -> Comparisons:
+    """Comparisons and the answers they come from; in format 1 every comparison is an answer of its own."""
+    known: dict[str, Any] = {}
+    if "n_answers" not in about:
+        known["participants"] = _decode_coded(arrays, "comparisons_person", "comparisons_people")
+        if known["participants"] is None:
+            known["participants"] = arrays.get("comparisons_participants")  # version 0.1.0 wrote a name for every row
+        known["details"] = {name: arrays.get(f"comparisons_{name}") for name in DETAILS}
+        known["details"]["chosen_by"] = _decode_coded(arrays, "comparisons_chosen_by", "comparisons_ways")
+    data = Comparisons(
+        arrays["comparisons_index"], int(about["n_objects"]), arrays.get("comparisons_weights"), labels, **known
+    )
+    dropped = {str(reason): int(count) for reason, count in about["dropped"].items()}
+    if known:
+        return data.replaced(dropped=dropped)
+    n, answer = int(about["n_answers"]), arrays.get("comparisons_answer")
+    inside = n == len(data) if answer is None else answer.dtype == np.int32 and answer.shape == (len(data),)
+    if answer is not None and answer.size:
+        inside = inside and answer.min() >= 0 and answer.max() < n
+    _require(inside, "the comparisons do not match their answers")
+    coded: dict[str, Any] = {
+        name: _decode_coded(arrays, f"answers_{name}", f"answers_{name}_names")
+        for name in ("kind", "participant", "chosen_by")
+    }
+    kind = coded.pop("kind") or about["kind"]
+    kinds = {kind} if isinstance(kind, str) else {*kind.names}
+    _require(kinds <= {*KINDS}, "holds answers of unknown kinds")
+    _require(all(one is None or len(one) == n for one in coded.values()), "the columns of the answers differ in length")
+    plain = check_details({name: arrays.get(f"answers_{name}") for name in ("votes", *DETAILS[:-1])}, n)
+    return data.replaced(answers=Answers(kind, n, **coded, **plain), answer=answer, dropped=dropped)
+
+
 def _encode_feature_map(feature_map: FeatureMap, arrays: Arrays) -> dict[str, Any]:
-    """Parameters and scalar results as JSON; arrays are added to `arrays`."""
     if type(feature_map) is not FeatureMap:
         raise ValueError(f"save: feature_map is a {type(feature_map).__name__}, expected a FeatureMap")
     if not hasattr(feature_map, "ridge_"):
@@ -190,7 +201,7 @@ def _encode_feature_map(feature_map: FeatureMap, arrays: Arrays) -> dict[str, An
 
 
 def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
-    """A fitted feature map from what `_encode_feature_map` gave; the table of its cross-validation is not kept."""
+    """A fitted feature map, without the table of its cross-validation."""
     feature_map = FeatureMap(**_decode_each(about["parameters"], arrays))
     features, coefficients = arrays["features"], arrays["feature_coefficients"]
     offset, objects = arrays["feature_offset"], arrays["feature_objects"]
@@ -216,7 +227,7 @@ def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
 
 
 def _put(arrays: Arrays, prefix: str, found: Mapping[str, np.ndarray | None]) -> None:
-    """Add arrays by their names, those that are there."""
+    """Add arrays by name, except None."""
     arrays |= {f"{prefix}{name}": little_endian(array) for name, array in found.items() if array is not None}
 
 
@@ -242,8 +253,8 @@ def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
         arrays[f"parameter_{name}"] = little_endian(np.asarray(value))
         return {"array": f"parameter_{name}"}
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
-        told = f"save: the state of {name} is not kept; loaded, it is None"
-        warnings.warn(told, ReproducibilityWarning, stacklevel=6)
+        message = f"save: the state of {name} is not kept; loaded, it is None"
+        warnings.warn(message, ReproducibilityWarning, stacklevel=6)
         return None
     raise ValueError(f"save: {name} is {value!r}, which cannot be written to a file")
 
@@ -280,18 +291,17 @@ def _decode_history(arrays: Arrays) -> History:
     return History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
 
 
-def _named(arrays: Arrays, codes_in: str, names_in: str, what: str) -> Any:
-    """Who answered, as codes and names; version 0.1.0 wrote a name for every row."""
-    if f"comparisons_{codes_in}" not in arrays:
-        return arrays.get("comparisons_participants") if codes_in == "person" else None
-    codes, names = arrays[f"comparisons_{codes_in}"], arrays[f"comparisons_{names_in}"]
-    known = codes.dtype == np.int32 and (not codes.size or (codes.min() >= 0 and codes.max() < len(names)))
-    _require(known, f"the codes of {what} do not match their names")
-    return (names.astype(object) if names.dtype.kind == "U" else names)[codes]
+def _decode_coded(arrays: Arrays, codes_in: str, names_in: str) -> Coded | None:
+    if codes_in not in arrays:
+        return None
+    codes, names = arrays[codes_in], arrays[names_in]
+    inside = not codes.size or 0 <= codes.min() <= codes.max() < len(names)
+    known = codes.dtype == np.int32 and codes.ndim == 1 and inside
+    _require(known, "the codes of participants, strategies or kinds do not match their names")
+    return Coded(codes, names.astype(object) if names.dtype.kind == "U" else names)
 
 
 def _decode_reliability(arrays: Arrays) -> Reliability | None:
-    """How often each participant guesses, where the model was fitted with that."""
     names = [field.name for field in fields(Reliability)]
     if not all(f"reliability_{name}" in arrays for name in names):
         return None

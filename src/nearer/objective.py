@@ -1,7 +1,7 @@
-"""Loss + comparisons -> value, gradient, stochastic passes; and all that a solver may ask of an objective.
+"""Loss + comparisons -> value, gradient, stochastic passes; and the protocols by which a solver asks for them.
 
 A solver names the protocol it needs (`Solver.needs`) and relies on nothing else, so that it runs unchanged on
-comparisons in memory, on disk or on a cluster. Whether an objective offers a protocol is asked by `isinstance`.
+comparisons in memory, on disk or on a cluster; `isinstance` says whether an objective offers it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from scipy.sparse import csr_matrix
 
 from nearer._memory import available_cores
 from nearer.data import Comparisons
-from nearer.data.answers import asked_together
-from nearer.data.values import frozen
+from nearer.data.coded import frozen
+from nearer.data.splits import question_of_rows
 from nearer.kernels import check_inside
 from nearer.losses import CustomLoss, Loss, get_loss
 
@@ -41,7 +41,6 @@ __all__ = [
     "StochasticObjective",
     "StreamedObjective",
     "resolve_jobs",
-    "worker_pool",
 ]
 
 T = TypeVar("T")
@@ -49,8 +48,7 @@ R = TypeVar("R")
 
 _NOTHING = np.empty(0)
 _UNWEIGHTED = frozen(_NOTHING)
-# Most blocks, and least comparisons in each. Some blocks pay early; many, as 64 cores need them, only where handing one
-# out costs no more than about a hundredth of the work in it.
+# Most blocks, and least comparisons in each. Many blocks, as 64 cores need, pay only where each is much work.
 _SOME, _MANY = (16, 16_384), (128, 65_536)
 _MEMORY = 10  # of L-BFGS
 
@@ -78,30 +76,20 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A point and its gradient over all comparisons or a part of them, with what `svrg_pass` needs to know about it.
+    """A point with value and gradient over all comparisons or a part, for `svrg_pass`."""
 
-    Attributes
-    ----------
-    X : ndarray of float64, shape (n_objects, n_components)
-    value : float
-        Objective at X, of the same comparisons.
-    gradient : ndarray of float64, shape (n_objects, n_components)
-    slopes : Any
-        The objective's own memory of the pass; solvers hand it back without looking.
-    """
-
-    X: np.ndarray
-    value: float
-    gradient: np.ndarray
-    slopes: Any
+    X: np.ndarray  # float64, shape (n_objects, n_components)
+    value: float  # at X, of the same comparisons
+    gradient: np.ndarray  # of the shape of X
+    slopes: Any  # private to the objective
 
 
 @runtime_checkable
 class StochasticObjective(Objective, Protocol):
-    """What stochastic solvers need: full gradients to come back to, and passes of `n_steps` single-comparison steps.
+    """What stochastic solvers need: full gradients, and passes of `n_steps` single-comparison steps.
 
-    A pass starts at X and gives the point after its last step. Step t draws its comparison from `seed` and t alone, and
-    `first` is the number of steps already taken with this seed: a pass may be run in pieces.
+    A pass starts at X and returns the point after its last step. Step t draws its comparison from `seed` and t alone,
+    and `first` is the number of steps already taken with this seed: a pass may be run in pieces.
     """
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
@@ -113,99 +101,48 @@ class StochasticObjective(Objective, Protocol):
         """Variance-reduced steps ``X <- X - step (grad f_p(X) - grad f_p(S) + g)``; the snapshot holds S and g."""
 
     def sgd_pass(
-        self,
-        X: np.ndarray,
-        step: float,
-        n_steps: int,
-        seed: int,
-        first: int = 0,
-        decay: float = 0.0,
-        power: float = 1.0,
+        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
     ) -> np.ndarray:
         """Plain stochastic steps; step t has size ``step / (1 + decay * t) ** power``, t counted from `first`."""
 
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Stochastic steps whose length adapts to each object.
-
-        Parameters
-        ----------
-        memory : ndarray of float64, shape (n_objects,)
-            Squared pulls that each object has felt so far; zeros at first.
-        step : float
-            Length of a first step.
-
-        Returns
-        -------
-        X : ndarray of float64, shape (n_objects, n_components)
-        memory : ndarray of float64, shape (n_objects,)
-        loss : float
-            Mean loss during the pass.
-        """
+        """Steps adapted to each object by its squared pulls so far, `memory` (n_objects,): X, memory, mean loss."""
 
 
 @runtime_checkable
 class SampledObjective(StochasticObjective, Protocol):
-    """What the default solver would like: random parts of the data, and a unit of progress."""
+    """What the default solver prefers: random parts of the data, and a unit of progress."""
 
     def subset(self, size: int, rng: np.random.Generator) -> SampledObjective:
-        """The objective of random comparisons, held in memory.
-
-        Parameters
-        ----------
-        size : int
-            How many; an objective may give fewer, or itself, where that many would not fit or not pay.
-        """
+        """The objective of random comparisons in memory; fewer, or all, where `size` would not fit or not pay."""
 
     def value_at_zero(self) -> float:
-        """The objective when all points are in one place: the natural unit of progress."""
+        """The objective when all points are equal: the unit of progress."""
 
 
 @runtime_checkable
 class GrowingObjective(StochasticObjective, Protocol):
-    """What snapshots that grow need: gradients of a part of the comparisons, and steps that know which part."""
+    """What growing snapshots need: gradients of a part of the comparisons, and steps that know which part."""
 
     def part_snapshot(self, X: np.ndarray, known: np.ndarray, new: np.ndarray) -> tuple[Snapshot, np.ndarray]:
-        """A snapshot of some comparisons only, for `mixed_pass`: value and gradient are means over them.
-
-        Parameters
-        ----------
-        known : ndarray of int, shape (n_known,)
-            Rows of the comparisons that an earlier snapshot covers; ascending numbers are read fastest.
-        new : ndarray of int, shape (n_new,)
-            Rows of further ones.
-
-        Returns
-        -------
-        snapshot : Snapshot
-        gradient : ndarray of float64, shape (n_objects, n_components)
-            Of the known ones alone (zeros if there are none), to be compared with that of the earlier snapshot.
-        """
+        """Snapshot of the rows `known` and `new`, and the gradient of `known` alone (zeros if there are none)."""
 
     def mixed_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, int]:
-        """As `svrg_pass`; steps over comparisons that the snapshot does not cover are plain ones.
-
-        With g the mean over those that it covers, the mean step is still along the full gradient at X.
-
-        Returns
-        -------
-        X : ndarray of float64, shape (n_objects, n_components)
-        n_reduced : int
-            How many of the steps were variance-reduced.
-        """
+        """As `svrg_pass`, with plain steps for comparisons not covered; also how many steps were reduced."""
 
 
 @runtime_checkable
 class SmoothableObjective(Objective, Protocol):
-    """An objective that can do without the kinks of its loss."""
+    """An objective whose loss has a smooth surrogate."""
 
     loss: Loss
 
     def smoothed(self, width: float) -> SmoothableObjective:
-        """The same objective with a differentiable loss: kinks are rounded to a width (see `Loss.smoothed`)."""
+        """The same objective with kinks of its loss rounded to a width (see `Loss.smoothed`)."""
 
 
 @runtime_checkable
@@ -215,10 +152,7 @@ class SplittableObjective(Objective, Protocol):
     loss: Loss
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:
-        """The objectives of two parts; no question and no answer is in both, and every object is in the first.
-
-        About a `fraction` between 0 and 1 is in the second part, which is to be held out.
-        """
+        """Training and held-out part (about `fraction`): no question is in both, every object is in the first."""
 
 
 @runtime_checkable
@@ -236,16 +170,10 @@ class GuidingObjective(SampledObjective, SmoothableObjective, Protocol):
         """The same comparisons with another loss, in another dimension."""
 
     def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
-        """Put one object of a line after the other at the best of some places, as `nearer.kernels.best_places`.
-
-        An object moves if that lowers the objective by more than `least`. Gives the points and how many moved.
-        """
+        """Points of a line after `nearer.kernels.best_places`, and how many moved by more than `least`."""
 
     def descend(self, X: np.ndarray, least: float, patience: int, most: int) -> tuple[np.ndarray, float, int]:
-        """L-BFGS in one compiled call, on one thread: for small problems, of which many are solved.
-
-        Parameters and what comes with the point are those of `nearer.kernels.descend`.
-        """
+        """L-BFGS in one compiled call on one thread, for many small problems; see `nearer.kernels.descend`."""
 
 
 @runtime_checkable
@@ -255,15 +183,7 @@ class GramObjective(SmoothableObjective, Protocol):
     def smoothed(self, width: float) -> GramObjective: ...
 
     def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """The objective as a function of a Gram matrix K, float64 (n_objects, n_objects).
-
-        Returns
-        -------
-        value : float
-        gradient : ndarray of float64, shape (n_objects, n_objects)
-        slopes : ndarray of float64, shape (n_comparisons,)
-            d loss / d near of each comparison, not weighted.
-        """
+        """Value and gradient at a Gram matrix (n, n), and d loss / d near (n_comparisons,), not weighted."""
 
     def gram_dual(self, slopes: np.ndarray) -> float:
         """Dual value of the convex problem at slopes (n_comparisons,); see `Loss.dual`."""
@@ -271,10 +191,7 @@ class GramObjective(SmoothableObjective, Protocol):
 
 @dataclass(frozen=True)
 class Block:
-    """The rows ``start..stop - 1`` of some comparisons, a share of a full pass or what a stochastic one draws from.
-
-    Arrays are read-only: one Numba type, whether the data are in memory, shared or memory-mapped.
-    """
+    """The rows ``start..stop - 1`` of some comparisons; arrays are read-only, so that they have one Numba type."""
 
     index: np.ndarray  # int32, shape (m, 3) or (m, 4)
     scale: np.ndarray  # weights whose mean over all comparisons is one; empty where every comparison counts the same
@@ -295,7 +212,7 @@ class BaseObjective:
         return float(self.loss.terms(0.0, 0.0)[0])
 
     def _points(self, X: np.ndarray) -> np.ndarray:
-        """X as the kernels want it: float64, C-contiguous, writeable; a copy only where needed."""
+        """X as the kernels need it: float64, C-contiguous, writeable; copied only if necessary."""
         X = np.ascontiguousarray(X, dtype=np.float64)
         if X.shape != (self.n_objects, self.n_components):
             raise ValueError(f"points: got shape {X.shape}, expected ({self.n_objects}, {self.n_components})")
@@ -303,10 +220,7 @@ class BaseObjective:
 
 
 class BlockObjective(BaseObjective, SampledObjective):
-    """Passes over comparisons that come in blocks, from memory or from disk.
-
-    Full passes run on threads and sum in the order of the blocks, so a result has the same bits on any number of them.
-    """
+    """Passes over blocks of comparisons, summed in their order: the same bits on any number of threads."""
 
     def __init__(
         self, loss: str | Loss, n_components: int, n_objects: int, n_comparisons: int, n_jobs: int | None
@@ -322,7 +236,7 @@ class BlockObjective(BaseObjective, SampledObjective):
 
     @abstractmethod
     def _draws(self, n_steps: int, seed: int, first: int) -> Iterable[tuple[Block, tuple[int, int, int]]]:
-        """What the steps first..first + n_steps - 1 draw from: a block; seed, first of its steps, and their number."""
+        """Blocks that the steps first..first + n_steps - 1 draw from; seed, first step and number of steps in each."""
 
     @abstractmethod
     def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
@@ -335,8 +249,7 @@ class BlockObjective(BaseObjective, SampledObjective):
         return self._mean_gradient(self._kernels.gradient_block, self._points(X), _NOTHING, _NOTHING)
 
     def error(self, X: np.ndarray) -> float:
-        # Scaled counts may add up to a hair above N.
-        return max(0.0, 1.0 - self._mean(self._kernels.satisfied_block, self._points(X)))
+        return max(0.0, 1.0 - self._mean(self._kernels.satisfied_block, self._points(X)))  # may round to below 0
 
     def svrg_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
@@ -344,14 +257,7 @@ class BlockObjective(BaseObjective, SampledObjective):
         return self._reduced_steps(X, snapshot, step, n_steps, seed, first)[0]
 
     def sgd_pass(
-        self,
-        X: np.ndarray,
-        step: float,
-        n_steps: int,
-        seed: int,
-        first: int = 0,
-        decay: float = 0.0,
-        power: float = 1.0,
+        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
     ) -> np.ndarray:
         X = self._points(X).copy()
         sizes = float(step), float(decay), float(power)
@@ -371,7 +277,7 @@ class BlockObjective(BaseObjective, SampledObjective):
     def _reduced_steps(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, int]:
-        """Steps from X: the point after them, and how many were variance-reduced."""
+        """The point after steps from X, and how many were variance-reduced."""
         X, total = self._points(X), 0
         for block, steps in self._draws(n_steps, seed, first):
             rows = np.stack([X, snapshot.gradient, snapshot.X], axis=1)
@@ -414,10 +320,7 @@ class BlockObjective(BaseObjective, SampledObjective):
 
 
 def in_order(task: Callable[[T], R], items: Iterable[T], n_jobs: int) -> Iterator[R]:
-    """Results of a task in the order of its items, computed ahead on threads; by the caller if there is but one.
-
-    Only so many are computed ahead as keep the threads busy, so that memory is bounded however many items there are.
-    """
+    """Results of a task in the order of its items, a bounded number of them computed ahead on threads."""
     if n_jobs == 1 or (isinstance(items, Sequence) and len(items) == 1):
         yield from map(task, items)
         return
@@ -447,7 +350,7 @@ def resolve_jobs(n_jobs: int | None) -> int:
 
 @functools.cache
 def worker_pool(n_jobs: int) -> ThreadPoolExecutor:
-    """One lasting pool for each number of threads: starting threads would cost more than a small pass."""
+    """One lasting pool for each number of threads: starting threads costs more than a small pass."""
     return ThreadPoolExecutor(n_jobs, thread_name_prefix="nearer")
 
 
@@ -458,14 +361,7 @@ if hasattr(os, "register_at_fork"):  # threads do not survive a fork
 class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, GuidingObjective, GramObjective):
     """The objective of comparisons in memory.
 
-    Parameters
-    ----------
-    comparisons : Comparisons
-    loss : str or Loss
-    n_components : int
-        Dimension of the points.
-    n_jobs : int or None
-        Threads; None means all cores. The result does not depend on it.
+    The result does not depend on `n_jobs`, the number of threads (None: all cores).
     """
 
     def __init__(self, comparisons: Comparisons, loss: str | Loss, n_components: int, n_jobs: int | None = None):
@@ -477,14 +373,13 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
         self._scale = _UNWEIGHTED
         if comparisons.weights is not None:
             relative = np.asarray(comparisons.weights, dtype=np.float64) / comparisons.weights.max()
-            # Of mean one; equal weights become exactly one.
+            # Mean one; equal weights become exactly one.
             self._scale = frozen(np.ascontiguousarray(relative * (len(relative) / relative.sum())))
         self._all_blocks = self._cut(self._index, self._scale)
-        # Not for a loss of the user's own, for which it would be compiled anew, for seconds.
+        # A custom loss would have to be compiled for it, which takes seconds.
         self.pays_in_one_call = len(self._all_blocks) == 1 and not isinstance(self.loss, CustomLoss)
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
-        """As `StochasticObjective.snapshot`; the slopes of all comparisons are kept."""
         X = self._points(X).copy()
         slopes = np.empty((2, self.n_comparisons))
         value, gradient = self._mean_gradient(self._kernels.gradient_block, X, *slopes)
@@ -515,7 +410,7 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
         return self._of(self.comparisons[rows])
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[LocalObjective, LocalObjective]:
-        asked = asked_together(self.comparisons, 2)
+        asked = question_of_rows(self.comparisons, 2)
         out = (rng.random(int(asked.max(initial=-1)) + 1) < fraction)[asked]
         kept = np.zeros(self.n_objects, dtype=bool)
         kept[self._index[~out]] = True
@@ -581,25 +476,21 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
 
     def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
         if len(snapshot.slopes[0]) != self.n_comparisons:
-            raise ValueError(
-                f"snapshot: got one of {len(snapshot.slopes[0]):,} comparisons, expected {self.n_comparisons:,}"
-            )
+            count = len(snapshot.slopes[0])
+            raise ValueError(f"snapshot: got one of {count:,} comparisons, expected {self.n_comparisons:,}")
         return snapshot.slopes
 
 
 def block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
-    """Where to cut comparisons into blocks for a full pass: a function of the data alone, never of the threads.
-
-    A block sums into an array of the shape of the points, so it should hold clearly more comparisons than there are
-    objects. Each block is given by its first row and the row after its last.
-    """
+    """First row and row after the last of each block: a function of the data alone, never of the threads."""
+    # A block sums into an array of the shape of the points: it should hold clearly more comparisons than objects.
     some, many = (min(n_comparisons // max(least, 8 * n_objects), most) for most, least in (_SOME, _MANY))
     cuts = np.linspace(0, n_comparisons, max(some, many, 1) + 1).astype(int).tolist()
     return list(itertools.pairwise(cuts))
 
 
 class BlockSource(Protocol):
-    """Comparisons that can be read again and again, a block at a time; `nearer.io.BlockReader` is one."""
+    """Comparisons that can be read repeatedly, block by block; `nearer.io.BlockReader` is one."""
 
     n_comparisons: int
     n_columns: int
@@ -621,11 +512,9 @@ class StreamedObjective(BlockObjective):
     Parameters
     ----------
     source : BlockSource
-        `nearer.io.open_blocks` makes one.
+        From `nearer.io.open_blocks`.
     loss : str or Loss
-    n_components : int
-        Dimension of the points.
-    n_objects : int
+    n_components, n_objects : int
     n_jobs : int or None
         Threads; None means all cores. The result does not depend on it.
     block_size : int or None
@@ -651,12 +540,12 @@ class StreamedObjective(BlockObjective):
         self.max_in_memory = per_map if max_in_memory is None else int(max_in_memory)
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
-        """As `StochasticObjective.snapshot`; `svrg_pass` computes the slopes again instead of finding them here."""
+        """Without slopes, which `svrg_pass` computes again."""
         X = self._points(X).copy()
         return Snapshot(X, *self.value_and_gradient(X), None)
 
     def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
-        """As `SampledObjective.subset`: at most `max_in_memory`, drawn evenly from all blocks without replacement."""
+        """At most `max_in_memory` comparisons, drawn evenly from all blocks without replacement."""
         size = min(size, self.max_in_memory, self.n_comparisons)
         index = np.empty((size, self.source.n_columns), dtype=np.int32)
         weights = np.empty(size) if self.source.has_weights else None
@@ -697,7 +586,7 @@ class StreamedObjective(BlockObjective):
         return d_near, d_far
 
     def _block(self, read: Comparisons) -> Block:
-        """What was read, its weights scaled so that their mean over all data is one."""
+        """A block whose weights have mean one over all data."""
         check_inside(read.index, self.n_objects)
         scale = _UNWEIGHTED
         if read.weights is not None:

@@ -26,50 +26,24 @@ _PULL = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Where new objects go on a map.
+    """Positions of n_new objects on a map; NaN for objects that no comparison connects to the map."""
 
-    Attributes
-    ----------
-    embedding : ndarray of float64, shape (n_new, n_components)
-        A place for each new object; NaN for objects that nothing ties to the map.
-    objects : ndarray of int, shape (n_new,)
-        Rows of `full_embedding` that are new.
-    labels : ndarray of str, shape (n_new,), or None
-    n_comparisons, n_satisfied : ndarray of int, shape (n_new,)
-        Comparisons that name the object, and those of them that hold on the map.
-    n_unused : int
-        Comparisons given that name no new object.
-    full_embedding : ndarray of float64, shape (n_objects, n_components)
-        The map with the new objects added; the rows of the known ones are what they were.
-    full_labels : ndarray of str, shape (n_objects,), or None
-    """
-
-    embedding: np.ndarray
-    objects: np.ndarray
-    labels: np.ndarray | None
-    n_comparisons: np.ndarray
-    n_satisfied: np.ndarray
-    n_unused: int
-    full_embedding: np.ndarray
-    full_labels: np.ndarray | None
+    embedding: np.ndarray  # (n_new, n_components)
+    objects: np.ndarray  # (n_new,), their rows of `full_embedding`
+    labels: np.ndarray | None  # (n_new,)
+    n_comparisons: np.ndarray  # (n_new,), comparisons that name the object
+    n_satisfied: np.ndarray  # (n_new,), those of them that hold on the map
+    n_unused: int  # comparisons given that name no new object
+    full_embedding: np.ndarray  # (n_objects, n_components), the map with the new objects; other rows as before
+    full_labels: np.ndarray | None  # (n_objects,)
 
     @property
     def satisfied(self) -> np.ndarray:
-        """Fraction of each new object's comparisons that hold.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_new,)
-        """
+        """Fraction of each new object's comparisons that hold, (n_new,)."""
         return self.n_satisfied / self.n_comparisons
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of a table, one row for each new object.
-
-        Returns
-        -------
-        dict of str to list
-        """
+        """Return the columns of a table, one row for each new object."""
         names = self.objects if self.labels is None else self.labels
         table = {"object": names.tolist()}
         table |= {f"x{c + 1}": self.embedding[:, c].tolist() for c in range(self.embedding.shape[1])}
@@ -117,9 +91,9 @@ def place_objects(
 ) -> Placement:
     """Place the objects that the map does not know, from comparisons among them and with known ones.
 
-    The loss of all comparisons that name a new object is minimised over the new objects' places. Objects that no chain
-    of comparisons joins are independent: each such group keeps the best of its own starts. The first start is the
-    centre of what each object is said to be near, the others are places of known objects drawn at random.
+    The loss of all comparisons that name a new object is minimised over the new objects' positions. Objects that no
+    chain of comparisons joins are independent: each such group keeps the best of its own starts. The first start is the
+    centre of what each object is said to be near, the others are positions of known objects drawn at random.
 
     Objects are numbered as the rows of the map; numbers beyond it are new, and so are objects with a row of NaN if a
     comparison names them. The loss has its parameters resolved.
@@ -204,10 +178,7 @@ def extended(
     rng: np.random.Generator,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Make a starting point of a shape (n_objects, n_components) for more objects than the map has.
-
-    New objects go where the comparisons place them; where those do not tell, they start at random.
-    """
+    """A starting point of a shape (n_objects, n_components): known positions, then placed objects, the rest random."""
     X = rng.normal(scale=np.nanstd(embedding), size=shape)
     known = filled(embedding, shape[0])
     if comparisons.weights is not None:

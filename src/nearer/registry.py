@@ -1,7 +1,6 @@
-"""Every loss, solver, kind of answer, question strategy and file format: names, aliases, help, citations.
+"""Names, aliases, help and citations of losses, solvers, kinds of answers, question strategies and file formats.
 
-Imports nothing of the library, so that the command line can list its choices at once. To add a loss or a solver, write
-its class and an entry here.
+Imports nothing of the library, so that the command line can list its choices at once.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Entry:
 
     name: str
     help: str
-    path: str = ""  # module:class
+    path: str = ""  # module:class, or module:function of a format
     aliases: tuple[str, ...] = ()
     has_model: bool = False  # loss: minus the log of a probability
     work: Work | None = None
@@ -125,14 +124,15 @@ STRATEGIES = _by_name(
     Entry("predictive", "the most information about answers to random questions", f"{_Q}:Predictive"),
 )
 
+_SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 _TEXT, _LINES, _PARQUET = (".csv", ".tsv", ".txt", ".tab"), (".jsonl", ".ndjson"), (".parquet", ".pq")
 FORMATS = _by_name(
-    Entry("text", "delimited text", endings=(*_TEXT, ".dat"), written=_TEXT),
-    Entry("json", "JSON", endings=(".json",)),
-    Entry("jsonl", "JSON, one row per line", endings=_LINES, written=_LINES),
-    Entry("parquet", "Parquet", endings=_PARQUET, written=_PARQUET),
-    Entry("numpy", "NumPy arrays", endings=(".npy", ".npz"), written=(".npz",)),
-    Entry("matlab", "MATLAB variables", endings=(".mat",)),
-    Entry("spreadsheet", "a sheet of a workbook", endings=(".xlsx", ".xlsm", ".xls", ".ods")),
+    Entry("text", "delimited text", "nearer.io.text:open_text", endings=(*_TEXT, ".dat"), written=_TEXT),
+    Entry("json", "JSON", "nearer.io.json:open_json", endings=(".json",)),
+    Entry("jsonl", "JSON, one row per line", "nearer.io.json:open_jsonl", endings=_LINES, written=_LINES),
+    Entry("parquet", "Parquet", "nearer.io.parquet:open_parquet", endings=_PARQUET, written=_PARQUET),
+    Entry("numpy", "NumPy arrays", "nearer.io.arrays:open_numpy", endings=(".npy", ".npz"), written=(".npz",)),
+    Entry("matlab", "MATLAB variables", "nearer.io.arrays:open_matlab", endings=(".mat",)),
+    Entry("spreadsheet", "a sheet of a workbook", "nearer.io.sheets:open_spreadsheet", endings=_SHEETS),
 )
 WRITTEN = tuple(ending for entry in FORMATS.values() for ending in entry.written)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import csv
+import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.spatial.distance import pdist, squareform
 
+from nearer.cli import cli
 from nearer.cli.demo import _classical_scaling, _geography
+from nearer.coordinates import read_embedding
 from nearer.datasets import load_eurodist
-from nearer.io import read_embedding
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    from click.testing import CliRunner
-
-    from nearer.cli import cli
-
     folder = tmp_path_factory.mktemp("demo") / "demo"
     return folder, CliRunner().invoke(cli, ["demo", "--out", str(folder), "--json"])
 
@@ -31,9 +29,7 @@ def test_demo_writes_map_coordinates_and_report(demo):
     assert "Hook of Holland" in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_demo_tells_the_truth(demo):
-    import json
-
+def test_demo_reports_the_truth(demo):
     folder, result = demo
     told = json.loads(result.stdout)
     X, labels = read_embedding(folder / "embedding.csv")
@@ -51,13 +47,6 @@ def test_demo_tells_the_truth(demo):
     assert told["mean_miss_km"] < 130
 
 
-def test_demo_refuses_to_overwrite(demo, nearer):
-    folder, _ = demo
-    called = nearer("demo", "--out", folder)
-    assert called.code == 2
-    assert "use --force" in called.err
-
-
 def test_classical_scaling_recovers_a_plane(points):
     found = _classical_scaling(squareform(pdist(points)))
     np.testing.assert_allclose(pdist(found), pdist(points))
@@ -73,11 +62,3 @@ def test_places_of_all_cities_are_known_and_roughly_right():
     crow, road = 111.2 * squareform(pdist(_geography(names))), load_eurodist().distances
     longer = {(str(names[i]), str(names[j])) for i, j in np.argwhere(np.triu(crow > 1.1 * road, 1))}
     assert longer == {("Athens", "Rome"), ("Copenhagen", "Hook of Holland"), ("Lisbon", "Lyons")}
-
-
-def test_places_are_a_csv_of_facts():
-    from importlib import resources
-
-    text = resources.files("nearer.datasets").joinpath("data", "eurodist_places.csv").read_text(encoding="utf-8")
-    rows = list(csv.DictReader(text.splitlines()))
-    assert set(rows[0]) == {"city", "latitude", "longitude"}

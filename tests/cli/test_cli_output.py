@@ -11,15 +11,17 @@ import pytest
 from nearer.cli._output import OutputFolder, finish_moving
 from nearer.io.files import atomic_write, part_name, refuse_unwritable, remove_leftovers
 
+NAMES = ("a.txt", "b.txt")
 
-def _fill(folder, text, names=("a.txt", "b.txt")):
-    with folder as target:
+
+def fill(path, text, force=False, names=NAMES):
+    with OutputFolder(path, names, force) as target:
         for name in names:
             (target / name).write_text(text)
 
 
 def test_new_folder_appears_whole(tmp_path, tree):
-    folder = OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=False)
+    folder = OutputFolder(tmp_path / "out", NAMES, force=False)
     with folder as target:
         (target / "a.txt").write_text("1")
         assert not (tmp_path / "out").exists()
@@ -35,11 +37,8 @@ def test_an_error_leaves_nothing(tmp_path, tree):
 
 
 def test_an_error_leaves_earlier_results_as_they_were(tmp_path, tree):
-    _fill(OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=False), "old")
-    with (
-        pytest.raises(KeyboardInterrupt),
-        OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=True) as target,
-    ):
+    fill(tmp_path / "out", "old")
+    with pytest.raises(KeyboardInterrupt), OutputFolder(tmp_path / "out", NAMES, force=True) as target:
         (target / "a.txt").write_text("new")
         raise KeyboardInterrupt
     assert tree(tmp_path) == ["out", "out/a.txt", "out/b.txt"]
@@ -47,11 +46,11 @@ def test_an_error_leaves_earlier_results_as_they_were(tmp_path, tree):
 
 
 def test_force_replaces_own_files_only(tmp_path, tree):
-    _fill(OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=False), "old")
+    fill(tmp_path / "out", "old")
     (tmp_path / "out/notes.txt").write_text("mine")
     with pytest.raises(FileExistsError, match=r"holds a\.txt, b\.txt already; use --force"):
-        OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=False)
-    _fill(OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=True), "new")
+        OutputFolder(tmp_path / "out", NAMES, force=False)
+    fill(tmp_path / "out", "new", force=True)
     assert tree(tmp_path) == ["out", "out/a.txt", "out/b.txt", "out/notes.txt"]
     assert (tmp_path / "out/notes.txt").read_text() == "mine"
     assert (tmp_path / "out/b.txt").read_text() == "new"
@@ -97,12 +96,12 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(tmp_path,
 
 
 def test_a_folder_of_its_own_files_is_exchanged_at_once(tmp_path, tree, monkeypatch):
-    _fill(OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=False), "old")
+    fill(tmp_path / "out", "old")
     (tmp_path / "out").chmod(0o750)
     if not sys.platform.startswith("linux"):
         pytest.skip("only Linux exchanges folders")
     monkeypatch.setattr("os.replace", None)  # no file is moved by itself
-    _fill(OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=True), "new")
+    fill(tmp_path / "out", "new", force=True)
     assert tree(tmp_path) == ["out", "out/a.txt", "out/b.txt"]
     assert [(tmp_path / "out" / name).read_text() for name in ("a.txt", "b.txt")] == ["new", "new"]
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
@@ -111,7 +110,7 @@ def test_a_folder_of_its_own_files_is_exchanged_at_once(tmp_path, tree, monkeypa
 @pytest.mark.parametrize("others", [True, False])
 def test_a_move_cut_short_is_finished_by_the_next_command(tmp_path, tree, monkeypatch, others):
     names = ("a.txt", "b.txt", "c.txt")
-    _fill(OutputFolder(tmp_path / "out", names, force=False), "old", names)
+    fill(tmp_path / "out", "old", names=names)
     if others:
         (tmp_path / "out/notes.txt").write_text("mine")
     else:
@@ -127,7 +126,7 @@ def test_a_move_cut_short_is_finished_by_the_next_command(tmp_path, tree, monkey
 
     with monkeypatch.context() as patched, pytest.raises(SystemExit):
         patched.setattr("os.replace", killed)
-        _fill(OutputFolder(tmp_path / "out", names, force=True), "new", names)
+        fill(tmp_path / "out", "new", True, names)
     assert {(tmp_path / "out" / name).read_text() for name in names} == {"old", "new"}
     finish_moving(tmp_path / "out")
     assert {(tmp_path / "out" / name).read_text() for name in names} == {"new"}
@@ -135,10 +134,10 @@ def test_a_move_cut_short_is_finished_by_the_next_command(tmp_path, tree, monkey
 
 
 def test_a_folder_that_somebody_stands_in_is_kept(tmp_path, monkeypatch):
-    _fill(OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=False), "old")
+    fill(tmp_path / "out", "old")
     monkeypatch.chdir(tmp_path / "out")
     before = os.stat(".").st_ino
-    _fill(OutputFolder(".", ("a.txt", "b.txt"), force=True), "new")
+    fill(".", "new", force=True)
     assert os.stat(tmp_path / "out").st_ino == before
     assert (tmp_path / "out/a.txt").read_text() == "new"
 
@@ -154,19 +153,17 @@ def test_a_link_to_nowhere_is_refused_at_once(tmp_path):
 
 
 def test_a_link_to_a_folder_stays_a_link(tmp_path):
-    _fill(OutputFolder(tmp_path / "out", ("a.txt", "b.txt"), force=False), "old")
+    fill(tmp_path / "out", "old")
     (tmp_path / "link").symlink_to(tmp_path / "out")
-    _fill(OutputFolder(tmp_path / "link", ("a.txt", "b.txt"), force=True), "new")
+    fill(tmp_path / "link", "new", force=True)
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "out/a.txt").read_text() == "new"
 
 
 def test_leftovers_of_dead_processes_are_removed_and_others_kept(tmp_path):
     ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
-    mine, dead = (
-        part_name(tmp_path / "a"),
-        part_name(tmp_path / "b").replace(f"-{os.getpid()}-", f"-{int(ended.stdout)}-"),
-    )
+    mine = part_name(tmp_path / "a")
+    dead = part_name(tmp_path / "b").replace(f"-{os.getpid()}-", f"-{int(ended.stdout)}-")
     machine = mine.split(".")[2].split("-")[0]
     elsewhere = dead.replace(machine, "0" * 8)
     for name in (mine, dead, elsewhere, ".other.part"):

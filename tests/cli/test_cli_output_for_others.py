@@ -10,7 +10,7 @@ import pytest
 from scipy.io import loadmat
 
 from nearer import load
-from nearer.io import read_embedding, write_embedding
+from nearer.coordinates import read_embedding, write_embedding
 from nearer.reporting import describe
 
 

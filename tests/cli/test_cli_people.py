@@ -46,7 +46,7 @@ def test_people_are_listed_and_left_out_by_rules(people, nearer, tmp_path):
     assert "Of 10 participants, 2 (20.0 %) were excluded by rules set beforehand" in values["exclusions"]["paragraph"]
     left = read_comparisons(tmp_path / "kept.csv").comparisons
     assert sorted(set(left.participants)) == [f"p{number}" for number in range(1, 9)]
-    assert left.details.seconds is not None
+    assert left.answers.seconds is not None
 
 
 def test_n_jobs_reaches_the_folds(people, nearer, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nearer import coordinates
 from nearer.cli import _output
 from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
@@ -39,8 +40,8 @@ def files(tmp_path, answers, points, models):
 
 
 def test_endings_are_those_of_the_library():
-    assert _output.ANSWERS == write.WRITABLE
-    assert _output.POSITIONS == write.ENDINGS
+    assert _output.ANSWERS == write.WRITTEN
+    assert _output.POSITIONS == coordinates.ENDINGS
     assert _output.PICTURES == figure.ENDINGS
     assert _output.PAGES == content.ENDINGS
 
@@ -84,7 +85,7 @@ def test_endings_may_be_in_capitals(nearer, files):
 
 def test_the_library_refuses_an_unknown_ending_too(models):
     with pytest.raises(ValueError, match=r"e\.json: got '\.json', expected one that can be written: \.csv, \.npz"):
-        write.write_embedding("e.json", models[0].embedding_)
+        coordinates.write_embedding("e.json", models[0].embedding_)
     with pytest.raises(ValueError, match=r"r\.pdf: got '\.pdf', expected one that can be written: \.html"):
         content.describe(models[0]).save("r.pdf")
 
@@ -139,12 +140,11 @@ PLOT = ("plot", "map.nearer", "-o", "p.png")
         ((*PLOT, "--what", "steps", "--axes", "7,8"), "--axes: got --what steps, expected a map to draw"),
         ((*PLOT, "--what", "calibration", "--size", "junk"), "--size: got --what calibration, expected a map to draw"),
         ((*PLOT, "--what", "calibration", "--no-labels"), "--labels: got --what calibration, expected a map to draw"),
-        ((*PLOT, "--what", "calibration", "--keep-na"), "--keep-na: says how to read --file, but got none"),
+        ((*PLOT, "--what", "calibration", "--strict"), "--strict: says how to read --file, but got none"),
         (("plot", "line.nearer", "-o", "p.png", "--axes", "5,9"), "--axes: got a map of one dimension"),
         (("plot", "map.nearer", "-o", "p.svg", "--dpi", "300"), "--dpi: got p.svg, expected a .png"),
-        (("report", "map.nearer", "-o", "r.html", "--no-header"), "--header: says how to read --file, but got none"),
-        (("report", "map.nearer", "-o", "r.html", "--on-missing", "raise"), "--on-missing: says how to read --file"),
-        (("suggest", "--objects", "9", "--weight", ""), "--weight: says how to read FILE, but got none"),
+        (("report", "map.nearer", "-o", "r.html", "--where", "a=b"), "--where: says how to read --file, but got none"),
+        (("suggest", "--objects", "9", "--sheet", "x"), "--sheet: says how to read FILE, but got none"),
         (
             ("simulate", "points.npy", "-n", "9", "--class-column", "z", "-o", "a.csv"),
             "--class-column: got --from points",
@@ -193,12 +193,12 @@ def test_reading_options_hold_for_parquet_beside_a_cluster(nearer, files, monkey
 
     taken = []
     monkeypatch.setattr(fit, "_fit", lambda say, answers, *rest: taken.append(answers) or 1 / 0)
-    for option in (("--on-missing", "drop"), ("--on-degenerate", "raise"), ("--participant", "")):
+    for option in (("--columns", "anchor=anchor"), ("--strict",)):
         called = nearer("fit", "answers.parquet", "--cluster", "local:1", "-o", "out", *option)
         assert isinstance(called.exception, ZeroDivisionError)
         assert f"read here, not by the workers of the cluster, who know nothing of {option[0]}" in called.err
     nearer("fit", "answers.parquet", "--cluster", "local:1", "-o", "out")
-    assert [isinstance(one, Comparisons) for one in taken] == [True, True, True, False]
+    assert [isinstance(one, Comparisons) for one in taken] == [True, True, False]
     assert taken[-1] == "answers.parquet"
 
 

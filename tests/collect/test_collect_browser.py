@@ -86,7 +86,7 @@ def test_from_nothing_to_a_map(person, tmp_path):
         person.wait("document.documentElement.dataset.finished === 'yes'")
         person.click("#link")
         person.wait("location.href === arguments[0]", f"{link}a%20b")
-        mapped(study, 7)  # one showed an object twice, to catch who does not look
+        mapped(study, 8)
     finally:
         server.stop()
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
@@ -53,15 +54,14 @@ def test_each_command_has_an_example_and_speaks_to_machines(name):
     assert "--quiet" in text
 
 
-def test_the_commands_are_those_of_the_group():
-    listed = nearer("collect", "--help").output
-    assert all(f"  {name} " in listed for name in ("new", "serve", "export", "status", "pause", "resume", "backup"))
+OWN = [["cat", "dog", "piano"], ["bus", "lorry", "rose"]]
+CASES = [*((kind, []) for kind in COLLECTED), ("triplets", OWN), ("odd-one-out", OWN)]
 
 
-@pytest.mark.parametrize("kind", COLLECTED)
-def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind):
+@pytest.mark.parametrize(("kind", "catches"), CASES)
+def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind, catches):
+    """Attention checks, the study's own or with an object shown twice, are answers without comparisons."""
     monkeypatch.chdir(tmp_path)
-    catches = [["cat", "dog", "piano"], ["bus", "lorry", "rose"]] if kind != "rankings" else []
     study = make_study(
         tmp_path / "study", kind=kind, number=20, repeats=2, catch=2, catch_questions=catches,
         requests_per_second=10_000,
@@ -75,37 +75,31 @@ def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind):
     with open("answers.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == Export(served.store, study.questions).columns
-    left_out = 6 if kind == "rankings" else 0
-    assert len(rows) == 60 - left_out
-    if left_out:
-        assert "6 left out: a catch question that shows an object twice" in done.stderr
-    else:
-        caught = [row for row in rows if row["catch"] == "true"]
-        assert len(caught) == 6
-        assert all(row["correct"] in ("true", "false") for row in caught)
     assert {row["participant"] for row in rows} == {"'=p1", "p, 2", "p3"}
-    assert all(float(row["seconds"]) == 1.5 for row in rows)
     assert {int(row["order"]) for row in rows} <= set(range(1, 21))
     found = read_comparisons("answers.csv")
-    assert found.kind == kind if hasattr(found, "kind") else True
-    comparisons = found.comparisons
+    assert (found.kind, found.n_rows, found.dropped, found.unused) == (kind, 60, {}, ("answered_at",))
+    comparisons, given = found.comparisons, found.comparisons.answers
     assert set(comparisons.labels) <= set(WORDS)
-    assert sorted(comparisons.people.names) == ["=p1", "p, 2", "p3"]
-    assert comparisons.details.seconds.min() == 1.5
-    # What was chosen is what the file says.
-    place = [ORDER[label] for label in comparisons.labels]
-    if kind == "triplets":
-        plain = comparisons.details.catch == 0
-        for head, near, far in comparisons.index[plain]:
-            assert abs(place[near] - place[head]) <= abs(place[far] - place[head])
-        for row in rows:
-            shown = {"0": "near", "1": "near"}[row["side"]]
-            assert row[shown]
+    assert sorted(given.participant.names) == ["=p1", "p, 2", "p3"]
+    assert (given.seconds == 1.5).all()
+    assert given.catch.tolist() == [row["catch"] == "true" for row in rows]
+    assert (given.catch.sum(), comparisons.n_answers) == (6, 54)
+    assert not given.catch[comparisons.answer].any()
+    known = {"true": 1, "false": 0, "": -1}
+    assert given.correct.tolist() == [known[row["correct"]] for row in rows]
+    assert (given.correct[given.catch] >= 0).all()
+    assert given.chosen_by.each().tolist() == [row["chosen_by"] for row in rows]
+    with served.store.reading() as connection:
+        chosen = connection.scalars(sa.select(answers.c.choice).order_by(answers.c.question))
+        assert given.side.tolist() == [json.loads(choice)[0] for choice in chosen]
+    if kind == "triplets":  # what was chosen is what the file says
+        place = np.array([ORDER[label] for label in comparisons.labels])
+        anchor, near, far = place[comparisons.index.T]
+        assert (abs(near - anchor) <= abs(far - anchor)).all()
     fitted = nearer("fit", "answers.csv", "-d", "1", "-o", "map", "--quiet")
     assert fitted.exit_code == 0, fitted.output
-    refused = nearer("collect", "export", "study", "-o", "answers.csv")
-    assert refused.exit_code == 2
-    assert "exists already" in refused.stderr
+    assert nearer("collect", "export", "study", "-o", "answers.csv").exit_code == 2
 
 
 def test_what_no_map_can_use_is_counted(small):
@@ -132,10 +126,9 @@ def test_status_pause_and_resume(small):
     assert (told["participants"], told["finished"], told["answers"], told["paused"]) == (2, 1, 23, False)
     assert told["per_minute"][-1] + told["per_minute"][-2] == 23
     assert [one["answered"] for one in told["people"]] == [3, 20]
-    assert nearer("collect", "pause", "study").stdout == "study: paused\n"
-    assert nearer("collect", "pause", "study").stdout == "study: was paused already\n"
-    assert "PAUSED" in nearer("collect", "status", "study").stdout
-    assert nearer("collect", "resume", "study").stdout == "study: open\n"
+    for name, paused, changed in (("pause", True, True), ("pause", True, False), ("resume", False, True)):
+        done = json.loads(nearer("collect", name, "study", "--json").stdout)
+        assert done == {"paused": paused, "changed": changed}
     served.stop()
 
 
@@ -203,7 +196,7 @@ def test_faults_of_the_user_are_one_line(small, tmp_path):
     (tmp_path / "two.txt").write_text("a\nb\n")
     (tmp_path / "strange.txt").write_text("a\n\n\u200b\nc\n", encoding="utf-8")
     (tmp_path / "pictures").mkdir()
-    for name in ("a.png", "b.png", "NA.png"):
+    for name in ("a.png", "b.png"):
         (tmp_path / "pictures" / name).write_bytes(b"x")
     for args, message in [
         (("serve", "nowhere"), "study.toml: no such file; nearer collect new nowhere begins a study"),
@@ -214,7 +207,7 @@ def test_faults_of_the_user_are_one_line(small, tmp_path):
         (("new", "other"), "expected one of images"),
         (("new", "other", "--words", "two.txt"), "two.txt: got 2 objects, expected 3 or more"),
         (("new", "other", "--words", "strange.txt"), "strange.txt: line 3: name: got '\\u200b'"),
-        (("new", "other", "--images", "pictures"), "the name 'NA' would be read as a missing cell"),
+        (("new", "other", "--images", "pictures"), "expected 3 or more"),
         (("serve", "study", "--port", "0", "--certificate", "two.txt", "--key", "two.txt"), "certificate: got two.txt"),
     ]:
         done = nearer("collect", *args)

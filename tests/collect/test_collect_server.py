@@ -23,7 +23,7 @@ from serving import Served, Visitor, make_study, stored
 from nearer.collect import server
 from nearer.collect.desk import question_key
 from nearer.collect.store import Store, answers, participant_table, participants, questions, ready, study_status
-from nearer.data.errors import FileFormatError
+from nearer.data.messages import FileFormatError
 
 
 @pytest.mark.parametrize("kind", ["triplets", "odd-one-out", "rankings"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nearer.data import Comparisons, joined, renumbered
+from nearer.data import Comparisons, renumbered
+from nearer.metrics.on_map import joined
 
 
 def test_relabelled_puts_given_labels_first_and_unknown_ones_after_them_sorted():
@@ -15,11 +16,6 @@ def test_relabelled_puts_given_labels_first_and_unknown_ones_after_them_sorted()
     assert new.labels[new.index].tolist() == [["d", "z", "a"], ["a", "d", "b"]]
     assert new.weights.tolist() == [1, 2]
     assert new.index.dtype == np.int32
-
-
-def test_relabelled_with_the_same_labels_changes_nothing():
-    given = Comparisons([[0, 1, 2]], labels=["c", "a", "b"])
-    assert given.relabelled(["c", "a", "b"]) == given
 
 
 def test_relabelled_without_labels_takes_numbers_and_refuses_names():

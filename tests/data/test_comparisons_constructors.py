@@ -2,97 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from nearer.data import Comparisons, as_comparisons
-
-DATA = os.environ.get("NEARER_DATA")
+from nearer.data import Comparisons
 
 
 def _as_set(cmp):
     return set(map(tuple, cmp.index.tolist()))
 
 
-class TestLabelsTable:
-    ROWS = (("c", "a", "b"), ("a", "b", "d"))
-
-    def test_every_kind_of_table_gives_the_same(self):
-        pandas = pytest.importorskip("pandas")
-        names = ["anchor", "near", "far"]
-        array = np.array(self.ROWS)
-        frame = pandas.DataFrame(array, columns=names)
-        arrow = pa.table({name: array[:, i] for i, name in enumerate(names)})
-        chunked = pa.concat_tables([arrow[:1], arrow[1:]])
-        expected = Comparisons.from_triplets([[2, 0, 1], [0, 1, 3]], labels=["a", "b", "c", "d"])
-        tables = [self.ROWS, array, array.astype(object), frame, frame.astype("category"), arrow, chunked]
-        tables += [
-            frame.to_dict("list"),
-            frame.astype(object),
-            arrow.cast(pa.schema([(n, pa.large_string()) for n in names])),
-        ]
-        if hasattr(np.dtypes, "StringDType"):
-            tables.append(array.astype(np.dtypes.StringDType()))
-        for table in tables:
-            assert Comparisons.from_labels_table(table) == expected
-
-    def test_given_labels_fix_the_order(self):
-        cmp = Comparisons.from_labels_table(self.ROWS, labels=["d", "c", "b", "a", "z"])
-        assert cmp.index.tolist() == [[1, 3, 2], [3, 2, 0]]
-        assert cmp.n_objects == 5
-
-    def test_integer_names_sort_as_numbers(self):
-        cmp = Comparisons.from_labels_table({"anchor": [10, 9], "near": [9, 200], "far": [200.0, 10.0]})
-        assert cmp.labels.tolist() == ["9", "10", "200"]
-        assert cmp.index.tolist() == [[1, 0, 2], [0, 2, 1]]
-        assert Comparisons.from_labels_table([[10, 9, 200]], labels=[9, 10, 200]).index.tolist() == [[1, 0, 2]]
-
-    def test_named_columns_weights_and_participants(self):
-        table = {"who": ["p", "q"], "anchor": ["c", "a"], "near": ["a", "b"], "far": ["b", "d"], "n": [2, 3]}
-        cmp = Comparisons.from_labels_table(table, weights="n", participants="who")
-        assert cmp.index.tolist() == [[2, 0, 1], [0, 1, 3]]
-        assert cmp.weights.tolist() == [2, 3]
-        assert cmp.participants.tolist() == ["p", "q"]
-        with pytest.raises(
-            ValueError, match="columns lists names in another order than the table has; say what each is"
-        ):
-            Comparisons.from_labels_table(table, columns=["anchor", "far", "near"])
-        turned = Comparisons.from_labels_table(table, columns={"anchor": "anchor", "near": "far", "far": "near"})
-        assert turned == Comparisons(cmp.index, labels=cmp.labels).flipped([True, True])
-
-    def test_a_fourth_column_beside_known_names_is_no_label(self):
-        table = {"anchor": ["c"], "near": ["a"], "far": ["b"], "who": ["p"]}
-        assert Comparisons.from_labels_table(table).kind == "triplets"
-
-    def test_columns_without_known_names_must_be_told(self):
-        table = {name: [name * 2] for name in "pqrs"}
-        with pytest.raises(ValueError, match=r"^table: columns 'p', 'q', 'r', 's': none of these names is"):
-            Comparisons.from_labels_table(table)
-        told = Comparisons.from_labels_table(table, columns=["i", "j", "l", "k"])
-        assert told.index.tolist() == [[0, 1, 2, 3]]
-        told = Comparisons.from_labels_table(table, columns=dict(zip("ijlk", "psrq")))
-        assert told.index.tolist() == [[0, 3, 2, 1]]
-        assert Comparisons.from_labels_table([list("wxyz")], kind="quadruplets").index.tolist() == [[0, 1, 2, 3]]
-
-    def test_degenerate_rows_are_dropped_counted_and_warned_of(self):
-        with pytest.warns(UserWarning, match="dropped") as told:
-            cmp = Comparisons.from_labels_table([*self.ROWS, ("z", "z", "a")])
-        assert [str(warning.message) for warning in told] == [
-            "table: 1 row dropped: an object cannot be compared with itself (at row 3)"
-        ]
-        assert cmp.dropped == {"degenerate": 1}
-        assert cmp.labels.tolist() == ["a", "b", "c", "d", "z"]
-
-
 class TestAnswers:
-    QUESTIONS = ((0, 1, 2), (1, 2, 3), (2, 3, 0))
+    QUESTIONS = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 0]])
 
     @pytest.mark.parametrize("answers", [[1, -1, 1], [True, False, True], [1.0, -1.0, 1.0], [[1], [-1], [1]]])
     def test_choices(self, answers):
@@ -110,19 +34,26 @@ class TestAnswers:
         assert cmp.weights.tolist() == [3, 2, 2]
         assert cmp.participants.tolist() == ["p", "q", "q"]
         assert cmp.dropped == {"without votes": 1}
+        assert (cmp.n_answers, cmp.votes.tolist(), cmp.answers.side.tolist()) == (7, [3, 2, 2], [0, 0, 1])
         weighted = Comparisons.from_answers(self.QUESTIONS, [[3, 0], [2, 2], [0, 0]], weights=[10, 1, 1])
         assert weighted.weights.tolist() == [30, 2, 2]
 
     @pytest.mark.parametrize("answers", [[1, 1, -1], [[1, 0], [1, 0], [0, 1]]])
-    def test_answers_of_dropped_questions_are_dropped(self, answers):
+    def test_a_question_that_shows_its_anchor_is_an_attention_check(self, answers):
         cmp = Comparisons.from_answers([[0, 1, 2], [3, 3, 1], [1, 2, 0]], answers, on_degenerate="drop")
         assert cmp.index.tolist() == [[0, 1, 2], [1, 0, 2]]
-        assert cmp.dropped == {"degenerate": 1}
+        assert (cmp.n_answers, cmp.answer.tolist(), cmp.dropped) == (2, [0, 2], {})
+        assert cmp.answers.catch.tolist() == [False, True, False]
+        assert cmp.answers.correct.tolist() == [-1, 1, -1]
 
-    def test_labels(self):
-        questions = [["c", "a", "b"]]
-        cmp = Comparisons.from_answers(questions, [-1])
-        assert cmp.labels[cmp.index].tolist() == [["c", "b", "a"]]
+    def test_comparisons_as_questions_bring_what_they_have(self):
+        asked = Comparisons(self.QUESTIONS, labels=list("wxyz"), weights=[1, 2, 3], participants=["p", "q", "p"])
+        cmp = Comparisons.from_answers(asked, [1, -1, 1])
+        assert cmp.index.tolist() == [[0, 1, 2], [1, 3, 2], [2, 3, 0]]
+        assert (cmp.labels.tolist(), cmp.weights.tolist()) == (list("wxyz"), [1, 2, 3])
+        assert cmp.participants.tolist() == ["p", "q", "p"]
+        with pytest.raises(ValueError, match="bring their own"):
+            Comparisons.from_answers(asked, [1, -1, 1], n_objects=9)
 
 
 def test_odd_one_out():
@@ -130,12 +61,18 @@ def test_odd_one_out():
     assert cmp.index.tolist() == [[4, 6, 5], [6, 4, 5], [2, 3, 1], [3, 2, 1]]
     assert cmp.weights.tolist() == [1, 1, 2, 2]
     assert cmp.participants.tolist() == ["p", "p", "q", "q"]
+    assert (cmp.n_answers, cmp.answer.tolist(), cmp.answers.side.tolist()) == (2, [0, 0, 1, 1], [1, 0])
 
 
-def test_odd_one_out_drops_sets():
-    cmp = Comparisons.from_odd_one_out([[4, 4, 6], [1, 2, 3]], [9, 1], on_degenerate="drop")
-    assert cmp.index.tolist() == [[2, 3, 1], [3, 2, 1]]
-    assert cmp.dropped == {"degenerate": 1}
+@pytest.mark.parametrize(
+    ("make", "picked", "correct"),
+    [(Comparisons.from_odd_one_out, 6, 1), (Comparisons.from_odd_one_out, 4, 0), (Comparisons.from_most_central, 4, 1)],
+)
+def test_a_set_with_an_object_twice_is_an_attention_check(make, picked, correct):
+    cmp = make([[4, 4, 6], [1, 2, 3]], [picked, 1], on_degenerate="drop")
+    assert sorted(cmp.index[0].tolist()) == [1, 2, 3]
+    assert (cmp.n_answers, len(cmp.answers), cmp.answer.tolist()) == (1, 2, [1, 1])
+    assert cmp.answers.correct.tolist() == [correct, -1]
 
 
 def test_most_central():
@@ -292,50 +229,3 @@ class TestKnnGraph:
     def test_explicit_zeros_are_no_neighbours(self):
         A = sparse.csr_array((np.array([1, 0]), (np.array([0, 0]), np.array([1, 2]))), shape=(3, 3))
         assert Comparisons.from_knn_graph(A).index.tolist() == [[0, 1, 2]]
-
-
-@pytest.mark.data
-@pytest.mark.skipif(not DATA, reason="NEARER_DATA is not set")
-class TestRealData:
-    @staticmethod
-    def _read(name):
-        with open(Path(DATA) / name, newline="") as file:
-            header, *rows = csv.reader(file)
-        return {column: list(values) for column, values in zip(header, zip(*rows))}
-
-    def test_music_has_17_degenerate_rows(self):
-        table = self._read("music.csv")
-        with pytest.raises(ValueError, match=r"an object cannot be compared with itself \(17 such rows\)"):
-            Comparisons.from_labels_table(table, on_degenerate="raise")
-        with pytest.warns(UserWarning, match="^table: 17 rows dropped: an object cannot be compared with itself"):
-            cmp = Comparisons.from_labels_table(table)
-        assert repr(cmp) == "9,090 triplets over 400 objects"
-        report = cmp.check()
-        assert report.n_degenerate == 17
-        assert report.problems[0] == "17 degenerate rows were dropped."
-
-    def test_material_votes(self):
-        table = self._read("material_train_votes.csv")
-        questions = [table[name] for name in ("anchor", "option_a", "option_b")]
-        votes = np.array([table["votes_a"], table["votes_b"]], dtype=float).T
-        cmp = Comparisons.from_answers(np.array(questions).T, votes)
-        assert cmp.n_objects == 100
-        assert cmp.weights.sum() == votes.sum()
-        assert len(cmp) == np.count_nonzero(votes)
-        report = cmp.check()
-        assert report.weights_are_votes
-        assert report.n_answers == votes.sum()
-        merged: dict[tuple, list[float]] = {}
-        for anchor, a, b, (up, down) in zip(*questions, votes.tolist()):
-            sides = merged.setdefault((anchor, *sorted((a, b))), [0, 0])
-            sides[a > b] += up
-            sides[a < b] += down
-        answered = [sides for sides in merged.values() if sum(sides) > 1]
-        assert report.n_repeated_questions == len(answered)
-        assert len(report.contradictions) == sum(min(sides) > 0 for sides in merged.values())
-        assert report.noise_ceiling == pytest.approx(sum(map(max, answered)) / sum(map(sum, answered)))
-
-
-def test_weights_of_a_table_are_multiplied_by_those_given():
-    table = {"anchor": list("abc"), "near": list("bca"), "far": list("cab"), "weight": [1.0, 2.0, 3.0]}
-    assert as_comparisons(table, sample_weight=[1, 10, 100]).weights.tolist() == [1, 20, 300]

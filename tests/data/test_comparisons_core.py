@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_val_score
 
-from nearer.data import Comparisons, as_comparisons
+from nearer.data import Comparisons
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]])
 
@@ -91,7 +91,7 @@ def test_pickle_keeps_everything():
     cmp = Comparisons.from_triplets([[0, 1, 2], [0, 0, 1]], weights=[2, 1], labels=list("abc"), on_degenerate="drop")
     again = pickle.loads(pickle.dumps(cmp))
     assert again == cmp
-    assert again.dropped == {"degenerate": 1}
+    assert again.answers.catch.tolist() == [False, True]
     assert not again.index.flags.writeable
 
 
@@ -114,20 +114,16 @@ def test_rows_taken_keep_objects_labels_weights_participants(cmp, rows):
     assert part.labels.tolist() == list("abcde")
 
 
-def test_legal_coincidences_of_quadruplets():
-    rows = [[0, 1, 1, 2], [0, 1, 2, 0], [0, 1, 0, 2], [0, 1, 2, 1]]
-    assert Comparisons.from_quadruplets(rows).index.tolist() == rows
-
-
-def test_dropped_rows_take_their_weights_and_participants_along():
+def test_attention_checks_take_their_weights_and_participants_along():
     cmp = Comparisons.from_triplets(
         [[0, 1, 2], [4, 4, 1], [1, 2, 0]], weights=[1, 2, 3], participants=[7, 8, 9], on_degenerate="drop"
     )
     assert cmp.index.tolist() == [[0, 1, 2], [1, 2, 0]]
     assert cmp.weights.tolist() == [1, 3]
     assert cmp.participants.tolist() == [7, 9]
-    assert cmp.dropped == {"degenerate": 1}
-    assert cmp.n_objects == 5  # an object of a dropped row exists, unseen
+    assert cmp.answers.participant.each().tolist() == [7, 8, 9]
+    assert cmp.answers.correct.tolist() == [-1, 1, -1]
+    assert cmp.n_objects == 5  # an object of an attention check exists, unseen
     assert not cmp.seen[4]
 
 
@@ -236,14 +232,14 @@ def test_concat(cmp):
     assert Comparisons.concat([cmp, plain]) == joined
     assert cmp.concat([plain]) == joined
     assert Comparisons(T).concat([Comparisons(T, n_objects=9)]).n_objects == 9
-    dropping = Comparisons([[0, 1, 2], [0, 0, 1]], on_degenerate="drop")
+    dropping = Comparisons([[0, 1, 2, 3], [0, 0, 1, 2]], on_degenerate="drop")
     assert dropping.concat(dropping).dropped == {"degenerate": 2}
 
 
-def test_seen_in_chunks(monkeypatch):
-    monkeypatch.setattr("nearer.data.rules.CHUNK", 2)
-    cmp = Comparisons([[0, 1, 2], [0, 1, 2], [5, 7, 0]], n_objects=9)
-    assert np.flatnonzero(cmp.seen).tolist() == [0, 1, 2, 5, 7]
+def test_seen_in_chunks():
+    rows = np.tile([[0, 1, 2]], (300_000, 1))
+    rows[-1] = (5, 7, 0)
+    assert np.flatnonzero(Comparisons(rows, n_objects=9).seen).tolist() == [0, 1, 2, 5, 7]
 
 
 class _CountsRows(BaseEstimator):
@@ -260,36 +256,3 @@ class _CountsRows(BaseEstimator):
 def test_scikit_learn_takes_rows():
     cmp = Comparisons(np.tile(T, (5, 1)), n_objects=7, weights=np.arange(1, 21))
     assert cross_val_score(_CountsRows(), cmp, cv=4).tolist() == [5, 5, 5, 5]
-
-
-class TestAsComparisons:
-    def test_comparisons_pass_through(self, cmp):
-        assert as_comparisons(cmp) is cmp
-        assert as_comparisons(cmp, sample_weight=[1, 0, 2, 1]).weights.tolist() == [1, 0, 6, 4]
-        assert as_comparisons(Comparisons(T), sample_weight=[1, 0, 2, 1]).weights.tolist() == [1, 0, 2, 1]
-        assert as_comparisons(Comparisons(T), n_objects=8).n_objects == 8
-
-    def test_arrays(self):
-        assert as_comparisons(T, n_objects=4, sample_weight=[1, 2, 3, 4]) == Comparisons(T, 4, [1, 2, 3, 4])
-        assert as_comparisons([[0, 1, 2, 3]]).kind == "quadruplets"
-        assert as_comparisons(dict(enumerate(T.T))) == Comparisons(T)
-
-    def test_answers(self):
-        y = np.array([1, -1, 1, -1])
-        flipped = Comparisons(T, weights=[1, 2, 3, 4]).flipped(y < 0)
-        expected = Comparisons(flipped.index, weights=[1, 2, 3, 4], details={"side": y < 0})
-        assert as_comparisons(T, y, sample_weight=[1, 2, 3, 4]) == expected
-        assert as_comparisons(Comparisons(T, weights=[1, 2, 3, 4]), y > 0) == expected
-
-    def test_labels(self):
-        pandas = pytest.importorskip("pandas")
-        names = np.array(["x", "y", "z"])[T]
-        expected = Comparisons(T, labels=["x", "y", "z"])
-        frame = pandas.DataFrame(names, columns=["anchor", "near", "far"])
-        columns = {name: list(frame[name]) for name in frame}
-        for table in (names, names.tolist(), frame, columns):
-            assert as_comparisons(table) == expected
-        second = [False, False, True, False]
-        answered = Comparisons(expected.flipped(second).index, labels=["x", "y", "z"], details={"side": second})
-        assert as_comparisons(frame, ~np.array(second)) == answered
-        assert as_comparisons(pandas.DataFrame(T)) == Comparisons(T)

@@ -25,7 +25,8 @@ import numpy as np
 
 import nearer
 from nearer.cli import main as nearer_command
-from nearer.io import read_comparisons, read_embedding
+from nearer.coordinates import read_embedding
+from nearer.io import read_comparisons
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "distributed")]

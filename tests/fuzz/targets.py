@@ -28,8 +28,10 @@ from scipy.io import savemat
 from sklearn.exceptions import NotFittedError
 
 import nearer
-from nearer import CKL, STE, TSTE, Comparisons, OrdinalEmbedding, load
-from nearer.io import FileFormatError, open_blocks, read_comparisons, read_embedding, write_comparisons, write_embedding
+from nearer import CKL, STE, TSTE, Comparisons, Layout, OrdinalEmbedding, load
+from nearer.check import check
+from nearer.coordinates import read_embedding, write_embedding
+from nearer.io import FileFormatError, as_comparisons, open_blocks, read_comparisons, write_comparisons
 from nearer.metrics import comparison_accuracy, log_loss, procrustes_distance, worst_comparisons
 from nearer.reporting import Report, Scores, worst_violations
 from nearer.reporting.page import load_thumbnails
@@ -123,6 +125,23 @@ def _rows(rng):
     return ROWS if rng.random() < 0.5 else _array(rng)
 
 
+def _table(rng):
+    """Columns by name, some of them well known, with cells of any kind."""
+    columns = rng.choice(["anchor", "near", "far", "a", "b", "answer", "odd", "weight", "seconds", "age"], size=4)
+    return {str(name): _maybe(rng, NAMES[ROWS[:, 0]].tolist()) for name in columns}
+
+
+def _layout(rng):
+    """A declaration, which need not fit the file."""
+    said = {
+        "kind": "triplets", "header_row": int(rng.integers(2)), "index_base": 1, "on_bad_rows": "drop",
+        "missing": ["NA"], "decimal_comma": True, "skip_rows": 1, "where": {"anchor": "a"}, "strict": True,
+    }  # fmt: skip
+    chosen = rng.choice(list(said), size=2, replace=False)
+    columns = {"anchor": 1, "near": 2, "far": 3} if rng.random() < 0.5 else {}
+    return Layout(**{name: said[name] for name in chosen}, **columns)
+
+
 def _solver(rng):
     kinds = {
         Auto: {"warm_up": 1.0, "smoothing": 1.0, "growth": 2.0, "first_batch": 20.0},
@@ -159,14 +178,15 @@ def call_api(rng):
         lambda: Comparisons.from_odd_one_out(_rows(rng), _maybe(rng, ROWS[:, 0], 0.5), **extra),
         lambda: Comparisons.from_most_central(_rows(rng), _maybe(rng, ROWS[:, 1], 0.5), **extra),
         lambda: Comparisons.from_rankings(_maybe(rng, ROWS[:, 0]), _maybe(rng, ROWS[:, 1:]), k=_maybe(rng, 1)),
-        lambda: Comparisons.from_labels_table(_maybe(rng, _array(rng))),
+        lambda: read_comparisons(_table(rng)),
+        lambda: as_comparisons(_table(rng), _maybe(rng, None), _maybe(rng, None)),
         lambda: Comparisons.from_classes(_maybe(rng, [0, 0, 1, 1]), _maybe(rng, 5), random_state=_maybe(rng, 0)),
         lambda: Comparisons.from_distances(_maybe(rng, np.abs(rng.normal(size=(4, 4)))), _maybe(rng, 5)),
         lambda: Comparisons.from_points(points, _maybe(rng, 5), kind=_maybe(rng, "triplets"), noise=_maybe(rng, 0.1)),
         lambda: Comparisons.from_knn_graph(_maybe(rng, np.eye(4)[::-1]), _maybe(rng, 5)),
         lambda: Comparisons.concat(_maybe(rng, [Comparisons(ROWS), _maybe(rng, Comparisons(ROWS))])),
         lambda: Comparisons(ROWS).relabelled(_maybe(rng, NAMES)),
-        lambda: Comparisons(ROWS)[slice(*rng.integers(-9, 9, 2))].check(),
+        lambda: check(Comparisons(ROWS)[slice(*rng.integers(-9, 9, 2))]),
         lambda: comparison_accuracy(points, _rows(rng), _maybe(rng, None)),
         lambda: log_loss(points, _rows(rng), _maybe(rng, "ste")),
         lambda: procrustes_distance(points, _maybe(rng, points)),
@@ -308,11 +328,7 @@ def read_file(name, data, folder, rng=None):
     path.write_bytes(data)
     options = {}
     if rng is not None and rng.random() < 0.3:
-        wild = {
-            "kind": "triplets", "header": bool(rng.integers(2)), "delimiter": ",", "index_base": 1,
-            "on_missing": "drop", "keep_na": True, "fold_names": True, "encoding": "latin-1", "n_objects": 9,
-            "columns": "anchor,near,far",
-        }  # fmt: skip
+        wild = {"delimiter": ",", "encoding": "latin-1", "n_objects": 9, "sheet": "labels", "layout": _layout(rng)}
         chosen = rng.choice(list(wild), size=2, replace=False)
         options = {name: wild[name] for name in chosen}
     if path.suffix in PICTURES:
@@ -397,7 +413,7 @@ def _some_report(rng, word, n=5):
     more = {
         "subtitle": word(rng), "command": word(rng), "groups": [word(rng) for _ in range(n)],
         "facts": {word(rng): word(rng), "Seed": 1}, "violations": worst_violations(X, ROWS, labels=labels),
-        "check": Comparisons(ROWS, labels=labels, participants=[word(rng) or "?" for _ in ROWS]).check(2).to_dict(),
+        "check": check(Comparisons(ROWS, labels=labels, participants=[word(rng) or "?" for _ in ROWS]), 2).to_dict(),
         "scores": Scores(training=0.9, held_out=0.8), "history": {"epoch": [0, 1], "objective": [2.0, 1.0]},
     }  # fmt: skip
     return Report(word(rng), X, labels=labels, **more)

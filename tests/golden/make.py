@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 import scipy
 from click.testing import CliRunner
 
-import nearer
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.cli import cli
 from nearer.io import open_blocks
@@ -61,6 +60,7 @@ def fits() -> dict[str, np.ndarray]:
     for solver in SOLVERS:
         made[f"{solver} tste 2"] = OrdinalEmbedding(2, solver=solver, random_state=0, max_seconds=None).fit(data)
     return {name: np.append(model.embedding_.ravel(), model.objective_) for name, model in made.items()}
+
 
 # ---- every loss with every solver, from memory, from files and from a checkpoint -----------------------------------
 
@@ -267,7 +267,7 @@ ANSWERS = HERE / "answers"
 # Sentences, names of files, times, and how the input was understood: not figures.
 NOT_FIGURES = frozenset((
     "nearer", "command", "interrupted", "input", "options", "message", "seconds", "verdict", "sentence", "paragraph",
-    "problems", "files", "output", "report", "kind", "dropped", "partial",
+    "problems", "files", "output", "report", "kind", "dropped", "partial", "facts",
 ))  # fmt: skip
 COMMANDS = {
     "check": "check answers.csv -d 2",
@@ -373,7 +373,6 @@ def write_json(name: str, value: Any) -> None:
     (HERE / name).write_text("{\n " + ",\n ".join(parts) + "\n}\n")
 
 
-
 if __name__ == "__main__":
     np.savez_compressed(HERE / "fits.npz", **fits())
     np.savez_compressed(HERE / "runs.npz", **runs())
@@ -389,4 +388,4 @@ if __name__ == "__main__":
         write_json("commands.json", said(Path(folder)))
     (HERE / "machine.json").write_text(json.dumps(machine(), indent=1) + "\n")
     model = OrdinalEmbedding(2, loss="tste", random_state=0).fit(comparisons())
-    model.save(HERE / f"cities-{nearer.__version__}.nearer", force=True)
+    model.save(HERE / "cities-format2.nearer", force=True)

@@ -129,7 +129,7 @@ def test_calibrated_answers_have_small_error():
     [
         ([0.0, 1.0], [[0, 1, 2]], None, r"embedding: got shape \(2,\)"),
         (LINE, [[0, 1, 4]], None, "row 0"),
-        (LINE, [["a", "b", "c"]], None, "got labels"),
+        (LINE, {"anchor": ["a"], "near": ["b"], "far": ["c"]}, None, "got labels"),
         (LINE, [[0, 1, 2]], [1, 2], r"sample_weight: got shape \(2,\), expected \(1,\)"),
         (LINE, [[0, 1, 2]], [-1.0], "sample_weight: row 0 is -1.0"),
         (LINE, [[0, 1, 2]], [np.nan], "sample_weight: row 0 is nan"),

@@ -8,7 +8,7 @@ from simulated_people import answers_of
 
 import oracles
 from nearer import Comparisons, IndividualEmbedding, OrdinalEmbedding, kernels
-from nearer.data.values import People, frozen
+from nearer.data.coded import Coded, frozen
 from nearer.losses import get_loss
 from nearer.people import differ
 from nearer.people.individual import _by_signs, _folds_within, _log_odds, _Problem, joint_axes, metric_slopes
@@ -96,7 +96,7 @@ def test_threads_do_not_change_the_bits():
 
 
 def test_folds_hold_a_share_of_everybody():
-    units = People(np.repeat(np.arange(5, dtype=np.int32), [3, 4, 6, 7, 9]), np.arange(5))
+    units = Coded(np.repeat(np.arange(5, dtype=np.int32), [3, 4, 6, 7, 9]), np.arange(5))
     fold = _folds_within(units, 3, np.random.default_rng(0))
     counts = np.array([np.bincount(fold[units.codes == p], minlength=3) for p in range(5)])
     assert (counts.max(axis=1) - counts.min(axis=1) <= 1).all()
@@ -191,7 +191,7 @@ def test_weights_of_groups_and_strange_input(differing):
     with pytest.raises(ValueError, match="participant '23' has no group"):
         IndividualEmbedding(2).fit(data, groups=dict.fromkeys(range(23), "a"))
     with pytest.raises(ValueError, match="who gave the answers is not known"):
-        IndividualEmbedding(2).fit(data._with(people=None))
+        IndividualEmbedding(2).fit(Comparisons(data.index))
     with pytest.raises(ValueError, match="not a probability model"):
         IndividualEmbedding(2, loss="hinge").fit(data)
     with pytest.raises(ValueError, match="spread: got 'much'"):

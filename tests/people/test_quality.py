@@ -9,8 +9,6 @@ import pytest
 from simulated_people import answers_of
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.data.answers import answer_of_rows
-from nearer.data.values import People
 from nearer.people import ExclusionRules, exclude, participants, quality
 from nearer.people.quality import _logistic_slopes, _longest_streak, _repeats, _share_of_guesses
 
@@ -90,22 +88,18 @@ def test_nobody_helps_to_make_the_map_they_are_held_to():
     assert (table.guesses_low[alone], table.guesses_high[alone]) == (0.0, 1.0)
 
 
-def test_what_rows_of_one_answer_are():
-    odd = Comparisons.from_odd_one_out([[0, 1, 2], [3, 4, 5], [0, 1, 2]], [2, 3, 0], participants=["a", "a", "b"])
-    assert answer_of_rows(odd).tolist() == [0, 0, 1, 1, 2, 2]
-    ranked = Comparisons.from_rankings([0, 4], [[1, 2, 3], [1, 2, 3]])
-    assert answer_of_rows(ranked).tolist() == [0, 0, 0, 1, 1, 1]
-    central = Comparisons.from_most_central([[0, 1, 2], [0, 1, 2], [3, 4, 5]], [1, 1, 3], participants=["a", "a", "a"])
-    assert answer_of_rows(central).tolist() == [0, 0, 1, 1, 2, 2]
-    rows = np.array([[0, 1, 2], [0, 1, 2], [0, 1, 3]])
-    assert answer_of_rows(Comparisons(rows, details={"order": [1, 2, 2]})).tolist() == [0, 1, 1]
-    assert answer_of_rows(Comparisons(rows, participants=["a", "b", "b"])).tolist() == [0, 1, 1]
-    rng = np.random.default_rng(0)
-    single = Comparisons([rng.permutation(10)[:3] for _ in range(300)])
-    assert answer_of_rows(single).tolist() == list(range(300))
+def test_answers_of_several_rows_count_once():
     sets, odd = np.tile([[0, 1, 2], [3, 4, 5], [1, 2, 3]], (10, 1)), np.tile([2, 3, 1], 10)
-    table = participants(Comparisons.from_odd_one_out(sets, odd, participants=np.repeat(range(5), 6)))
+    data = Comparisons.from_odd_one_out(sets, odd, participants=np.repeat(range(5), 6))
+    table = participants(data)
     assert table.answers.tolist() == [6] * 5
+    assert table.repeats.tolist() == [3] * 5  # each of three questions twice
+    assert table.repeats_alike.tolist() == [1.0] * 5
+    order = np.random.default_rng(0).permutation(len(data))  # rows of one answer need not stand together
+    again = participants(data[order], random_state=0)
+    assert again.answers.tolist() == [6] * 5
+    kept, gone = exclude(data, {"min_answers": 7} | {"min_answers": 6}, table)
+    assert (gone.n_answers, kept.n_answers) == (30, 30)
 
 
 def test_repeats_and_streaks():
@@ -137,9 +131,9 @@ def test_the_interval_holds_what_is_likely():
 
 def test_without_participants_it_says_so(study):
     with pytest.raises(ValueError, match="who gave the answers is not known; add a column"):
-        participants(study._with(people=None))
+        participants(Comparisons(study.index))
     with pytest.raises(ValueError, match="expected at least 3"):
-        participants(study._with(people=People(np.arange(len(study), dtype=np.int32) % 2, np.arange(2))))
+        participants(Comparisons(study.index, participants=np.arange(len(study)) % 2))
 
 
 def test_rules_leave_out_count_and_tell(study, table, tmp_path):
@@ -164,18 +158,32 @@ def test_without_rules_nobody_is_left_out(study, table):
     assert gone.paragraph().startswith("Of 30 participants, none was excluded by the rules set beforehand (nobody gave")
 
 
-def test_catch_questions_are_counted_where_their_outcome_is_known(study):
+def test_attention_checks_have_no_comparisons_but_count(study):
     number = np.arange(len(study))
     details = {
         "catch": number % 10 == 0, "correct": np.where(number % 10, -1, (number // 60 < 15).astype(int)),
     }  # fmt: skip
     data = Comparisons(study.index, participants=study.participants, details=details)
+    assert len(data) == 0.9 * len(study)
     table = participants(data)
+    assert table.answers.tolist() == [54] * 30
     assert table.catch.tolist() == [6] * 30
     assert {person for person, passed in zip(table.participant, table.catch_passed) if passed == 1} == set(range(15))
-    _, gone = exclude(data, {"catch_passed": 0.5}, table)
+    kept, gone = exclude(data, {"catch_passed": 0.5}, table)
     assert set(gone.participants) == set(range(15, 30))
-    assert "15 passed fewer than 50 % of catch questions" in gone.paragraph()
+    assert "15 passed fewer than 50 % of attention checks" in gone.paragraph()
+    # The checks of those who remain are still there, so that the same rules find nobody else.
+    assert int(kept.answers.is_check().sum()) == 6 * 15
+    assert exclude(kept, {"catch_passed": 0.5})[1].participants == []
+
+
+def test_a_question_that_shows_its_anchor_is_an_attention_check(study):
+    shown = np.concatenate([study.index, [[0, 0, 1], [0, 1, 0], [2, 2, 3]]])
+    who = np.concatenate([study.participants, [0, 0, 1]])
+    table = participants(Comparisons(shown, participants=who, on_degenerate="drop"))
+    found = dict(zip(table.participant.tolist(), zip(table.catch.tolist(), table.catch_passed.tolist())))
+    assert (found[0], found[1], found[2][0]) == ((2, 0.5), (1, 1.0), 0)
+    assert table.answers.tolist() == [60] * 30
 
 
 @pytest.mark.parametrize(
@@ -185,7 +193,7 @@ def test_catch_questions_are_counted_where_their_outcome_is_known(study):
         ({"max_same_side": 90}, "max_same_side: got 90, expected a share from 0 to 1"),
         ({"min_answers": True}, "min_answers: got True"),
         ({"better_than_chance": 2}, "expected true, false, or a level"),
-        ({"catch_passed": 0.8}, "catch questions and their right answers are not known"),
+        ({"catch_passed": 0.8}, "attention checks and their correct answers are not known"),
         ({"min_answers": 1000}, "nobody is left"),
         (7, "expected rules by name"),
     ],
@@ -214,7 +222,7 @@ def test_splits_leave_out_whole_people(study):
     for train, test in study.folds(5, random_state=0, groups="participants"):
         assert not set(train.participants) & set(test.participants)
     with pytest.raises(ValueError, match="expected an array or 'participants'"):
-        study._with(people=None).split(0.2, groups="participants")
+        Comparisons(study.index).split(0.2, groups="participants")
     from sklearn.model_selection import GroupKFold, cross_val_score
 
     model = OrdinalEmbedding(2, random_state=0)

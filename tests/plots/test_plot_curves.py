@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from nearer.plots import (
-    plot_calibration,
-    plot_convergence,
-    plot_dimensions,
-    plot_learning_curve,
-    plot_step_sizes,
-)
+from nearer.plots import plot_calibration, plot_convergence, plot_dimensions, plot_learning_curve, plot_step_sizes
 
 HISTORY = {
     "epoch": [0, 1, 2, 3],
@@ -75,6 +69,7 @@ def test_draws_on_given_axes():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
+        ({"history": {"n_gradients": [1, 2], "objective": [1.0]}}, "unequal length"),
         ({"x": "time"}, "x: got 'time'"),
         ({"y": "loss"}, "y: got 'loss'"),
         ({"y": "train_error"}, "history: got the columns epoch.* expected train_error among them"),
@@ -82,12 +77,7 @@ def test_draws_on_given_axes():
 )
 def test_convergence_errors(kwargs, message):
     with pytest.raises(ValueError, match=message):
-        plot_convergence(HISTORY, **kwargs)
-
-
-def test_columns_of_unequal_length_are_refused():
-    with pytest.raises(ValueError, match="unequal length"):
-        plot_convergence({"n_gradients": [1, 2], "objective": [1.0]})
+        plot_convergence(**{"history": HISTORY, **kwargs})
 
 
 def test_dimensions_marks_the_chosen_and_the_ceiling():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.check import check
 from nearer.questions import Crowd, Recorded, forecast, plan_study, simulate_study
 from nearer.questions.strategies import Pool
 
@@ -72,7 +73,7 @@ def test_a_study_knows_how_each_question_was_chosen(kind):
     crowd = Crowd(POINTS, "ste", 2.0)
     study = simulate_study(crowd, [90, 150], batch=30, in_flight=20, kind=kind, random_state=0)
     assert len(study.comparisons) >= 150 * (1 if kind == "triplets" else 2)
-    assert set(study.comparisons.details.chosen_by.names) == {"random", "predictive"}
+    assert set(study.comparisons.answers.chosen_by.names) == {"random", "predictive"}
     assert study.error[1] < 0.3
     again = simulate_study(crowd, [90, 150], batch=30, in_flight=20, kind=kind, random_state=0)
     assert (again.comparisons.index == study.comparisons.index).all()
@@ -148,7 +149,7 @@ def test_accuracy_is_that_of_the_random_share():
     rng = np.random.default_rng(0)
     rows = crowd.answer(Pool(12, np.arange(12)).draw(600, rng), "triplets", rng)
     chosen = np.where(np.arange(600) < 200, "random", "predictive")
-    turned = rows.flipped(np.arange(600) % 3 == 1)._with(people=None)  # a third of all answers, then back where random
+    turned = rows.flipped(np.arange(600) % 3 == 1)  # a third of all answers, then back where random
     mixed = Comparisons(
         np.where((np.arange(600) < 200)[:, None], rows.index, turned.index), n_objects=12, details={"chosen_by": chosen}
     )
@@ -205,11 +206,27 @@ def test_others_measure_accuracy_on_random_questions_too():
     data = study.comparisons
     blind = data.at_random
     assert 0 < blind.sum() < len(data)
-    told = str(data.check())
-    assert f"{int((~blind).sum()):,} of {len(data):,} rows answer questions chosen by earlier answers" in told
+    told = str(check(data))
+    assert f"{int((~blind).sum()):,} of {len(data):,} answers are to questions chosen by earlier answers" in told
     found = cross_validate_dimensions(OrdinalEmbedding(2), data, [2], random_state=0)
     assert found.accuracy[0] > 0.8
-    only = data._with(details=None)
-    assert only.at_random is None
+    assert Comparisons(data.index).at_random is None
     with pytest.raises(ValueError, match="all to questions chosen by earlier answers"):
         cross_validate_dimensions(OrdinalEmbedding(2), data[~blind], [2], random_state=0)
+
+
+def test_a_forecast_counts_odd_one_out_answers_once():
+    crowd, rng = Crowd(POINTS, "ste", 2.0), np.random.default_rng(0)
+    data = crowd.answer(Pool(12, np.arange(12), "odd-one-out").draw(120, rng), "odd-one-out", rng)
+    found = forecast(data, 100, random_state=0)
+    assert (len(data), found.n_random) == (240, 120)
+    assert found.early  # 2 n d log2 n are 172
+    with pytest.raises(ValueError, match="got 40 answers to random questions"):
+        forecast(data[:80])
+
+
+def test_studies_of_odd_one_out_questions_count_answers():
+    study = simulate_study(Crowd(POINTS, "ste", 2.0), [40, 80], kind="odd-one-out", random_state=0, batch=20)
+    assert study.n_answers.tolist() == [40, 80]
+    assert study.comparisons.n_answers == 80
+    assert len(study.comparisons.answers.chosen_by) == 80

@@ -121,7 +121,7 @@ def test_a_state_makes_a_round_quicker_and_survives_renumbering():
     later = suggest(ANSWERS, 20, random_state=0, state=again)
     assert later.state.n_comparisons == len(ANSWERS)
     assert "predictive" in later.strategy
-    named = ANSWERS._with(labels=np.array([f"x{k:02}" for k in range(16)]))
+    named = ANSWERS.replaced(labels=np.array([f"x{k:02}" for k in range(16)]))
     state = suggest(named, 20, random_state=0).state
     turned = named.relabelled(named.labels[::-1])
     moved = suggest(turned, 20, random_state=0, state=state).state

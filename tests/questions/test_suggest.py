@@ -7,7 +7,7 @@ import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.questions import Crowd, suggest
-from nearer.questions.strategies import Pool, fit_odds
+from nearer.questions.strategies import Pool, Situation, fit_odds
 from nearer.questions.suggest import _odds
 from nearer.warning_types import RepeatedQuestionsWarning
 
@@ -132,7 +132,7 @@ def test_answers_know_how_their_questions_were_chosen():
     assert (given.index[:10] == asked.index[:10]).all()
     assert (given.index[10:] == asked.index[10:][:, [0, 2, 1]]).all()
     assert given.labels.tolist() == LABELS
-    assert given.details.chosen_by.each().tolist() == asked.strategy.tolist()
+    assert given.answers.chosen_by.each().tolist() == asked.strategy.tolist()
     sets = suggest(objects=6, size=5, kind="odd-one-out", random_state=0)
     given = sets.answered(sets.index[:, 0])
     assert (given.index[::2, 2] == sets.index[:, 0]).all()
@@ -153,3 +153,15 @@ def test_how_sure_answers_are_is_learned_from_answers_left_out():
 
     assert likely(fooled) < likely(honest) - 0.05
     assert likely(honest) > np.log(0.5)
+
+
+def test_odd_one_out_answers_count_once():
+    # 12 objects in 2 dimensions: a map is too vague below 2 * 12 * log2(12) = 86 answers.
+    sets = np.array([np.random.default_rng(k).permutation(12)[:3] for k in range(120)])
+    few, many = (Comparisons.from_odd_one_out(sets[:n], sets[:n, 0]) for n in (60, 120))
+    assert len(few) > 86 > few.n_answers
+    ways = [set(suggest(data, 20, kind="odd-one-out", random_state=0).strategy.tolist()) for data in (few, many)]
+    assert ways[0] == {"random"}
+    assert ways[1] > {"random"}
+    counts, _ = Situation(Pool(12, np.arange(12), "odd-one-out"), few, np.zeros((0, 3), int)).counts()
+    assert counts.sum() == 3 * 60

@@ -11,8 +11,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from nearer.check import check
 from nearer.data import Comparisons
-from nearer.reporting import Report, Scores, worst_violations
+from nearer.estimator import OrdinalEmbedding
+from nearer.reporting import Report, Scores, describe, worst_violations
 from nearer.reporting.page import embed_json, script_data
 
 HOSTILE = [
@@ -81,7 +83,7 @@ def full(X, **more):
         "chosen_dimension": 2,
         "learning_curve": {"n_comparisons": [10, 20], "accuracy": [0.7, 0.8]},
         "violations": worst_violations(X, comparisons.index, labels=HOSTILE),
-        "check": comparisons.check(2).to_dict(),
+        "check": check(comparisons, 2).to_dict(),
         "facts": {"Seed": 1, "<b>": "</dl>"},
     }
     return Report("Title <b>&", X, **{**values, **more})
@@ -202,12 +204,24 @@ def test_the_table_of_coordinates_ends_at_500():
 
 def test_problems_of_the_check_are_told(X):
     html = full(X).html()
-    assert "Answered both ways" in html
+    assert "answered more than once, 1 both ways" in html
     assert "1 question is answered both ways" in html
-    good = {"problems": [], "n_comparisons": 5, "kind": "triplets", "participants": [{"suspicious": True}, {}]}
+    good = {"problems": [], "facts": {"participants": "2"}}
     html = Report("t", X, check=good).html()
     assert "No problem was found" in html
-    assert "2, of whom 1 disagrees with the rest" in html
+    assert "<dt>Participants</dt>" in html
+
+
+def test_how_the_input_was_read_is_shown(X):
+    model = OrdinalEmbedding(2, random_state=0).fit(Comparisons.from_points(X, 200, random_state=0))
+    reading = {
+        "understood": "answers.csv: first row: a is nearer to b than to c",
+        "unused": ["age", "task (practice, test)"],
+    }
+    text = "".join(read(describe(model, reading=reading).html()).text)
+    assert "first row: a is nearer to b than to c" in text
+    assert "age, task (practice, test)" in text
+    assert "Not used" not in "".join(read(describe(model).html()).text)
 
 
 def test_violations_are_sentences(X):

@@ -59,7 +59,7 @@ def test_what_fit_takes_is_taken_and_names_are_matched(model, answers):
 
 
 def test_objects_that_are_not_on_the_map_are_refused(model):
-    strange = Comparisons.from_labels_table([("obj00", "obj01", "x"), ("obj00", "y", "x")])
+    strange = Comparisons([[0, 1, 2], [0, 3, 2]], labels=["obj00", "obj01", "x", "y"])
     with pytest.raises(ValueError, match="comparisons: got 2 objects that are not on the map"):
         nearer.report(model, strange, cv=0)
 
@@ -103,7 +103,8 @@ def test_one_dimension_has_one_figure_on_held_out_answers(model, answers):
 
 
 def test_what_is_satisfied_and_what_is_contradicted_make_up_all_answers(model, answers):
-    votes = Comparisons(answers.index, 12, labels=LABELS, weights=np.arange(400) % 7 + 1)
+    counts = np.stack([np.arange(400) % 7 + 1, np.arange(400) % 3], axis=1)
+    votes = Comparisons.from_answers(answers.index, counts, n_objects=12, labels=LABELS)
     found = study(model, votes, cv=0)
     made = describe(model, votes, found)
     contradicted = made.violations.n_violated / made.violations.n_answers

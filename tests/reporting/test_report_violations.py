@@ -30,7 +30,7 @@ def test_against_a_plain_loop(width):
     index = np.array([rng.permutation(8)[:width] for _ in range(900)])
     weights = rng.integers(1, 4, 900).astype(float)
     expected = slow_violations(X, index, weights)
-    found = worst_violations(X, index, weights, limit=15)
+    found = worst_violations(X, index, weights, limit=15, votes=weights)
     assert len(found.worst) == 15
     assert [(v.objects, v.weight) for v in found.worst] == [
         (tuple(map(str, row)), weight) for row, (_, weight) in expected[:15]
@@ -51,9 +51,10 @@ def test_ties_count_and_missing_positions_are_told():
     assert (found.worst[0].near, found.worst[0].far, found.worst[0].weight) == (2.0, 1.0, 1.0)
 
 
-def test_weights_that_are_no_counts_give_a_share():
+@pytest.mark.parametrize("unit", [0.5, 2.0])
+def test_weights_that_are_not_votes_give_a_share(unit):
     X = np.array([[0.0], [1.0], [3.0]])
-    found = worst_violations(X, np.array([[0, 1, 2], [0, 2, 1], [2, 0, 1]]), np.array([2.5, 0.5, 1.0]))
+    found = worst_violations(X, np.array([[0, 1, 2], [0, 2, 1], [2, 0, 1]]), unit * np.array([5.0, 1.0, 2.0]))
     assert (found.n_violated, found.n_answers) == (2, 3)
     assert found.share == 1.5 / 4
 

@@ -95,17 +95,29 @@ def test_repeated_questions_do_not_leak_into_the_answers_left_out():
     np.testing.assert_array_equal(left_out[:300], ~(drawn[:300] | drawn[300:]))
 
 
-def test_whole_number_weights_count_answers():
-    weights, left_out = _by_comparison(Comparisons([[0, 1, 2], [1, 2, 3], [2, 3, 0]], weights=[90, 9, 0]))(
+def test_votes_are_drawn_one_by_one_and_weights_as_a_whole():
+    weights, _ = _by_comparison(Comparisons.from_answers([[0, 1, 2], [1, 2, 3]], [[90, 0], [9, 1]]))(
         np.random.default_rng(0)
     )
-    assert weights.sum() == 99
-    assert weights[2] == 0
-    assert left_out[2]
+    assert weights.sum() == 100
+    assert 0 < weights[1] < 25
+    odd = Comparisons([[0, 1, 2], [1, 2, 3]], weights=[90, 9])
+    for seed in range(5):
+        weights, _ = _by_comparison(odd)(np.random.default_rng(seed))
+        assert weights.tolist() in ([180.0, 0.0], [90.0, 9.0], [0.0, 18.0])
     odd = Comparisons([[0, 1, 2], [1, 2, 3]], weights=[0.5, 2.5])
     for seed in range(5):
         weights, _ = _by_comparison(odd)(np.random.default_rng(seed))
         assert weights.tolist() in ([1.0, 0.0], [0.5, 2.5], [0.0, 5.0])
+
+
+def test_an_odd_one_out_answer_is_drawn_with_both_its_rows():
+    sets = np.array([np.random.default_rng(k).permutation(12)[:3] for k in range(200)])
+    data = Comparisons.from_odd_one_out(sets, sets[:, 2])
+    weights, left_out = _by_comparison(data)(np.random.default_rng(0))
+    assert weights.sum() == len(data) == 400  # 200 answers are drawn
+    np.testing.assert_array_equal(weights[::2], weights[1::2])
+    np.testing.assert_array_equal(left_out[::2], left_out[1::2])
 
 
 def test_participants_are_drawn_with_all_their_answers():
@@ -138,7 +150,7 @@ def test_labels_are_matched():
     points = make_points(10, 2, random_state=0)
     data = Comparisons.from_points(points, 300, random_state=0, labels=list("abcdefghij"))
     found = bootstrap(OrdinalEmbedding(), data, n_resamples=4, random_state=0)
-    by_label = found.nearer(np.array([["j", "a", "c"]]))
+    by_label = found.nearer({"anchor": ["j"], "near": ["a"], "far": ["c"]})
     np.testing.assert_array_equal(by_label.low, found.nearer([9, 0, 2]).low)
     with pytest.raises(ValueError, match="beyond the 10"):
         found.nearer([0, 1, 10])
@@ -222,11 +234,11 @@ def test_the_likely_map_is_not_bent_by_slips(loss):
 def test_the_likely_map_takes_weights_for_answers():
     points, data = flat(2, 600, 15)
     doubled = data.concat([data])
-    counted = data._with(weights=np.full(len(data), 2.0))
+    counted = data.replaced(weights=np.full(len(data), 2.0))
     maps = [likely_map(points, d, drawn(d, 3), np.random.default_rng(0), 1) for d in (doubled, counted)]
     assert maps[0].loss == maps[1].loss
     assert procrustes_distance(maps[0].embedding, maps[1].embedding) < 1e-4
-    nothing = data._with(weights=np.r_[np.zeros(100), np.ones(500)])
+    nothing = data.replaced(weights=np.r_[np.zeros(100), np.ones(500)])
     only = likely_map(points, nothing, drawn(nothing, 3), np.random.default_rng(0), 1)
     rest = likely_map(points, data[100:], drawn(data[100:], 3), np.random.default_rng(0), 1)
     assert procrustes_distance(only.embedding, rest.embedding) < 0.01

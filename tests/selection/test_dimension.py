@@ -32,11 +32,11 @@ def evidence(better, chosen):
     return Evidence(np.arange(1, len(better) + 1), chosen, table, [AnswerLaw(1.0, 0.0)] * len(better))
 
 
-def judge(better, chosen, accuracy=0.8, n_comparisons=10_000):
+def judge(better, chosen, accuracy=0.8, n_answers=10_000):
     found = None if better is None else evidence(better, chosen)
     dims = np.array([chosen]) if found is None else found.dims
     table = np.full((5, len(dims)), accuracy) + np.linspace(-0.01, 0.01, 5)[:, None]
-    return judge_dimension(dims, np.stack([table] * 3), found, n_objects=20, n_comparisons=n_comparisons)
+    return judge_dimension(dims, np.stack([table] * 3), found, n_objects=20, n_answers=n_answers)
 
 
 def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
@@ -54,7 +54,7 @@ def test_it_says_which_dimensions_are_left_and_why():
     more = judge([9.0, 0.0, 2.0, 5.0], 2)
     assert more.candidates == (2, 3)
     assert "3 does not predict clearly worse than 2" in more.verdict
-    few = judge([9.0, 0.0, 4.0, 5.0], 2, n_comparisons=500)
+    few = judge([9.0, 0.0, 4.0, 5.0], 2, n_answers=500)
     assert few.candidates == (2, 3)
     assert "500 answers about 20 objects is too small to see more than 2 dimensions (about 519 needed)" in few.verdict
     edge = judge([9.0, 9.0, 0.0], 3)
@@ -274,7 +274,7 @@ def test_answers_are_simulated_one_by_one():
     changed = (once.index != data.index).any(axis=1)
     assert changed.mean() == pytest.approx(0.25, abs=0.08)
     assert changed[:100].sum() > changed[200:].sum()
-    votes = simulated(Comparisons(data.index, weights=np.full(300, 40.0)), chance, rng)
+    votes = simulated(Comparisons.from_answers(data.index, np.tile([40, 0], (300, 1))), chance, rng)
     assert votes.weights.sum() == 12_000
     as_before = np.bincount(questions_of(data.concat([Comparisons(votes.index, n_objects=10)]))[300:], minlength=300)
     assert as_before.max() <= 2  # both ways
@@ -316,3 +316,41 @@ def test_only_answers_to_random_questions_judge():
     data = Comparisons(rows, details={"chosen_by": ["random", "predictive", "random", "predictive"]})
     assert at_random(data, np.arange(1, 4)).tolist() == [2]
     assert at_random(Comparisons(rows), np.arange(1, 4)).tolist() == [1, 2, 3]
+
+
+def odd_one_out(n=300, n_objects=20, seed=0):
+    rng = np.random.default_rng(seed)
+    X, sets = rng.normal(size=(n_objects, 2)), np.array([rng.permutation(n_objects)[:3] for _ in range(n)])
+    apart = np.stack([np.linalg.norm(X[sets[:, (k + 1) % 3]] - X[sets[:, (k + 2) % 3]], axis=1) for k in range(3)])
+    return Comparisons.from_odd_one_out(sets, sets[np.arange(n), apart.argmin(axis=0)])
+
+
+def test_a_training_set_is_counted_in_answers_not_in_rows():
+    data = odd_one_out()
+    found = cross_validate_dimensions(OrdinalEmbedding(), data, [1, 2, 3], random_state=0)
+    said = [reason for reason in found.reasons if "training set" in reason]
+    assert len(data) == 600
+    assert all(f"a training set of {count} answers" not in text for text in said for count in range(460, 500))
+    assert len(said) == 1
+    assert abs(int(said[0].split("training set of ")[1].split()[0]) - 240) < 10
+
+
+def test_the_dimension_is_chosen_from_whole_answers(monkeypatch):
+    parts = []
+
+    def ratios(train, test, dims, rng):
+        parts.append((train, test))
+        return np.zeros((len(dims), len(test)))
+
+    monkeypatch.setattr("nearer.dimensions.held_out_ratios", ratios)
+    monkeypatch.setattr("nearer.dimensions._PER_COORDINATE", 1)  # a sample of 120 answers will do
+    choose_components(odd_one_out(), np.random.default_rng(0))
+    for train, test in parts:
+        assert (np.bincount(train.answer) == 2).all()
+        assert (np.bincount(test.answer) == 2).all()
+        assert train.n_answers + test.n_answers == 120
+
+
+def test_too_few_answers_are_counted_as_answers():
+    with pytest.raises(ValueError, match="got 1 answers, too few"):
+        choose_components(Comparisons.from_odd_one_out([[0, 1, 2]], [0]), np.random.default_rng(0))

@@ -159,3 +159,13 @@ def test_the_table_is_what_the_plot_takes():
     assert table["extrapolated"].count(False) == 5
     assert len({len(column) for column in table.values()}) == 1
     plot_learning_curve(table)
+
+
+def test_rows_of_an_odd_one_out_answer_do_not_make_it_late():
+    rng = np.random.default_rng(0)
+    X, sets = rng.normal(size=(12, 2)), np.array([rng.permutation(12)[:3] for _ in range(180)])
+    apart = np.stack([np.linalg.norm(X[sets[:, (k + 1) % 3]] - X[sets[:, (k + 2) % 3]], axis=1) for k in range(3)])
+    data = Comparisons.from_odd_one_out(sets, sets[np.arange(180), apart.argmin(axis=0)])
+    needed = 2 * 12 * 2 * np.log2(12)  # 172 answers show two dimensions of 12 objects
+    assert 0.8 * data.n_answers < needed < 0.8 * len(data)
+    assert learning_curve(OrdinalEmbedding(2), data, n_repeats=2, random_state=0).early

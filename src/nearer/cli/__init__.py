@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import importlib
 import logging
 import signal
@@ -16,26 +17,27 @@ from typing import Any
 import click
 
 from nearer import __version__
-from nearer.cli._output import INTERRUPTED, as_options, can_put_right, explain, visible
+from nearer.cli._output import INTERRUPTED, can_put_right, explain, visible
 
 __all__ = ["main"]
 
-# The list of commands is shown from this table, so that it needs none of them: the file that has a command, its help.
+# Module and help of each command; --help imports none of them.
 COMMANDS = {
     "fit": ("fit", "Make a map from a file of answers."),
     "score": ("maps", "How many answers a map satisfies."),
     "check": ("answers", "Look for faults in a file of answers."),
-    "people": ("answers", "Tell who answered how, and leave out by rules."),
+    "describe": ("describe", "Write a layout file: what the columns of a file mean."),
+    "people": ("answers", "Show how each person answered; exclude by rules."),
     "dims": ("fit", "How many dimensions a map should have."),
     "place": ("maps", "Put new objects on a map by a few answers."),
     "map": ("maps", "Put new objects on a map by their features."),
-    "neighbours": ("maps", "Tell which objects are nearest to which."),
+    "neighbours": ("maps", "List which objects are nearest to which."),
     "plot": ("maps", "Draw a map, or how its fit went."),
     "report": ("maps", "Write the report of a map again."),
     "methods": ("maps", "Write how a map was made, for a paper."),
     "export": ("maps", "Write a map for R, MATLAB or NumPy."),
     "convert": ("answers", "Write a file of answers in another format."),
-    "suggest": ("answers", "Tell which questions to ask next."),
+    "suggest": ("answers", "Choose which questions to ask next."),
     "plan": ("answers", "How many answers a study needs, before it."),
     "collect": ("collect", "Run a study: ask people and keep their answers."),
     "simulate": ("answers", "Make answers from points, distances or classes."),
@@ -58,7 +60,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, told) for name, (_, told) in COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -74,7 +76,7 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _told_on_stderr(ctx), _ctrl_c_not_lost():
+        with _warnings_on_stderr(ctx), _ctrl_c_not_lost():
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt:
@@ -83,8 +85,7 @@ class LazyGroup(click.Group):
             except Exception as error:
                 if ctx.meta.get("nearer.debug") or not can_put_right(error):
                     raise
-                told = explain(error).removeprefix(f"{ctx.invoked_subcommand}: ")
-                click.echo(f"{_name(ctx)}: {told}", err=True)
+                click.echo(f"{_name(ctx)}: {explain(error).removeprefix(f'{ctx.invoked_subcommand}: ')}", err=True)
                 ctx.exit(2)
 
 
@@ -94,7 +95,7 @@ def _name(ctx: click.Context) -> str:
 
 @contextlib.contextmanager
 def _ctrl_c_not_lost() -> Iterator[None]:
-    """Press ctrl-C again where Python drops the exception because it came in a finaliser or a callback."""
+    """Raise SIGINT again where Python drops KeyboardInterrupt because it came in a finaliser or a callback."""
     before = sys.unraisablehook
 
     def again(dropped: Any) -> None:
@@ -112,20 +113,15 @@ def _ctrl_c_not_lost() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _told_on_stderr(ctx: click.Context) -> Iterator[None]:
+def _warnings_on_stderr(ctx: click.Context) -> Iterator[None]:
     """Show warnings and log messages as lines of this command, each once."""
-    told: set[str] = set()
 
-    def tell(text: str) -> None:
-        if text not in told:
-            told.add(text)
-            click.echo(f"{_name(ctx)}: warning: {visible(as_options(text))}", err=True)
+    @functools.cache
+    def warn(text: str) -> None:
+        click.echo(f"{_name(ctx)}: warning: {visible(text)}", err=True)
 
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            tell(record.getMessage())
-
-    handler = Handler(logging.WARNING)
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: warn(record.getMessage())  # type: ignore[method-assign]
     logger = logging.getLogger("nearer")
     logger.addHandler(handler)
     try:
@@ -133,7 +129,7 @@ def _told_on_stderr(ctx: click.Context) -> Iterator[None]:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
             warnings.simplefilter("always", RuntimeWarning)
-            warnings.showwarning = lambda message, *rest, **more: tell(str(message))
+            warnings.showwarning = lambda message, *rest, **more: warn(str(message))
             yield
     finally:
         logger.removeHandler(handler)
@@ -155,8 +151,7 @@ def cli() -> None:
 def main(*args: Any, **kwargs: Any) -> Any:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
-        # A label that the terminal cannot show is spelt out, never an error.
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="backslashreplace")  # for labels that the terminal cannot show
     kwargs.setdefault("prog_name", "nearer")
     return cli(*args, **kwargs)

@@ -1,7 +1,4 @@
-"""What commands are given: options that several of them share, files of answers, maps made before, and side tables.
-
-An option is called as the parameter of the library that it sets.
-"""
+"""Options that several commands share (called as the parameters they set), and the files that commands read."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import shlex
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -20,18 +18,16 @@ from click.core import ParameterSource
 
 import nearer
 from nearer import registry
-from nearer.cli._output import Say, finish_moving
+from nearer.cli._output import Say, command_with, finish_moving
 from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:
     import numpy as np
 
     from nearer.io import ReadResult
+    from nearer.tables import Layout
 
 MODEL = "model.nearer"
-FORMATS = ("table", "csv", "tsv", "json", "jsonl", "parquet", "numpy", "matlab", "excel")
-KINDS = ("triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings")
-_DROP_OR_RAISE = click.Choice(["drop", "raise"])
 
 
 def dimensions(value: str) -> tuple[int, ...]:
@@ -64,32 +60,16 @@ RANDOM_STATE = click.option(
 )
 
 _READING = (
-    click.option("--format", type=click.Choice(FORMATS), help="Format of the file, if its name does not tell."),
-    click.option("--kind", type=click.Choice(KINDS), help="What a row is, if the columns do not tell."),
-    click.option(
-        "--columns", metavar="ROLE=NAME,...", help="Which column is what: anchor=head,near=winner,far=loser."
-    ),
-    click.option("--delimiter", help="One character, 'tab' or 'whitespace'."),
-    click.option("--header/--no-header", default=None, help="Whether the first line holds names of columns."),
-    click.option("--weight", metavar="COLUMN", help="Column of weights; '' for none."),
-    click.option("--participant", metavar="COLUMN", help="Column of who answered; '' for none."),
-    click.option(
-        "--answers", metavar="HOW",
-        help="What an answer says: f=a,j=b,equal=skip, or one of object, sign, bool, index0, index1.",
-    ),
-    click.option("--n-objects", type=int, metavar="N", help="Objects are 0 to N - 1, also those left out."),
-    click.option("--index-base", type=click.IntRange(0, 1), help="Objects are counted from 0 or from 1."),
+    click.option("--layout", type=click.Path(), metavar="FILE", help="TOML file that says what a row means; by default "
+                 "answers.layout.toml next to answers.csv, see nearer describe."),
+    click.option("--columns", metavar="ROLE=NAME,...", help="Which column is what: anchor=head,near=winner,far=loser; "
+                 "or roles in the order of columns without names: anchor,near,far."),
+    click.option("--answers", metavar="CELL=OPTION,...", help="What an answer stands for: f=a,j=b,none=skip."),
+    click.option("--where", metavar="COLUMN=VALUE", multiple=True, help="Rows that count; may be repeated."),
+    click.option("--strict", is_flag=True, help="Refuse a file with columns that are not used."),
+    click.option("--sheet", metavar="NAME", help="Sheet of a workbook, or variable of a .npz, .mat or .json file."),
     click.option("--encoding", help="Of a text file; UTF-8 if not given."),
-    click.option("--variable", metavar="NAME", help="The array of a .npz, .mat or .json file, or the sheet, to read."),
-    click.option(
-        "--on-degenerate", type=_DROP_OR_RAISE, default="drop", show_default=True,
-        help="Rows that compare an object with itself: leave out and count, or refuse the file.",
-    ),
-    click.option(
-        "--on-missing", type=_DROP_OR_RAISE, default="raise", show_default=True, help="The same for missing cells."
-    ),
-    click.option("--keep-na", is_flag=True, help="Take NA, None, null and the like as names, not as missing."),
-    click.option("--fold-names", is_flag=True, help="Join names that differ only by case, blanks or form."),
+    click.option("--delimiter", help="One character, 'tab' or 'whitespace'."),
 )  # fmt: skip
 
 _FITTING = (
@@ -113,7 +93,7 @@ _FITTING = (
 
 
 def _gathered(options: tuple, into: str) -> Callable[[Callable], Callable]:
-    """A decorator that adds options to a command, which gets them as one dict."""
+    """A decorator that adds options to a command, which gets them as one dict called `into`."""
     holder = click.Command(into)
     for option in options:
         option(holder)
@@ -131,15 +111,12 @@ def _gathered(options: tuple, into: str) -> Callable[[Callable], Callable]:
     return decorate
 
 
-reading_options = _gathered(_READING, "reading")
-"""Adds how to read a file; the command gets a dict `reading`, keywords of `nearer.io.read_comparisons`."""
-
-fitting_options = _gathered(_FITTING, "fitting")
-"""Adds what to fit and how; the command gets a dict `fitting` for `make_estimator`."""
+reading_options = _gathered(_READING, "reading")  # for `read_answers`
+fitting_options = _gathered(_FITTING, "fitting")  # for `make_estimator`
 
 
 def were_given(names: Iterable[str]) -> list[str]:
-    """Which options of a command were given, of those that set some parameters, as the user would write them."""
+    """The options given, of those that set some parameters."""
     ctx = click.get_current_context()
     return [
         max(parameter.opts, key=len)
@@ -149,33 +126,72 @@ def were_given(names: Iterable[str]) -> list[str]:
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:
-    """Refuse options that were given where nothing would come of them."""
+    """Refuse options that would have no effect."""
     for option in were_given(names):
         raise click.UsageError(f"{option}: {why}")
 
 
+def find_layouts(path: str, reading: dict[str, Any]) -> tuple[tuple[Layout, ...], Path | None]:
+    """The layouts of a file: its layout file, given or next to it, updated by the options; and that file."""
+    from nearer.io.read import layout_beside
+    from nearer.tables.layout import Layout, load_layouts
+
+    said = Layout.parse(**{name: reading[name] for name in ("columns", "answers", "where", "strict")})
+    file = layout_beside(path) if reading["layout"] is None else Path(reading["layout"])
+    return (said,) if file is None else tuple(one.updated(said) for one in load_layouts(file)), file
+
+
+def carrier_options(reading: dict[str, Any]) -> dict[str, Any]:
+    """Options of `nearer.io.read.open_table`."""
+    return {name: reading[name] for name in ("sheet", "encoding", "delimiter")}
+
+
 def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
-    """Read a file of answers, and say what was understood."""
-    from nearer.io import read_comparisons
+    """Read a file of answers, and report what was understood."""
+    from nearer.io import FileFormatError, read_comparisons
+    from nearer.tables import Layout, Refusal
 
     with contextlib.suppress(ImportError):
         import pandas  # noqa: F401  pyarrow loads it where it is installed, and swallows a ctrl-C that comes meanwhile
-    result = read_comparisons(path, **reading)
-    say.note(result.understood.removesuffix("; " + "; ".join(result.alarms)))
-    for alarm in result.alarms:  # said of even if quiet
-        warnings.warn(f"{result.path}: {alarm}", stacklevel=2)
+    layouts, file = find_layouts(path, reading)
+    try:
+        if not any(layout.columns for layout in layouts):
+            _refuse_bare_array(path, carrier_options(reading))
+        result = read_comparisons(path, layouts, **carrier_options(reading))
+    except Refusal as error:
+        said = Layout.parse(reading["columns"], reading["answers"], reading["where"])  # strict would refuse it again
+        otherwise = f"a layout: nearer describe {shlex.quote(path)} -o" if file is None else file
+        text = error.render(lambda layout: command_with(said.updated(layout).options()), f"or complete {otherwise}")
+        raise FileFormatError(text) from error
+    if file is not None:
+        notes = (*result.notes, f"layout: {file}")
+        result = replace(result, understood=f"using {file}: {result.understood}", notes=notes)
+    say.note(result.understood)
     return result
 
 
-def make_estimator(
-    fitting: dict[str, Any], n_components: int | str = 2, callbacks: Any = None
-) -> nearer.OrdinalEmbedding:
-    """Make the estimator that the options gathered by `fitting_options` describe."""
+def _refuse_bare_array(path: str, carrier: dict[str, Any]) -> None:
+    """Refuse an array without column names: only in Python its width says what it is."""
+    from nearer.io.read import find_format, open_table
+    from nearer.tables import Layout, Refusal
+
+    if path == "-" or path.lower().endswith(".zip") or find_format(path) not in ("numpy", "matlab"):
+        return
+    table = open_table(path, **carrier)
+    if table.is_index:
+        remedies = [Layout(anchor=1, near=2, far=3), Layout("odd-one-out", a=1, b=2, odd=3)]
+        if len(table.names) == 4:
+            remedies = [Layout(i=1, j=2, l=3, k=4), Layout(anchor=1, a=2, b=3, near=4)]
+        raise Refusal(replace(table, names=[""] * len(table.names)), "the array names no columns", remedies)
+
+
+def make_estimator(fitting: dict[str, Any], n_components: Any = 2, callbacks: Any = None) -> nearer.OrdinalEmbedding:
+    """The estimator that `fitting_options` describe."""
     from nearer.losses import get_loss
     from nearer.solvers import get_solver
 
     loss_params = {name: fitting[name] for name in ("alpha", "delta") if fitting[name] is not None}
-    get_loss(fitting["loss"], **loss_params)  # refuse a parameter that the loss does not have before any work
+    get_loss(fitting["loss"], **loss_params)  # refuses unknown parameters before any work
     limits = {name: fitting[name] for name in ("max_epochs", "tol") if fitting[name] is not None}
     return nearer.OrdinalEmbedding(
         n_components,
@@ -188,18 +204,14 @@ def make_estimator(
 
 
 def open_map(path: str, loss: str | None = None) -> nearer.OrdinalEmbedding:
-    """Open a fitted map: a model file, embedding.csv, or the folder that `nearer fit` wrote.
-
-    `loss` is for coordinates alone, which do not say what loss they come from.
-    """
+    """Open a model file, embedding.csv (whose loss is `loss`), or the folder that `nearer fit` wrote."""
     file = Path(path)
     if file.is_dir():
         finish_moving(file)
         there = [file / name for name in (MODEL, "embedding.csv") if (file / name).is_file()]
         if not there:
-            raise ValueError(
-                f"{path}: got a folder with neither {MODEL} nor embedding.csv, expected what nearer fit wrote"
-            )
+            both = f"neither {MODEL} nor embedding.csv"
+            raise ValueError(f"{path}: got a folder with {both}, expected what nearer fit wrote")
         file = there[0]
     if not file.exists():
         raise ValueError(f"{path}: no such file")
@@ -209,7 +221,7 @@ def open_map(path: str, loss: str | None = None) -> nearer.OrdinalEmbedding:
         return nearer.load(file)
     import numpy as np
 
-    from nearer.io import read_embedding
+    from nearer.coordinates import read_embedding
     from nearer.losses import get_loss
 
     embedding, labels = read_embedding(str(file))
@@ -223,38 +235,26 @@ def open_map(path: str, loss: str | None = None) -> nearer.OrdinalEmbedding:
 
 
 def as_names(labels: np.ndarray | None, n_objects: int) -> np.ndarray:
-    """Labels, str (n_objects,), or numbers where there are none."""
+    """Labels (n_objects,), or numbers as text where there are none."""
     import numpy as np
 
     return np.arange(n_objects).astype(str) if labels is None else np.asarray(labels)
 
 
-def read_for_map(say: Say, path: str, reading: dict[str, Any], model: nearer.OrdinalEmbedding) -> nearer.Comparisons:
-    """Read answers about the objects of a map; both must call them by names, or both by numbers."""
-    found = read_answers(say, path, reading).comparisons
-    own, on_map = found.labels, model.labels_
-    if on_map is None:
-        if own is not None and not _are_numbers(own):
-            raise ValueError(f"{path}: names its objects, such as {str(own[0])!r}, but the map has numbers only")
-        return found
-    if own is None:
+def read_for_map(
+    say: Say, path: str, reading: dict[str, Any], model: nearer.OrdinalEmbedding
+) -> tuple[nearer.Comparisons, dict[str, Any]]:
+    """Answers about the objects of a map, called by names in both or by numbers; and facts about the file."""
+    result = read_answers(say, path, reading)
+    found, on_map = result.comparisons, model.labels_
+    own = found.labels
+    if on_map is None and own is not None and not _are_numbers(own):
+        raise ValueError(f"{path}: names its objects, such as {str(own[0])!r}, but the map has numbers only")
+    if on_map is not None and own is None:
         if not _are_numbers(on_map):
             raise ValueError(f"{path}: calls its objects by numbers, but the map by names, such as {str(on_map[0])!r}")
-        return found.relabelled(on_map)
-    if not reading["fold_names"]:
-        return found
-    from nearer.data.doubts import told_alike, told_otherwise, written_otherwise
-    from nearer.data.values import check_objects
-
-    doubt = told_alike(on_map)
-    if doubt:
-        raise ValueError(f"{path}: names cannot be folded onto this map, which has {doubt}")
-    other = written_otherwise(own, on_map)
-    if not other:
-        return found
-    say.note(f"{path}: {told_otherwise(own, on_map)}; joined")
-    _, labels = check_objects(None, [other.get(label, label) for label in own.tolist()])
-    return found._with(labels=labels)
+        found = found.relabelled(on_map)
+    return found, result.facts()
 
 
 def _are_numbers(labels: Any) -> bool:
@@ -262,43 +262,38 @@ def _are_numbers(labels: Any) -> bool:
 
 
 def read_groups(say: Say, path: str | None, on_map: np.ndarray) -> list[str] | None:
-    """The group of each object of a map, "" for none, from a table of names and groups; what does not match is told."""
+    """The group of each object of a map, "" for none; warns of names that do not match."""
     if path is None:
         return None
-    from nearer.data.errors import listed, shown
+    from nearer.data.messages import listed, shown
     from nearer.io.objects import WORDS, read_objects, rows_on_map
 
-    table = read_objects(path, WORDS, on_map.tolist())
+    table = read_objects(path, WORDS)
     words, column = table.words(empty=True)
     say.note(table.understood([column]))
     names = table.labels
     rows = rows_on_map(path, names, on_map)
     strange = names[rows < 0].tolist()
     if len(strange) == len(names):
-        raise ValueError(
-            f"{path}: got objects such as {shown(strange[0])}, expected those of the map: {str(on_map[0])!r}"
-        )
+        first = f"{path}: got objects such as {shown(strange[0])}"
+        raise ValueError(f"{first}, expected those of the map: {str(on_map[0])!r}")
     group_of = dict(zip(rows.tolist(), words))
     groups = [group_of.get(row, "") for row in range(len(on_map))]
     if not any(groups):
         raise ValueError(f"{path}: got no group for any object of the map, expected one for some of them")
-    told = []
-    if strange:
-        told.append(f"{len(strange):,} of {len(names):,} names are not on the map: {listed(map(shown, strange), 5)}")
     without = [label for label, group in zip(on_map.tolist(), groups) if not group]
-    if without:
-        told.append(f"{len(without):,} of {len(on_map):,} objects have no group: {listed(map(shown, without), 5)}")
-    if told:
-        warnings.warn(f"{path}: {'; '.join(told)}", stacklevel=2)
+    faults = (
+        (strange, len(names), "names are not on the map"),
+        (without, len(on_map), "objects have no group"),
+    )
+    found = [f"{len(some):,} of {n:,} {what}: {listed(map(shown, some), 5)}" for some, n, what in faults if some]
+    if found:
+        warnings.warn(f"{path}: {'; '.join(found)}", stacklevel=2)
     return groups
 
 
 def read_summary(map_path: str, model: nearer.OrdinalEmbedding) -> dict[str, Any]:
-    """What stands in the summary.json beside a map, with `cross_validation` as a CrossValidation; {} without one.
-
-    A summary of another map, which lies beside this one because the model file was replaced or brought there, is left
-    alone, with a warning.
-    """
+    """The summary.json beside a map, with its CrossValidation; {} if there is none, or (with a warning) of another."""
     from nearer.reporting import CrossValidation
 
     path = Path(map_path)
@@ -307,14 +302,14 @@ def read_summary(map_path: str, model: nearer.OrdinalEmbedding) -> dict[str, Any
         return {}
     try:
         summary = json.loads(file.read_text(encoding="utf-8"))
-        told = summary["result"]
-        if "map" in told:
-            is_other = told["map"] != fingerprint(model)
-        else:  # written before it told this
-            is_other = told["objective"] != getattr(model, "objective_", told["objective"])
+        result = summary["result"]
+        if "map" in result:
+            is_other = result["map"] != fingerprint(model)
+        else:  # of an earlier version
+            is_other = result["objective"] != getattr(model, "objective_", result["objective"])
         if is_other:
-            told = f"{file}: describes another map than {map_path}, and is ignored"
-            warnings.warn(told, InputWarning, stacklevel=2)
+            text = f"{file}: describes another map than {map_path}, and is ignored"
+            warnings.warn(text, InputWarning, stacklevel=2)
             return {}
         if summary["cross_validation"] is not None:
             summary["cross_validation"] = CrossValidation(**summary["cross_validation"])
@@ -324,28 +319,27 @@ def read_summary(map_path: str, model: nearer.OrdinalEmbedding) -> dict[str, Any
 
 
 def fingerprint(model: nearer.OrdinalEmbedding) -> str:
-    """A short text that tells a map from all others, by its coordinates to the bit."""
+    """A digest of the coordinates of a map."""
     import numpy as np
 
     X = np.asarray(model.embedding_, dtype="<f8")
     return hashlib.sha256(np.where(np.isnan(X), np.nan, X).tobytes()).hexdigest()[:16]
 
 
-def read_numbers(say: Say, path: str, on_map: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Numbers (n_objects, n_columns) and labels, or None, from .npy or a table; `on_map` are names to look for."""
+def read_numbers(say: Say, path: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """Numbers (n_objects, n_columns) and labels, or None, from .npy or a table."""
     from nearer.io.objects import read_objects
 
     if path.lower().endswith(".npy"):
         return _npy(path), None
-    table = read_objects(path, known=None if on_map is None else on_map.tolist())
+    table = read_objects(path)
     values = table.numbers()
     say.note(table.understood())
     return values, None if table.names_at is None else table.labels
 
 
 def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Distances (n, n) and labels from a table with them in the first row, and in the first column or not; or .npy."""
-    from nearer.data.cells import number_in
+    """Distances (n, n) and labels, from .npy or a table with them in the first row, and perhaps the first column."""
     from nearer.io import objects
 
     if path.lower().endswith(".npy"):
@@ -356,8 +350,6 @@ def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
     if not first and len(titles) != len(below):
         many = f"{len(below)} rows and {len(titles)} columns"
         raise ValueError(f"{path}: got {many} below names of columns, expected a square of distances")
-    if first and number_in(titles[0]) is not None:
-        raise cells.refusal(f"got the numbers {', '.join(titles[:4])}, expected the names of the objects")
     if first and titles[1:] != [row[0].strip() for row in below]:
         raise ValueError(f"{path}: the names in the first line are not those in the first column, in the same order")
     labels = objects.make_labels(cells, titles[first:], [0] * len(below))

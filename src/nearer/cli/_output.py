@@ -1,11 +1,7 @@
-"""How commands speak, and what they write.
-
-Results go to standard output, everything else to standard error; files and folders appear whole or not at all.
-"""
+"""What commands print (results to standard output, the rest to standard error) and write (whole or not at all)."""
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import ctypes
 import json
@@ -28,16 +24,10 @@ from nearer.registry import WRITTEN
 if TYPE_CHECKING:
     import numpy as np
 
-INTERRUPTED = 130
-"""Exit code after ctrl-C."""
-
-# Keywords of the library that its hints name, and that options of the same name set.
-_KEYWORDS = (
-    "answers", "columns", "delimiter", "encoding", "force", "format", "header", "index_base", "kind", "n_objects",
-    "on_degenerate", "on_missing", "keep_na", "fold_names", "variable", "resume", "weight", "participant",
-)  # fmt: skip
-_HINT = re.compile(rf"\b({'|'.join(_KEYWORDS)})=(\{{[^}}]*\}}|'[^']*'|\w*)")
-# Controls that could move the cursor, colour the terminal or turn the text around; line ends and tabs may stay.
+INTERRUPTED = 130  # exit code after ctrl-C
+_DECLARING = ("--columns", "--answers", "--where")
+_COMPLETE = ".nearer-complete"
+# Controls that could move the cursor, colour the terminal or reverse the text; line ends and tabs may stay.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -47,46 +37,26 @@ def visible(text: str) -> str:
 
 
 def can_put_right(error: Exception) -> bool:
-    """Whether an error is one that the user can do something about: also those of a database or a cluster."""
+    """Whether the user can correct an error, also of a database or a cluster."""
     if isinstance(error, (ValueError, OSError, ImportError, MemoryError)):
         return not isinstance(error, BrokenPipeError)
     return type(error).__module__.startswith(("sqlalchemy.", "nearer.distributed."))
 
 
 def explain(error: BaseException) -> str:
-    """An error in one line, in the words of the command line."""
+    """An error in one line."""
     if isinstance(error, MemoryError):
         return "not enough memory"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return visible(f"{error.filename}: {error.strerror}")
     if type(error).__module__.startswith("sqlalchemy."):
         told = str(getattr(error, "orig", error)).strip().split("\n")[0]
-        return visible(as_options(f"the database failed: {told}"))
-    return visible(as_options(str(error) or type(error).__name__))
-
-
-def as_options(text: str) -> str:
-    """Write hints such as ``format='jsonl'`` as ``--format jsonl``."""
-    text = text.replace("see index_base, n_objects", "see --index-base, --n-objects")
-    return _HINT.sub(_option, text)
-
-
-def _option(match: re.Match[str]) -> str:
-    name, value = "--" + match[1].replace("_", "-"), match[2]
-    if value.startswith("{"):
-        try:
-            pairs = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            return match[0]
-        value = ",".join(f"{role}={column}" for role, column in pairs.items())
-    value = value.strip("'")
-    if value == "False":
-        return "--no-" + name[2:]
-    return name if value in ("", "True") else f"{name} {shlex.quote(value)}"
+        return visible(f"the database failed: {told}")
+    return visible(str(error) or type(error).__name__)
 
 
 def plain(value: Any) -> Any:
-    """Turn arrays, numbers and mappings into what JSON has; what is not finite becomes null."""
+    """Values as JSON has them; what is not finite becomes null."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
@@ -99,54 +69,58 @@ def plain(value: Any) -> Any:
 
 
 def json_text(values: Mapping[str, Any]) -> str:
-    """A result as JSON, for people to read as well."""
     return json.dumps(plain(values), indent=2, allow_nan=False)
 
 
 def repeat_command() -> str:
-    """The command line as it was given, fit to be pasted into a shell where its result is already there."""
+    """The command line as it was given, with --force, ready for a shell."""
     given = click.get_current_context().meta.get("nearer.arguments", [])
     return shlex.join(["nearer", *given, *([] if "--force" in given else ["--force"])])
 
 
+def command_with(options: str) -> str:
+    """The command line as it was given, with other options for the columns of a file."""
+    kept: list[str] = []
+    given = iter(click.get_current_context().meta.get("nearer.arguments", []))
+    for word in given:
+        if word in _DECLARING:
+            next(given, None)  # its value
+        elif word != "--strict" and not word.startswith(tuple(f"{option}=" for option in _DECLARING)):
+            kept.append(word)
+    return f"{shlex.join(['nearer', *kept])} {options}"
+
+
 @dataclass(frozen=True)
 class Say:
-    """What a command says: results as JSON if asked for; if quiet, nothing but results, warnings and errors."""
+    """What a command prints: results as JSON if asked for; if quiet, only results, warnings and errors."""
 
     as_json: bool
     quiet: bool
 
     def note(self, text: str) -> None:
-        """Tell what goes on, on standard error."""
         if not self.quiet:
-            click.echo(visible(as_options(text)), err=True)
+            click.echo(visible(text), err=True)
 
     def compiling(self) -> contextlib.AbstractContextManager[None]:
-        """Tell, during a block, why the first computation on a machine takes longer."""
+        """Report, during a block, why the first computation on a machine takes longer."""
         from nearer.kernels import while_compiling
 
         return while_compiling(lambda: self.note("compiling for this machine, once: some seconds"))
 
     def result(self, values: Mapping[str, Any], text: str | None = None, is_data: bool = False) -> None:
-        """Give the result on standard output: `values` as JSON, else `text` (None: nothing).
-
-        Text that is data reaches another program to the letter; a terminal gets it with controls spelt out.
-        """
+        """Print `values` as JSON, or `text` if any; controls are spelt out, except in data for another program."""
         if self.as_json:
             click.echo(json_text(values))
         elif text is not None:
             click.echo(text if is_data and not sys.stdout.isatty() else visible(text))
 
     def done(self, values: Mapping[str, Any], told: str) -> None:
-        """Give what was done as the result, whose text is left out if quiet."""
+        """Print a result whose text is left out if quiet."""
         self.result(values, None if self.quiet else told)
 
 
 class Command(click.Command):
-    """A command with worked examples that gets a `Say` first; --json, --quiet and --debug are the last of its options.
-
-    `more` stands below the examples.
-    """
+    """A command that gets a `Say` first, with examples, `more` below them, and --json, --quiet and --debug."""
 
     def __init__(self, *, examples: Sequence[str], more: str = "", params: list[click.Parameter], **attributes: Any):
         lines = "\n".join(["\b", "Example:", *(f"  {example}" for example in examples)])
@@ -160,7 +134,7 @@ class Command(click.Command):
 def speaking(
     *examples: str, more: str = "", group: click.Group | None = None
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function that takes a `Say` first a `Command`, of a group perhaps."""
+    """Decorator that makes a function a `Command`, of a group perhaps."""
     make: Any = click.command if group is None else group.command
     return make(cls=Command, examples=examples, more=more)
 
@@ -174,11 +148,7 @@ _SPEAKING = (
     ),
 )  # fmt: skip
 
-
-_COMPLETE = ".nearer-complete"
-
-
-# What can be written, by ending; known here so that --help need not load the library, with which a test compares them.
+# What can be written, by ending; here so that --help does not load the library.
 TABLES = (".csv",)
 ANSWERS = WRITTEN
 POSITIONS = (".csv", ".npz", ".mat")
@@ -187,11 +157,7 @@ PAGES = (".html", ".htm")
 
 
 class OutputFile(click.Path):
-    """A file to write, refused before any work if it could not be written later.
-
-    That is one with another ending than those given (if any are), one that exists unless --force says to replace it,
-    and one that the command also writes something else to.
-    """
+    """A file to write, refused before any work if it has another ending, exists without --force, or is given twice."""
 
     def __init__(self, *endings: str):
         super().__init__()
@@ -203,13 +169,16 @@ class OutputFile(click.Path):
         path = os.fsdecode(super().convert(value, param, ctx))
         if self.endings:
             check_ending(path, self.endings)
-        refuse_unwritable(path, ctx is not None and ctx.params.get("force", False))
+        force = ctx is not None and ctx.params.get("force", False)
+        if os.path.isfile(path) and not force:
+            raise FileExistsError(f"{path}: exists already; use --force to replace it")
+        refuse_unwritable(path, force)
         claim(path, "" if param is None else param.get_error_hint(ctx))
         return path
 
 
 def claim(path: str | os.PathLike[str], what: str) -> None:
-    """Say what a command will write to a file; refuse one that is said to hold something else as well."""
+    """Note what a command will write to a file; refuse a file for two things."""
     ctx = click.get_current_context(silent=True)
     if ctx is not None:
         place = os.path.normcase(os.path.realpath(path))
@@ -219,20 +188,15 @@ def claim(path: str | os.PathLike[str], what: str) -> None:
 
 
 class OutputFolder:
-    """A folder of results. Everything is prepared in a hidden folder, and put in place at the end.
+    """A folder of results, prepared in a hidden one and put in place at the end, unless an error comes before `keep`.
 
-    A folder that holds nothing else is exchanged as a whole where the system can do that (Linux). Otherwise the new
-    files are moved one by one from a hidden folder that says that they are complete: if this is cut short, the next
-    command that writes or reads the folder does the rest. Other files in the folder stay as they are; files of the same
-    names are refused at once unless `force` lets them be replaced. If the work ends in an error, nothing is put in
-    place, unless `keep` said before that what is there by then is worth it.
+    A folder that holds nothing else is exchanged as a whole (Linux). Otherwise the new files are moved one by one from
+    a hidden folder whose name says that they are complete; if this is interrupted, `finish_moving` does the rest.
     """
 
     def __init__(self, path: str | os.PathLike[str], names: Sequence[str], force: bool):
-        self.path = Path(os.path.realpath(path))
-        self.shown = Path(path)
-        self.names = tuple(names)
-        self.force = force
+        self.path, self.shown = Path(os.path.realpath(path)), Path(path)
+        self.names, self.force = tuple(names), force
         self._temporary: Path | None = None
         self._kept = False
         for file in (self.path, *(self.path / name for name in names)):
@@ -257,14 +221,13 @@ class OutputFolder:
             raise FileNotFoundError(f"{self.shown}: the folder {self.shown.parent} does not exist")
 
     def __enter__(self) -> Path:
-        """The hidden folder to write to."""
         self._temporary = self._make_temporary()
         return self._temporary
 
     def _make_temporary(self) -> Path:
         from nearer.io.files import part_name, remove_leftovers
 
-        # Beside the folder, to exchange the two; else inside it, as it may be a file system of its own.
+        # Beside the folder, to exchange the two; else inside it, as it may be another file system.
         home = self.path.parent if self._is_exchangeable() or not self.path.is_dir() else self.path
         for folder in {self.path, self.path.parent}:
             remove_leftovers(folder)
@@ -276,7 +239,7 @@ class OutputFolder:
         return temporary
 
     def _is_exchangeable(self) -> bool:
-        """Whether the folder is there, holds files of these names only, and nobody would miss the folder itself."""
+        """Whether the folder is there, holds files of these names only, and may be replaced."""
         if not sys.platform.startswith("linux") or not self.path.is_dir() or self.path.is_mount():
             return False
         here = Path(os.path.realpath(os.curdir))
@@ -285,7 +248,7 @@ class OutputFolder:
         return own and not here.is_relative_to(self.path) and os.access(self.path.parent, os.W_OK)
 
     def keep(self) -> None:
-        """From here on, put what was written in place also if the rest fails; ctrl-C still gives it up."""
+        """From here on, put what was written in place also after an error (but not after ctrl-C)."""
         self._kept = True
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
@@ -295,7 +258,7 @@ class OutputFolder:
                 self._refuse()
                 written = sorted(os.listdir(self._temporary))
                 self._move(self._temporary)
-                if kind is not None:  # what is not written any more would tell of other results
+                if kind is not None:  # old files would belong to other results
                     for name in set(self.names).difference(written):
                         (self.path / name).unlink(missing_ok=True)
                     click.echo(f"{self.shown}: kept {', '.join(written)}, written before this failed:", err=True)
@@ -314,12 +277,11 @@ class OutputFolder:
         finish_moving(self.path)
 
     def files(self) -> list[str]:
-        """The files as the user would name them."""
         return [str(self.shown / name) for name in self.names]
 
 
 def finish_moving(folder: Path) -> None:
-    """Move what stands complete in the hidden folder of an `OutputFolder` to its place."""
+    """Move complete files from the hidden folder of an `OutputFolder` to their place."""
     complete = folder / _COMPLETE
     if complete.is_dir():
         for file in sorted(complete.iterdir()):
@@ -338,7 +300,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
-    """A table as CSV: text is guarded and quoted where it needs to be, floats are formatted by `spec`, NaN is empty."""
+    """A table as CSV: text is guarded and quoted where needed, floats are formatted by `spec`, NaN is empty."""
     from nearer.io.text import text_cells
 
     def number(value: Any) -> str:
@@ -352,7 +314,6 @@ def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
 
 
 def write_summary(folder: Path, values: Mapping[str, Any]) -> None:
-    """Write what was found to the summary.json of a folder."""
     (folder / "summary.json").write_text(json_text(values) + "\n", encoding="utf-8")
 
 
@@ -365,7 +326,7 @@ def write_text(path: str, text: str, force: bool) -> None:
 
 
 def give_table(say: Say, text: str, out: str | None, force: bool, values: Mapping[str, Any], told: str) -> None:
-    """Write a table to a file, and tell what it holds, or print it; `values` is what JSON says."""
+    """Write a table to a file, or print it; `values` is the result as JSON."""
     if out is not None:
         write_text(out, text, force)
         say.note(f"wrote {out}: {told}")
@@ -375,9 +336,9 @@ def give_table(say: Say, text: str, out: str | None, force: bool, values: Mappin
 def give_positions(
     say: Say, positions: np.ndarray, labels: Any, out: str | None, force: bool, values: Mapping[str, Any]
 ) -> None:
-    """Write positions (n, n_components) to a CSV file, or print them as one; `values` is what else JSON should say."""
-    from nearer.data.errors import counted
-    from nearer.io import write_embedding
+    """Write positions (n, n_components) to a file, or print them as CSV; `values` are further entries of the JSON."""
+    from nearer.coordinates import write_embedding
+    from nearer.data.messages import counted
 
     table = {"label": [str(label) for label in labels]}
     table |= {f"x{axis + 1}": column.tolist() for axis, column in enumerate(positions.T)}

@@ -5,64 +5,54 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import nearer
-from nearer.cli._inputs import (
-    FORCE,
-    N_JOBS,
-    RANDOM_STATE,
-    fitting_options,
-    make_estimator,
-    read_answers,
-    read_distances,
-    read_numbers,
-    reading_options,
-    refuse_given,
-)
-from nearer.cli._output import (
-    ANSWERS,
-    PICTURES,
-    TABLES,
-    OutputFile,
-    Say,
-    csv_text,
-    give_table,
-    speaking,
-    write_text,
-)
+from nearer.cli import _inputs, _output
+from nearer.cli._output import OutputFile, Say, speaking
 from nearer.registry import STRATEGIES, SUGGESTED
 
+if TYPE_CHECKING:
+    import numpy as np
+
 _BAR = 30  # signs of a full bar
-# The library calls it kind; where a file is read as well, --kind is what its rows are.
 _ASK = click.option(
     "--ask", type=click.Choice(SUGGESTED), default="triplets", show_default=True, help="Kind of question."
 )
 
 
-@speaking(
-    "nearer check answers.csv -d 2",
-    "nearer check export.csv --columns anchor=head,near=winner,far=loser --json",
-)
+@speaking("nearer check answers.csv -d 2", "nearer check export.csv --columns anchor=head,near=winner,far=loser --json")
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), help="Also look for objects with too few answers for it.")
-@click.option("--strict", is_flag=True, help="Exit with code 1 if there is a problem, or a warning about the file.")
-@reading_options
-def check_command(say: Say, file: str, n_components: int | None, strict: bool, reading: dict[str, Any]) -> None:
+@click.option("--exit-code", is_flag=True, help="Exit with code 1 if there is a problem or a suspicion.")
+@_inputs.reading_options
+def check_command(say: Say, file: str, n_components: int | None, exit_code: bool, reading: dict[str, Any]) -> None:
     """Look for faults in FILE: contradictions, islands, objects in too few answers, doubtful participants.
 
     Where questions were asked more than once, the noise ceiling says how many answers any map can satisfy.
     """
-    from nearer.data.errors import counted
+    from nearer.check import check, suspicions
 
-    result = read_answers(say, file, reading)
-    found = result.comparisons.check(n_components)
-    doubts = [f"{counted(len(result.alarms), 'warning')} above about what the file means"] if result.alarms else []
-    say.result({"input": result.facts(), "check": found.to_dict()}, "\n".join([str(found), *doubts]))
-    if strict and not (found.ok and not result.alarms):
+    result = _inputs.read_answers(say, file, reading)
+    found = check(result.comparisons, n_components)
+    doubts = suspicions(result.comparisons, _unused(file, reading))
+    values = {"input": result.facts(), "check": found.to_dict(), "suspicions": [one._asdict() for one in doubts]}
+    say.result(values, "\n".join([str(found), *(f"suspicion: {one.text}" for one in doubts)]))
+    if exit_code and (doubts or not found.ok):
         raise click.exceptions.Exit(1)
+
+
+def _unused(path: str, reading: dict[str, Any]) -> dict[str, np.ndarray] | None:
+    """Columns that are not used, as text for each answer; None where the file cannot be read again."""
+    from nearer.check import unused_values
+    from nearer.io.read import open_table
+
+    layouts, _ = _inputs.find_layouts(path, reading)
+    if not Path(path).is_file() or path.lower().endswith(".zip") or len(layouts) > 1:
+        return None
+    return unused_values(open_table(path, layouts, **_inputs.carrier_options(reading)), layouts[0])
 
 
 @speaking(
@@ -79,37 +69,37 @@ rules.toml holds what was written down beforehand, any of:
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the others' maps.")
 @click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; nobody is left out without it.")
-@click.option("-o", "--out", type=OutputFile(*ANSWERS), help="Write the answers of those who are kept.")
-@click.option("--table", type=OutputFile(*TABLES), help="Write the table of all people as CSV.")
+@click.option("-o", "--out", type=OutputFile(*_output.ANSWERS), help="Write the answers of those who are kept.")
+@click.option("--table", type=OutputFile(*_output.TABLES), help="Write the table of all people as CSV.")
 @click.option("--cv", type=click.IntRange(2), default=10, show_default=True, help="Folds: maps without some people.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
-@FORCE
-@fitting_options
-@reading_options
+@_inputs.FORCE
+@_inputs.fitting_options
+@_inputs.reading_options
 def people_command(
     say: Say, file: str, n_components: int, rules: str | None, out: str | None, table: str | None, cv: int,
     differ_too: bool, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Tell how each person answered in FILE: speed, side, repeats, catch questions, agreement with the others.
+    """Show how each person answered in FILE: speed, side, repeats, attention checks, agreement with the others.
 
     Nobody is held to a map that their own answers helped to make. The share of guesses comes with its 95 % interval.
     """
     if out is not None and rules is None:
         raise ValueError("--out: without --rules nobody is left out, so there is nothing to write")
-    estimator = make_estimator(fitting, n_components)
+    estimator = _inputs.make_estimator(fitting, n_components)
     from nearer.people import ExclusionRules, differ, exclude, participants
 
     asked = None if rules is None else ExclusionRules.read(rules)
-    result = read_answers(say, file, reading)
+    result = _inputs.read_answers(say, file, reading)
     with say.compiling():
         options = {name: fitting[name] for name in ("random_state", "n_jobs")}
         found = participants(result.comparisons, estimator, n_folds=cv, **options)
     values: dict[str, Any] = {"input": result.facts(), "people": found.table(), "in_order": found.in_order}
-    told = [str(found)]
+    texts = [str(found)]
     if asked is not None:
         kept, exclusions = exclude(result.comparisons, asked, found)
         values["exclusions"] = vars(exclusions) | {"paragraph": exclusions.paragraph()}
-        told.append(exclusions.paragraph())
+        texts.append(exclusions.paragraph())
         if out is not None:
             from nearer.io import write_comparisons
 
@@ -119,23 +109,23 @@ def people_command(
         estimator.set_params(reliability=True)
         tested = differ(estimator, result.comparisons, random_state=fitting["random_state"])
         values["difference"] = vars(tested)
-        told.append(str(tested))
+        texts.append(str(tested))
     if table is not None:
         columns = found.table() | {"participant": found.participant.astype(str).tolist()}
-        write_text(table, csv_text(columns), force)
+        _output.write_text(table, _output.csv_text(columns), force)
         say.note(f"wrote {table}")
-    say.result(values, "\n\n".join(told))
+    say.result(values, "\n\n".join(texts))
 
 
 @speaking(
     "nearer convert votes.csv answers.parquet",
-    "nearer convert triplets.mat answers.csv --index-base 1",
+    "nearer convert triplets.mat answers.csv --columns anchor,near,far",
 )
 @click.argument("file", type=click.Path())
-@click.argument("target", type=OutputFile(*ANSWERS))
+@click.argument("target", type=OutputFile(*_output.ANSWERS))
 @click.option("--aggregate", is_flag=True, help="Equal answers become one row, with their number as weight.")
-@FORCE
-@reading_options
+@_inputs.FORCE
+@_inputs.reading_options
 def convert_command(say: Say, file: str, target: str, aggregate: bool, force: bool, reading: dict[str, Any]) -> None:
     """Write the answers of FILE to TARGET as plain comparisons: anchor, near, far or i, j, l, k.
 
@@ -143,7 +133,7 @@ def convert_command(say: Say, file: str, target: str, aggregate: bool, force: bo
     """
     from nearer.io import write_comparisons
 
-    result = read_answers(say, file, reading)
+    result = _inputs.read_answers(say, file, reading)
     comparisons = result.comparisons.aggregate() if aggregate else result.comparisons
     write_comparisons(target, comparisons, force=force)
     values = {"input": result.facts(), "output": target, "n_comparisons": len(comparisons)}
@@ -166,11 +156,12 @@ def convert_command(say: Say, file: str, target: str, aggregate: bool, force: bo
     "--noise", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Fraction of answers turned around."
 )
 @click.option("--class-column", metavar="COLUMN", help="Column of classes, where there are several.")
-@RANDOM_STATE
+@_inputs.RANDOM_STATE
 @click.option(
-    "-o", "--out", required=True, type=OutputFile(*ANSWERS), help="File to write: .csv, .tsv, .jsonl, .parquet, .npz."
-)
-@FORCE
+    "-o", "--out", required=True, type=OutputFile(*_output.ANSWERS),
+    help="File to write: .csv, .tsv, .jsonl, .parquet, .npz.",
+)  # fmt: skip
+@_inputs.FORCE
 def simulate_command(
     say: Say, file: str, source: str, n_comparisons: int | None, kind: str, noise: float, class_column: str | None,
     random_state: int, out: str, force: bool,
@@ -188,17 +179,17 @@ def simulate_command(
     from nearer.io import objects, write_comparisons
 
     if source != "classes":
-        refuse_given(["class_column"], f"got --from {source}, expected --from classes, which has such a column")
+        _inputs.refuse_given(["class_column"], f"got --from {source}, expected --from classes, which has such a column")
     if n_comparisons is None and source != "distances":
         raise click.UsageError(f"-n: got none, expected how many comparisons to draw from {source}")
     if source == "classes" and kind != "triplets":
         raise click.UsageError("--kind: got quadruplets, expected triplets, all that classes give")
     make: Callable[..., nearer.Comparisons]
     if source == "points":
-        points, labels = read_numbers(say, file)
+        points, labels = _inputs.read_numbers(say, file)
         make = partial(nearer.Comparisons.from_points, points, n_comparisons or 0, kind)
     elif source == "distances":
-        distances, labels = read_distances(file)
+        distances, labels = _inputs.read_distances(file)
         make = partial(nearer.Comparisons.from_distances, distances, n_comparisons, kind)
     else:
         table = objects.read_objects(file, objects.WORDS, column=class_column)
@@ -226,7 +217,7 @@ def simulate_command(
 )
 @click.argument("file", type=click.Path(), required=False)
 @click.option("-n", "--size", type=click.IntRange(1), default=100, show_default=True, help="How many questions.")
-@click.option("-o", "--out", type=OutputFile(*TABLES), help="CSV file to write; printed if not given.")
+@click.option("-o", "--out", type=OutputFile(*_output.TABLES), help="CSV file to write; printed if not given.")
 @click.option(
     "--strategy", type=click.Choice(list(STRATEGIES)), default="auto", show_default=True, help="How to choose."
 )
@@ -236,30 +227,31 @@ def simulate_command(
 )  # fmt: skip
 @click.option(
     "--objects", metavar="N or FILE",
-    help="Objects beside those of the answers: how many in all, or a file of labels, one on each line.",
+    help="Objects beside those of the answers: how many in all, or a table with the column label.",
 )  # fmt: skip
 @click.option("--exclude", metavar="LABEL,...", help="Objects not to ask about.")
 @click.option("--pending", type=click.Path(), help="CSV file of questions in flight, as this command writes them.")
 @_ASK
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the map.")
-@RANDOM_STATE
-@FORCE
-@reading_options
+@_inputs.RANDOM_STATE
+@_inputs.FORCE
+@_inputs.reading_options
 def suggest_command(
     say: Say, file: str | None, out: str | None, objects: str | None, exclude: str | None, pending: str | None,
     ask: str, force: bool, reading: dict[str, Any], **choosing: Any,
 ) -> None:  # fmt: skip
-    """Tell which questions to ask next, given the answers in FILE.
+    """Choose which questions to ask next, given the answers in FILE.
 
-    Writes the columns head, a, b (is the head nearer to a or to b?), information (bits that the answer is expected to
-    tell, empty for random questions) and strategy. Keep the column strategy with the answers: accuracy is measured on
+    Writes the columns head, a, b (is the head nearer to a or to b?), information (expected, in bits;
+    empty for random questions) and strategy. Keep the column strategy with the answers: accuracy is measured on
     those to random questions.
     """
     if file is None and objects is None:
         raise click.UsageError("FILE: got none, expected a file of answers, or --objects where there are none yet")
     if file is None:
-        refuse_given(reading, "says how to read FILE, but got none")
-    known = None if file is None else read_answers(say, file, reading).comparisons
+        _inputs.refuse_given(reading, "says how to read FILE, but got none")
+    result = None if file is None else _inputs.read_answers(say, file, reading)
+    known = None if result is None else result.comparisons
     from threadpoolctl import threadpool_limits
 
     from nearer.questions import suggest
@@ -270,7 +262,7 @@ def suggest_command(
     with say.compiling(), threadpool_limits(1, "blas"):
         found = suggest(
             known,
-            objects=_objects(say, objects, known),
+            objects=_objects(say, objects),
             exclude=None if exclude is None else _names(excluded, numbered, "--exclude"),
             pending=None if pending is None else _questions(pending, ask, numbered),
             kind=ask,
@@ -279,20 +271,19 @@ def suggest_command(
     table = found.to_dict()
     chosen = {name: int((found.strategy == name).sum()) for name in sorted(set(found.strategy.tolist()))}
     values = {"output": out, "kind": ask, "strategies": chosen, "questions": table}
-    values["random_state"] = choosing["random_state"]
-    give_table(say, csv_text(table, ".6g"), out, force, values, repr(found))
+    values |= {"random_state": choosing["random_state"], "input": None if result is None else result.facts()}
+    _output.give_table(say, _output.csv_text(table, ".6g"), out, force, values, repr(found))
 
 
-def _objects(say: Say, given: str | None, known: Any) -> int | list[str] | None:
+def _objects(say: Say, given: str | None) -> int | list[str] | None:
     """A number, or the labels in a file."""
     if given is None or given.isdecimal():
         return None if given is None else int(given)
     if not Path(given).is_file():
-        raise ValueError(f"--objects: got {given!r}, expected a number or a file with a label on each line")
+        raise ValueError(f"--objects: got {given!r}, expected a number or a table with the column label")
     from nearer.io.objects import LIST, read_objects
 
-    labels = None if known is None else known.labels
-    table = read_objects(given, LIST, None if labels is None else labels.tolist())
+    table = read_objects(given, LIST)
     say.note(table.understood([]))
     return table.labels.tolist()
 
@@ -314,7 +305,7 @@ def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
 
     cells = read_cells(path)
     header = [cell.strip() for cell in cells.rows[0]]
-    names = ("head", "a", "b") if kind == "triplets" else ("a", "b", "c")
+    names = ("anchor" if "anchor" in header else "head", "a", "b") if kind == "triplets" else ("a", "b", "c")
     if any(header.count(name) != 1 for name in names):
         raise cells.refusal(f"got the columns {', '.join(header)}, expected {', '.join(names)}, each once")
     questions = []
@@ -322,14 +313,11 @@ def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
         objects_asked = [unguard(line[header.index(name)]) for name in names]
         if len(set(objects_asked)) < 3 or "" in objects_asked:
             raise cells.refusal(f"got {', '.join(objects_asked)}, expected three different objects", row)
-        questions.append(_names(objects_asked, numbered, f"{path}, {cells.places[row]}"))
+        questions.append(_names(objects_asked, numbered, f"{path}, {cells.place(row)}"))
     return questions
 
 
-@speaking(
-    "nearer plan 40",
-    "nearer plan 60 -d 3 --wrong 0.2 --target 0.85 --plot plan.png",
-)
+@speaking("nearer plan 40", "nearer plan 60 -d 3 --wrong 0.2 --target 0.85 --plot plan.png")
 @click.argument("n_objects", type=click.IntRange(4))
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Dimensions.")
 @click.option(
@@ -343,12 +331,12 @@ def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), default="random", show_default=True, help="Of asking.")
 @_ASK
 @click.option("--n-runs", type=click.IntRange(2), default=5, show_default=True, help="Simulated studies.")
-@N_JOBS
-@click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
-@RANDOM_STATE
-@FORCE
+@_inputs.N_JOBS
+@click.option("--plot", "picture", type=OutputFile(*_output.PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
+@_inputs.RANDOM_STATE
+@_inputs.FORCE
 def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, force: bool, **simulated: Any) -> None:
-    """Tell how many answers a map of N_OBJECTS objects needs, before anything is asked.
+    """Estimate how many answers a map of N_OBJECTS objects needs, before anything is asked.
 
     Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
     answers until they are right about as many questions as asked for.

@@ -56,13 +56,13 @@ def new(say: Say, study: str, **given: Any) -> None:
     from nearer.collect.study import new_study
 
     made = new_study(study, **given)
-    values = {"study": study, "kind": made.questions.kind, "n_objects": len(made.items)}
-    values["questions"] = made.questions.number
-    told = (
-        f"wrote {study}/study.toml: {len(made.items)} objects, {made.questions.number} questions for each participant\n"
+    n_objects, number = len(made.items), made.questions.number
+    values = {"study": study, "kind": made.questions.kind, "n_objects": n_objects, "questions": number}
+    text = (
+        f"wrote {study}/study.toml: {n_objects} objects, {number} questions for each participant\n"
         f"next: read it through, above all the consent, then: nearer collect serve {study}"
     )
-    say.done(values, told)
+    say.done(values, text)
 
 
 @speaking(
@@ -77,7 +77,7 @@ def new(say: Say, study: str, **given: Any) -> None:
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any that is free.")
 @click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="For https: the certificate.")
 @click.option("--key", type=click.Path(exists=True, dir_okay=False), help="For https: its private key.")
-@click.option("--behind-proxy", is_flag=True, help="A proxy on this machine passes requests on, and tells from whom.")
+@click.option("--behind-proxy", is_flag=True, help="A proxy on this machine passes on requests and their origin.")
 @click.option("--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="With PostgreSQL only.")
 @click.option("--background/--no-background", default=True, help="Whether this server also computes the map.")
 def serve(
@@ -102,14 +102,14 @@ def serve(
     address = f"{'https' if certificate else 'http'}://{shown}:{listening.getsockname()[1]}/"
     researcher = f"{address}researcher#{Signer(store.secret).researcher}"
     values = {"participants": address, "researcher": researcher, "database": store.shown}
-    told = (
+    text = (
         f"{read.title}: {len(read.items)} objects, {read.questions.number} questions for each participant\n"
         f"participants: {address}?{(*read.participants.id, 'participant')[0]}=their-id\n"
         f"researcher:   {researcher}\n"
         f"answers:      {store.shown}\n"
         "stop by ctrl-C; everything goes on where it stopped"
     )
-    say.result(values, told)
+    say.result(values, text)
     sys.stdout.flush()
     options: dict[str, Any] = {"certificate": certificate, "key": key, "behind_proxy": behind_proxy}
     orders: dict[str, Any] = {"study": str(read.folder.resolve()), "database": database or read.database}
@@ -132,7 +132,7 @@ def serve(
 @_STUDY
 @_DATABASE
 def status(say: Say, study: str, database: str | None) -> None:
-    """Tell how many took part in a STUDY, and how far they are."""
+    """Show how many took part in a STUDY, and how far they are."""
     _, store = _opened(study, database)
     from nearer.collect.store import participant_table, study_status
 
@@ -142,11 +142,7 @@ def status(say: Say, study: str, database: str | None) -> None:
     say.result({**values, "people": people}, _status_line(values))
 
 
-@speaking(
-    "nearer collect export fruit -o answers.csv",
-    "nearer fit answers.csv -o map",
-    group=collect_command,
-)
+@speaking("nearer collect export fruit -o answers.csv", "nearer fit answers.csv -o map", group=collect_command)
 @_STUDY
 @_DATABASE
 @click.option("-o", "--out", required=True, type=OutputFile(*TABLES), help="CSV file to write.")
@@ -154,11 +150,11 @@ def status(say: Say, study: str, database: str | None) -> None:
 def export(say: Say, study: str, database: str | None, out: str, force: bool) -> None:
     """Write the answers of a STUDY as a CSV file that `nearer fit` reads. Works while it is served.
 
-    Answers that no map can use are left out and counted: "cannot tell", and catch questions that show an object twice.
+    Attention checks are written too, with the columns catch and correct; "cannot tell" is left out and counted.
     """
     read, store = _opened(study, database)
     from nearer.collect.store import Export
-    from nearer.data.errors import counted
+    from nearer.data.messages import counted
     from nearer.io.files import atomic_write
 
     found = Export(store, read.questions)
@@ -178,7 +174,7 @@ def backup(say: Say, study: str, database: str | None, out: str) -> None:
     """Copy the whole database of a STUDY, as it is at one moment, also while it is served."""
     _, store = _opened(study, database)
     from nearer.collect.store import back_up
-    from nearer.data.errors import counted
+    from nearer.data.messages import counted
 
     count = back_up(store, out)
     say.done({"output": out, "n_answers": count}, f"wrote {out}: {counted(count, 'answer')}")
@@ -204,8 +200,7 @@ def _switch(say: Say, study: str, database: str | None, paused: bool) -> None:
     _, store = _opened(study, database)
     changed = store.set_paused(paused)
     state = "paused" if paused else "open"
-    told = f"{study}: {state}" if changed else f"{study}: was {state} already"
-    say.done({"paused": paused, "changed": changed}, told)
+    say.done({"paused": paused, "changed": changed}, f"{study}: {state if changed else f'was {state} already'}")
 
 
 def _need() -> None:
@@ -235,7 +230,7 @@ def _status_line(found: dict[str, Any]) -> str:
 
 
 def _status_shown(store: Store) -> contextlib.AbstractContextManager[Any]:
-    """Show during a block, in a line of the terminal written again every two seconds, how a study goes."""
+    """Show the status in a line of the terminal during a block."""
     from rich.console import Console
     from rich.live import Live
     from sqlalchemy.exc import SQLAlchemyError

@@ -20,6 +20,5 @@ def completion_command(shell: str) -> None:
     from nearer.cli import cli
 
     kind = get_completion_class(shell)
-    if kind is None:
-        raise ValueError(f"{shell}: no completion for this shell")
+    assert kind is not None
     click.echo(kind(cli, {}, "nearer", "_NEARER_COMPLETE").source())

@@ -22,10 +22,7 @@ _TURNED = (
 )
 
 
-@speaking(
-    "nearer demo",
-    "nearer demo -o cities --random-state 1",
-)
+@speaking("nearer demo", "nearer demo -o cities --random-state 1")
 @click.option("-o", "--out", default="demo", show_default=True, type=click.Path(), help="Folder for the results.")
 @RANDOM_STATE
 @FORCE
@@ -36,11 +33,11 @@ def demo_command(say: Say, out: str, random_state: int, force: bool) -> None:
     80 % of all such answers, and judged by the others and by the distances.
     """
     folder = OutputFolder(out, FILES, force)
+    from nearer.coordinates import write_embedding
     from nearer.datasets import load_eurodist
-    from nearer.io import write_embedding
     from nearer.metrics import procrustes_align
     from nearer.plots import plot_map, save_figure
-    from nearer.reporting import Scores, describe, study
+    from nearer.reporting import Scores, describe, judge, study
 
     cities = load_eurodist()
     comparisons = nearer.Comparisons.from_distances(cities.distances, labels=cities.names)
@@ -51,10 +48,9 @@ def demo_command(say: Say, out: str, random_state: int, force: bool) -> None:
     )
     model = nearer.SOE(2, random_state=random_state).fit(train)
     values = _measured(model, cities.distances)
-    scores = Scores(training=model.score(train), held_out=model.score(test))
-    values["held_out"] = {
-        "accuracy": scores.held_out, "n_satisfied": int(model.predict(test).sum()), "n_comparisons": len(test)
-    }  # fmt: skip
+    held = judge(model, test)
+    scores = Scores(training=model.score(train), held_out=held.accuracy)
+    values["held_out"] = {name: getattr(held, name) for name in ("accuracy", "n_satisfied", "n_comparisons")}
     values["training"] = {"accuracy": scores.training, "n_comparisons": len(train)}
     with folder as target:
         write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
@@ -70,7 +66,7 @@ def demo_command(say: Say, out: str, random_state: int, force: bool) -> None:
 
 
 def _measured(model: nearer.OrdinalEmbedding, distances: np.ndarray) -> dict[str, Any]:
-    """How far the map is from the true distances, beside classical scaling, which is shown those."""
+    """Errors of the distances on the map, and of classical scaling, which is given the true ones."""
     import numpy as np
     from scipy.spatial.distance import pdist, squareform
 
@@ -123,8 +119,6 @@ def _geography(names: Any) -> np.ndarray:
     import numpy as np
 
     text = resources.files("nearer.datasets").joinpath("data", "eurodist_places.csv").read_text(encoding="utf-8")
-    known = {
-        row["city"]: (float(row["latitude"]), float(row["longitude"])) for row in csv.DictReader(text.splitlines())
-    }
-    north, east = np.array([known[str(name)] for name in names]).T
+    places = {row["city"]: row for row in csv.DictReader(text.splitlines())}
+    north, east = (np.array([float(places[str(name)][what]) for name in names]) for what in ("latitude", "longitude"))
     return np.column_stack([east * np.cos(np.deg2rad(north.mean())), north])

@@ -1,7 +1,4 @@
-"""`nearer fit`: a file of answers in, a map and its report out; `nearer dims`: how many dimensions it should have.
-
-On a terminal, a fit shows how it goes; ctrl-C keeps the best map so far.
-"""
+"""`nearer fit`: a map and its report from a file of answers; `nearer dims`: how many dimensions it should have."""
 
 from __future__ import annotations
 
@@ -19,61 +16,32 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import nearer
-from nearer.cli._inputs import (
-    CV_BY,
-    FORCE,
-    GROUPS,
-    IMAGES,
-    MODEL,
-    as_names,
-    dimensions,
-    fingerprint,
-    fitting_options,
-    make_estimator,
-    read_answers,
-    read_groups,
-    reading_options,
-    refuse_given,
-    were_given,
-)
-from nearer.cli._output import (
-    INTERRUPTED,
-    PICTURES,
-    OutputFile,
-    OutputFolder,
-    Say,
-    claim,
-    repeat_command,
-    speaking,
-    write_summary,
-)
+from nearer.cli import _inputs, _output
+from nearer.cli._output import OutputFile, OutputFolder, Say, speaking
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from nearer.io import ReadResult
     from nearer.reporting import Findings
     from nearer.selection import DimensionSelection
 
 
-FILES = ("embedding.csv", MODEL, "summary.json", "report.html")
+FILES = ("embedding.csv", _inputs.MODEL, "summary.json", "report.html")
 _SAMPLE = 50_000  # comparisons looked at for the error shown
 _EVERY = 0.25  # seconds between two updates
 
 
 @dataclass
 class Interrupt:
-    """Whether ctrl-C was pressed, and what follows from it.
-
-    Inside `deferred`, the first one is only noted, and the second raises. Of a study that it breaks off, the finished
-    part is kept if it says something; those after it are left out.
-    """
+    """Whether ctrl-C was pressed: the first keeps what is finished, the second raises."""
 
     say: Say
     pressed: bool = False
 
     @contextlib.contextmanager
     def deferred(self) -> Iterator[None]:
-        """Note ctrl-C for the solver to see, rather than break off."""
+        """Note ctrl-C for the solver rather than raise."""
         if threading.current_thread() is not threading.main_thread():
             yield  # only the main thread may catch signals
             return
@@ -84,7 +52,7 @@ class Interrupt:
             signal.signal(signal.SIGINT, before)
 
     def attempt(self, name: str, details: str, run: Callable[[], Any]) -> Any:
-        """Monitor of `nearer.reporting.study`: say what is done, and what becomes of it after ctrl-C."""
+        """Monitor of `nearer.reporting.study`: after ctrl-C, keep what a study finished, and leave out the rest."""
         if self.pressed:
             return None
         self.say.note(f"{name}: {details}")
@@ -101,24 +69,21 @@ class Interrupt:
         if self.pressed:
             raise KeyboardInterrupt
         self.pressed = True
-        told = "stopping: the best map so far is kept; press ctrl-C again to give up"
+        text = "stopping: the best map so far is kept; press ctrl-C again to give up"
         try:
-            self.say.note(told)
-        except RuntimeError:  # a line is being written, and its buffer may not be entered again
-            os.write(2, f"{told}\n".encode())
+            self.say.note(text)
+        except RuntimeError:  # the signal came while a line was being written
+            os.write(2, f"{text}\n".encode())
 
 
 @dataclass(eq=False)
 class Watch:
-    """Callback of a fit: stops it after ctrl-C, and shows objective, error and time on a terminal.
-
-    The error is measured on the comparisons, on a part if they are many; `limit` is the most seconds of the fit.
-    """
+    """Callback of a fit: stops it after ctrl-C, and shows objective, error and time on a terminal."""
 
     say: Say
     interrupt: Interrupt
-    comparisons: nearer.Comparisons | None = None
-    limit: float | None = None
+    comparisons: nearer.Comparisons | None = None  # for the error
+    limit: float | None = None  # seconds
     _bar: Any = None
     _last: float = 0.0
     _sample: Any = None
@@ -183,28 +148,23 @@ def _number_or_auto(value: Any) -> int | str:
 @click.argument("file", type=click.Path())
 @click.option("-o", "--out", required=True, type=click.Path(), help="Folder for the results.")
 @click.option(
-    "-d",
-    "--n-components",
-    type=_number_or_auto,
-    metavar="NUMBER OR AUTO",
-    default=2,
-    show_default=True,
-    help="Dimensions of the map; auto: as many as the answers speak for.",
-)
+    "-d", "--n-components", type=_number_or_auto, metavar="NUMBER OR AUTO", default=2, show_default=True,
+    help="Dimensions of the map; auto: as many as the answers support.",
+)  # fmt: skip
 @click.option("--cv", type=click.IntRange(0), help="Folds of cross-validation; 0: none.  [default: 5, unless large]")
-@CV_BY
-@click.option("--dims", type=dimensions, help="Also tell how maps of these dimensions do, such as 1-5.")
-@click.option("--learning-curve", is_flag=True, help="Also tell whether more answers would help.")
+@_inputs.CV_BY
+@click.option("--dims", type=_inputs.dimensions, help="Also compare maps of these dimensions, such as 1-5.")
+@click.option("--learning-curve", is_flag=True, help="Also estimate whether more answers would help.")
 @click.option("--bootstrap", type=click.IntRange(2), metavar="B", help="B resamples, for regions of uncertainty.")
-@IMAGES
-@GROUPS
+@_inputs.IMAGES
+@_inputs.GROUPS
 @click.option("--title", help="Heading of the report.  [default: name of the file]")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: tcp://host:8786, or local:4 workers here.")
 @click.option("--checkpoint", type=click.Path(), help="File that keeps the fit while it goes on; removed at the end.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
-@FORCE
-@fitting_options
-@reading_options
+@_inputs.FORCE
+@_inputs.fitting_options
+@_inputs.reading_options
 def fit_command(
     say: Say, file: str, out: str, n_components: int | str, cv: int | None, cv_by: str, dims: tuple[int, ...] | None,
     learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
@@ -225,28 +185,31 @@ def fit_command(
     if checkpoint is not None:
         from nearer.solvers.starts import Checkpoint
 
-        claim(checkpoint, "--checkpoint")
+        _output.claim(checkpoint, "--checkpoint")
+        if Path(checkpoint).exists() and not resume:
+            raise FileExistsError(f"{checkpoint}: exists already: go on from it with --resume, or remove it")
         # --force does not replace one, which may hold hours of work.
         begun = Checkpoint(checkpoint, resume).found
         if resume:
             going = "going on from there" if begun else "no such checkpoint yet, starting afresh"
             say.note(f"{checkpoint}: {going}")
-    make_estimator(fitting, n_components)  # refuses bad options before a large file is read
+    _inputs.make_estimator(fitting, n_components)  # refuses bad options before a large file is read
     answers, read = _read(say, file, reading, cluster)
     if answers is None and (cv or dims or learning_curve or bootstrap or cv_by == "participant"):
         studies = "--cv, --cv-by participant, --dims, --learning-curve and --bootstrap"
         raise ValueError(f"{studies} need the answers, which stay on the cluster")
     if cv == 0 and not dims:
-        refuse_given(["cv_by"], "got --cv 0, expected some folds to keep together by it")
+        _inputs.refuse_given(["cv_by"], "got --cv 0, expected some folds to keep together by it")
     colours = None
     if answers is not None:  # a bad file is refused before the work
-        colours = read_groups(say, groups, as_names(answers.labels, answers.n_objects))
+        colours = _inputs.read_groups(say, groups, _inputs.as_names(answers.labels, answers.n_objects))
     elif groups is not None:
         from nearer.io.objects import read_cells
 
         read_cells(groups)
     if cv_by == "participant" and answers is not None and answers.people is None:
-        raise ValueError("--cv-by participant: who gave the answers is not known; say --participant COLUMN")
+        raise ValueError("--cv-by participant: who gave the answers is not known; say --columns participant=NAME")
+    from nearer.coordinates import write_embedding
     from nearer.reporting import default_cv, describe, study
     from nearer.reporting.words import scores_line
 
@@ -266,21 +229,24 @@ def fit_command(
         facts["Interrupted"] = "yes: the best map so far was kept"
     summary = _summary(model, found, read, fitting, interrupt.pressed)
     with folder as target:
-        _write(target, model, summary)
+        write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
+        model.save(target / _inputs.MODEL)
+        _output.write_summary(target, summary)
         folder.keep()  # the map, whatever the report may meet
+        colours = colours or _inputs.read_groups(say, groups, _inputs.as_names(model.labels_, model.n_objects_))
         report = describe(
-            model, answers, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
-            groups=colours or read_groups(say, groups, as_names(model.labels_, model.n_objects_)), images=images,
+            model, answers, found, title=title or Path(file).stem, command=_output.repeat_command(), facts=facts,
+            groups=colours, images=images,
         )  # fmt: skip
-        write_summary(target, summary | {"report": report.to_dict()})
+        _output.write_summary(target, summary | {"report": report.to_dict()})
         report.save(target / "report.html")
-    told = scores_line(found)
-    say.result(summary, told or None if say.quiet else f"{told}\nwrote {', '.join(folder.files())}".lstrip())
+    line = scores_line(found)
+    say.result(summary, line or None if say.quiet else f"{line}\nwrote {', '.join(folder.files())}".lstrip())
     if interrupt.pressed:
         click.echo(f"nearer fit: interrupted; wrote the best map so far to {folder.shown}", err=True)
         if checkpoint is not None:
             click.echo(f"nearer fit: go on with --checkpoint {checkpoint} --resume --force", err=True)
-        raise click.exceptions.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(_output.INTERRUPTED)
     if checkpoint is not None:
         Path(checkpoint).unlink(missing_ok=True)  # only now: the results are in their place
 
@@ -288,42 +254,37 @@ def fit_command(
 def _read(
     say: Say, file: str, reading: dict[str, Any], cluster: str | None
 ) -> tuple[nearer.Comparisons | None, dict[str, Any]]:
-    """The comparisons, None if only workers of a cluster read them, and facts about the file."""
+    """The comparisons, None if workers of a cluster read them, and facts about the file."""
     path = Path(file)
     if cluster is not None and (
         any(mark in file for mark in "*?")
         or path.suffix.lower() in (".parquet", ".pq")
         or (path.is_dir() and any(path.glob("*.parquet")))
     ):
-        told = were_given(reading)
-        if not told:
+        given = _inputs.were_given(reading)
+        if not given:
             say.note(f"{file}: Parquet files, read by the workers of the cluster")
             return None, {"path": file, "format": "parquet", "read_by": "workers"}
-        say.note(f"{file}: read here, not by the workers of the cluster, who know nothing of {', '.join(told)}")
-    result = read_answers(say, file, reading)
+        say.note(f"{file}: read here, not by the workers of the cluster, who know nothing of {', '.join(given)}")
+    result = _inputs.read_answers(say, file, reading)
     return result.comparisons, result.facts()
 
 
 def _fit(
-    say: Say,
-    answers: nearer.Comparisons | str,
-    fitting: dict[str, Any],
-    n_components: int | str,
-    cluster: str | None,
-    interrupt: Interrupt,
-    keeping: dict[str, Any],
-) -> nearer.OrdinalEmbedding:
+    say: Say, answers: nearer.Comparisons | str, fitting: dict[str, Any], n_components: int | str, cluster: str | None,
+    interrupt: Interrupt, keeping: dict[str, Any],
+) -> nearer.OrdinalEmbedding:  # fmt: skip
     """Fit a map to answers, or to a file of them that workers read."""
-    from nearer.data.errors import counted
+    from nearer.data.messages import counted
     from nearer.solvers import get_solver
 
     in_reach = None if isinstance(answers, str) else answers
-    many = "as many dimensions as the answers speak for"
+    many = "as many dimensions as the answers support"
     if isinstance(n_components, int):
         many = counted(n_components, "dimension")
     watch = Watch(say, interrupt, in_reach, fitting["max_seconds"])
-    model = make_estimator(fitting, n_components, [watch])
-    if in_reach is None:  # the workers alone can tell the training error
+    model = _inputs.make_estimator(fitting, n_components, [watch])
+    if in_reach is None:  # only the workers know the training error
         model.set_params(solver=replace(get_solver(model.solver), record_error=True))
     connected: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
     if cluster is not None:
@@ -339,17 +300,17 @@ def _fit(
             model.fit(answers, client=client, **keeping)
     say.note(model.result_.message)
     if n_components == "auto":
-        say.note(f"the answers speak for {counted(model.n_components_, 'dimension')}")
+        say.note(f"the answers support {counted(model.n_components_, 'dimension')}")
     return model.set_params(callbacks=None)
 
 
 def _summary(
     model: nearer.OrdinalEmbedding, found: Findings, read: dict[str, Any], fitting: dict[str, Any], interrupted: bool
 ) -> dict[str, Any]:
-    """Everything in figures, as it stands in summary.json."""
+    """The content of summary.json."""
     return {
         "nearer": nearer.__version__,
-        "command": repeat_command(),
+        "command": _output.repeat_command(),
         "interrupted": interrupted,
         "input": read,
         "n_objects": model.n_objects_,
@@ -357,7 +318,7 @@ def _summary(
         "loss": {"name": model.loss_.name} | vars(model.loss_),
         "options": fitting,
         "result": {
-            "map": fingerprint(model),
+            "map": _inputs.fingerprint(model),
             "objective": model.objective_,
             "converged": model.result_.converged,
             "message": model.result_.message,
@@ -371,38 +332,30 @@ def _summary(
     }
 
 
-def _write(target: Path, model: nearer.OrdinalEmbedding, summary: dict[str, Any]) -> None:
-    """Write coordinates, model and summary to a folder."""
-    from nearer.io import write_embedding
-
-    write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
-    model.save(target / MODEL)
-    write_summary(target, summary)
-
-
-@speaking(
-    "nearer dims answers.csv",
-    "nearer dims answers.csv --dims 1-8 --loss ste --plot dims.png",
-)
+@speaking("nearer dims answers.csv", "nearer dims answers.csv --dims 1-8 --loss ste --plot dims.png")
 @click.argument("file", type=click.Path())
-@click.option("--dims", type=dimensions, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5.")
+@click.option(
+    "--dims", type=_inputs.dimensions, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5."
+)
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
-@CV_BY
-@click.option("--plot", "picture", type=OutputFile(*PICTURES), help="Also draw the result: .png, .svg or .pdf.")
-@FORCE
-@fitting_options
-@reading_options
+@_inputs.CV_BY
+@click.option("--plot", "picture", type=OutputFile(*_output.PICTURES), help="Also draw the result: .png, .svg or .pdf.")
+@_inputs.FORCE
+@_inputs.fitting_options
+@_inputs.reading_options
 def dims_command(
     say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None, force: bool,
     fitting: dict[str, Any], reading: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Tell how many dimensions the answers in FILE speak for.
+    """Find how many dimensions the answers in FILE support.
 
     Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
-    dimension that no larger one beats. Ctrl-C stops the computation and tells what is known by then (exit code 130).
+    dimension that no larger one beats. Ctrl-C stops the computation and reports what is known by then (exit code 130).
     """
-    estimator = make_estimator(fitting)
-    comparisons = read_answers(say, file, reading).comparisons
+    estimator = _inputs.make_estimator(fitting)
+    result = _inputs.read_answers(say, file, reading)
+    comparisons = result.comparisons
+    from nearer.check import check
     from nearer.reporting.words import dimension_lines
     from nearer.selection import Interrupted, cross_validate_dimensions
 
@@ -414,24 +367,24 @@ def dims_command(
                 random_state=estimator.random_state, n_jobs=estimator.n_jobs,
             )  # fmt: skip
     except Interrupted as stopped:
-        say.result(_values(stopped.found), dimension_lines(stopped.found))
+        say.result(_values(stopped.found, result), dimension_lines(stopped.found))
         click.echo(f"nearer dims: interrupted{'' if picture is None else f'; {picture} was not drawn'}", err=True)
-        raise click.exceptions.Exit(INTERRUPTED) from None
-    check = comparisons.check()
-    ceiling = check.noise_ceiling
+        raise click.exceptions.Exit(_output.INTERRUPTED) from None
+    checked = check(comparisons)
+    ceiling = checked.noise_ceiling
     if picture is not None:
         from nearer.plots import plot_dimensions, save_figure
 
-        low = check.noise_ceiling_low
+        low = checked.noise_ceiling_low
         band = None if ceiling is None or low is None else (low, ceiling)
         save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=force)
         say.note(f"wrote {picture}")
-    say.result(_values(found) | {"noise_ceiling": ceiling}, dimension_lines(found))
+    say.result(_values(found, result) | {"noise_ceiling": ceiling}, dimension_lines(found))
 
 
-def _values(found: DimensionSelection) -> dict[str, Any]:
-    """The result as JSON says it."""
+def _values(found: DimensionSelection, read: ReadResult) -> dict[str, Any]:
     return {
+        "input": read.facts(),
         "partial": found.chosen is None,
         "table": found.to_dict(),
         "chosen": found.chosen,

@@ -10,74 +10,47 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import nearer
-from nearer.cli._inputs import (
-    FORCE,
-    GROUPS,
-    IMAGES,
-    LOSS_OF_COORDINATES,
-    MAP,
-    RANDOM_STATE,
-    as_names,
-    open_map,
-    read_for_map,
-    read_groups,
-    read_numbers,
-    read_summary,
-    reading_options,
-    refuse_given,
-)
-from nearer.cli._output import (
-    PAGES,
-    PICTURES,
-    POSITIONS,
-    TABLES,
-    OutputFile,
-    Say,
-    csv_text,
-    give_positions,
-    give_table,
-    speaking,
-)
+from nearer.cli import _inputs, _output
+from nearer.cli._output import OutputFile, Say, speaking
 
 if TYPE_CHECKING:
     import numpy as np
 
-
-@speaking(
-    "nearer score out new_answers.csv",
-    "nearer score out/embedding.csv new_answers.csv --loss ste --json",
+_POSITIONS = click.option(
+    "-o", "--out", type=OutputFile(*_output.POSITIONS), help="CSV file for the positions; printed if not given."
 )
-@MAP
+
+
+@speaking("nearer score out new_answers.csv", "nearer score out/embedding.csv new_answers.csv --loss ste --json")
+@_inputs.MAP
 @click.argument("file", type=click.Path())
-@LOSS_OF_COORDINATES
-@reading_options
+@_inputs.LOSS_OF_COORDINATES
+@_inputs.reading_options
 def score_command(say: Say, map_path: str, file: str, loss: str | None, reading: dict[str, Any]) -> None:
-    """Tell how many answers of FILE the MAP satisfies.
+    """Report how many answers of FILE the MAP satisfies.
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv). For a loss with a model of
-    the answers, also how well it foretells them: log-loss, and the expected error of its probabilities.
+    the answers, also how well it predicts them: log-loss, and the expected error of its probabilities.
     """
     from nearer.reporting import judge
     from nearer.reporting.words import judgement_lines
 
-    model = open_map(map_path, loss)
-    found = judge(model, read_for_map(say, file, reading, model))
-    say.result(found.to_dict(), judgement_lines(found))
+    model = _inputs.open_map(map_path, loss)
+    comparisons, facts = _inputs.read_for_map(say, file, reading, model)
+    found = judge(model, comparisons)
+    say.result(found.to_dict() | {"input": facts}, judgement_lines(found))
 
 
-@speaking(
-    "nearer place out answers_about_new.csv",
-    "nearer place out answers_about_new.csv -o new.csv --json",
-)
-@MAP
+@speaking("nearer place out answers_about_new.csv", "nearer place out answers_about_new.csv -o new.csv --json")
+@_inputs.MAP
 @click.argument("file", type=click.Path())
-@click.option("-o", "--out", type=OutputFile(*POSITIONS), help="CSV file for the positions; printed if not given.")
+@_POSITIONS
 @click.option("--whole-map", is_flag=True, help="Give all objects, not only the new ones.")
 @click.option("--n-init", type=click.IntRange(1), default=8, show_default=True, help="Starts; the best is kept.")
-@RANDOM_STATE
-@LOSS_OF_COORDINATES
-@FORCE
-@reading_options
+@_inputs.RANDOM_STATE
+@_inputs.LOSS_OF_COORDINATES
+@_inputs.FORCE
+@_inputs.reading_options
 def place_command(
     say: Say, map_path: str, file: str, out: str | None, whole_map: bool, n_init: int, random_state: int,
     loss: str | None, force: bool, reading: dict[str, Any],
@@ -86,48 +59,42 @@ def place_command(
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv, with --loss).
     """
-    from nearer.data.errors import counted
+    from nearer.data.messages import counted
 
-    model = open_map(map_path, loss)
+    model = _inputs.open_map(map_path, loss)
     if not hasattr(model, "loss_"):
         raise ValueError(f"{map_path}: got coordinates alone, expected a loss too; say --loss")
     model.random_state = random_state
-    placed = model.place(read_for_map(say, file, reading, model), n_init=n_init)
+    comparisons, facts = _inputs.read_for_map(say, file, reading, model)
+    placed = model.place(comparisons, n_init=n_init)
     say.note(repr(placed))
     if placed.n_unused:
         say.note(f"{counted(placed.n_unused, 'comparison')} not used: no new object is named")
     positions, labels = placed.embedding, placed.objects if placed.labels is None else placed.labels
     if whole_map:
-        positions, labels = placed.full_embedding, as_names(placed.full_labels, len(placed.full_embedding))
-    give_positions(say, positions, labels, out, force, placed.to_dict() | {"random_state": random_state})
+        positions, labels = placed.full_embedding, _inputs.as_names(placed.full_labels, len(placed.full_embedding))
+    values = placed.to_dict() | {"random_state": random_state, "input": facts}
+    _output.give_positions(say, positions, labels, out, force, values)
 
 
-class _NumberOrCV(click.ParamType):
-    name = "number or cv"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "cv" or isinstance(value, float):
-            return value
-        try:
-            return float(value)
-        except ValueError:
-            self.fail(f"got {value!r}, expected a positive number or cv", param, ctx)
+def _number_or_cv(value: Any) -> float | str:
+    try:
+        return "cv" if value == "cv" else float(value)
+    except ValueError:
+        raise click.BadParameter(f"got {value!r}, expected a positive number or cv") from None
 
 
-@speaking(
-    "nearer map out features.csv",
-    "nearer map out features_of_all.npy -o new.csv --gamma 0.5 --alpha 0.1",
-)
-@MAP
+@speaking("nearer map out features.csv", "nearer map out features_of_all.npy -o new.csv --gamma 0.5 --alpha 0.1")
+@_inputs.MAP
 @click.argument("features", type=click.Path())
-@click.option("-o", "--out", type=OutputFile(*POSITIONS), help="CSV file for the positions; printed if not given.")
-@click.option("--gamma", type=_NumberOrCV(), default="cv", show_default=True, help="Inverse width of the kernel.")
-@click.option("--alpha", type=_NumberOrCV(), default="cv", show_default=True, help="Penalty; larger is smoother.")
+@_POSITIONS
+@click.option("--gamma", type=_number_or_cv, default="cv", show_default=True, help="Inverse width of the kernel.")
+@click.option("--alpha", type=_number_or_cv, default="cv", show_default=True, help="Penalty; larger is smoother.")
 @click.option(
     "--standardise/--as-they-are", default=True, show_default=True, help="Bring all features to one scale first."
 )
-@RANDOM_STATE
-@FORCE
+@_inputs.RANDOM_STATE
+@_inputs.FORCE
 def map_command(
     say: Say, map_path: str, features: str, out: str | None, gamma: Any, alpha: Any, standardise: bool,
     random_state: int, force: bool,
@@ -135,22 +102,21 @@ def map_command(
     """Find positions for objects that nobody compared, from FEATURES: a table (label, and numbers) or .npy.
 
     FEATURES holds objects of the MAP, from which the way from features to positions is learnt (kernel ridge
-    regression, by cross-validation unless told otherwise), and new objects, which get a position. In a .npy file,
-    which has no labels, the first rows are the objects of the map, in its order.
+    regression, by default with cross-validation), and new objects, which get a position. In a .npy file, which has no
+    labels, the first rows are the objects of the map, in its order.
     """
     import numpy as np
 
-    from nearer.data.errors import counted
+    from nearer.data.messages import counted
     from nearer.reporting.words import percent
 
-    model = open_map(map_path)
-    on_map = as_names(model.labels_, model.n_objects_)
-    values, labels = read_numbers(say, features, on_map)
+    model = _inputs.open_map(map_path)
+    on_map = _inputs.as_names(model.labels_, model.n_objects_)
+    values, labels = _inputs.read_numbers(say, features)
     if not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values).all(axis=1)))
-        raise ValueError(
-            f"{features}: got {values[row].tolist()} in row {row + 1} of the data, expected finite numbers"
-        )
+        where = f"{values[row].tolist()} in row {row + 1} of the data"
+        raise ValueError(f"{features}: got {where}, expected finite numbers")
     if labels is None and model.labels_ is not None and not features.lower().endswith(".npy"):
         raise ValueError(f"{features}: got no labels, expected a column of them, such as {str(model.labels_[0])!r}")
     names, rows = _matched(features, on_map, labels, len(values))
@@ -175,15 +141,11 @@ def map_command(
         missed = -float(np.max(learnt.cv_results_["mean_test_score"]))
         found["explained"] = 1.0 - missed / float(positions.var(axis=0).mean())
         say.note(f"the features explain {percent(found['explained'])} of the spread of held-out objects of the map")
-    give_positions(say, learnt.transform(values[new]), names[new], out, force, found)
+    _output.give_positions(say, learnt.transform(values[new]), names[new], out, force, found)
 
 
 def _matched(path: str, on_map: np.ndarray, names: np.ndarray | None, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Name the objects of a file, and give the row of the map for each, -1 for none.
-
-    Without names, the first objects are those of the map, and the others are called by their number, unless that is the
-    name of one of those.
-    """
+    """Names of the objects of a file (unnamed: those of the map first), and their rows of the map, or -1."""
     import numpy as np
 
     from nearer.io.objects import rows_on_map
@@ -197,28 +159,25 @@ def _matched(path: str, on_map: np.ndarray, names: np.ndarray | None, n_rows: in
     return names, rows_on_map(path, names, on_map)
 
 
-@speaking(
-    "nearer neighbours out Paris Rome -k 3",
-    "nearer neighbours out -o neighbours.csv",
-)
-@MAP
+@speaking("nearer neighbours out Paris Rome -k 3", "nearer neighbours out -o neighbours.csv")
+@_inputs.MAP
 @click.argument("objects", nargs=-1, metavar="[OBJECT]...")
 @click.option("-k", type=click.IntRange(1), default=5, show_default=True, help="How many for each object.")
-@click.option("-o", "--out", type=OutputFile(*TABLES), help="CSV file to write, instead of printing.")
-@FORCE
+@click.option("-o", "--out", type=OutputFile(*_output.TABLES), help="CSV file to write, instead of printing.")
+@_inputs.FORCE
 def neighbours_command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str | None, force: bool) -> None:
-    """Tell which objects are nearest to each OBJECT on the MAP; for all objects if none is named.
+    """List which objects are nearest to each OBJECT on the MAP; for all objects if none is named.
 
     Gives a table: label, rank, neighbour, distance. Distances have no unit; only their ratios mean something.
     """
     import numpy as np
 
-    from nearer.data.errors import counted
+    from nearer.data.messages import counted
     from nearer.metrics import nearest_neighbours
 
-    model = open_map(map_path)
-    labels = as_names(model.labels_, model.n_objects_).tolist()
-    number = {label: spot for spot, label in enumerate(labels)}
+    model = _inputs.open_map(map_path)
+    labels = _inputs.as_names(model.labels_, model.n_objects_).tolist()
+    number = {label: row for row, label in enumerate(labels)}
     for name in objects:
         if name not in number:
             near = difflib.get_close_matches(name, labels, n=1)
@@ -232,22 +191,19 @@ def neighbours_command(say: Say, map_path: str, objects: tuple[str, ...], k: int
         say.note(f"{map_path}: {int((~placed).sum()):,} of {len(labels):,} objects have no place, and are left out")
     found, distances = nearest_neighbours(model.embedding_, k)
     table: dict[str, list] = {"label": [], "rank": [], "neighbour": [], "distance": []}
-    for spot in [number[name] for name in objects] or range(len(labels)):
-        for rank, (other, far) in enumerate(zip(found[spot].tolist(), distances[spot].tolist())):
+    for row in [number[name] for name in objects] or range(len(labels)):
+        for rank, (other, far) in enumerate(zip(found[row].tolist(), distances[row].tolist())):
             if other >= 0:
-                for column, value in zip(table.values(), (labels[spot], rank + 1, labels[other], far)):
+                for column, value in zip(table.values(), (labels[row], rank + 1, labels[other], far)):
                     column.append(value)
-    told = counted(len(table["label"]), "row")
-    give_table(say, csv_text(table, ".6g"), out, force, {"neighbours": table}, told)
+    rows = counted(len(table["label"]), "row")
+    _output.give_table(say, _output.csv_text(table, ".6g"), out, force, {"neighbours": table}, rows)
 
 
-@speaking(
-    "nearer export out map.mat",
-    "nearer export out/model.nearer map.npz",
-)
-@MAP
-@click.argument("target", type=OutputFile(*POSITIONS))
-@FORCE
+@speaking("nearer export out map.mat", "nearer export out/model.nearer map.npz")
+@_inputs.MAP
+@click.argument("target", type=OutputFile(*_output.POSITIONS))
+@_inputs.FORCE
 def export_command(say: Say, map_path: str, target: str, force: bool) -> None:
     """Write the coordinates and labels of a MAP to TARGET.
 
@@ -256,15 +212,14 @@ def export_command(say: Say, map_path: str, target: str, force: bool) -> None:
     .mat  embedding, labels: MATLAB, Octave
     .npz  embedding, labels: NumPy
     """
-    from nearer.data.errors import counted
-    from nearer.io import write_embedding
+    from nearer.coordinates import write_embedding
+    from nearer.data.messages import counted
 
-    model = open_map(map_path)
+    model = _inputs.open_map(map_path)
     write_embedding(target, model.embedding_, model.labels_, force=force)
-    objects = counted(model.n_objects_, "object")
-    dimensions = counted(model.embedding_.shape[1], "dimension")
-    values = {"output": target, "n_objects": model.n_objects_, "n_components": model.embedding_.shape[1]}
-    say.done(values, f"wrote {target}: {objects}, {dimensions}")
+    n, d = model.embedding_.shape
+    values = {"output": target, "n_objects": n, "n_components": d}
+    say.done(values, f"wrote {target}: {counted(n, 'object')}, {counted(d, 'dimension')}")
 
 
 @speaking(
@@ -272,21 +227,23 @@ def export_command(say: Say, map_path: str, target: str, force: bool) -> None:
     "nearer plot out -o map.svg --groups genres.csv --axes 1,3",
     "nearer plot out -o calibration.png --what calibration --file new_answers.csv",
 )
-@MAP
-@click.option("-o", "--out", required=True, type=OutputFile(*PICTURES), help="Picture to write: .png, .svg or .pdf.")
+@_inputs.MAP
+@click.option(
+    "-o", "--out", required=True, type=OutputFile(*_output.PICTURES), help="Picture to write: .png, .svg or .pdf."
+)
 @click.option(
     "--what", type=click.Choice(["map", "convergence", "steps", "calibration"]), default="map", show_default=True
 )
 @click.option("--axes", default="1,2", show_default=True, help="Which two, of a map with more dimensions.")
-@GROUPS
+@_inputs.GROUPS
 @click.option("--labels/--no-labels", "with_labels", default=True, show_default=True, help="Write the labels.")
 @click.option("--title", help="Above the picture.")
 @click.option("--size", metavar="WIDTHxHEIGHT", help="Of the map in inches, such as 5x4.  [default: shape of the map]")
 @click.option("--dpi", type=click.FloatRange(10, 2000), default=200, show_default=True, help="Dots per inch of a PNG.")
 @click.option("--file", type=click.Path(), help="Answers for the calibration, preferably new ones.")
-@LOSS_OF_COORDINATES
-@FORCE
-@reading_options
+@_inputs.LOSS_OF_COORDINATES
+@_inputs.FORCE
+@_inputs.reading_options
 def plot_command(
     say: Say, map_path: str, out: str, what: str, axes: str, groups: str | None, with_labels: bool, title: str | None,
     size: str | None, dpi: float, file: str | None, loss: str | None, force: bool, reading: dict[str, Any],
@@ -296,21 +253,22 @@ def plot_command(
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv).
     """
     if what != "map":
-        refuse_given(["axes", "groups", "with_labels", "size"], f"got --what {what}, expected a map to draw")
+        _inputs.refuse_given(["axes", "groups", "with_labels", "size"], f"got --what {what}, expected a map to draw")
     if what != "calibration":
-        refuse_given(["file", "loss", *reading], f"got --what {what}, expected --what calibration, which needs answers")
+        why = f"got --what {what}, expected --what calibration, which needs answers"
+        _inputs.refuse_given(["file", "loss", *reading], why)
     if file is None:
-        refuse_given(reading, "says how to read --file, but got none")
+        _inputs.refuse_given(reading, "says how to read --file, but got none")
     if not out.lower().endswith(".png"):
-        refuse_given(["dpi"], f"got {out}, expected a .png, which alone has dots")
-    model = open_map(map_path, loss)
+        _inputs.refuse_given(["dpi"], f"got {out}, expected a .png, which alone has dots")
+    model = _inputs.open_map(map_path, loss)
     from nearer import plots
 
     if what == "map":
-        labels = as_names(model.labels_, model.n_objects_)
+        labels = _inputs.as_names(model.labels_, model.n_objects_)
         shown = labels if with_labels else None
         drawn = plots.plot_map(
-            model.embedding_, shown, read_groups(say, groups, labels), axes=_axes(axes, model), title=title,
+            model.embedding_, shown, _inputs.read_groups(say, groups, labels), axes=_axes(axes, model), title=title,
             size=_size(size),
         )  # fmt: skip
     elif what == "calibration":
@@ -345,7 +303,7 @@ def _axes(text: str, model: nearer.OrdinalEmbedding) -> tuple[int, int]:
     first, second = (int(part) - 1 for part in parts)
     most = model.embedding_.shape[1]
     if most == 1:
-        refuse_given(["axes"], "got a map of one dimension, expected one with axes to choose from")
+        _inputs.refuse_given(["axes"], "got a map of one dimension, expected one with axes to choose from")
     elif first == second or max(first, second) >= most:
         raise ValueError(f"--axes: got {text!r}, expected two different numbers from 1 to {most}")
     return first, second
@@ -357,9 +315,9 @@ def _calibration(say: Say, model: nearer.OrdinalEmbedding, path: str, file: str 
     if not hasattr(model, "loss_"):
         raise ValueError(f"{path}: got coordinates alone, expected a loss too; say --loss")
     if file is not None:
-        comparisons = read_for_map(say, file, reading, model)
+        comparisons, _ = _inputs.read_for_map(say, file, reading, model)
     elif hasattr(model, "comparisons_"):
-        say.note("calibration on the answers the map was made from; new ones (--file) would tell more")
+        say.note("calibration on the answers the map was made from; new ones (--file) would say more")
         comparisons = model.comparisons_
     else:
         raise ValueError(f"{path}: got a map without its answers, expected some; give them with --file")
@@ -370,14 +328,14 @@ def _calibration(say: Say, model: nearer.OrdinalEmbedding, path: str, file: str 
     "nearer report out -o report.html --images photos --groups genres.csv",
     "nearer report out/embedding.csv --file answers.csv -o report.html",
 )
-@MAP
-@click.option("-o", "--out", required=True, type=OutputFile(*PAGES), help="HTML file to write.")
+@_inputs.MAP
+@click.option("-o", "--out", required=True, type=OutputFile(*_output.PAGES), help="HTML file to write.")
 @click.option("--file", type=click.Path(), help="Answers to judge the map by, if it was saved without its own.")
-@IMAGES
-@GROUPS
+@_inputs.IMAGES
+@_inputs.GROUPS
 @click.option("--title", help="Heading of the report.  [default: as before]")
-@FORCE
-@reading_options
+@_inputs.FORCE
+@_inputs.reading_options
 def report_command(
     say: Say, map_path: str, out: str, file: str | None, images: str | None, groups: str | None, title: str | None,
     force: bool, reading: dict[str, Any],
@@ -392,10 +350,10 @@ def report_command(
     from nearer.reporting.words import scores_line
 
     if file is None:
-        refuse_given(reading, "says how to read --file, but got none")
-    model = open_map(map_path)
-    comparisons = None if file is None else read_for_map(say, file, reading, model)
-    earlier = read_summary(map_path, model)
+        _inputs.refuse_given(reading, "says how to read --file, but got none")
+    model = _inputs.open_map(map_path)
+    comparisons, facts = (None, None) if file is None else _inputs.read_for_map(say, file, reading, model)
+    earlier = _inputs.read_summary(map_path, model)
     kept = Report.from_dict(earlier.get("report") or {})
     # Who answered how is taken over too, unless it is asked of other answers.
     found = study(model, comparisons, cv=0, people=False if file is None and "people" in kept else None)
@@ -406,19 +364,16 @@ def report_command(
     if not Path(kept.get("images") or ".").is_dir():
         say.note(f"{kept['images']}: no such folder any more, so no pictures; give it with --images")
         del kept["images"]
-    coloured = read_groups(say, groups, as_names(model.labels_, model.n_objects_))
+    coloured = _inputs.read_groups(say, groups, _inputs.as_names(model.labels_, model.n_objects_))
     changes = {"title": title, "images": images, "groups": coloured}
     made = describe(model, comparisons, found, command=earlier.get("command") or "")
     kept |= {name: value for name, value in changes.items() if value is not None}
     replace(made, **kept).save(out, force=force)
-    say.done({"output": out, **found.summary()}, f"{scores_line(found)}\nwrote {out}".lstrip())
+    say.done({"output": out, "input": facts, **found.summary()}, f"{scores_line(found)}\nwrote {out}".lstrip())
 
 
-@speaking(
-    "nearer methods out",
-    "nearer methods out/model.nearer --bibtex > references.bib",
-)
-@MAP
+@speaking("nearer methods out", "nearer methods out/model.nearer --bibtex > references.bib")
+@_inputs.MAP
 @click.option("--bibtex", is_flag=True, help="Print the references as BibTeX instead.")
 def methods_command(say: Say, map_path: str, bibtex: bool) -> None:
     """Write how a MAP was made, for the methods section of a paper.
@@ -428,10 +383,10 @@ def methods_command(say: Say, map_path: str, bibtex: bool) -> None:
     """
     from nearer.reporting.methods import bibliography, methods_paragraph, references, told_of
 
-    model = open_map(map_path)
+    model = _inputs.open_map(map_path)
     if not hasattr(model, "loss_"):
         raise ValueError(f"{map_path}: got coordinates alone, expected the folder or model that nearer fit wrote")
-    figures = told_of(model, read_summary(map_path, model))
+    figures = told_of(model, _inputs.read_summary(map_path, model))
     paragraph = methods_paragraph(figures)
     cited = references(figures)
     text = bibliography(figures) if bibtex else "\n\n".join([paragraph, "References", *cited])

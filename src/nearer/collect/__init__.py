@@ -1,4 +1,1 @@
-"""Collecting answers: a study in a folder, the server that asks, the file that `nearer fit` reads.
-
-Needs the extra ``nearer[collect]``. Nothing of it is imported by `import nearer`.
-"""
+"""Collecting answers (extra ``nearer[collect]``): a study in a folder, the server that asks, its file of answers."""

@@ -1,7 +1,7 @@
-"""The process beside the server that computes: the map, the people, the queue of questions worth asking.
+"""The process beside the server that computes the map, the people and the queue of questions.
 
-The server needs nothing of it: if this process is slow or dead, random questions go on, and the researcher's page shows
-what was found last. Of the processes that serve one database, one computes; another takes over when it ends.
+If it is slow or dead, random questions go on. Of the processes that serve one database, one computes; another takes
+over when it ends.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from nearer.check import check
 from nearer.collect.desk import question_key
 from nearer.collect.server import read_orders
 from nearer.collect.store import Export, Store, answers, items, ready
 from nearer.collect.study import Study, n_questions, read_study
 from nearer.data import Comparisons
-from nearer.data.answers import answer_of_rows
+from nearer.data.splits import answer_of_rows
 from nearer.estimator import OrdinalEmbedding
+from nearer.io import read_comparisons
 from nearer.people import participants
 from nearer.registry import SUGGESTED
 from nearer.selection import cross_validate_dimensions, learning_curve
 
 _LOCK = 0x6E656173
 _PAUSE = 2.0  # seconds between two looks
-_SOON, _GROWTH = 10, 1.05  # new answers before a new round: so many, and so many times as many
+_SOON, _GROWTH = 10, 1.05  # a new round needs 10 more answers and 5 % more
 _LOW = 100  # questions in the queue
 _FOLDS = 3
 _SECONDS = 20.0  # for one fit
@@ -73,7 +75,7 @@ class Background:
 
 @contextlib.contextmanager
 def the_only_one(store: Store) -> Any:
-    """Wait until no other process computes for the same database; the system frees the place when this one dies."""
+    """Wait until no other process computes for the same database; the system releases the lock when this one dies."""
     if store.is_sqlite:
         with open(f"{store.engine.url.database}.computing", "ab") as file:
             with contextlib.suppress(ImportError):  # elsewhere two may compute: wasteful, and no more
@@ -98,27 +100,20 @@ def _still_ours(connection: sa.Connection | None) -> bool:
         return False
 
 
-# ---- what the answers say so far -------------------------------------------------------------------------------------
-
-
 def read_answers(study: Study, store: Store) -> Comparisons | None:
-    """All answers that a map can use, over the objects of the study; None while there are none."""
+    """All answers, over the objects of the study; None while there are none but to attention checks."""
     export = Export(store, study.questions)
     rows = list(export.rows())
-    if not rows:
+    if all(row[export.columns.index("catch")] == "true" for row in rows):
         return None
     table = {name: list(cells) for name, cells in zip(export.columns, zip(*rows)) if name != "answered_at"}
     with store.reading() as connection:
         labels = list(connection.scalars(sa.select(items.c.name).order_by(items.c.id)))
-    return Comparisons.from_labels_table(table, labels=labels, keep_na=True)
+    return read_comparisons(table, labels=labels).comparisons
 
 
 def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
-    """Fit a map, and measure it on answers that it has not seen; None where a figure is not known.
-
-    Accuracy is measured on questions that were chosen at random and are no catch questions: those to chosen questions
-    are a biased sample.
-    """
+    """A map, and its accuracy on held-out answers to random questions: the others are a biased sample."""
     found: dict[str, Any] = {"n_rows": len(data), "labels": [], "embedding": []}
     found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low"))
     if len(data) < _LEAST:
@@ -127,7 +122,7 @@ def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
     seen = ~np.isnan(model.embedding_).any(axis=1)
     found["labels"] = [str(label) for label, there in zip(data.labels.tolist(), seen) if there]  # type: ignore[union-attr]
     found["embedding"] = np.round(model.embedding_[seen], 5).tolist()
-    checked = data.check()
+    checked = check(data)
     found |= {"ceiling": checked.noise_ceiling, "ceiling_low": checked.noise_ceiling_low}
     return found | {"n_repeated": checked.n_repeated_questions} | _held_out(study, data)
 
@@ -138,7 +133,6 @@ def _estimator(study: Study) -> OrdinalEmbedding:
 
 def _held_out(study: Study, data: Comparisons) -> dict[str, Any]:
     """Accuracy of maps of other answers, its standard error, and how many answers it was measured on."""
-    data = _without_catches(data)
     answer = answer_of_rows(data)
     asked = len(np.unique(answer if data.at_random is None else answer[data.at_random]))
     if asked < _LEAST:
@@ -154,14 +148,8 @@ def _held_out(study: Study, data: Comparisons) -> dict[str, Any]:
     return {"accuracy": accuracy, "accuracy_se": error, "n_held_out": asked}
 
 
-def _without_catches(data: Comparisons) -> Comparisons:
-    caught = None if data.details is None else data.details.catch
-    return data if caught is None else data[~caught]
-
-
 def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
-    """What twice as many answers would give, with its 90 % interval; None while there are too few."""
-    data = _without_catches(data)
+    """Predicted accuracy with twice as many answers, and its 90 % interval; None while there are too few."""
     if (len(data) if data.at_random is None else data.at_random.sum()) < 10 * _LEAST:
         return None
     curve = learning_curve(_estimator(study), data, n_repeats=4, random_state=0, n_jobs=1)
@@ -177,16 +165,18 @@ def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
         return {}
     table = participants(data, _estimator(study), n_folds=_FOLDS, n_jobs=1).table()
     shown = ("seconds", "first", "streak", "catch_passed", "agreement", "guesses", "guesses_low", "guesses_high")
-    unknown = {name: [isinstance(cell, float) and not np.isfinite(cell) for cell in table[name]] for name in table}
-    known = {name: [None if none else cell for none, cell in zip(unknown[name], table[name])] for name in table}
-    return {
-        str(name): {column: known[column][row] if column in known else None for column in shown}
-        for row, name in enumerate(table["participant"])
-    }
+    found: dict[str, dict[str, Any]] = {}
+    for row, name in enumerate(table["participant"]):
+        cells = {column: table[column][row] if column in table else None for column in shown}
+        found[str(name)] = {
+            column: None if isinstance(cell, float) and not np.isfinite(cell) else cell
+            for column, cell in cells.items()
+        }
+    return found
 
 
 def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any, seed: int) -> Any:
-    """Put questions that are worth asking in the place of the old queue; returns the state for the next call."""
+    """Replace the queue by the most informative questions; returns the state for the next call."""
     from nearer.questions import suggest
 
     if not queue_size(study):
@@ -212,7 +202,7 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any,
 
 
 def queue_size(study: Study) -> int:
-    """How many questions the queue holds when it is full: none if the study chooses none."""
+    """Questions in a full queue: none if the study chooses none."""
     if not study.questions.adaptive or study.questions.kind not in SUGGESTED:
         return 0
     return max(1, min(_QUEUE, n_questions(study.questions, len(study.items)) // 2))
@@ -221,10 +211,9 @@ def queue_size(study: Study) -> int:
 def main() -> None:
     """Compute, as a process that `nearer.collect.server.Keeper` started."""
     told = read_orders(lambda: os._exit(0))
-    # Objects without answers are left out of the map, and that few questions are left is no news.
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore")  # objects without answers and few questions left are expected here
     if hasattr(os, "nice"):
-        os.nice(19)  # whatever the server wants to do comes first
+        os.nice(19)  # the server comes first
     study, store = read_study(told["study"]), Store(told["database"])
     with the_only_one(store) as lock:
         work = Background(study, store)

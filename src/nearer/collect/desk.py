@@ -1,7 +1,4 @@
-"""What a participant may do: begin, get questions, answer; and which questions these are.
-
-Each is a piece of work for `nearer.collect.store.Batches`.
-"""
+"""What a participant may do (begin, get questions, answer), as pieces of work for `nearer.collect.store.Batches`."""
 
 from __future__ import annotations
 
@@ -23,12 +20,10 @@ from starlette.exceptions import HTTPException
 from nearer.collect.store import Prepared, Store, Work, answers, insert, meta, participants, questions, ready
 from nearer.collect.study import Item, Questions, Study, n_questions, parted
 from nearer.data import is_number
-from nearer.data.cells import MISSING
 
-AHEAD = 2
-"""Open questions that a participant holds: the one on the screen, and the next, already loaded."""
+AHEAD = 2  # open questions of a participant: the one on the screen, and the next, already loaded
 _TRIES = 12
-_BACK = 2  # positions among the answered ones in which open ones are looked for first
+_BACK = 2  # answered positions in which open ones are looked for first
 PERSON, _QUESTION = "participant", "question"  # what numbers are signed for
 _MAX_ID = 200
 _ASKED = [column.name for column in questions.c if column.name != "id"]
@@ -45,7 +40,7 @@ class Asked:
 
 
 def question_key(kind: str, items: Sequence[int], catch: bool = False) -> str:
-    """A text that two questions share if they ask the same; those with a known answer do not count among the others."""
+    """A text that two questions share if they ask the same; those with a known answer are apart."""
     head, options = parted(kind, items)
     return ("c" if catch else kind[0]) + "-".join(map(str, head + sorted(options)))
 
@@ -59,9 +54,9 @@ class Deck:
 
     def deal(self, without: Sequence[int] = ()) -> int:
         """The next object that is not among `without`."""
-        for spot in range(len(self._left) - 1, -1, -1):
-            if self._left[spot] not in without:
-                return self._left.pop(spot)
+        for k in range(len(self._left) - 1, -1, -1):
+            if self._left[k] not in without:
+                return self._left.pop(k)
         # All cards left are excluded: they stay on top of the next pack.
         fresh = list(self._cards)
         self._rng.shuffle(fresh)
@@ -71,14 +66,11 @@ class Deck:
 
 @dataclass
 class Dealer:
-    """Makes questions about the objects of a study, given by number.
-
-    `catches` are the study's own catch questions, as numbers: head, right, wrong, or with the odd one last.
-    """
+    """Makes questions about the objects of a study, given by number."""
 
     asked: Questions
     numbers: Sequence[int]
-    catches: Sequence[tuple[int, ...]] = ()
+    catches: Sequence[tuple[int, ...]] = ()  # the study's own: head, right, wrong, or with the odd one last
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -91,7 +83,7 @@ class Dealer:
         return self.shown(self._with_options(items), "random")
 
     def other_than(self, keys: set[str]) -> Asked | None:
-        """A random question whose key is not among `keys`: slow and sure, for studies that ask nearly everything."""
+        """A random question whose key is not among `keys`, by enumeration if the study asks nearly everything."""
         asked = self.asked
         if n_questions(asked, len(self.numbers)) > 2 * asked.number + len(keys):
             return self.random()
@@ -129,26 +121,23 @@ class Dealer:
 
 @functools.lru_cache(maxsize=5000)
 def plan(asked: Questions, total: int, seed: str) -> list[str]:
-    """What each question of a participant is: "random", "repeat", "catch" or "ready" (chosen by the answers so far).
-
-    The same seed gives the same plan, on any server.
-    """
+    """What each question of a participant is: "random", "repeat", "catch" or "ready" (chosen by the answers so far)."""
     rng = random.Random(seed)
     slots = ["random"] * total
     # The first questions are plain ones: nobody is on guard, or bored, yet.
     later = list(range(min(2, total - 1), total))
     special = rng.sample(later, min(len(later), asked.catch + asked.repeats))
-    for number, spot in enumerate(special):
-        slots[spot] = "catch" if number < asked.catch else "repeat"
+    for number, position in enumerate(special):
+        slots[position] = "catch" if number < asked.catch else "repeat"
     if asked.adaptive:
-        for spot, slot in enumerate(slots):
+        for position, slot in enumerate(slots):
             if slot == "random" and rng.random() >= asked.random_share:
-                slots[spot] = "ready"
+                slots[position] = "ready"
     return slots
 
 
 class Signer:
-    """Signs numbers, and tells whether a signature is its own, in constant time."""
+    """Signs numbers, and checks signatures in constant time."""
 
     def __init__(self, secret: bytes):
         self._secret = secret
@@ -158,11 +147,11 @@ class Signer:
         return base64.urlsafe_b64encode(digest[:18]).decode()
 
     def sign(self, number: int, purpose: str) -> str:
-        """Return ``number.signature``; only the same purpose accepts it."""
+        """``number.signature``; only the same purpose accepts it."""
         return f"{number}.{self._signature(f'{purpose}:{number}')}"
 
     def number(self, token: object, purpose: str) -> int | None:
-        """Return the number of a token that was signed for this purpose, or None."""
+        """The number of a token that was signed for this purpose, or None."""
         if not isinstance(token, str) or len(token) > 60 or not token.isascii():
             return None
         text, _, signature = token.partition(".")
@@ -172,11 +161,9 @@ class Signer:
 
     @property
     def researcher(self) -> str:
-        """The token of the researcher's page."""
         return self._signature("researcher")
 
     def is_researcher(self, token: str) -> bool:
-        """Tell whether a token is the researcher's."""
         return hmac.compare_digest(token.encode(), self.researcher.encode())
 
 
@@ -193,25 +180,18 @@ class Desk:
         self.dealer = Dealer(study.questions, list(self.by_number), catches)
         self._sql = _Statements(store.engine)
 
-    # ---- what a request asks for -------------------------------------------------------------------------------------
-
     def start(self, name: str) -> Work[dict[str, Any]]:
-        """Begin, or go on where a participant stopped: as `next`, with `participant`, the token that stands for one."""
+        """Begin, or go on where a participant stopped: as `next`, with their token as `participant`."""
         name = name.strip()
-        if not 0 < len(name) <= _MAX_ID or not name.isprintable() or name in MISSING:
-            raise HTTPException(
-                422, f"participant: got {name[:20]!r}, expected 1 to {_MAX_ID} printable characters, and no NA"
-            )
+        if not 0 < len(name) <= _MAX_ID or not name.isprintable():
+            raise HTTPException(422, f"participant: got {name[:20]!r}, expected 1 to {_MAX_ID} printable characters")
         now, total = time.time(), self.study.questions.number
         yield self._sql.add_person(name=name, started=now, seen=now, visits=0, answered=0, total=total)
         [(person,)] = yield self._sql.visit(person=name)
         return {"participant": self.signer.sign(person, PERSON), **(yield from self.next(person))}
 
     def next(self, number: int) -> Work[dict[str, Any]]:
-        """Progress and open questions of a participant, new ones included.
-
-        `answered`, `total`, `paused`, `finished`, `questions` (at most `AHEAD`), and `completion` at the end.
-        """
+        """Progress and open questions of a participant (at most `AHEAD`), and `completion` at the end."""
         for _ in range(3):
             person, held = yield from self._held(number)
             last = 0 if person.paused else min(person.answered + AHEAD, person.total)
@@ -227,10 +207,9 @@ class Desk:
         return self._told(person, held)
 
     def answer(self, person: int, question: object, choice: Any, seconds: Any) -> Work[dict[str, Any]]:
-        """Store an answer, once, and give the next question.
+        """Store an answer, once, and give what `next` does, and `stored`: whether the answer is new.
 
-        `choice` lists the options chosen, counted from 0 as they stand on the screen, the nearest first; None: cannot
-        tell. Gives what `next` does, and `stored`: False if the question had been answered before.
+        `choice` lists the options chosen, counted from 0 as on the screen, the nearest first; None: cannot tell.
         """
         number = self.signer.number(question, f"{_QUESTION}:{person}")
         if number is None:
@@ -267,15 +246,9 @@ class Desk:
         items = tuple(self.numbers[name] for name in asked.practice_question) or self.dealer.random().items
         return self._for_page(self._row(0, 0, Asked(items, "", "practice")))
 
-    # ---- how ---------------------------------------------------------------------------------------------------------
-
     def _held(self, person: int, number: int = 0) -> Work[tuple[Any, list[dict[str, Any]]]]:
-        """A participant, and the questions that are open, beside the one with this number.
-
-        They are nearly always among the last ones. Positions are counted without a gap, so it is known whether one
-        is missing; then all are looked through.
-        """
-        for back in (_BACK, 10**9):
+        """A participant, and the questions that are open, beside the one with this number."""
+        for back in (_BACK, 10**9):  # positions have no gap: if one is missing among the last ones, look at all
             rows = yield self._sql.held(person=person, back=back)
             if not rows:
                 raise HTTPException(404, "participant: is not known; begin again by /api/start")
@@ -289,11 +262,7 @@ class Desk:
     def _store(
         self, person: int, answer: dict[str, Any], question: dict[str, Any] | None
     ) -> Work[tuple[int | None, int | None]]:
-        """Store an answer, count it, and hand out a question: all, or nothing if the question has an answer already.
-
-        Returns how many answers the participant has given, and the number of the question handed out; None where
-        there is nothing new.
-        """
+        """Store an answer unless there is one, count it, and hand out a question: number of answers, and its id."""
         if not self.store.is_sqlite:
             row = question or {**dict.fromkeys(_ASKED), "participant": person}
             found = yield self._sql.store(**answer, **row)
@@ -339,7 +308,7 @@ class Desk:
         return plan(self.study.questions, total, f"{self.store.secret.hex()}:{person}")
 
     def _hand_out(self, person: Any, position: int) -> Work[dict[str, Any] | None]:
-        """Write down a new question; None if another server did so for the same position meanwhile."""
+        """Store a new question; None if another server did so for the same position meanwhile."""
         number, slot = person.participant, self._plan(person.participant, person.total)[position - 1]
         for attempt in range(_TRIES + 1):
             if attempt == _TRIES:
@@ -357,7 +326,7 @@ class Desk:
         raise HTTPException(409, "questions: there is none left that this participant has not seen")
 
     def _choose(self, person: int, slot: str) -> Work[Asked | None]:
-        """A question for a place of the plan; None if there is no such one at the moment."""
+        """A question for a slot of the plan; None if there is none at the moment."""
         if slot == "catch":
             # A study has few of its own: drawn blindly, one that was asked would come again.
             return self.dealer.catch((yield from self._seen(person)) if self.dealer.catches else ())
@@ -400,7 +369,7 @@ class Desk:
 
 
 class _Statements:
-    """All that is asked of the database for each request."""
+    """The statements that requests run."""
 
     def __init__(self, engine: sa.Engine):
         made = functools.partial(Prepared, engine)

@@ -1,4 +1,4 @@
-"""The server: pages, their JSON interface, files of the objects; patient with slow people, not with slow attackers."""
+"""The server: pages, their JSON interface, and files of the objects."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _STRICT = (
     "frame-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 _OWN_PAGE = "default-src 'self' 'unsafe-inline' data: blob:; base-uri 'self'; frame-ancestors 'self'"
-# What an object brings along may look as it likes, and do nothing.
+# The HTML of an object may have its own style, and no script.
 _ITEM = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -57,11 +57,10 @@ _HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
 _RETRY = {"Retry-After": "2"}
-MAX_BODY = 16_384
-"""Bytes of a request; an answer has about 200."""
-_BODY_SECONDS = 10.0  # for sending them
+MAX_BODY = 16_384  # bytes of a request; an answer has about 200
+_BODY_SECONDS = 10.0
 _HEAD_BYTES = 16_384
-_HEAD_SECONDS = 10.0  # for sending the first lines of a request
+_HEAD_SECONDS = 10.0
 _CALLERS = 20_000  # whose requests are counted
 _CONNECTIONS = 20_000
 _BACKLOG = 2048
@@ -118,13 +117,11 @@ class Office:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        """Keep threads for the database while the application runs."""
         self.batches = Batches(self.store, 1 if self.store.is_sqlite else 2)
         with contextlib.closing(self.batches):
             yield
 
     async def study_told(self, _request: Request) -> Response:
-        """What the page shows before anything is stored."""
         study, asked = self.study, self.study.questions
         told = {
             "title": study.title,
@@ -141,7 +138,6 @@ class Office:
         return answered(told)
 
     async def start(self, request: Request) -> Response:
-        """Begin or go on."""
         given = await read_json(request)
         name = given.get("participant")
         if name is None and self.study.participants.anonymous:
@@ -149,7 +145,7 @@ class Office:
         if not isinstance(name, str):
             raise HTTPException(422, "participant: expected the participant's id as text")
         host = request.client.host if request.client else ""
-        # The same for the same address, and tells nothing about it after a restart.
+        # A keyed hash of the address, which reveals nothing after a restart.
         caller = hashlib.blake2b(host.encode(), key=self._salt, digest_size=8).digest()
         if not self._arrivals.allow(caller):
             raise HTTPException(429, "start: too many participants from one address; try again in a minute")
@@ -157,12 +153,10 @@ class Office:
         return answered({**done, "id": name})
 
     async def next(self, request: Request) -> Response:
-        """Open questions."""
         person = self._participant(await read_json(request))
         return answered(await self.batches.run(partial(self.desk.next, person)))
 
     async def answer(self, request: Request) -> Response:
-        """Store an answer, and give the next question."""
         given = await read_json(request)
         if "choice" not in given:
             raise HTTPException(422, "choice: got none, expected a list of whole numbers, or null")
@@ -171,11 +165,10 @@ class Office:
         return answered(await self.batches.run(work))
 
     async def health(self, _request: Request) -> Response:
-        """Tell whether the database answers."""
         return answered({"ok": await self.batches.run(self.desk.alive, timeout=5)})
 
     async def item(self, request: Request) -> Response:
-        """The file of an object: found by its number, so no path comes from outside."""
+        """The file of an object, by number: no path comes from outside."""
         item = self.desk.by_number.get(request.path_params["number"])
         if item is None or item.form == "text":
             raise HTTPException(404)
@@ -191,10 +184,8 @@ class Office:
             raise HTTPException(429, "too many requests; slow down")
         return person
 
-    # ---- the researcher's page, behind the token that `nearer collect serve` prints ----------------------------------
-
     def _check_token(self, request: Request) -> None:
-        """Refuse who has no token, and soon anybody who guesses."""
+        """Refuse requests without the researcher's token, and repeated guesses."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self.desk.signer.is_researcher(token):
             return
@@ -203,7 +194,6 @@ class Office:
         raise HTTPException(401, "token: is not the one that nearer collect serve printed")
 
     async def status(self, request: Request) -> Response:
-        """Progress, participants and what the background process found."""
         self._check_token(request)
         return answered(await run_in_threadpool(self._status))
 
@@ -220,14 +210,12 @@ class Office:
         return {**found, "study": about, "now": time.time(), "status": status, "people": told}
 
     async def download(self, request: Request) -> Response:
-        """The answers as a CSV file."""
         self._check_token(request)
         lines = Export(self.store, self.study.questions).lines()
         headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="answers.csv"'}
         return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
     async def pause(self, request: Request) -> Response:
-        """Stop or go on handing out questions."""
         self._check_token(request)
         paused = (await read_json(request)).get("paused")
         if not isinstance(paused, bool):
@@ -236,16 +224,13 @@ class Office:
         return answered({"paused": paused})
 
 
-# ---- answers to requests ---------------------------------------------------------------------------------------------
-
-
 def answered(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """JSON that nobody keeps."""
+    """JSON that is not cached."""
     return JSONResponse(values, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
 def page(name: str) -> Callable[[Request], Awaitable[Response]]:
-    """An address that gives a page of the package, which asks for its own files by their content."""
+    """A route to a page of the package, whose assets are named by a digest of their content."""
     text = (_PAGES / name).read_text(encoding="utf-8")
     for file in _ASSETS:
         digest = hashlib.sha256((_PAGES / file).read_bytes()).hexdigest()[:12]
@@ -259,12 +244,10 @@ def page(name: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 async def openapi(_request: Request) -> Response:
-    """The description of the interface."""
     return FileResponse(_PAGES / "openapi.json", media_type="application/json")
 
 
 async def asset(request: Request) -> Response:
-    """A style sheet or script of the package."""
     name = request.path_params["name"]
     if name not in _ASSETS:
         raise HTTPException(404)
@@ -293,8 +276,6 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 class _Headers:
-    """Adds the headers that every response has."""
-
     def __init__(self, app: Any, policy: str):
         self._app, self._policy = app, policy.encode()
 
@@ -310,18 +291,15 @@ class _Headers:
         await self._app(scope, receive, adding if scope["type"] == "http" else send)
 
 
-# ---- what comes in: so often, so much, in so many seconds ------------------------------------------------------------
-
-
 class Rate:
-    """Lets each caller through so often, with some leave to hurry (`burst` at once); held in memory only."""
+    """A token bucket for each caller, of size `burst`, in memory only."""
 
     def __init__(self, per_second: float, burst: float):
         self._per_second, self._burst = per_second, burst
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
     def allow(self, caller: Hashable, now: float | None = None) -> bool:
-        """Tell whether a caller may go on, and count it; `now` is in seconds of a steady clock."""
+        """Whether a caller may go on, which counts it; `now` is in seconds of a steady clock."""
         now = time.monotonic() if now is None else now
         left, before = self._left.pop(caller, (self._burst, now))
         left = min(self._burst, left + (now - before) * self._per_second)
@@ -333,7 +311,7 @@ class Rate:
 
 
 async def read_json(request: Request) -> dict[str, Any]:
-    """Read a request of JSON, not larger and not slower than is reasonable."""
+    """Read a JSON object within the limits of size and time."""
     told = request.headers.get("content-length", "0")
     if not told.isdecimal() or int(told) > MAX_BODY:
         raise HTTPException(413, f"body: got {told[:12]} bytes, expected at most {MAX_BODY}")
@@ -360,7 +338,7 @@ async def _read(request: Request) -> bytes:
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """HTTP that closes connections whose requests do not arrive, or have heads without end."""
+    """Closes connections whose headers are incomplete after 10 s or larger than 16 KiB."""
 
     _timer: asyncio.TimerHandle | None = None
     _size = 0
@@ -418,9 +396,6 @@ class PatientProtocol(HttpToolsProtocol):
         return not busy and not self.transport.is_closing()
 
 
-# ---- the process, and others beside it, kept running and ended with it -----------------------------------------------
-
-
 def bind(host: str, port: int) -> socket.socket:
     """Open the address to listen at; port 0 is any that is free."""
     try:
@@ -439,7 +414,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def check_certificate(certificate: str, key: str) -> None:
-    """Refuse files that TLS cannot be spoken with."""
+    """Refuse files that TLS cannot use."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except ssl.SSLError as error:
@@ -450,17 +425,9 @@ def check_certificate(certificate: str, key: str) -> None:
 
 
 def make_server(
-    study: Study,
-    store: Store,
-    *,
-    certificate: str | None = None,
-    key: str | None = None,
-    behind_proxy: bool = False,
+    study: Study, store: Store, *, certificate: str | None = None, key: str | None = None, behind_proxy: bool = False
 ) -> uvicorn.Server:
-    """Make the server of a study; its method ``run([socket])`` serves until ctrl-C or SIGTERM.
-
-    With `behind_proxy` it believes what a proxy on this machine says about the address of a caller.
-    """
+    """Make the server of a study; ``run([socket])`` serves until ctrl-C or SIGTERM."""
     with contextlib.suppress(ImportError, ValueError, OSError):  # as many open connections as the system lets us
         import resource
 
@@ -478,10 +445,10 @@ def make_server(
 
 
 class Keeper:
-    """Keeps a process (``python -m module``) running: starts it again when it dies, with growing patience.
+    """Keeps a process (``python -m module``) running: starts it again when it dies, after growing pauses.
 
-    The orders, which it gets by `read_orders`, are not given on the command line, which everybody can read: the address
-    of a database may hold a password. It inherits the open files named by `descriptors`.
+    It gets its orders by standard input (`read_orders`): the address of a database may hold a password, and everybody
+    can read a command line. It inherits the open files named by `descriptors`.
     """
 
     def __init__(self, module: str, orders: dict[str, Any], descriptors: Sequence[int] = ()):
@@ -519,7 +486,7 @@ class Keeper:
         return self.process.wait(), last
 
     def stop(self, seconds: float = 0.0) -> None:
-        """End the process: by a signal that lets it finish if it is given seconds, else at once."""
+        """End the process: by SIGTERM if it is given seconds, else at once."""
         self._end.set()
         if self.process is not None:
             if seconds:
@@ -532,7 +499,7 @@ class Keeper:
 
 
 def read_orders(at_end: Callable[[], None]) -> dict[str, Any]:
-    """What a process that a `Keeper` started is to do; `at_end` is called when the one that gave the orders is gone."""
+    """The orders of the `Keeper` that started this process; `at_end` is called when the Keeper's process is gone."""
     told = json.loads(sys.stdin.readline())
 
     def watch() -> None:
@@ -544,7 +511,7 @@ def read_orders(at_end: Callable[[], None]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve, as one of several processes that share a socket; started by `Keeper`."""
+    """Serve, as one of several processes that share a socket."""
     told = read_orders(lambda: os.kill(os.getpid(), signal.SIGTERM))
     study, store = read_study(told["study"]), Store(told["database"])
     listening = socket.socket(fileno=told["descriptor"])

@@ -23,9 +23,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from starlette.exceptions import HTTPException
 
 from nearer.collect.study import Questions, parted
-from nearer.data.errors import FileFormatError
+from nearer.data.messages import FileFormatError
 from nearer.io.files import part_name, remove_leftovers
 from nearer.io.text import text_cells
+from nearer.tables.decode import SIDES
 
 _SCHEMA = "1"
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are made
@@ -57,8 +58,6 @@ participants = sa.Table(
     sa.Column("total", sa.Integer, nullable=False),
     sa.Column("answered", sa.Integer, nullable=False),
 )  # fmt: skip
-# A row for every question handed out. `shown` lists the objects, the head first, then the options as they stand
-# on the screen; `key` is the same for the same question in another order.
 questions = sa.Table(
     "questions", tables,
     sa.Column("id", _ID, primary_key=True, autoincrement=True),
@@ -67,8 +66,8 @@ questions = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("n_chosen", sa.Integer, nullable=False),
     sa.Column("ordered", sa.Boolean, nullable=False),
-    sa.Column("shown", sa.Text, nullable=False),
-    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("shown", sa.Text, nullable=False),  # objects: the head, then the options as on the screen
+    sa.Column("key", sa.Text, nullable=False),  # the same for the same question in another order
     sa.Column("chosen_by", sa.Text, nullable=False),
     sa.Column("expected", sa.Integer),  # the right option of a catch question
     sa.Column("asked", sa.Double, nullable=False),
@@ -105,10 +104,7 @@ def insert(source: sa.Connection | sa.Engine, table: sa.Table) -> Any:
 
 
 class Prepared:
-    """A statement that is made once: to make it takes longer than to run it.
-
-    It has a `bindparam` for each value, or fills the columns named, and gives rows.
-    """
+    """A statement compiled once, which takes longer than to run it: with bind parameters, or columns to fill."""
 
     def __init__(self, engine: sa.Engine, statement: Any, columns: Sequence[str] = ()):
         made = statement.compile(dialect=engine.dialect, column_keys=list(columns) or None)
@@ -117,23 +113,17 @@ class Prepared:
         self.row = row._make
 
     def __call__(self, **values: Any) -> Call:
-        """The statement with its values, to be run by `Store.run`."""
         given = {**self._fixed, **values}
         return self, given if self._order is None else [given[name] for name in self._order]
 
 
-Call = tuple[Prepared, Any]
-"""A statement to be run, with its values."""
+Call = tuple[Prepared, Any]  # a statement and its values
 _T = TypeVar("_T")
-Work = Generator[Call, list[Any], _T]
-"""Yields a statement at a time, gets its rows, and returns a result."""
+Work = Generator[Call, list[Any], _T]  # yields a statement at a time, gets its rows, and returns a result
 
 
 class Store:
-    """An open database: ``sqlite:///path`` or ``postgresql://user:password@host/name``.
-
-    Without tables it is refused, unless they are to be created.
-    """
+    """An open database: ``sqlite:///path`` or ``postgresql://user:password@host/name``."""
 
     def __init__(self, url: str, create: bool = False):
         self.engine = _engine(url)
@@ -159,16 +149,14 @@ class Store:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether one file holds it all."""
         return self.engine.dialect.name == "sqlite"
 
     @property
     def driver(self) -> Any:
-        """The module that speaks with the database; it has the classes of its errors."""
+        """The DBAPI module, which has the classes of errors."""
         return self.engine.dialect.loaded_dbapi
 
     def close(self) -> None:
-        """Close all connections."""
         self.engine.dispose()
 
     def writing(self) -> contextlib.AbstractContextManager[sa.Connection]:
@@ -177,21 +165,18 @@ class Store:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A transaction that sees the database as it is at one moment, and keeps nobody from writing."""
+        """A transaction with a snapshot of the database, which does not block writers."""
         options = {"nearer_begin": "BEGIN"} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         with self.engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
     def working(self) -> sa.Connection:
-        """A connection for `run`; with PostgreSQL each call is a transaction of its own: two round trips less."""
+        """A connection for `run`; with PostgreSQL each call is a transaction, which saves two round trips."""
         options = {} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
         return self.engine.connect().execution_options(**options)
 
     def run(self, connection: sa.Connection, calls: Sequence[Call]) -> list[list[Any]]:
-        """Run statements on a connection from `working`, one after the other, all or none; gives the rows of each.
-
-        PostgreSQL gets them all before it is waited for.
-        """
+        """Rows of each of some statements, run in order on a connection from `working` (PostgreSQL: pipelined)."""
         driver: Any = connection.connection.driver_connection
         try:
             if self.is_sqlite:
@@ -216,7 +201,7 @@ class Store:
             connection.execute(insert(connection, meta).on_conflict_do_nothing(), rows)
 
     def number_items(self, names: Sequence[str]) -> dict[str, int]:
-        """Give each object a number, for good, and return them all, also those that are no longer asked about."""
+        """Permanent numbers of the objects, also of those that are no longer asked about."""
         with self.writing() as connection:
             known = set(connection.scalars(sa.select(items.c.name)))
             fresh = [{"name": name} for name in names if name not in known]
@@ -224,16 +209,12 @@ class Store:
                 connection.execute(insert(connection, items).on_conflict_do_nothing(), fresh)
             return {row.name: row.id for row in connection.execute(sa.select(items))}
 
-    # ---- single values -----------------------------------------------------------------------------------------------
-
     @staticmethod
     def value(connection: sa.Connection, key: str) -> str | None:
-        """A value of the table of settings, or None."""
         return connection.scalar(sa.select(meta.c.value).where(meta.c.key == key))
 
     @staticmethod
     def count(connection: sa.Connection, table: sa.Table, *conditions: Any) -> int:
-        """How many rows of a table meet some conditions."""
         return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0
 
     def set_paused(self, paused: bool) -> bool:
@@ -244,25 +225,23 @@ class Store:
             return before != paused
 
     def keep_finding(self, name: str, value: Any) -> None:
-        """Keep what was computed in the background, for the researcher's page."""
         with self.writing() as connection:
             row = {"name": name, "value": json.dumps(value, allow_nan=False), "made": time.time()}
             _put(connection, findings, row)
 
     def finding(self, connection: sa.Connection, name: str) -> dict[str, Any] | None:
-        """What was computed last; None if nothing was."""
         value = connection.scalar(sa.select(findings.c.value).where(findings.c.name == name))
         return None if value is None else json.loads(value)
 
 
 def _put(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
-    """Write a row, in place of the one with the same key."""
+    """Insert a row, or replace the one with the same key."""
     statement = insert(connection, table).values(row)
     connection.execute(statement.on_conflict_do_update(index_elements=table.primary_key, set_=statement.excluded))
 
 
 def reason(error: Exception) -> str:
-    """The first line of what a database says, of an error of its driver or of SQLAlchemy around it."""
+    """First line of an error of a database driver, or of SQLAlchemy around it."""
     return str(getattr(error, "orig", error)).strip().split("\n")[0]
 
 
@@ -295,19 +274,15 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     connection.exec_driver_sql(connection.get_execution_options().get("nearer_begin", "BEGIN IMMEDIATE"))
 
 
-# ---- many small pieces of work in few transactions, and few round trips ----------------------------------------------
-
-
 class Unavailable(Exception):
     """The database does not answer, or has no room; nothing of the work was stored."""
 
 
 class Batches:
-    """Threads that work on a database, each with a connection of its own; SQLite has one writer, so one is enough.
+    """Threads that work on a database, each with its own connection; SQLite has one writer, so one is enough.
 
-    A commit waits for the disk. Work that arrives meanwhile is done together in the next transaction, and each piece is
-    answered when the commit is through, never before. A piece is a generator that yields statements and gets their
-    rows: so the first statements of all pieces go to the database together, then the second ones, and so on.
+    Work that arrives during a commit is done together in the next transaction, and answered after its commit. A piece
+    is a generator of statements: the first statements of all pieces go to the database together, then the second ones.
     """
 
     def __init__(self, store: Store, threads: int):
@@ -318,10 +293,9 @@ class Batches:
             thread.start()
 
     async def run(self, work: Callable[[], Work[_T]], timeout: float = 20.0) -> _T:
-        """Do a piece of work, and return its result once that is committed.
+        """Result of a piece of work, once it is committed.
 
-        The work may be done twice (after a deadlock, or a lost connection) and must leave nothing behind but what it
-        writes to the database. It may raise HTTPException, before it writes anything; `Unavailable` comes from here.
+        The work may run twice (after a deadlock, or a lost connection); it may raise HTTPException before it writes.
         """
         if self._queue.qsize() >= _WAITING:
             raise Unavailable("too much waits already")
@@ -333,7 +307,6 @@ class Batches:
             raise Unavailable("the database did not answer in time") from None
 
     def close(self) -> None:
-        """Finish what waits, then end the threads."""
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:
@@ -361,7 +334,7 @@ class Batches:
         try:
             results = self._together(connection, [work for work, _ in batch])
         except Exception as error:
-            if connection.invalidated and again:  # the database was restarted, or cut the line: there may be another
+            if connection.invalidated and again:  # the database was restarted, or closed the connection
                 self._do(connection, batch, again=False)
             elif len(batch) > 1 and self._concerns_one(error):
                 for piece in batch:
@@ -372,7 +345,7 @@ class Batches:
             _deliver(batch, results)
 
     def _together(self, connection: sa.Connection, works: list[Callable[[], Work[Any]]]) -> list[Any]:
-        """Results of all pieces, done in one transaction (with PostgreSQL: in one for each round of statements)."""
+        """Results of all pieces, in one transaction (PostgreSQL: one for each round of statements)."""
         results: list[Any] = [None] * len(works)
         begun = [work() for work in works]
         rows: dict[int, Any] = dict.fromkeys(range(len(works)))
@@ -416,14 +389,8 @@ def _deliver(batch: list[Any], results: list[Any]) -> None:
             batch[0][1].get_loop().call_soon_threadsafe(settle)
 
 
-# ---- what it holds: counted, as a CSV file, as a copy ----------------------------------------------------------------
-
-
 def study_status(connection: sa.Connection) -> dict[str, Any]:
-    """Count participants and answers.
-
-    `present` were seen within five minutes; `per_minute` counts answers in the last 60 minutes, the oldest first.
-    """
+    """Counts; `present` were seen within five minutes, `per_minute` covers 60 minutes, the oldest first."""
     now = time.time()
     people = sa.select(
         sa.func.count().label("participants"),
@@ -447,7 +414,7 @@ def study_status(connection: sa.Connection) -> dict[str, Any]:
 
 
 def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
-    """Progress of each participant, and what can be told about the quality of the answers without a map."""
+    """Progress of each participant, and the attention checks passed."""
     checked = sa.select(participants.c.name, questions.c.expected, answers.c.choice)
     checked = checked.select_from(questions.join(answers).join(participants)).where(questions.c.expected.is_not(None))
     asked, right = Counter[str](), Counter[str]()
@@ -464,10 +431,7 @@ def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
 
 @dataclass
 class Export:
-    """The answers of a study, row by row, with a count of what is left out; complete when all rows were read.
-
-    Questions of other kinds, or with other numbers of options, asked before the study was changed, are left out.
-    """
+    """The answers of a study, row by row; what is left out (asked before the study was changed) is counted."""
 
     store: Store
     asked: Questions
@@ -476,10 +440,9 @@ class Export:
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns."""
         ranks = (f"rank_{number + 1}" for number in range(self.asked.n_shown))
-        ranking = ["head", *ranks, "n_chosen", "ordered"]
-        about = {"triplets": ["head", "near", "far"], "odd-one-out": ["a", "b", "c", "odd"], "rankings": ranking}
+        ranking = ["anchor", *ranks, "n_chosen", "ordered"]
+        about = {"triplets": ["anchor", "near", "far"], "odd-one-out": ["a", "b", "c", "odd"], "rankings": ranking}
         return [*about[self.asked.kind], *_DETAILS]
 
     def rows(self) -> Iterator[list[str]]:
@@ -499,10 +462,7 @@ class Export:
                 yield _cells(row, [names[number] for number in shown], json.loads(row.choice))
 
     def lines(self) -> Iterator[str]:
-        """Lines of a CSV file, many at a time, the names of the columns first.
-
-        What a spreadsheet could run as a formula is guarded.
-        """
+        """Lines of a CSV file, many at a time; what a spreadsheet could run as a formula is guarded."""
         rows = self.rows()
         yield ",".join(self.columns) + "\n"
         while block := list(itertools.islice(rows, 500)):
@@ -515,8 +475,6 @@ class Export:
             return "cannot tell"
         if self.asked.kind == "rankings" and len(shown) != self.asked.n_items:
             return f"a question with {len(shown) - 1} options instead of {self.asked.n_shown}"
-        if len(set(shown)) < len(shown):
-            return "a catch question that shows an object twice"
         return ""
 
 
@@ -533,7 +491,7 @@ def _cells(row: Any, shown: list[str], choice: list[int]) -> list[str]:
     return [
         *about,
         row.person,
-        str(choice[0]),
+        SIDES[choice[0]][0] if choice[0] < len(SIDES) else f"option{choice[0] + 1}",
         "" if row.seconds is None else f"{row.seconds:.3f}",
         str(row.position),
         str(catch).lower(),
@@ -544,10 +502,7 @@ def _cells(row: Any, shown: list[str], choice: list[int]) -> list[str]:
 
 
 def back_up(store: Store, path: str | os.PathLike[str]) -> int:
-    """Copy everything, as it is at one moment, into a new SQLite file; works while the study is served.
-
-    The copy can be served: ``--database sqlite:///copy.db``. Returns how many answers it holds.
-    """
+    """Copy a snapshot into a new SQLite file, also while the study is served; returns its number of answers."""
     path = Path(path)
     if path.exists():
         raise FileExistsError(f"{path}: exists already; choose another name")
@@ -555,7 +510,6 @@ def back_up(store: Store, path: str | os.PathLike[str]) -> int:
     part = path.with_name(part_name(path))
     try:
         copy = Store(f"sqlite:///{part}", create=True)
-        # The last to leave puts the log into the file.
         with contextlib.closing(copy), store.reading() as source, copy.writing() as target:
             for table in tables.sorted_tables:
                 target.execute(sa.delete(table))

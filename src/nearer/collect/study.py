@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nearer.data.cells import MISSING
-from nearer.data.errors import FileFormatError, closest, counted, listed, shown
+from nearer.data.messages import FileFormatError, closest, counted, listed, shown
 from nearer.registry import COLLECTED, KINDS
 
 if sys.version_info >= (3, 11):
@@ -51,7 +50,6 @@ class Item:
 
     @property
     def media_type(self) -> str:
-        """The type that the file is served as."""
         return ENDINGS[self.form][Path(self.content).suffix.lower()]
 
 
@@ -137,14 +135,8 @@ class Study:
         return f"sqlite:///{(self.folder / 'answers.db').resolve()}"
 
 
-# ---- reading the objects ---------------------------------------------------------------------------------------------
-
-
 def read_items(path: str | Path) -> list[Item]:
-    """Read items.csv: a column `name`, and for each row one of `text`, `image`, `audio`, `html`; optionally `alt`.
-
-    Files are looked for beside the CSV file, and must lie below its folder.
-    """
+    """Read items.csv: columns name, text, image, audio, html, alt; files must lie below its folder."""
     path = Path(path)
     if not path.is_file():
         raise FileFormatError(f"{path}: no such file")
@@ -196,23 +188,17 @@ def _check_name(where: str, name: str) -> None:
 
 
 def _check_names(path: str | Path, names: Sequence[str]) -> None:
-    """Refuse names that are given twice, or too few of them."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
             raise FileFormatError(f"{path}: the name {name!r} occurs twice, expected each object once")
-        if name in MISSING:
-            raise FileFormatError(f"{path}: the name {name!r} would be read as a missing cell; call it otherwise")
         seen.add(name)
     if len(names) < 3:
         raise FileFormatError(f"{path}: got {counted(len(names), 'object')}, expected 3 or more")
 
 
-# ---- reading the settings --------------------------------------------------------------------------------------------
-
-
 def read_study(folder: str | Path) -> Study:
-    """Read and check a study as `new_study` writes it; errors name file, key, what it is and what was expected."""
+    """Read and check a study as `new_study` writes it."""
     folder = Path(folder)
     path = folder / _CONFIG
     if not path.is_file():
@@ -245,7 +231,7 @@ def _refuse_unknown(path: Path, prefix: str, given: Mapping[str, Any], known: Se
 
 
 def _table(path: Path, section: str, given: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, Any]:
-    """The values of a table of the file, which may be missing; `kinds` are the annotations of those it may have."""
+    """The values of a table of the file, if it is there; `kinds` are the annotations of those it may have."""
     table = given.get(section, {})
     if not isinstance(table, dict):
         raise FileFormatError(f"{path}: {section}: got {shown(table)}, expected a table [{section}]")
@@ -340,9 +326,6 @@ def parted(kind: str, items: Sequence[_T]) -> tuple[list[_T], list[_T]]:
     return list(items[:start]), list(items[start:])
 
 
-# ---- beginning -------------------------------------------------------------------------------------------------------
-
-
 def new_study(
     folder: str | Path,
     *,
@@ -353,11 +336,7 @@ def new_study(
     kind: str = "triplets",
     title: str | None = None,
 ) -> Study:
-    """Begin a study: write study.toml and items.csv, and copy the files to be shown.
-
-    The objects are a folder of images or of audio, a text file with a word on each line, or items as `read_items`
-    reads them; the title is the folder's name by default.
-    """
+    """Begin a study from a folder of images or of audio, a file of words, or items as `read_items` reads them."""
     folder = Path(folder)
     given = {"images": images, "audio": audio, "words": words, "items": items}
     told = {name: value for name, value in given.items() if value is not None}
@@ -394,7 +373,7 @@ def new_study(
 
 
 def _gathered(what: str, source: str | Path) -> tuple[str, list[tuple[Path, str]]]:
-    """The text of items.csv, and what is to be copied where."""
+    """The text of items.csv, and the files to copy with their targets."""
     if what == "items":
         table = Path(source)
         base = table.parent.resolve()
@@ -424,7 +403,7 @@ def _template(title: str, kind: str) -> str:
 
 
 def _fitted(text: str, kind: str, n_items: int) -> str:
-    """A template with numbers that can be asked: with few objects there are few questions."""
+    """A template with smaller numbers where few objects make few questions."""
     usual = Questions(kind)
     options = min(usual.options, max(n_items // 2, 2))
     number = min(usual.number, n_questions(Questions(kind, options=options), n_items))
@@ -439,7 +418,7 @@ def _fitted(text: str, kind: str, n_items: int) -> str:
 
 
 def _list_files(folder: str | Path, form: str) -> list[Path]:
-    """Files of a folder that are pictures (or sounds, or HTML), in the order of their names; not the hidden ones."""
+    """Files of a folder with an ending of this form, by name, without the hidden ones."""
     folder = Path(folder)
     if not folder.is_dir():
         raise FileFormatError(f"{folder}: no such folder")
@@ -455,7 +434,7 @@ def _list_files(folder: str | Path, form: str) -> list[Path]:
 
 
 def _read_words(path: str | Path) -> list[str]:
-    """Words of a text file, one on each line; blank lines do not count, and each word must do for a name."""
+    """Words of a text file, one on each line."""
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:

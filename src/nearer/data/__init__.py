@@ -1,24 +1,23 @@
-"""The comparisons: what comes in, what it means, and which rows count."""
+"""The comparisons: one form in which answers enter everything else."""
 
 from __future__ import annotations
 
-from nearer.data.carriers import in_order_of, is_table, row_names
-from nearer.data.comparisons import Comparisons, as_comparisons, joined, on_labels, renumbered
-from nearer.data.errors import FileFormatError
-from nearer.data.quality import CheckResult
-from nearer.data.values import (
-    Details,
+from nearer.data.answers import Answers
+from nearer.data.comparisons import Comparisons, renumbered
+from nearer.data.messages import FileFormatError
+from nearer.data.validate import (
     as_generator,
     check_bool,
     check_fraction,
     check_integer,
     check_number,
     check_numbers,
+    in_order_of,
     is_number,
+    row_names,
 )
 
 __all__ = [
-    "CheckResult", "Comparisons", "Details", "FileFormatError", "as_comparisons", "as_generator", "check_bool",
-    "check_fraction", "check_integer", "check_number", "check_numbers", "in_order_of", "is_number", "is_table",
-    "joined", "on_labels", "renumbered", "row_names",
+    "Answers", "Comparisons", "FileFormatError", "as_generator", "check_bool", "check_fraction", "check_integer",
+    "check_number", "check_numbers", "in_order_of", "is_number", "renumbered", "row_names",
 ]  # fmt: skip

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nearer._memory import check_memory
 from nearer._tables import html_table
-from nearer.data import making, rules, values
-from nearer.data.answers import kept_together
-from nearer.data.carriers import is_table, named_rows, refuse_other_order
-from nearer.data.cells import is_whole
-from nearer.data.doubts import no_objects_among
-from nearer.data.errors import counted
-from nearer.data.roles import INDEX_COLUMNS
-from nearer.data.rules import Parts, check_rows
-from nearer.data.tables import parts_of_table
-from nearer.data.values import Details, Options, People, frozen
+from nearer.data import constructors, generated, splits, validate
+from nearer.data.answers import NOT_ADAPTIVE, Answers
+from nearer.data.coded import Coded, frozen, is_whole
+from nearer.data.constructors import Asked, Parts
+from nearer.data.messages import counted
 
-if TYPE_CHECKING:
-    from nearer.data.quality import CheckResult
+INDEX_COLUMNS = {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}
 
 
 class Comparisons:
     """Answers of the form "this pair is nearer than that pair", checked once and never changed.
 
-    `Comparisons(index)` takes triplets or quadruplets by the number of columns; the named constructors say more.
+    `Comparisons(index)` takes triplets or quadruplets by the number of columns. The named constructors say more, and
+    take the other parameters by name.
 
     Parameters
     ----------
     index : array-like of int, shape (N, 3) or (N, 4)
-        Triplets ``anchor, near, far`` or quadruplets ``i, j, l, k``: d(i, j) < d(l, k). Copied, so that
-        what happens to the array afterwards does not matter.
+        Triplets ``anchor, near, far`` or quadruplets ``i, j, l, k``: d(i, j) < d(l, k).
     n_objects : int, optional
         Default: the highest index plus one, or the number of labels.
     weights : array-like of float, shape (N,), optional
@@ -44,37 +37,34 @@ class Comparisons:
     participants : array-like of str or int, shape (N,), optional
         Who answered.
     on_degenerate : {"raise", "drop"}
-        What to do with rows that compare an object with itself or a pair with the same pair; rows dropped are counted
-        in `dropped`.
-    details : Details or mapping of str to array-like of shape (N,), optional
-        What else is known of each answer: side, seconds, order, catch, correct, chosen_by; see `Details`.
+        What to do with rows that say nothing about distances. With "drop", a triplet that shows its anchor or an
+        option twice becomes an attention check in `answers`, and a degenerate quadruplet is counted in `dropped`.
+    details : mapping of str to array-like of shape (N,), optional
+        What else is known of each answer: side, seconds, order, catch, correct, chosen_by; see `Answers`.
 
     Attributes
     ----------
-    index : ndarray of int32, shape (N, 3) or (N, 4), C-contiguous, read-only
-    weights : ndarray of float64, shape (N,), or None
-    labels : ndarray of str, shape (n_objects,), or None
-    participants : ndarray of str objects or int64, shape (N,), or None
-    people : People or None
-        The same as codes and a table of names.
-    details : Details or None
-        Side, response time and so on, one for each row.
-    n_objects : int
+    index, weights, labels, n_objects
+        As given, checked; the arrays are read-only, `index` is of int32.
+    answers : Answers
+        One entry per answer. An odd-one-out answer gives two comparisons, a ranking many, an attention check none.
+    answer : ndarray of int32, shape (N,), or None
+        The entry of `answers` that each comparison comes from; None if there is one comparison for each.
     dropped : dict of str to int
         Reason -> rows left out by a constructor on request.
     """
 
-    __slots__ = ("_dropped", "_seen", "details", "index", "labels", "n_objects", "people", "weights")
+    __slots__ = ("_dropped", "_seen", "answer", "answers", "index", "labels", "n_objects", "weights")
     __hash__ = None  # type: ignore[assignment]
 
     index: np.ndarray
     weights: np.ndarray | None
     labels: np.ndarray | None
-    people: People | None
-    details: Details | None
+    answers: Answers
+    answer: np.ndarray | None
     n_objects: int
     _dropped: dict[str, int]
-    _seen: np.ndarray | None
+    _seen: Any
 
     def __init__(
         self,
@@ -87,10 +77,10 @@ class Comparisons:
         details: Any = None,
     ) -> None:
         given = (n_objects, weights, labels, participants, on_degenerate, details)
-        self._fill(check_rows(index, rules.EITHER, *given))
+        self._fill(_assembled(*constructors.ask("triplets", index, constructors.EITHER, *given)))
 
     @classmethod
-    def _make(cls, parts: Parts) -> Comparisons:
+    def from_parts(cls, parts: Parts) -> Comparisons:
         """Wrap parts that are known to be valid."""
         made = object.__new__(cls)
         made._fill(parts)
@@ -100,115 +90,50 @@ class Comparisons:
         values = {
             "index": frozen(np.ascontiguousarray(parts.index, dtype=np.int32)),
             "n_objects": int(parts.n_objects),
-            "weights": None if parts.weights is None else frozen(parts.weights),
-            "labels": None if parts.labels is None else frozen(parts.labels),
-            "people": parts.people,
-            "details": parts.details,
+            "weights": frozen(parts.weights),
+            "labels": frozen(parts.labels),
+            "answers": parts.answers,
+            "answer": frozen(parts.answer),
             "_dropped": {reason: count for reason, count in parts.dropped.items() if count},
             "_seen": None,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: Any = None) -> None:
         raise AttributeError(f"Comparisons cannot be changed (attribute {name!r}); make new ones")
 
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"Comparisons cannot be changed (attribute {name!r})")
+    __delattr__ = __setattr__
 
     def __reduce__(self) -> tuple:
-        return _rebuild, (self._parts,)
+        return Comparisons.from_parts, (self.parts,)
 
     @property
-    def _parts(self) -> Parts:
-        return Parts(
-            self.index, self.n_objects, self.weights, self.labels, self.people, self._dropped, details=self.details
-        )
+    def parts(self) -> Parts:
+        """What it is made of."""
+        return Parts(self.index, self.n_objects, self.answers, self.answer, self.weights, self.labels, self._dropped)
 
-    def _with(self, **changes: Any) -> Comparisons:
+    def replaced(self, **changes: Any) -> Comparisons:
         """The same with some parts exchanged for others that are known to be valid."""
-        return self._make(replace(self._parts, **changes))
-
-    # ---- how it is made ----------------------------------------------------------------------------------------------
+        return self.from_parts(replace(self.parts, **changes))
 
     @classmethod
-    def from_triplets(
-        cls,
-        T: Any,
-        n_objects: int | None = None,
-        weights: Any = None,
-        labels: Any = None,
-        participants: Any = None,
-        on_degenerate: str = "raise",
-        details: Any = None,
-    ) -> Comparisons:
+    def from_triplets(cls, T: Any, **about: Any) -> Comparisons:
         """Triplets, int (N, 3): ``anchor, near, far``; the anchor is nearer to `near` than to `far`."""
-        given = (n_objects, weights, labels, participants, on_degenerate, details)
-        return cls._make(check_rows(T, rules.TRIPLETS, *given))
+        return cls.from_parts(_assembled(*constructors.ask("triplets", T, constructors.TRIPLETS, **about)))
 
     @classmethod
-    def from_quadruplets(
-        cls,
-        Q: Any,
-        n_objects: int | None = None,
-        weights: Any = None,
-        labels: Any = None,
-        participants: Any = None,
-        on_degenerate: str = "raise",
-        details: Any = None,
-    ) -> Comparisons:
+    def from_quadruplets(cls, Q: Any, **about: Any) -> Comparisons:
         """Quadruplets, int (N, 4): ``i, j, l, k`` means d(i, j) < d(l, k); pairs may share an object."""
-        given = (n_objects, weights, labels, participants, on_degenerate, details)
-        return cls._make(check_rows(Q, rules.QUADRUPLETS, *given))
+        return cls.from_parts(_assembled(*constructors.ask("quadruplets", Q, constructors.QUADRUPLETS, **about)))
 
     @classmethod
-    def from_labels_table(
-        cls,
-        table: Any,
-        columns: Any = None,
-        labels: Any = None,
-        weights: Any = None,
-        participants: Any = None,
-        **options: Any,
-    ) -> Comparisons:
-        """Read a table in memory, by the names of its columns, as a file with the same columns would be read.
-
-        Parameters
-        ----------
-        table : pandas or polars DataFrame, pyarrow Table, dict of columns, array of text, or list of rows
-            Rows may be dicts, named tuples, dataclasses, ``sqlite3.Row`` or Series, which are read by their names.
-        columns : mapping, sequence or str, optional
-            Which column is what: ``{"anchor": "head", "near": "winner", "far": "loser"}``, or roles in the order of
-            the columns, such as ``["anchor", "near", "far"]``. Default: found by name.
-        labels : sequence of str, optional
-            All objects, in order; another name in the table is an error. Default: the names found, sorted.
-        weights, participants : array-like of shape (N,), or a column name, optional
-        **options : Any
-            `kind`, `answers`, `n_objects`, `index_base`, `on_degenerate` ("drop" or "raise"), `on_missing`, `keep_na`
-            and `fold_names`, as in `nearer.io.read_comparisons`.
-        """
-        named = {"weight": weights, "participant": participants}
-        told: dict[str, Any] = {role: value for role, value in named.items() if isinstance(value, (str, int))}
-        given = [None if role in told else value for role, value in named.items()]
-        return cls._make(parts_of_table(table, Options(columns=columns, labels=labels, **told, **options), *given))
-
-    @classmethod
-    def from_answers(
-        cls,
-        questions: Any,
-        answers: Any,
-        n_objects: int | None = None,
-        weights: Any = None,
-        labels: Any = None,
-        participants: Any = None,
-        on_degenerate: str = "raise",
-        details: Any = None,
-    ) -> Comparisons:
+    def from_answers(cls, questions: Any, answers: Any, **about: Any) -> Comparisons:
         """Questions with two options and the answers to them.
 
         Parameters
         ----------
-        questions : array-like of int, shape (N, 3) or (N, 4), table of labels, or Comparisons
+        questions : array-like of int, shape (N, 3) or (N, 4), or Comparisons
             ``anchor, a, b`` (which of a and b is nearer to the anchor?) or ``i, j, l, k`` (which pair is nearer?).
             Comparisons bring their own objects, labels, weights and participants.
         answers : array-like
@@ -216,85 +141,41 @@ class Comparisons:
             each option, which become weights (a side without votes gives no row; a tie gives two rows of equal weight).
         """
         if isinstance(questions, Comparisons):
-            extra = (n_objects, weights, labels, participants, details)
-            if any(value is not None for value in extra):
-                raise ValueError("questions: Comparisons bring their own n_objects, weights, labels and participants")
-            return questions._answered(answers)
-        if is_table(questions):
-            told = Options(labels=labels, n_objects=n_objects, on_degenerate=on_degenerate, asked=True)
-            if details is not None:
-                raise ValueError("details: a table brings its own, as columns")
-            refuse_other_order(questions, answers, "answers")
-            parts = parts_of_table(questions, told, weights, participants)
+            if about:
+                raise ValueError(f"{next(iter(about))}: Comparisons bring their own, expected none")
+            if questions.answer is not None:
+                raise ValueError("questions: got comparisons of which several come from one answer, expected one each")
+            # What was chosen before, and whether rightly, says nothing about these answers.
+            known = replace(questions.answers, side=None, correct=None)
+            asked = Asked(questions.kind, questions.index, known, questions.weights, clean=True)
+            n_objects, labels = questions.n_objects, questions.labels
         else:
-            given = (n_objects, weights, labels, participants, on_degenerate, details)
-            parts = check_rows(questions, rules.QUESTIONS, *given)
-        return cls._make(making.answered(parts, answers))
+            asked, n_objects, labels = constructors.ask("triplets", questions, constructors.QUESTIONS, **about)
+        return cls.from_parts(_assembled(constructors.with_answers(asked, answers), n_objects, labels))
 
     @classmethod
-    def from_odd_one_out(
-        cls,
-        sets: Any,
-        odd: Any,
-        n_objects: int | None = None,
-        weights: Any = None,
-        labels: Any = None,
-        participants: Any = None,
-        on_degenerate: str = "raise",
-        details: Any = None,
-    ) -> Comparisons:
+    def from_odd_one_out(cls, sets: Any, odd: Any, **about: Any) -> Comparisons:
         """Sets of three, int (N, 3), and the odd object of each, int (N,): two triplets (a, b, odd), (b, a, odd)."""
-        given = (n_objects, weights, labels, participants, on_degenerate, details)
-        parts = check_rows(sets, rules.SETS, *given)
-        return cls._make(making.odd_one_out(parts, odd))
+        asked, n_objects, labels = constructors.ask("odd-one-out", sets, constructors.SETS, **about)
+        return cls.from_parts(_assembled(constructors.with_picked(asked, odd, "odd"), n_objects, labels))
 
     @classmethod
-    def from_most_central(
-        cls,
-        sets: Any,
-        central: Any,
-        n_objects: int | None = None,
-        weights: Any = None,
-        labels: Any = None,
-        participants: Any = None,
-        on_degenerate: str = "raise",
-        details: Any = None,
-    ) -> Comparisons:
+    def from_most_central(cls, sets: Any, central: Any, **about: Any) -> Comparisons:
         """Sets of three, int (N, 3), and the most central object c of each, int (N,): triplets (a, c, b), (b, c, a)."""
-        given = (n_objects, weights, labels, participants, on_degenerate, details)
-        parts = check_rows(sets, rules.SETS, *given)
-        return cls._make(making.most_central(parts, central))
+        asked, n_objects, labels = constructors.ask("most-central", sets, constructors.SETS, **about)
+        return cls.from_parts(_assembled(constructors.with_picked(asked, central, "central"), n_objects, labels))
 
     @classmethod
     def from_rankings(
-        cls,
-        queries: Any,
-        ranked: Any,
-        k: int | None = None,
-        ordered: bool = True,
-        n_objects: int | None = None,
-        weights: Any = None,
-        labels: Any = None,
-        participants: Any = None,
-        on_degenerate: str = "raise",
-        details: Any = None,
+        cls, queries: Any, ranked: Any, k: int | None = None, ordered: bool = True, **about: Any
     ) -> Comparisons:
-        """The first k of m candidates chosen as nearest to a query.
+        """Queries, int (N,), and m candidates for each, int (N, m), of which the first k were chosen as nearest.
 
-        Parameters
-        ----------
-        queries : array-like of int, shape (N,)
-        ranked : array-like of int, shape (N, m)
-            The chosen candidates first.
-        k : int, optional
-            How many were chosen; default: all are ranked.
-        ordered : bool
-            Whether the chosen stand in order, so that an earlier one is nearer than a later one.
+        By default all are ranked. `ordered` says whether an earlier one of the chosen is nearer than a later one.
         """
-        rows = making.stack_rankings(queries, ranked)
-        given = (n_objects, weights, labels, participants, on_degenerate, details)
-        parts = check_rows(rows, rules.RANKINGS, *given)
-        return cls._make(making.ranked_pairs(parts, k, ordered))
+        stacked = constructors.stack_rankings(queries, ranked)
+        asked, n_objects, labels = constructors.ask("rankings", stacked, constructors.RANKINGS, **about)
+        return cls.from_parts(_assembled(constructors.with_ranks(asked, k, ordered), n_objects, labels))
 
     @classmethod
     def from_classes(
@@ -304,9 +185,7 @@ class Comparisons:
 
         The anchor is uniform over the objects that share their class with another, j and k over those possible.
         """
-        rng, noise = values.as_generator(random_state), values.check_fraction(noise, "noise")
-        made = cls._make(making.from_classes(y, n_comparisons, rng, labels))
-        return made.with_noise(noise, rng)
+        return cls._noisy(generated.from_classes, (y, n_comparisons), random_state, noise, labels)
 
     @classmethod
     def from_distances(
@@ -320,20 +199,11 @@ class Comparisons:
     ) -> Comparisons:
         """All or random comparisons of a symmetric matrix of distances (n_objects, n_objects).
 
-        The names of the rows of a pandas table are the labels; given labels say their order.
-
-        Parameters
-        ----------
-        D : array-like of float, shape (n_objects, n_objects)
-        n_comparisons : int, optional
-            How many random comparisons (drawn with replacement, of distinct objects); default: all triplets, or all
-            comparisons of two pairs. Ties say nothing: they are passed over and counted in `dropped`.
-        kind : {"triplets", "quadruplets"}
+        All triplets, or all comparisons of two pairs, by default; otherwise `n_comparisons` random ones of distinct
+        objects, as in `from_points`.
         """
-        rng, noise = values.as_generator(random_state), values.check_fraction(noise, "noise")
-        D, labels = named_rows(D, labels, "distances")
-        made = cls._make(making.from_distances(D, n_comparisons, kind, rng, labels))
-        return made.with_noise(noise, rng)
+        D, labels = validate.named_rows(D, labels, "distances")
+        return cls._noisy(generated.from_distances, (D, n_comparisons, kind), random_state, noise, labels)
 
     @classmethod
     def from_points(
@@ -350,10 +220,8 @@ class Comparisons:
         Drawn with replacement, of distinct objects; ties are passed over and counted in `dropped`. The names of the
         rows of a pandas table are the labels; given labels say their order.
         """
-        rng, noise = values.as_generator(random_state), values.check_fraction(noise, "noise")
-        X, labels = named_rows(X, labels, "points")
-        made = cls._make(making.from_points(X, n_comparisons, kind, rng, labels))
-        return made.with_noise(noise, rng)
+        X, labels = validate.named_rows(X, labels, "points")
+        return cls._noisy(generated.from_points, (X, n_comparisons, kind), random_state, noise, labels)
 
     @classmethod
     def from_knn_graph(
@@ -364,11 +232,12 @@ class Comparisons:
         A non-zero entry (i, j) makes j a neighbour of i; the diagonal is ignored, and counted in `dropped`. All
         triplets, or `n_comparisons` random ones, uniform over all and drawn with replacement.
         """
-        rng, noise = values.as_generator(random_state), values.check_fraction(noise, "noise")
-        made = cls._make(making.from_knn_graph(A, n_comparisons, rng, labels))
-        return made.with_noise(noise, rng)
+        return cls._noisy(generated.from_knn_graph, (A, n_comparisons), random_state, noise, labels)
 
-    # ---- what it is ------------------------------------------------------------------------------------------------
+    @classmethod
+    def _noisy(cls, make: Callable[..., Parts], given: tuple, seed: Any, noise: float, labels: Any) -> Comparisons:
+        rng, noise = validate.as_generator(seed), validate.check_fraction(noise, "noise")
+        return cls.from_parts(make(*given, rng, labels)).with_noise(noise, rng)
 
     @property
     def kind(self) -> str:
@@ -376,9 +245,28 @@ class Comparisons:
         return "triplets" if self.index.shape[1] == 3 else "quadruplets"
 
     @property
+    def people(self) -> Coded | None:
+        """Who gave each comparison, as codes and names; None if that is not known."""
+        return self.of_rows(self.answers.participant)
+
+    @property
     def participants(self) -> np.ndarray | None:
-        """Who answered, shape (N,), or None."""
+        """Who gave each comparison, shape (N,), or None."""
         return None if self.people is None else self.people.each()
+
+    def of_rows(self, values: Any) -> Any:
+        """Values of the answers, of length ``len(answers)``, for each comparison; None stays None."""
+        return values if values is None or self.answer is None else values[self.answer]
+
+    @property
+    def n_answers(self) -> float:
+        """Answers that gave comparisons: attention checks do not count, votes each do."""
+        return self.answers[slice(None) if self.answer is None else np.flatnonzero(np.bincount(self.answer))].count
+
+    @property
+    def votes(self) -> np.ndarray:
+        """How many answers each comparison was given by: float, shape (N,)."""
+        return np.ones(len(self)) if self.answers.votes is None else self.of_rows(self.answers.votes)
 
     @property
     def n_comparisons(self) -> int:
@@ -400,22 +288,18 @@ class Comparisons:
         """Which objects occur in some comparison: bool, shape (n_objects,)."""
         if self._seen is None:
             mask = np.zeros(self.n_objects, dtype=bool)
-            for start in range(0, len(self), rules.CHUNK):
-                mask[self.index[start : start + rules.CHUNK]] = True
+            for start in range(0, len(self), constructors.CHUNK):
+                mask[self.index[start : start + constructors.CHUNK]] = True
             object.__setattr__(self, "_seen", frozen(mask))
-        return self._seen  # type: ignore[return-value]
+        return self._seen
 
     @property
     def at_random(self) -> np.ndarray | None:
-        """Which answers are to questions chosen at random: bool, shape (N,); None if all are, as far as is known.
-
-        Questions chosen in the light of earlier answers are a biased sample: accuracy holds for questions at large
-        only where it is measured on the others. "random" and "balanced" questions are chosen without looking.
-        """
-        chosen = None if self.details is None else self.details.chosen_by
+        """Which comparisons answer questions that were not chosen adaptively: bool, shape (N,); None if all do."""
+        chosen = self.of_rows(self.answers.chosen_by)
         if chosen is None:
             return None
-        blind = np.array([str(name).casefold() in values.BLIND for name in chosen.names])
+        blind = np.array([str(name).casefold() in NOT_ADAPTIVE for name in chosen.names])
         return None if blind.all() else frozen(blind[chosen.codes])
 
     def __len__(self) -> int:
@@ -425,46 +309,61 @@ class Comparisons:
         return f"{counted(len(self), self.kind[:-1])} over {counted(self.n_objects, 'object')}"
 
     def _repr_html_(self) -> str:
-        shown = self.index[:_ROWS_SHOWN] if self.labels is None else self.labels[self.index[:_ROWS_SHOWN]]
-        columns = dict(zip(INDEX_COLUMNS[self.index.shape[1]], shown.T.tolist()))
+        first = self.index[:5]
+        cells = first if self.labels is None else self.labels[first]
+        columns = dict(zip(INDEX_COLUMNS[self.index.shape[1]], cells.T.tolist()))
         if self.weights is not None:
-            columns["weight"] = self.weights[:_ROWS_SHOWN].tolist()
-        more = f"; the first {_ROWS_SHOWN}" if len(self) > _ROWS_SHOWN else ""
-        return html_table(columns, f"{self!r}{more}")
+            columns["weight"] = self.weights[:5].tolist()
+        return html_table(columns, f"{self!r}; the first 5" if len(self) > 5 else repr(self))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Comparisons):
             return NotImplemented
-        mine, theirs = (self.index, self.weights, self.labels), (other.index, other.weights, other.labels)
-        same = self.n_objects == other.n_objects and self.people == other.people and self.details == other.details
-        return same and all(_same(a, b) for a, b in zip(mine, theirs))
+        names = ("n_objects", "answer", "index", "weights", "labels")
+        alike = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+        return alike and self.answers == other.answers
 
     def quadruplets(self) -> np.ndarray:
         """All rows as quadruplets ``i, j, l, k``: int32, shape (N, 4); a triplet (a, n, f) becomes (a, n, a, f)."""
         return self.index if self.kind == "quadruplets" else self.index[:, [0, 1, 0, 2]]
 
-    # ---- other comparisons made from these -------------------------------------------------------------------------
-
-    def __getitem__(self, rows: Any) -> Comparisons:
-        """Some of the rows (slice, mask or integer array), over the same objects and labels."""
-        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
-            rows = rows[0]
-        if not isinstance(rows, slice):
-            rows = np.asarray(rows)
-            if rows.ndim != 1 or rows.dtype.kind not in "biu":
-                what = f"dtype {rows.dtype}, shape {rows.shape}"
+    def __getitem__(self, chosen: Any) -> Comparisons:
+        """Some of the comparisons (slice, mask or integer array), over the same objects and labels."""
+        if isinstance(chosen, tuple) and len(chosen) == 2 and chosen[1] is Ellipsis:
+            chosen = chosen[0]
+        if not isinstance(chosen, slice):
+            chosen = np.asarray(chosen)
+            if chosen.ndim != 1 or chosen.dtype.kind not in "biu":
+                what = f"dtype {chosen.dtype}, shape {chosen.shape}"
                 raise TypeError(f"comparisons: select rows by a slice, mask or integer array, not by {what}")
-        index = self.index[rows]
-        if not len(index):
+        made = self.take(chosen)
+        if not len(made):
             raise ValueError("comparisons: the selection is empty")
-        beside = self._parts.beside(rows)
-        if beside["weights"] is not None and not beside["weights"].any():
+        if made.weights is not None and not made.weights.any():
             raise ValueError("comparisons: all weights of the selection are 0")
-        return self._with(index=index, dropped={}, **beside)
+        return made
 
-    def _rows(self, rows: slice) -> Comparisons:
-        """Some of the rows, as they are: none of them may count."""
-        return self._with(index=self.index[rows], dropped={}, **self._parts.beside(rows))
+    def take(self, chosen: Any) -> Comparisons:
+        """Some of the comparisons with the answers they come from; there may be none, and none that counts."""
+        index, weights, answer = self.index[chosen], validate.take(self.weights, chosen), None
+        if self.answer is None:
+            answers = self.answers[chosen]
+        else:
+            entries, answer = np.unique(self.answer[chosen], return_inverse=True)
+            answers, answer = self.answers[entries], answer.astype(np.int32)
+            answer = None if np.array_equal(answer, np.arange(len(index))) else answer
+        return self.replaced(index=index, weights=weights, answers=answers, answer=answer, dropped={})
+
+    def of_answers(self, mask: np.ndarray) -> Comparisons:
+        """Some of the answers, bool (len(answers),), with their comparisons; attention checks are answers too."""
+        if self.answer is None:
+            return self[mask]
+        chosen = mask[self.answer]
+        if not chosen.any():
+            raise ValueError("comparisons: the selection is empty")
+        number = np.cumsum(mask, dtype=np.int32) - 1
+        changes: dict[str, Any] = {"answers": self.answers[mask], "answer": number[self.answer[chosen]], "dropped": {}}
+        return self.replaced(index=self.index[chosen], weights=validate.take(self.weights, chosen), **changes)
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("Comparisons are not iterable; use .index for the rows")
@@ -473,31 +372,32 @@ class Comparisons:
         """Near and far exchanged in the rows of a mask: bool, shape (N,)."""
         mask = np.asarray(mask)
         if mask.dtype != bool or mask.shape != (len(self),):
-            raise ValueError(
-                f"flipped: got dtype {mask.dtype}, shape {mask.shape}, expected a bool mask ({len(self)},)"
-            )
+            what = f"dtype {mask.dtype}, shape {mask.shape}"
+            raise ValueError(f"flipped: got {what}, expected a bool mask ({len(self)},)")
         return self._exchanged(np.flatnonzero(mask))
 
-    def _exchanged(self, rows: np.ndarray) -> Comparisons:
-        details = None if self.details is None else self.details.flipped(rows)
-        return self._with(index=rules.exchanged(self.index, rows), details=details)
+    def _exchanged(self, chosen: np.ndarray) -> Comparisons:
+        entries = chosen if self.answer is None else self.answer[chosen]
+        return self.replaced(index=constructors.exchanged(self.index, chosen), answers=self.answers.flipped(entries))
 
     def with_noise(self, fraction: float, random_state: Any = None) -> Comparisons:
         """Exactly ``round(fraction * N)`` random rows flipped."""
-        count = round(values.check_fraction(fraction, "fraction") * len(self))
-        rng = values.as_generator(random_state)
-        if not count:
-            return self
-        return self._exchanged(rng.choice(len(self), count, replace=False, shuffle=False))
+        count = round(validate.check_fraction(fraction, "fraction") * len(self))
+        rows = validate.as_generator(random_state).choice(len(self), count, replace=False, shuffle=False)
+        return self._exchanged(rows) if count else self
 
     def aggregate(self) -> Comparisons:
-        """Rows that say the same merged into one, weights summed, in lexicographic order; people and details go.
+        """Comparisons that say the same merged into one, weights summed, in lexicographic order.
 
-        Rows without weights count 1 each. Two quadruplets that differ only in the order inside a pair say the same.
+        Comparisons without weights count 1 each. Of the answers only their number is kept, as votes: of an answer that
+        gave several comparisons, each counts its part.
         """
-        first, member = rules.group(rules.same_statement(self.index), self.n_objects)
-        weights = np.bincount(member, weights=self.weights, minlength=len(first)).astype(np.float64)
-        return self._with(index=self.index[first], weights=weights, people=None, details=None)
+        first, member = splits.group(splits.same_statement(self.index), self.n_objects)
+        weights = np.bincount(member, self.weights).astype(np.float64)
+        share = self.votes if self.answer is None else self.votes / np.bincount(self.answer)[self.answer]
+        votes = np.bincount(member, share)
+        answers = Answers(self.kind, len(first), votes=votes)
+        return self.replaced(index=self.index[first], weights=weights, answers=answers, answer=None)
 
     def split(
         self, test_size: float | int = 0.2, random_state: Any = None, groups: Any = None
@@ -508,18 +408,12 @@ class Comparisons:
         ----------
         test_size : float or int
             A fraction between 0 and 1 (rounded to whole rows) or a number of rows; with groups, of groups.
-        random_state : None, int or Generator
         groups : array-like, shape (N,), "participants", "answers" or "rows", optional
             Rows of one group stay together, so that "participants" tests on people who are new. Default: "answers" if
             some have several rows, as odd-one-out answers and rankings do, and there are enough of them for the
             parts; otherwise "rows".
         """
-        groups = _by_answer(self, groups, 2)
-        if groups is None:
-            mask = _test_mask(len(self), test_size, random_state, "rows")
-        else:
-            units = groups_of(self, groups)
-            mask = _test_mask(len(units.names), test_size, random_state, "groups")[units.codes]
+        mask = splits.mark_test_rows(len(self), test_size, random_state, splits.units_of(self, groups, 2))
         return self[~mask], self[mask]
 
     def folds(
@@ -527,17 +421,10 @@ class Comparisons:
     ) -> Iterator[tuple[Comparisons, Comparisons]]:
         """Pairs (train, test), each over all objects; every row is in one test set.
 
-        Parameters
-        ----------
-        n_folds : int
-        random_state : None, int or Generator
-        groups : array-like, shape (N,), "participants", "answers" or "rows", optional
-            Rows of one group stay together; default as in `split`.
+        Rows of one group stay together; `groups` as in `split`.
         """
-        n_folds = values.check_integer(n_folds, "n_folds", 2)
-        groups = _by_answer(self, groups, n_folds)
-        units = None if groups is None else groups_of(self, groups)
-        fold = fold_of_rows(len(self), n_folds, random_state, units)
+        n_folds = validate.check_integer(n_folds, "n_folds", 2)
+        fold = splits.fold_of_rows(len(self), n_folds, random_state, splits.units_of(self, groups, n_folds))
         return ((self[fold != number], self[fold == number]) for number in range(n_folds))
 
     def concat(
@@ -545,52 +432,42 @@ class Comparisons:
     ) -> Comparisons:
         """Rows of several, one after the other: ``a.concat([b, c])`` or ``Comparisons.concat([a, b, c])``.
 
-        All must be of one kind, with the same labels. Where some have weights, rows without count 1; a detail that some
-        lack is unknown there.
+        All must be of one kind, with the same labels. Where some have weights, rows without count 1; a participant or
+        detail that some lack is unknown there.
         """
         parts: list[Any] = []
         for given in (self, others):
-            try:
-                parts += [given] if isinstance(given, Comparisons) else given
-            except TypeError:
-                raise ValueError(f"concat: got {given!r}, expected Comparisons") from None
+            parts += given if isinstance(given, Iterable) and not isinstance(given, Comparisons) else [given]
         if not parts:
             raise ValueError("concat: got nothing to join")
-        strange = [part for part in parts if not isinstance(part, Comparisons)]
-        if strange:
-            raise ValueError(f"concat: got {strange[0]!r}, expected Comparisons")
         first = parts[0]
-        for part in parts[1:]:
+        for part in parts:
+            if not isinstance(part, Comparisons):
+                raise ValueError(f"concat: got {part!r}, expected Comparisons")
             if part.kind != first.kind:
                 raise ValueError(f"concat: got {first.kind} and {part.kind}, expected one kind")
-            if not _same(part.labels, first.labels):
+            if not np.array_equal(part.labels, first.labels):  # type: ignore[arg-type]
                 raise ValueError("concat: the labels differ, expected the same labels in the same order")
-            if (part.people is None) != (first.people is None):
-                raise ValueError("concat: some have participants and some have not")
-        weights = people = None
+        weights = answer = None
         if any(part.weights is not None for part in parts):
             weights = np.concatenate([np.ones(len(p)) if p.weights is None else p.weights for p in parts])
-        if first.people is not None:
-            people = People.joined([part.people for part in parts if part.people is not None])
-        dropped: dict[str, int] = {}
-        for part in parts:
-            for reason, count in part.dropped.items():
-                dropped[reason] = dropped.get(reason, 0) + count
+        if any(part.answer is not None for part in parts):
+            starts = np.cumsum([0, *(len(part.answers) for part in parts)])
+            numbers = [splits.answer_of_rows(part) + start for part, start in zip(parts, starts)]
+            answer = np.concatenate(numbers).astype(np.int32)
+        dropped = sum((Counter(part.dropped) for part in parts), Counter())
         index = np.concatenate([part.index for part in parts])
         n_objects = max(part.n_objects for part in parts)
-        details = Details.joined([part.details for part in parts], list(map(len, parts)))
-        return first._make(Parts(index, n_objects, weights, first.labels, people, dropped, details=details))
+        answers = Answers.joined([part.answers for part in parts])
+        return first.from_parts(Parts(index, n_objects, answers, answer, weights, first.labels, dropped))
 
     def relabelled(self, labels: Any) -> Comparisons:
-        """The same rows, with the objects numbered as in another list of labels.
+        """The same rows, with the objects numbered as in another list of labels, of shape (m,).
 
-        Parameters
-        ----------
-        labels : sequence of str, shape (m,)
-            They come first, in this order; labels of these comparisons that are not among them follow, sorted. Objects
-            without labels are called by their numbers, where the labels are numbers too.
+        They come first, in this order; labels of these comparisons that are not among them follow, sorted. Objects
+        without labels are called by their numbers, where the labels are numbers too.
         """
-        _, first = values.check_objects(None, labels)
+        _, first = validate.check_objects(None, labels)
         if first is None:
             raise ValueError("relabelled: got None, expected labels")
         own = self.labels
@@ -601,220 +478,23 @@ class Comparisons:
         together = np.concatenate([first, np.setdiff1d(own, first)])
         order = np.argsort(together)
         place = order[np.searchsorted(together, own, sorter=order)].astype(np.int32)
-        return self._with(index=place[self.index], n_objects=len(together), labels=together)
+        return self.replaced(index=place[self.index], n_objects=len(together), labels=together)
 
     def without_labels(self) -> Comparisons:
         """The same, with objects called by their numbers alone."""
-        return self._with(labels=None)
-
-    def _answered(self, answers: Any) -> Comparisons:
-        # What was chosen before, and whether rightly, says nothing about these answers.
-        details = None if self.details is None else replace(self.details, side=None, correct=None)
-        return self._make(making.answered(replace(self._parts, details=details), answers))
-
-    def check(self, n_components: int | None = None) -> CheckResult:
-        """Look for faults in the data; see `CheckResult`.
-
-        Parameters
-        ----------
-        n_components : int, optional
-            The dimension asked for; without it, no object is said to have too few answers.
-        """
-        from nearer.data.quality import check
-
-        return check(self, n_components)
+        return self.replaced(labels=None)
 
 
-_ROWS_SHOWN = 5  # in a notebook
-
-
-def _rebuild(parts: Parts) -> Comparisons:
-    return Comparisons._make(parts)
-
-
-def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    return a is b or (a is not None and b is not None and np.array_equal(a, b))
-
-
-def as_comparisons(
-    X: Any, y: Any = None, sample_weight: Any = None, n_objects: int | None = None, known: Any = None
-) -> Comparisons:
-    """Whatever an estimator is given, as comparisons.
-
-    Parameters
-    ----------
-    X : Comparisons, array-like of int of shape (N, 3) or (N, 4), or a table that `from_labels_table` understands
-    y : array-like, optional
-        Answers to X taken as questions, as in `Comparisons.from_answers`.
-    sample_weight : array-like of float, shape (N,), optional
-        Multiplies the weights that X has already.
-    n_objects : int, optional
-    known : sequence of str, optional
-        Names of the objects of a map: no doubt is told of those.
-    """
-    if not isinstance(X, Comparisons):
-        if y is not None:
-            degenerate = "drop" if is_table(X) else "raise"
-            return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight, on_degenerate=degenerate)
-        if not is_table(X):
-            _refuse_answers_among(X)
-            return Comparisons(X, n_objects=n_objects, weights=sample_weight)
-        return Comparisons._make(parts_of_table(X, Options(n_objects=n_objects, known=known), sample_weight))
-    n_objects = values.check_objects(n_objects, None)[0]
-    if n_objects is not None and n_objects != X.n_objects:
-        if n_objects < X.n_objects or X.labels is not None:
-            raise ValueError(f"n_objects: got {n_objects:,}, but the comparisons are over {X.n_objects:,} objects")
-        X = X._with(n_objects=n_objects)
-    if sample_weight is not None:
-        weights = values.check_weights(sample_weight, len(X))
-        X = X._with(weights=weights if X.weights is None else values.check_weights(weights * X.weights, None))
-    return X if y is None else Comparisons.from_answers(X, y)
-
-
-def _refuse_answers_among(X: Any) -> None:
-    """Refuse an array (N, 4) whose last column holds answers rather than objects."""
-    try:
-        rows: Any = rules.as_array(X)
-    except (TypeError, ValueError):  # ragged; whoever takes it as an index says so
-        return
-    if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows) or rows.dtype.kind not in "iuf":
-        return
-    rows = rows[:_LOOKED_AT]
-    numbers, place = np.unique(rows, return_inverse=True)
-    place = place.reshape(rows.shape)
-    counts = np.stack([np.bincount(column, minlength=len(numbers)) for column in place.T])
-    if why := no_objects_among(counts, numbers, "fit(X[:, :3], y) with y True where the first option is nearer"):
-        raise ValueError(f"comparisons: {why}; if they are objects, give Comparisons.from_quadruplets(X)")
-
-
-_LOOKED_AT = 100_000  # rows; more tell nothing else
-
-
-def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:
-    """The same comparisons with the objects numbered as on a map; those that it has not follow.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-    labels : sequence of str, shape (n,), or None
-        Of the map.
-    named : bool
-        Whether comparisons without labels call their objects by numbers, as a table does. Otherwise, as in an array, a
-        number is a row of the map; where it may be a label too, that is refused.
-    """
-    if labels is None:
-        return comparisons if comparisons.labels is None else _by_number(comparisons)
-    if comparisons.labels is None:
-        rows = np.arange(len(labels)).astype(str)
-        if not named and not np.array_equal(labels, rows):
-            number = next(filter(is_whole, map(str, labels)), None)
-            if number is None:
-                return comparisons
-            raise ValueError(
-                f"comparisons: got numbers without names: are they rows of the map or its labels, such as {number!r}? "
-                "For labels give a table of them, for rows Comparisons(index, labels=labels of the map)"
-            )
-        comparisons = comparisons._with(labels=np.arange(comparisons.n_objects).astype(str))
-    return comparisons.relabelled(labels)
-
-
-def _by_number(comparisons: Comparisons) -> Comparisons:
-    """The same without labels, for a map without any: objects that are called by numbers are its rows."""
-    labels = [] if comparisons.labels is None else comparisons.labels.tolist()
-    if not labels or not all(map(is_whole, labels)):
-        raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
-    n_objects = max(map(int, labels)) + 1
-    what = f"comparisons: object number {n_objects - 1:,}"
-    check_memory(100.0 * n_objects, what, "are the numbers those of the map?")
-    return comparisons.relabelled(np.arange(n_objects).astype(str)).without_labels()
-
-
-def joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
-    """All comparisons over the objects of the further ones, equal rows merged; quadruplets if either has them.
-
-    The first objects of the further ones are those of the earlier ones, in the same order.
-    """
-    kinds = {earlier.kind, further.kind}
-    n_objects = max(earlier.n_objects, further.n_objects)
-    labels = earlier.labels if further.labels is None else further.labels
-    parts = [
-        Comparisons(part.index if len(kinds) == 1 else part.quadruplets(), n_objects, part.weights, labels)
-        for part in (earlier, further)
-    ]
-    return Comparisons.concat(parts).aggregate()
+def _assembled(asked: Asked, n_objects: int, labels: np.ndarray | None) -> Parts:
+    """Comparisons of a constructor; ValueError if none is left."""
+    parts = constructors.assemble(asked, n_objects, labels)
+    if not len(parts.index):
+        raise ValueError(f"comparisons: no row is left, all {len(asked.rows):,} are degenerate or attention checks")
+    return replace(parts, weights=validate.check_weights(parts.weights, None))
 
 
 def renumbered(comparisons: Comparisons, objects: np.ndarray) -> Comparisons:
     """The same comparisons over some objects alone, int (m,), which are all that occur in them; without labels."""
     number = np.zeros(comparisons.n_objects, dtype=np.int32)
     number[objects] = np.arange(len(objects), dtype=np.int32)
-    return Comparisons(number[comparisons.index], n_objects=len(objects), weights=comparisons.weights)
-
-
-# ---- which rows go where -------------------------------------------------------------------------------------------
-
-
-def _by_answer(comparisons: Comparisons, groups: Any, n_parts: int) -> Any:
-    """The groups asked for; by default those of answers, if some have several rows and there are enough of them."""
-    if groups is not None and not (isinstance(groups, str) and groups in ("answers", "rows")):
-        return groups
-    if groups == "rows":
-        return None
-    answer = kept_together(comparisons)
-    n_answers = int(answer.max(initial=-1)) + 1
-    return None if n_answers == len(answer) or (groups is None and n_answers < n_parts) else answer
-
-
-def groups_of(comparisons: Comparisons, groups: Any) -> People:
-    """The group of each row, from an array (N,) or the word "participants"."""
-    if isinstance(groups, str):
-        if groups != "participants" or comparisons.people is None:
-            raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
-        return comparisons.people
-    units = values.check_people(groups, len(comparisons), "groups")
-    if units is None:
-        raise ValueError("groups: got None, expected a group for each row")
-    return units
-
-
-def _test_mask(n_rows: int, test_size: Any, random_state: Any, what: str) -> np.ndarray:
-    """Mark the rows of a random test set, or the groups, as `what` calls them; see `Comparisons.split`."""
-    if isinstance(test_size, float | np.floating):
-        if not 0 < test_size < 1:
-            raise ValueError(f"test_size: got {test_size}, expected a fraction between 0 and 1 or a number of {what}")
-        n_test = round(float(test_size) * n_rows)
-    else:
-        n_test = values.check_integer(test_size, "test_size", 1)
-    if not 0 < n_test < n_rows:
-        raise ValueError(
-            f"test_size: {test_size} of {n_rows:,} {what} leaves {n_test:,} for test, need {what} on both sides"
-        )
-    mask = np.zeros(n_rows, dtype=bool)
-    mask[values.as_generator(random_state).choice(n_rows, n_test, replace=False, shuffle=False)] = True
-    return mask
-
-
-def fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: People | None) -> np.ndarray:
-    """The fold of each row, int (n_rows,): sizes as equal as possible, rows of one group together."""
-    n_folds = values.check_integer(n_folds, "n_folds", 2)
-    rng = values.as_generator(random_state)
-    if groups is None:
-        if n_folds > n_rows:
-            raise ValueError(f"n_folds: got {n_folds} folds for {n_rows:,} rows, expected at most one fold per row")
-        fold = np.arange(n_rows, dtype=np.int32)
-        fold %= n_folds
-        rng.shuffle(fold)
-        return fold
-    names, member, sizes = groups.names, groups.codes, np.bincount(groups.codes)
-    if n_folds > len(names):
-        raise ValueError(f"n_folds: got {n_folds} folds for {len(names):,} groups, expected at most one fold per group")
-    # The largest group first, each into the fold with the fewest rows so far; equals in random order.
-    order = rng.permutation(len(names))
-    order = order[np.argsort(-sizes[order], kind="stable")]
-    heap = [(0, fold) for fold in range(n_folds)]
-    fold_of_group = np.empty(len(names), dtype=np.int32)
-    for group in order.tolist():
-        filled, target = heapq.heappop(heap)
-        fold_of_group[group] = target
-        heapq.heappush(heap, (filled + int(sizes[group]), target))
-    return fold_of_group[member]
+    return comparisons.replaced(index=number[comparisons.index], n_objects=len(objects), labels=None)

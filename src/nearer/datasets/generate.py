@@ -1,4 +1,4 @@
-"""Comparisons that are made: random points that answer by their true distances."""
+"""Synthetic comparisons: random points, and answers by their true distances."""
 
 from __future__ import annotations
 
@@ -15,34 +15,22 @@ RandomState = int | np.random.Generator | None
 
 @dataclass(frozen=True, eq=False)
 class SyntheticData:
-    """Points with training and test comparisons made from them; no question is in both.
+    """Points with training and test comparisons made from them; no question is in both."""
 
-    Attributes
-    ----------
-    points : float64 array (n, d)
-    train : Comparisons
-    test : Comparisons
-    """
-
-    points: np.ndarray
+    points: np.ndarray  # float64, shape (n, d)
     train: Comparisons
     test: Comparisons
 
 
 def make_points(n: int, d: int, scale: float = 1.0, random_state: RandomState = None) -> np.ndarray:
-    """Random points from a normal distribution.
+    """Random points (n, d), float64, from a normal distribution.
 
     Parameters
     ----------
     n, d : int
-        Number of points and of coordinates.
     scale : float
         Standard deviation of each coordinate.
     random_state : int, Generator or None
-
-    Returns
-    -------
-    float64 array (n, d)
     """
     check_number(scale, "scale")
     size = check_integer(n, "n", 1), check_integer(d, "d", 1)
@@ -103,12 +91,12 @@ def make_comparisons(
 
 
 def _n_questions(n: int) -> int:
-    """Number of different triplet questions about n objects: an anchor and an unordered pair of others."""
+    """Number of triplet questions about n objects: an anchor and an unordered pair of others."""
     return n * ((n - 1) * (n - 2) // 2)
 
 
 def _questions(numbers: np.ndarray, n: int) -> np.ndarray:
-    """Questions (N, 3) [anchor, a, b], a < b, from their numbers (N,) below `_n_questions(n)`; int32."""
+    """Questions (N, 3) [anchor, a, b], a < b, int32, from their numbers (N,) below `_n_questions(n)`."""
     anchor, pair = np.divmod(numbers, (n - 1) * (n - 2) // 2)
     # the pair a < b has number b (b - 1) / 2 + a; 1 + 8 pair stays below 2**53, where the root is exact enough
     b = ((1.0 + np.sqrt(1.0 + 8.0 * pair)) / 2.0).astype(np.int64)
@@ -124,4 +112,4 @@ def _answer(points: np.ndarray, questions: np.ndarray) -> Comparisons:
     tie = near == far
     if tie.all():
         raise ValueError("points: all distances asked about are equal, so no question has an answer")
-    return asked.flipped(near > far)[~tie]._with(dropped={"ties": int(np.count_nonzero(tie))})
+    return asked.flipped(near > far)[~tie].replaced(dropped={"ties": int(np.count_nonzero(tie))})

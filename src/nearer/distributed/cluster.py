@@ -1,4 +1,4 @@
-"""Reaching a cluster, and running work on it until it is done or clearly cannot be."""
+"""Connecting to a cluster, and running tasks on it despite lost workers."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ logger = logging.getLogger(__name__)
 __all__ = ["ClusterError", "Engine", "connect", "connected"]
 
 _FAN_IN = 4
+_LOOKS = 10  # attempts to read what the scheduler knows
 _ATTEMPTS = 5
 _POLL_SECONDS = 1.0
-# Points up to this size, summed over the tasks, travel inside the tasks: cheaper than a broadcast of their own.
-_INLINE_BYTES = 2**20
+_INLINE_BYTES = 2**20  # arrays up to this size, summed over the tasks, are sent inside the tasks
 _TIMEOUTS = (TimeoutError, asyncio.TimeoutError)  # one and the same from Python 3.11 on
 
 
 class ClusterError(RuntimeError):
-    """The cluster cannot be reached, or cannot go on."""
+    """The cluster cannot be reached, or cannot continue."""
 
 
 def require_dask() -> None:
-    """Refuse, saying what to install, where Dask is not installed."""
+    """Raise, saying what to install, if Dask is missing."""
     try:
         import dask  # noqa: F401
 
@@ -63,7 +63,7 @@ def connect(
     memory_limit : str or int, optional
         Of each local worker, such as ``"1GiB"``.
     n_workers : int
-        Wait until a running scheduler has so many workers.
+        Wait until a running scheduler has this number of workers.
 
     Yields
     ------
@@ -112,7 +112,7 @@ def connect(
 
 @contextlib.contextmanager
 def connected(client: Client | str | None) -> Iterator[Client]:
-    """A client as it is, or `connect` to an address; None means the current client, else a cluster on this machine."""
+    """A client as it is, or `connect` to an address; None: the current client, else a cluster on this machine."""
     require_dask()
     import distributed
 
@@ -128,18 +128,8 @@ def connected(client: Client | str | None) -> Iterator[Client]:
         raise ValueError(f"client: got {client!r}, expected a distributed.Client or an address such as 'local:4'")
 
 
-_LOOKS = 10  # at what the scheduler knows
-
-
 class Engine:
-    """Runs tasks on a cluster: places, broadcasts, sums in a fixed order, waits, tries again after a loss.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    worker_timeout : float, optional
-        Seconds to wait for a worker when all are gone; default: Dask's configuration ``nearer.worker-timeout``, or 60.
-    """
+    """Runs tasks on a cluster: places, broadcasts, sums in a fixed order, waits, tries again after a loss."""
 
     def __init__(self, client: Client, worker_timeout: float | None = None):
         require_dask()
@@ -167,7 +157,7 @@ class Engine:
     def memory(self) -> int:
         """Bytes that all workers may use together."""
         info: dict[str, Any] = {}
-        for _ in range(_LOOKS):  # the client looks by itself too, and what it then finds has no workers
+        for _ in range(_LOOKS):  # a refresh by the client itself finds no workers
             info = info or self.client.scheduler_info(n_workers=-1)["workers"]
         if all(worker["memory_limit"] for worker in info.values()):
             return sum(worker["memory_limit"] for worker in info.values())
@@ -180,7 +170,7 @@ class Engine:
         return [slots[number * len(slots) // n_shards] for number in range(n_shards)]
 
     def rehomed(self, homes: Sequence[str]) -> list[str]:
-        """The same homes, those of workers that are gone given to the ones with least to do."""
+        """The same homes, with those of lost workers given to the least loaded."""
         kept = [home if home in self.present else "" for home in homes]
         load = {address: kept.count(address) / threads for address, threads in self.present.items()}
         for number, home in enumerate(kept):
@@ -190,12 +180,12 @@ class Engine:
         return kept
 
     def submit(self, name: str, function: Callable, *arguments: Any, home: str | None = None) -> Future:
-        """Start a task under a name that the dashboard shows; it runs at `home` while that is alive."""
+        """Start a task under a name that the dashboard shows, at `home` while that is alive."""
         where = {"workers": [home], "allow_other_workers": True} if home else {}
         return self.client.submit(function, *arguments, key=f"{name}-{uuid.uuid4().hex}", pure=False, **where)
 
     def broadcast(self, array: np.ndarray, n_tasks: int) -> Any:
-        """The array in a form to give to `n_tasks` tasks: sent once to every worker, or inside the tasks if small."""
+        """The array in a form to pass to `n_tasks` tasks: sent once to every worker, or inside the tasks if small."""
         if array.nbytes * n_tasks <= _INLINE_BYTES:
             return array
         return self.client.scatter(array, broadcast=True, hash=False)
@@ -209,11 +199,7 @@ class Engine:
         return futures[0]
 
     def run(self, build: Callable[[int], Any], forget: Callable[[], None] = lambda: None) -> Any:
-        """Result of the future (or list of futures) that `build(attempt)` starts.
-
-        Dask itself repeats tasks of a lost worker. What it cannot bring back, since it came from the client, is sent
-        again: `forget` is called and `build` starts anew.
-        """
+        """Result of the futures of `build(attempt)`; if data are lost with a worker, `forget` and build again."""
         from distributed import KilledWorker
 
         for attempt in range(_ATTEMPTS):
@@ -241,7 +227,7 @@ class Engine:
         raise ClusterError(f"cluster {self.address}: gave up after losing data {_ATTEMPTS} times")
 
     def wait_for_a_worker(self) -> None:
-        """Return as soon as there is a worker; refuse after `worker_timeout` without one."""
+        """Return as soon as there is a worker; raise after `worker_timeout` without one."""
         started = time.monotonic()
         while True:
             try:
@@ -295,7 +281,6 @@ def _host_memory() -> tuple[str, int]:
 
 
 def can_import(module: str) -> bool:
-    """Whether a worker finds a module."""
     try:
         importlib.import_module(module)
     except ImportError:

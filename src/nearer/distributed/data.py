@@ -1,99 +1,71 @@
-"""Comparisons on a cluster: counted, their objects known, cut into shards that workers read for themselves."""
+"""Comparisons on a cluster: counted, their objects numbered, cut into shards that the workers read themselves."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import chain, pairwise, repeat
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
-from nearer.data import Comparisons, FileFormatError, as_comparisons, check_integer, renumbered
-from nearer.data.carriers import as_table
-from nearer.data.cells import are_numbered
-from nearer.data.columns import Coding, Column, Table, column_of
-from nearer.data.errors import listed
-from nearer.data.roles import INDEX_COLUMNS, Layout, Roles, find_roles, role_of
-from nearer.data.values import Options, refuse_masked
+from nearer.data import Comparisons, FileFormatError, check_integer
+from nearer.data.coded import Column
+from nearer.data.comparisons import INDEX_COLUMNS
+from nearer.data.constructors import EITHER, check_rows
+from nearer.data.messages import listed
+from nearer.data.validate import refuse_masked
 from nearer.distributed.cluster import Engine
-from nearer.io.blocks import (
-    Counts,
-    Recipe,
-    RowGroups,
-    Scanned,
-    look_into,
-    open_row_groups,
-    parquet_among,
-    parquet_files,
-    refuse_versions,
-    scan_block,
-    settle,
-    total_weight,
-)
+from nearer.io import as_comparisons
+from nearer.io.blocks import BlockPlan, Counts, count_block, plan_blocks, settle, total_weight
+from nearer.io.frames import as_table
+from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_among, parquet_files, refuse_versions
+from nearer.io.read import as_layouts
+from nearer.tables.layout import Layout
+from nearer.tables.resolve import Plan
+from nearer.tables.table import MemoryTable, Table
 
 __all__ = ["ClusterData", "open_data"]
 
-# Shares of the workers' memory, beyond what the programs themselves take up: what may be held for the whole fit, and
-# what one thread may read at a time.
-_WORKER_BYTES = 350 * 2**20
-_HELD_SHARE = 0.5
-_READ_SHARE = 0.15
-# Bytes for one comparison: two snapshots' slopes (the old and the new overlap), and all of one read with its slopes.
-_SLOPE_BYTES = 2 * 16
-_READ_BYTES = 64
-
-
+_WORKER_BYTES = 350 * 2**20  # of the program itself
+_HELD_SHARE = 0.5  # of the remaining memory, for the whole fit
+_READ_SHARE = 0.15  # the same, for all that the threads read at a time
+_SLOPE_BYTES = 2 * 16  # per comparison: slopes of the old and the new snapshot
+_READ_BYTES = 64  # per comparison that is read, with its slopes
 _PIECES_PER_SHARD = 8
 
 
 @dataclass
 class ClusterData:
-    """Comparisons on a cluster.
-
-    Attributes
-    ----------
-    engine : Engine
-    shards : for each shard, its pieces
-    rows, weights : for each shard, the number of comparisons and the total weight of each piece
-    recipe : Recipe, or None if the pieces are comparisons already
-    n_objects : rows of the points, one for each object that occurs
-    n_comparisons : int
-    n_columns : 3 or 4
-    seen : int (n_objects,), the place of each of them among all objects
-    n_all : number of all objects
-    labels : str (n_all,) or None
-    participants : str objects or int64 (n_people,), who answered, each once; None if that is not known
-    hold_rows, hold_slopes : whether rows, and slopes at the snapshot, stay in the workers' memory
-    """
+    """Comparisons on a cluster."""
 
     engine: Engine
-    shards: list[list[Any]]
-    rows: list[list[int]]
-    weights: list[list[float]]
-    recipe: Recipe | None
-    n_objects: int
+    shards: list[list[Any]]  # pieces of each shard
+    rows: list[list[int]]  # comparisons in each piece
+    weights: list[list[float]]  # total weight of each piece
+    plan: BlockPlan | None  # None if the pieces are comparisons already
+    n_objects: int  # rows of the points: objects that occur
     n_comparisons: int
-    n_columns: int
-    seen: np.ndarray
-    n_all: int
-    labels: np.ndarray | None
-    participants: np.ndarray | None
-    hold_rows: bool
-    hold_slopes: bool
+    n_columns: int  # 3 or 4
+    seen: np.ndarray  # int, shape (n_objects,): their numbers among all objects
+    n_all: int  # number of all objects
+    labels: np.ndarray | None  # str, shape (n_all,)
+    participants: np.ndarray | None  # str or int64, shape (n_people,): each once; None if not known
+    hold_rows: bool  # rows stay in the workers' memory
+    hold_slopes: bool  # slopes at the snapshot too
 
     def blocks(self) -> Iterator[Comparisons]:
-        """Yield the comparisons with who gave them, piece by piece, read by this process; objects are as in `seen`."""
+        """Comparisons with who gave them, piece by piece, read by this process; objects are numbered as in `seen`."""
         for piece in chain.from_iterable(self.shards):
-            made = piece if self.recipe is None else self.recipe.comparisons(piece)
+            made = piece if self.plan is None else self.plan.comparisons(piece)
             if made is not None:
                 yield made
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of rows and of the slopes of one snapshot, were they in one place."""
+        """Of all rows and the slopes of one snapshot."""
         return self.n_comparisons * (4 * self.n_columns + _SLOPE_BYTES // 2)
 
 
@@ -108,14 +80,13 @@ def open_data(
     hold: bool | None = None,
     worker_timeout: float | None = None,
 ) -> ClusterData:
-    """Look at comparisons on a cluster: count them, find their objects, decide what stays in memory.
+    """Examine comparisons on a cluster: count them, find their objects, decide what stays in memory.
 
     Parameters
     ----------
     X : path or pattern of Parquet files (anything fsspec opens), Dask array (N, 3 or 4), Dask dataframe, or whatever
-        `as_comparisons` takes
-        Files are read by the workers, so the workers must be able to reach them. Columns are found by name, as in
-        `nearer.io.read_comparisons`. An array holds object numbers, and no row that compares an object with itself.
+        `as_comparisons` takes The workers must be able to read the files. Columns mean what they mean to
+        `nearer.read_comparisons`. An array holds object numbers, and no row that compares an object with itself.
     client : distributed.Client
     y, sample_weight : as in `OrdinalEmbedding.fit`; for a Dask collection, Dask collections with the same partitions
     n_objects : int, optional
@@ -123,7 +94,7 @@ def open_data(
     n_shards : int, optional
         Tasks in a pass; default: one for each thread of the cluster. Equal numbers of shards give equal bits.
     hold : bool, optional
-        Keep comparisons in the workers' memory, rather than read them anew at every pass; default: if they fit.
+        Keep comparisons in the workers' memory, rather than read them in every pass; default: if they fit.
     worker_timeout : float, optional
         Seconds to wait for a worker when all are gone; default: Dask's configuration ``nearer.worker-timeout``, or 60.
     """
@@ -133,30 +104,33 @@ def open_data(
     is_dask = hasattr(X, "__dask_graph__")
     if not is_dask and not isinstance(X, (str, os.PathLike)):
         return _from_memory(as_comparisons(X, y, sample_weight, n_objects), engine, count, hold)
-    options = Options(n_objects=n_objects)
+    pieces: Sequence[Any]
     if is_dask:
-        pieces, roles = _partitions(X, y, sample_weight, options)
-        if not hasattr(X, "columns"):
-            # An array holds object numbers, and comparisons alone.
-            options = replace(options, index_base=0, on_degenerate="raise")
+        pieces, plans = _partitions(X, y, sample_weight)
     else:
         if y is not None or sample_weight is not None:
             raise ValueError("fit from files takes no y or sample_weight: use the files' columns (weight for weights)")
         most_rows = int(_READ_SHARE * _room(engine) / max(threads, 1) / _READ_BYTES)
         pieces = _row_groups(os.fspath(X), engine, count, max(most_rows, 1 << 16))
-        roles = find_roles(pieces[0], options).without_details()
+        plans = plan_blocks(pieces[0], as_layouts(None, os.fspath(X)) or None)
     sizes = [piece.n_rows for piece in pieces]
     known = [size for size in sizes if size is not None]
-    held = _what_fits(engine, sum(known) if len(known) == len(sizes) else 0, len(roles.layout.objects), hold)
-    return _scanned(engine, pieces, _dealt_out(pieces, sizes, count), roles, options, held)
+    held = _what_fits(engine, sum(known) if len(known) == len(sizes) else 0, len(plans[0].form.objects), hold)
+    name = _DASK if is_dask else os.fspath(X)
+    return _counted(name, engine, pieces[0], _dealt_out(pieces, sizes, count), plans, n_objects, held)
 
 
 def _from_memory(comparisons: Comparisons, engine: Engine, n_shards: int, hold: bool | None) -> ClusterData:
     n, width, n_all = len(comparisons), comparisons.index.shape[1], comparisons.n_objects
-    cuts = np.linspace(0, n, min(n_shards, n) + 1).astype(int)
     seen = np.flatnonzero(comparisons.seen)
-    whole = renumbered(comparisons, seen)._with(people=comparisons.people)
-    parts = [part for cut in pairwise(cuts) if total_weight(part := whole._rows(slice(*cut))) > 0]
+    whole = comparisons.replaced(
+        index=_places(seen, n_all)[comparisons.index], n_objects=len(seen), labels=None, dropped={}
+    )
+    cuts = np.linspace(0, n, min(n_shards, n) + 1).astype(int)
+    if whole.answer is not None:  # no answer is cut in two
+        ends = np.append(np.flatnonzero(np.diff(whole.answer, prepend=-1)), n)
+        cuts = np.unique(ends[np.searchsorted(ends, cuts)])
+    parts = [part for cut in pairwise(cuts) if total_weight(part := whole.take(slice(*cut))) > 0]
     _, slopes = _what_fits(engine, n, width, hold)
     people = None if whole.people is None else whole.people.names
     return ClusterData(
@@ -165,13 +139,20 @@ def _from_memory(comparisons: Comparisons, engine: Engine, n_shards: int, hold: 
     )  # fmt: skip
 
 
+def _places(seen: np.ndarray, n_all: int) -> np.ndarray:
+    """Number of each object among those that occur, int32 (n_all,)."""
+    places = np.zeros(n_all, dtype=np.int32)
+    places[seen] = np.arange(len(seen), dtype=np.int32)
+    return places
+
+
 def _room(engine: Engine) -> float:
     """Bytes for data in the memory of all workers."""
     return max(engine.memory() - _WORKER_BYTES * len(engine.workers()), 0)
 
 
 def _what_fits(engine: Engine, n_rows: int, width: int, hold: bool | None) -> tuple[bool, bool]:
-    """Whether the rows, and the slopes besides, may stay in the workers' memory."""
+    """Whether the rows, and the slopes as well, may stay in the workers' memory."""
     room = _HELD_SHARE * _room(engine)
     rows = n_rows * 4 * width
     keep_rows = rows <= room if hold is None else bool(hold)
@@ -179,19 +160,21 @@ def _what_fits(engine: Engine, n_rows: int, width: int, hold: bool | None) -> tu
 
 
 def place(engine: Engine, pieces: list[Any], hold: bool, home: str) -> list[Any]:
-    """The pieces of a shard in the form to hand to a task at `home`."""
+    """The pieces of a shard in the form to pass to a task at `home`."""
     if isinstance(pieces[0], Comparisons):
-        bare = [piece._with(people=None) for piece in pieces]  # no pass asks who answered
+        # Passes do not need the participants.
+        bare = [piece.replaced(answers=replace(piece.answers, participant=None)) for piece in pieces]
         return engine.client.scatter(bare, workers=[home], hash=False)
     if hold and isinstance(pieces[0], Partition):
-        # Futures, so that Dask itself makes a lost partition again, wherever it likes.
-        parts = ([part if part is None else engine.client.compute(part) for part in piece.parts] for piece in pieces)
-        return [engine.submit("take-partition", piece.holding, *data) for piece, data in zip(pieces, parts)]
+        # Futures, so that Dask itself recomputes a lost partition.
+        bare = [replace(piece, data=None) for piece in pieces]
+        data = [engine.client.compute(piece.data) for piece in pieces]
+        return [engine.submit("take-partition", piece.holding, part) for piece, part in zip(bare, data)]
     return pieces
 
 
-def _dealt_out(pieces: list[Any], sizes: list[int | None], n_shards: int) -> list[list[Any]]:
-    """Put neighbouring pieces together, in at most `n_shards` shards of about equal size, none of them empty."""
+def _dealt_out(pieces: Sequence[Any], sizes: list[int | None], n_shards: int) -> list[list[Any]]:
+    """Neighbouring pieces in at most `n_shards` shards of about equal size, none of them empty."""
     n_shards = min(n_shards, len(pieces))
     weights = np.array([1.0 if size is None else size for size in sizes])
     middles = (np.cumsum(weights) - weights / 2) / max(weights.sum(), 1.0)
@@ -202,72 +185,47 @@ def _dealt_out(pieces: list[Any], sizes: list[int | None], n_shards: int) -> lis
     return [shard for shard in shards if shard]
 
 
-def _scanned(
-    engine: Engine,
-    pieces: list[Table],
-    shards: list[list[Any]],
-    roles: Roles,
-    options: Options,
+def _counted(
+    name: str, engine: Engine, first: Table, shards: list[list[Any]], plans: list[Plan], n_objects: int | None,
     held: tuple[bool, bool],
-) -> ClusterData:
-    """Pass over the data on the cluster, decide what names and answers mean, and number the objects."""
+) -> ClusterData:  # fmt: skip
+    """Count on the cluster what every piece gives, and number the objects that occur."""
 
-    def each(name: str, function: Any, *arguments: Any) -> list[Any]:
-        def build(attempt: int) -> list[Any]:
-            return [
-                engine.submit(name, function, place(engine, pieces, held[0], home), *arguments, home=home)
-                for pieces, home in zip(shards, engine.homes(len(shards)))
-            ]
+    def build(attempt: int) -> list[Any]:
+        return [
+            engine.submit("count-shard", count_pieces, place(engine, pieces, held[0], home), plans, home=home)
+            for pieces, home in zip(shards, engine.homes(len(shards)))
+        ]
 
-        return engine.run(build)
-
-    looked = each("scan-shard", look_at, scan_block, roles, options)
-    counts = [shard for _, shard in looked]
-
-    def count(recipe: Recipe) -> Iterator[Counts]:
-        for number, (total, shard) in enumerate(each("count-shard", look_at, recipe.counts)):
-            counts[number] = shard
-            yield total
-
-    scanned = reduce(Scanned.join, (one for one, _ in looked))
-    recipe, total = settle(pieces[0].name, scanned, pieces[0], roles, options, lambda: (), count)
-    meaning, seen = recipe.meaning, total.seen.values
-    # Number only the objects that occur in comparisons that count; the others occur in rows left out alone.
-    numbers = np.zeros(meaning.n_objects, dtype=np.int32)
-    numbers[seen] = np.arange(len(seen), dtype=np.int32)
-    compact = replace(meaning, numbers=numbers[meaning.numbers], labels=None, n_objects=len(seen))
-    kept = [(pieces, shard) for pieces, shard in zip(shards, counts) if sum(one.weight for one in shard) > 0]
+    found = engine.run(build)
+    total = reduce(Counts.join, (counts for counts, _ in found))
+    plan, seen = settle(name, total, first, plans, None, n_objects)
+    objects, places = plan.objects, _places(seen, plan.objects.n_objects)
+    compact = replace(objects, numbers=places[objects.numbers], labels=None, n_objects=len(seen))
+    kept = [(pieces, sizes) for pieces, (_, sizes) in zip(shards, found) if sum(weight for _, weight in sizes) > 0]
     return ClusterData(
         engine,
         [pieces for pieces, _ in kept],
-        [[one.n_comparisons for one in shard] for _, shard in kept],
-        [[one.weight for one in shard] for _, shard in kept],
-        replace(recipe, meaning=compact),
-        len(seen), total.n_comparisons, total.width, seen, meaning.n_objects, meaning.labels, recipe.people, *held,
+        [[count for count, _ in sizes] for _, sizes in kept],
+        [[weight for _, weight in sizes] for _, sizes in kept],
+        replace(plan, objects=compact),
+        len(seen), total.n_comparisons, total.width, seen, objects.n_objects, objects.labels, plan.people, *held,
     )  # fmt: skip
 
 
-def look_at(pieces: Sequence[Table], look: Callable[..., Any], *arguments: Any) -> tuple[Any, list[Counts]]:
-    """Look at every piece: what is found in all of them, and what each gives, where that can be told already."""
-    found = [look(piece, *arguments) for piece in pieces]
-    counts = ((one.counts if isinstance(one, Scanned) else one) or Counts() for one in found)
-    # Names are left out: what remains is small whatever the number of objects.
-    return reduce(type(found[0]).join, found), [
-        replace(one, seen=Coding.of([]), people=Coding.of([])) for one in counts
-    ]
+def count_pieces(pieces: Sequence[Table], plans: Sequence[Plan]) -> tuple[Counts, list[tuple[int, float]]]:
+    """What all pieces of a shard give, and the number of comparisons and the weight of each."""
+    found = [count_block(piece, plans) for piece in pieces]
+    return reduce(Counts.join, found), [(one.n_comparisons, one.weight) for one in found]
 
 
 # ---- Parquet files -------------------------------------------------------------------------------------------------
 
 
 def _row_groups(path: str, engine: Engine, n_shards: int, most_rows: int) -> list[RowGroups]:
-    """Cut Parquet files (a file, a folder, a pattern, an fsspec URL) into pieces of at most `most_rows` rows.
+    """Parquet files as pieces of whole row groups, about equal and of at most `most_rows` rows."""
 
-    Row groups are not cut: one with more rows than that is refused. Where they are small enough, pieces are too, so
-    that `n_shards` shards get about the same number of rows.
-    """
-
-    # The workers look, not the client: it is they who must be able to read the files.
+    # The workers must be able to read the files, so they look, not the client.
     files, left_out = _list_files(path)
     found = engine.run(lambda _: [engine.submit("look-into-file", look_into, file) for file in files])
     tables = open_row_groups(path, found, left_out)
@@ -299,7 +257,7 @@ def _runs(lengths: Sequence[int], most_rows: int) -> list[tuple[int, ...]]:
 
 
 def _list_files(path: str) -> tuple[list[str], list[str]]:
-    """List the files that a path, folder, pattern or fsspec URL stands for, in order, and those left out."""
+    """The files of a path, folder, pattern or fsspec URL, in order, and those left out."""
     left_out: list[str] = []
     if "://" not in path:
         found, left_out = parquet_files(path)
@@ -324,130 +282,114 @@ def _list_files(path: str) -> tuple[list[str], list[str]]:
 
 # ---- Dask collections ----------------------------------------------------------------------------------------------
 
-_WEIGHT, _ANSWER = "sample_weight", "y"
 _DASK = "the Dask collection"
 
 
 @dataclass
 class Partition(Table):
-    """One partition of a Dask array or dataframe, with those of `sample_weight` and `y` as further columns.
+    """One partition of a Dask array or dataframe, with those of `y` and `sample_weight` as further columns."""
 
-    Its parts are values, weights and answers (None for what is not there): delayed objects, computed whenever the
-    partition is read, or the data themselves.
-    """
-
-    parts: tuple[Any, Any, Any] = (None, None, None)
+    data: Any = None  # a MemoryTable, or a delayed one, computed in every read
     n_rows: int | None = None  # if known
+    first_row: int = 0  # 0 only for the first partition, which may have further header rows
 
-    def holding(self, values: Any, weights: Any, answers: Any) -> Partition:
-        """The same with its data."""
-        return replace(self, parts=(values, weights, answers))
+    def holding(self, data: Any) -> Partition:
+        return replace(self, data=data)
+
+    def head(self, n_rows: int) -> list[list[str]]:
+        return []  # nothing is computed to show it
 
     def read(self, positions: Sequence[int]) -> list[Column]:
-        import dask
-
-        values, weights, answers = dask.compute(*self.parts, scheduler="synchronous")
-        for name, part in (("X", values), (_WEIGHT, weights), (_ANSWER, answers)):
-            refuse_masked(part, f"{self.name}, {name}", "a value for each row")
-            if part is not None and len(part) != len(values):
-                raise FileFormatError(
-                    f"{self.name}: {name} has {len(part):,} rows and X {len(values):,}; expected the same partitions"
-                )
-        columns = list(np.ascontiguousarray(np.asarray(values).T)) if self.is_index else self._by_name(values)
-        columns += [] if weights is None else [weights]
-        columns += [] if answers is None else [_words(self.name, answers)]
-        try:
-            return [column_of(columns[position]) for position in positions]
-        except TypeError as error:
-            raise FileFormatError(f"{self.name}: {error}") from error
-
-    def _by_name(self, frame: Any) -> list[Any]:
-        """The columns of a partition in the order of the dataframe's, which Dask does not see to."""
-        expected = self.names[: len(self.names) - sum(part is not None for part in self.parts[1:])]
-        found = list(map(str, getattr(frame, "columns", ())))
-        if sorted(found) != sorted(expected):
-            raise FileFormatError(
-                f"{self.name}: columns {listed(found) or 'none'} differ from {listed(expected)} of the dataframe"
-            )
-        _refuse_index(self.name, frame)
-        columns = as_table(frame, self.name).columns  # type: ignore[attr-defined]
-        return [columns[found.index(name)] for name in expected]
+        data = self.data if isinstance(self.data, MemoryTable) else self.data.compute(scheduler="synchronous")
+        return data.read(positions)
 
 
-def _refuse_index(name: str, frame: Any) -> None:
-    """Refuse a dataframe whose index would be lost."""
-    index = getattr(getattr(frame, "index", None), "name", None)
-    if role_of(str(index)) is not None:
-        raise ValueError(f"{name}: its index {index!r} would not be read; say .reset_index() first")
+def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Partition], list[Plan]]:
+    """One piece for each partition of a Dask array (N, 3 or 4) or dataframe, and how they are read."""
+    from dask import delayed
+
+    values = _delayed(X, "comparisons", 2, "a Dask dataframe, or a Dask array of shape (N, 3 or 4)")
+    is_array, layout = not hasattr(X, "columns"), Layout()
+    lengths: Sequence[int | None] = [None] * len(values)
+    if is_array:
+        if X.shape[1] not in INDEX_COLUMNS:
+            raise ValueError(f"comparisons: got a Dask array of shape {X.shape}, expected (N, 3 or 4)")
+        X = X.rechunk({1: -1})
+        values = _delayed(X, "comparisons", 2)
+        lengths = [None if np.isnan(length) else int(length) for length in X.chunks[0]]
+        names = ["anchor", "a", "b"] if y is not None and X.shape[1] == 3 else [*INDEX_COLUMNS[X.shape[1]]]
+        layout = Layout(index_base=0)
+    else:
+        names = as_table(X._meta, _DASK).names
+    beside = {}
+    for name, collection in (("y", y), ("sample_weight", sample_weight)):
+        if collection is None:
+            continue
+        if not hasattr(collection, "__dask_graph__"):
+            raise ValueError(f"{name}: got {type(collection).__name__}, expected a Dask collection like X")
+        beside[name] = _delayed(collection, name, 1, "one column, a Dask array of shape (N,) or a series")
+        if len(beside[name]) != len(values):
+            count = len(beside[name])
+            raise ValueError(f"{name}: has {count} partitions and X {len(values)}; expected the same partitions")
+        own = plan_blocks(Partition(_DASK, "Dask", names), layout)[0].at.get("weight") if name != "y" else None
+        if own is not None:
+            raise ValueError(f"sample_weight: given, but the dataframe has a column {names[own]!r} of weights too")
+        names = [*names, name]
+        said = {"answer": len(names), "answers": {"+1": "a", "-1": "b"}} if name == "y" else {"weight": len(names)}
+        layout = layout.updated(Layout(**said))
+    look = Partition(_DASK, "Dask", names, is_index=is_array)
+    pieces = []
+    for number, length in enumerate(lengths):
+        name = f"partition {number} of {_DASK}"
+        more = {key: parts[number] for key, parts in beside.items()}
+        data = delayed(tabled, pure=False)(name, names, is_array, values[number], **more)
+        pieces.append(replace(look, name=name, data=data, n_rows=length, first_row=number))
+    return pieces, plan_blocks(look, layout)
+
+
+def _delayed(collection: Any, name: str, n_dimensions: int, expected: str = "") -> list[Any]:
+    """One delayed object for each partition of rows; anything but a table or a column is refused."""
+    found = getattr(collection, "ndim", None)
+    if not isinstance(found, int) or found != n_dimensions:  # of a Delayed nothing is known
+        raise ValueError(f"{name}: got a Dask {type(collection).__name__}, expected {expected}")
+    return np.ravel(np.asarray(collection.to_delayed(), dtype=object)).tolist()
+
+
+def tabled(name: str, names: list[str], is_array: bool, values: Any, **beside: Any) -> MemoryTable:
+    """A partition of an array or a frame, and of what is given beside it, as a table with the columns `names`."""
+    columns = _columns_of_array(name, values) if is_array else _columns_of_frame(name, names, values, len(beside))
+    for what, part in beside.items():
+        refuse_masked(part, f"{name}, {what}", "a value for each row")
+        if len(part) != len(values):
+            counts = f"{what} has {len(part):,} rows and X {len(values):,}"
+            raise FileFormatError(f"{name}: {counts}; expected the same partitions")
+        columns.append(_words(name, part) if what == "y" else part)
+    return MemoryTable(name, "Dask", names, columns=columns)
+
+
+def _columns_of_array(name: str, values: Any) -> list[Any]:
+    if not len(values):
+        return list(np.empty((values.shape[1], 0), np.int32))
+    try:
+        return list(check_rows(values, EITHER).T)
+    except ValueError as error:
+        raise FileFormatError(f"{name}: {error}") from error
+
+
+def _columns_of_frame(name: str, names: list[str], frame: Any, n_beside: int) -> list[Any]:
+    """The columns of a partition in the order of the dataframe, which Dask does not ensure."""
+    table, expected = as_table(frame, name), names[: len(names) - n_beside]
+    assert isinstance(table, MemoryTable)
+    if sorted(table.names) != sorted(expected):
+        found = listed(table.names) or "none"
+        raise FileFormatError(f"{name}: got the columns {found}, expected {listed(expected)} as in the dataframe")
+    order = range(len(expected)) if not any(expected) else map(table.names.index, expected)
+    return [table.columns[position] for position in order]
 
 
 def _words(name: str, answers: Any) -> np.ndarray:
     values = np.asarray(answers)
-    if (
-        values.ndim != 1
-        or values.dtype.kind not in "bif"
-        or not np.isin(values, (-1, 1) if values.dtype.kind != "b" else (0, 1)).all()
-    ):
+    expected = (0, 1) if values.dtype.kind == "b" else (-1, 1)
+    if values.ndim != 1 or values.dtype.kind not in "bif" or not np.isin(values, expected).all():
         raise FileFormatError(f"{name}: y must hold +1 and -1, or True and False, one for each row")
-    return np.where(values > 0, "first", "second")
-
-
-def _partitions(X: Any, y: Any, sample_weight: Any, options: Options) -> tuple[list[Any], Roles]:
-    """One piece for each partition of a Dask array (N, 3 or 4) or dataframe, and what its columns are."""
-    _check_dimensions(X, "comparisons", 2, "a Dask dataframe, or a Dask array of shape (N, 3 or 4)")
-    is_array = not hasattr(X, "columns")
-    lengths: Iterable[int | None] = repeat(None)
-    if is_array:
-        if X.shape[1] not in (3, 4):
-            raise ValueError(f"comparisons: got a Dask array of shape {X.shape}, expected (N, 3 or 4)")
-        X = X.rechunk({1: -1})
-        lengths = lengths if np.isnan(X.chunks[0]).any() else map(int, X.chunks[0])
-        names = list(INDEX_COLUMNS[X.shape[1]])
-    else:
-        names = list(map(str, X.columns))
-        _refuse_index(_DASK, X)
-    values = _delayed(X)
-    parts = list(zip(values, _delayed_beside(sample_weight, _WEIGHT, values), _delayed_beside(y, _ANSWER, values)))
-    look = Partition(_DASK, "Dask", names, not are_numbered(names), is_index=is_array, parts=(values[0], None, None))
-    roles = find_roles(look, replace(options, asked=y is not None)).without_details()
-    if sample_weight is not None:
-        if "weight" in roles.at:
-            raise ValueError(
-                f"sample_weight: given, but the dataframe has a column {names[roles.at['weight']]!r} of weights too"
-            )
-        roles.at["weight"] = len(names)
-        names = [*names, _WEIGHT]
-    if y is not None:
-        roles.layout = Layout("answers", roles.layout.objects, ("answer",))
-        roles.at["answer"] = len(names)
-        names = [*names, _ANSWER]
-    pieces = [
-        replace(look, name=f"partition {number} of {_DASK}", names=names, parts=part, n_rows=length)
-        for number, (part, length) in enumerate(zip(parts, lengths))
-    ]
-    return pieces, roles
-
-
-def _check_dimensions(collection: Any, name: str, expected: int, what: str) -> None:
-    """Refuse a Dask collection that is no table, or no column; of a Delayed nothing is known."""
-    found = getattr(collection, "ndim", None)
-    if not isinstance(found, int) or found != expected:
-        raise ValueError(f"{name}: got a Dask {type(collection).__name__}, expected {what}")
-
-
-def _delayed(collection: Any) -> list[Any]:
-    """One delayed object for each partition of rows."""
-    return np.ravel(np.asarray(collection.to_delayed(), dtype=object)).tolist()
-
-
-def _delayed_beside(collection: Any, name: str, values: list[Any]) -> list[Any]:
-    """The same of a column beside those of X, `values`; None for each where there is none."""
-    if collection is None:
-        return [None] * len(values)
-    if not hasattr(collection, "__dask_graph__"):
-        raise ValueError(f"{name}: got {type(collection).__name__}, expected a Dask collection like X")
-    _check_dimensions(collection, name, 1, "one column, a Dask array of shape (N,) or a series")
-    parts = _delayed(collection)
-    if len(parts) != len(values):
-        raise ValueError(f"{name}: has {len(parts)} partitions and X {len(values)}; expected the same partitions")
-    return parts
+    return np.where(values > 0, "+1", "-1")

@@ -1,8 +1,7 @@
-"""`DaskObjective`: what solvers need, computed by the workers of a Dask cluster, and where the time goes there.
+"""`DaskObjective`: what solvers need, computed by the workers of a Dask cluster.
 
-What runs on the workers are plain functions of a shard and the points, built on `LocalObjective`. Points X are float64
-of shape (n_objects, n_components). Who takes which stochastic steps is a function of the arguments alone, nothing of
-the scheduling.
+On the workers run plain functions of a shard and the points, float64 (n_objects, n_components), built on
+`LocalObjective`. Who takes which stochastic steps depends on the arguments alone, not on the scheduling.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from nearer._memory import available_memory
 from nearer.data import Comparisons
 from nearer.distributed.cluster import ClusterError, can_import, connected
 from nearer.distributed.data import ClusterData, open_data, place
-from nearer.io.blocks import Recipe, total_weight
+from nearer.io.blocks import BlockPlan, total_weight
 from nearer.losses import CustomLoss, Loss
 from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
 from nearer.solvers.starts import Checkpoint
@@ -31,8 +30,7 @@ from nearer.warning_types import PerformanceWarning
 logger = logging.getLogger(__name__)
 
 _SMALL_BATCH = 20
-# Passes before it is judged whether the cluster is worth it: the first ones load and compile.
-_WARM_UP = 3
+_WARM_UP = 3  # passes before the cluster is judged: the first ones load and compile
 _NOTICEABLY = 1.25
 
 # ---- on the workers --------------------------------------------------------------------------------------------------
@@ -51,11 +49,11 @@ Kept = tuple[Part, Any]  # a share of the full gradient, with the slopes (of a `
 
 
 class Shard:
-    """The comparisons of one task: held in memory as one objective, or read anew piece by piece at every pass."""
+    """The comparisons of one task: held in memory as one objective, or read piece by piece in every pass."""
 
-    def __init__(self, pieces: Sequence[Any], recipe: Recipe | None, loss: Loss, n_components: int, hold: bool):
+    def __init__(self, pieces: Sequence[Any], plan: BlockPlan | None, loss: Loss, n_components: int, hold: bool):
         self.pieces = pieces
-        self.recipe = recipe
+        self.plan = plan
         self.loss = loss
         self.n_components = n_components
         self._held: LocalObjective | None = None
@@ -67,7 +65,7 @@ class Shard:
             self.pieces = ()
 
     def blocks(self, order: Sequence[int] | None = None) -> Iterator[tuple[int, LocalObjective]]:
-        """The blocks of the shard with their numbers, all or some in an order; none whose comparisons count nothing."""
+        """The blocks of the shard with their numbers, all or some in an order; none without weight."""
         if self._held is not None:
             yield 0, self._held
             return
@@ -77,14 +75,14 @@ class Shard:
                 yield number, self._objective(comparisons)
 
     def _read(self, piece: Any) -> Comparisons | None:
-        return piece if self.recipe is None else self.recipe.comparisons(piece)
+        return piece if self.plan is None else self.plan.comparisons(piece)
 
     def _objective(self, comparisons: Comparisons) -> LocalObjective:
         # One thread: Dask runs as many tasks as a worker has threads.
         return LocalObjective(comparisons, self.loss, self.n_components, n_jobs=1)
 
     def __sizeof__(self) -> int:
-        """So that Dask knows what a shard weighs, to spill it and not to move it about."""
+        """For Dask, which spills and moves data by their size."""
         if self._held is None:
             return 1024
         comparisons = self._held.comparisons
@@ -92,12 +90,12 @@ class Shard:
 
     def __reduce__(self) -> tuple:
         held = self._held
-        pieces, recipe = (self.pieces, self.recipe) if held is None else ([held.comparisons], None)
-        return Shard, (pieces, recipe, self.loss, self.n_components, held is not None)
+        pieces, plan = (self.pieces, self.plan) if held is None else ([held.comparisons], None)
+        return Shard, (pieces, plan, self.loss, self.n_components, held is not None)
 
 
 def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
-    """Weighted sums over a shard: "value", "error", or "gradient", which gives the value as well."""
+    """Weighted sums over a shard: "value", "error", or "gradient", which includes the value."""
     started = time.thread_time()
     total, array = 0.0, np.zeros_like(X, dtype=np.float64) if what == "gradient" else None
     for _, objective in shard.blocks():
@@ -113,7 +111,7 @@ def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
 
 
 def take_snapshot(shard: Shard, X: np.ndarray) -> Kept:
-    """As `evaluate` for the gradient of a held shard, keeping the slopes of every comparison on its worker."""
+    """As `evaluate` for the gradient of a held shard, with the slopes of every comparison."""
     started = time.thread_time()
     ((_, objective),) = shard.blocks()
     weight = total_weight(objective.comparisons)
@@ -134,7 +132,7 @@ def combine(parts: Sequence[Part]) -> Part:
 
 @dataclass(frozen=True)
 class Inner:
-    """The stochastic steps of one shard in one pass: for each block how many, with which seed, from which step on."""
+    """The stochastic steps of one shard in one pass, for each block: how many, seed, first step."""
 
     step: float
     share: float  # weight of this shard's movement in the combined one
@@ -149,7 +147,7 @@ class Inner:
 
 
 def split(count: int, sizes: Sequence[Sequence[float]]) -> list[list[int]]:
-    """A count shared out over the blocks of shards in proportion to their sizes."""
+    """A count divided over the blocks of shards in proportion to their sizes."""
     flat = np.concatenate([np.asarray(blocks, dtype=np.float64) for blocks in sizes])
     ends = np.concatenate([[0.0], np.cumsum(flat)])
     shares = np.diff(np.rint(ends / ends[-1] * count).astype(np.int64)).tolist()
@@ -160,15 +158,10 @@ def split(count: int, sizes: Sequence[Sequence[float]]) -> list[list[int]]:
 def plan_steps(
     weights: Sequence[Sequence[float]], step: float, n_steps: int, seed: int, first: int, same_length: bool
 ) -> list[tuple[int, Inner]]:
-    """Number and steps of every shard that takes any; `step`, `n_steps`, `seed` and `first` are of a serial pass.
+    """Number and steps of every shard that takes any, given those of a serial pass.
 
-    Parameters
-    ----------
-    weights : sequence of sequences of float
-        For each shard, the weight of each block; blocks get steps in this proportion, so that on average every
-        comparison counts as it does in the objective.
-    same_length : bool
-        Whether a shard's path is as long as that of the serial pass: fewer steps, each longer.
+    Blocks get steps in proportion to their weights, so that on average every comparison counts as in the objective.
+    With `same_length` a shard's path is as long as that of the serial pass: fewer steps, each longer.
     """
     counts, before = split(n_steps, weights), split(first, weights)
     plan = []
@@ -187,10 +180,7 @@ def plan_steps(
 def svrg(
     shard: Shard, X: np.ndarray | None, S: np.ndarray, gradient: np.ndarray, kept: Kept | None, inner: Inner
 ) -> Part:
-    """Inner SVRG steps on a shard from X (None: from the snapshot S, which has the full `gradient`): its movement.
-
-    Without the slopes that were `kept` at S, they are computed again, block by block.
-    """
+    """Movement by SVRG steps on a shard from X (None: from S); slopes at the snapshot S are computed unless `kept`."""
     start = S if X is None else X
     point = start
     for number, objective in shard.blocks(inner.order):
@@ -200,7 +190,7 @@ def svrg(
 
 
 def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -> Part:
-    """Plain stochastic steps on a shard, as `StochasticObjective.sgd_pass`: its share of the movement."""
+    """Share of the movement by plain stochastic steps on a shard, as `StochasticObjective.sgd_pass`."""
     point = X
     for number, objective in shard.blocks(inner.order):
         point = objective.sgd_pass(point, *inner.of(number), decay, power)
@@ -208,11 +198,7 @@ def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -
 
 
 def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Part:
-    """Adaptive stochastic steps on a shard, as `StochasticObjective.adagrad_pass`.
-
-    The total is this shard's share of the mean loss during the pass. The array, of one column more than X, is its share
-    of the movement and, in the last column, its addition to the memory.
-    """
+    """Shares of the mean loss, and of the movement (n, d) beside the growth of the memory (n, 1), on a shard."""
     point, pulls, total = X, memory, 0.0
     for number, objective in shard.blocks(inner.order):
         point, pulls, value = objective.adagrad_pass(point, pulls, *inner.of(number))
@@ -221,7 +207,7 @@ def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Pa
 
 
 def sample(shard: Shard, sizes: Sequence[int], seeds: Sequence[int]) -> Comparisons | None:
-    """Random comparisons of a shard, of each block so many drawn with a seed; None if none of them counts."""
+    """Random comparisons of a shard, a given number of each block; None if none has weight."""
     parts = []
     for number, objective in shard.blocks([number for number, size in enumerate(sizes) if size]):
         whole = objective.comparisons
@@ -237,7 +223,7 @@ def sample(shard: Shard, sizes: Sequence[int], seeds: Sequence[int]) -> Comparis
 
 @dataclass
 class Timings:
-    """Where the time of full passes went: spent waiting, and processor time of all tasks, as if done one by one."""
+    """Time of full passes: elapsed, and processor time of all tasks."""
 
     n_evaluations: int = 0
     seconds: float = 0.0
@@ -245,10 +231,7 @@ class Timings:
     best: tuple[float, float] = (float("inf"), 0.0)  # both, of the fastest pass
 
     def add(self, seconds: float, compute_seconds: float, n_comparisons: int, n_bytes: int) -> None:
-        """Note one pass. Warn once, after a few, if this machine alone would be faster by what the tasks took.
-
-        Nothing is said where the data would not fit here.
-        """
+        """Record a pass; after a few, warn once if this machine alone would be faster and could hold the data."""
         self.n_evaluations += 1
         self.seconds += seconds
         self.compute_seconds += compute_seconds
@@ -268,22 +251,26 @@ class Timings:
 
 
 class DaskObjective(BaseObjective, SampledObjective):
-    """The objective on a Dask cluster; takes the place of `LocalObjective`.
+    """The objective on a Dask cluster, in place of `LocalObjective`.
 
     A full pass is one map-reduce: the points go out once, every shard is summed where it was loaded, and the sums are
-    added in a tree whose shape depends on the number of shards alone. Stochastic passes run on all shards side by side,
-    see `svrg_pass`.
+    added in a tree whose shape depends on the number of shards alone. Stochastic passes run on the shards side by side,
+    and their movements are averaged. Shards get steps in proportion to their weight; in SVRG (Cen et al.) step sizes
+    grow in inverse proportion, so that steps times step size is that of the serial pass and rules such as SBB remain
+    valid, while SGD and AdaGrad keep theirs (McDonald et al.) and move less than a serial pass.
 
     Parameters
     ----------
     comparisons : ClusterData, or anything `open_data` takes
+        The latter needs `client`, a distributed.Client, and takes `options`.
     loss : str or Loss
     n_components : int
-        Dimension of the points.
-    client : distributed.Client, optional
-        Not needed with ClusterData.
-    **options : Any
-        For `open_data`.
+
+    References
+    ----------
+    Cen et al., "Convergence of distributed stochastic variance reduced methods without sampling extra data", IEEE
+    Transactions on Signal Processing 68, 2020.
+    McDonald et al., "Distributed training strategies for the structured perceptron", NAACL 2010.
     """
 
     def __init__(
@@ -306,11 +293,7 @@ class DaskObjective(BaseObjective, SampledObjective):
             self._weights = [[sum(blocks)] for blocks in comparisons.weights]
         self._homes: list[str] = []
         self._shards: list[Any] = []
-
-    @property
-    def n_shards(self) -> int:
-        """Tasks in a pass."""
-        return len(self.data.shards)
+        self.n_shards = len(comparisons.shards)  # tasks in a pass
 
     def value(self, X: np.ndarray) -> float:
         return self._sum(X, "value").total / self._total
@@ -323,18 +306,18 @@ class DaskObjective(BaseObjective, SampledObjective):
         return part.total / self._total, part.array / self._total
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
-        """As `StochasticObjective.snapshot`; the slopes of the comparisons stay on the workers, if they fit there."""
+        """The slopes of the comparisons stay on the workers, if they fit there."""
         X = self._points(X).copy()
         if not self.data.hold_slopes:
             return Snapshot(X, *self.value_and_gradient(X), None)
-        slopes: list[Any] = []  # what stays on the cluster: the points as they were sent, and each shard's own
+        slopes: list[Any] = []  # on the cluster: the points, and those of each shard
 
         def build(attempt: int) -> Any:
             points = self._engine.broadcast(X, self.n_shards)
             taken = self._started("snapshot", take_snapshot, dict.fromkeys(range(self.n_shards), (points,)))
             slopes[:] = [points, taken]
             parts = [
-                self._engine.submit("part-of-snapshot", itemgetter(0), kept, home=home)  # the slopes stay there
+                self._engine.submit("part-of-snapshot", itemgetter(0), kept, home=home)
                 for kept, home in zip(taken, self._homes)
             ]
             return self._engine.tree("sum", combine, parts)
@@ -345,19 +328,6 @@ class DaskObjective(BaseObjective, SampledObjective):
     def svrg_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> np.ndarray:
-        """As `StochasticObjective.svrg_pass`: about `n_steps` in all, on the shards side by side.
-
-        This is distributed SVRG as in the reference: every shard runs its own inner loop from X on its own comparisons
-        with the common full gradient, and the results are averaged. A shard gets steps in proportion to its weight and
-        a step size larger in the same measure, so that steps times step size is what the serial pass would have, and
-        a step size rule made for the serial pass (such as SBB, which divides by the number of steps) stays right. With
-        one shard in memory it is the serial pass. With `first` > 0 the pass goes on from the combined point.
-
-        References
-        ----------
-        Cen, Zhang, Chi, Chen, Liu, "Convergence of distributed stochastic variance reduced methods without sampling
-        extra data", IEEE Transactions on Signal Processing 68, 2020.
-        """
         X = self._points(X)
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=True)
         sent = X.copy() if X is not snapshot.X else None
@@ -373,37 +343,17 @@ class DaskObjective(BaseObjective, SampledObjective):
         return X + self._engine.run(build, self._forget).array
 
     def sgd_pass(
-        self,
-        X: np.ndarray,
-        step: float,
-        n_steps: int,
-        seed: int,
-        first: int = 0,
-        decay: float = 0.0,
-        power: float = 1.0,
+        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
     ) -> np.ndarray:
-        """As `StochasticObjective.sgd_pass`: about `n_steps` in all, on the shards side by side, averaged.
-
-        Steps keep their size (iterative parameter mixing), so a pass over many shards moves less than a serial one.
-
-        References
-        ----------
-        McDonald, Hall, Mann, "Distributed training strategies for the structured perceptron", NAACL 2010.
-        """
         X = self._points(X).copy()
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
         # A shard counts its own steps: the decay over a pass is that of the serial run.
-        decay = decay * self.n_shards
-        jobs = {number: (inner, decay, power) for number, inner in plan}
+        jobs = {number: (inner, decay * self.n_shards, power) for number, inner in plan}
         return X + self._engine.run(self._summing("sgd-pass", sgd, [X], jobs), self._forget).array
 
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """As `StochasticObjective.adagrad_pass`: about `n_steps` in all, on the shards side by side.
-
-        Movements are averaged as in `sgd_pass`; squared pulls of all shards add up in the memory (n,).
-        """
         X = self._points(X).copy()
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
         jobs = {number: (inner,) for number, inner in plan}
@@ -411,11 +361,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         return X + part.array[:, :-1], memory + part.array[:, -1], part.total
 
     def subset(self, size: int, rng: np.random.Generator) -> Any:
-        """As `SampledObjective.subset`: on this machine, or all comparisons if that would be slower.
-
-        A batch comes here if it fits in memory and a pass over it takes no longer here than a pass over everything
-        takes on the cluster; batches of up to twenty comparisons per coordinate come in any case.
-        """
+        """On this machine if it fits and a pass is not slower than one of all on the cluster, else all comparisons."""
         threads = max(sum(self._engine.workers().values()), 1)
         small = _SMALL_BATCH * self.n_objects * self.n_components
         slow = size > max(self.n_comparisons * resolve_jobs(None) // threads, small)
@@ -428,7 +374,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         return LocalObjective(Comparisons.concat(parts), self.loss, self.n_components)
 
     def _check_loss(self) -> None:
-        """Refuse a user's own loss that the workers would not find; a class of the main script travels with it."""
+        """Refuse a custom loss whose module the workers cannot import; a class of the main script is sent to them."""
         module = type(self.loss).__module__
         if isinstance(self.loss, CustomLoss) and module != "__main__":
             found = self._engine.client.run(can_import, module)
@@ -445,7 +391,7 @@ class DaskObjective(BaseObjective, SampledObjective):
     def _summing(
         self, name: str, task: Callable[..., Part], arrays: list[np.ndarray], jobs: dict[int, tuple]
     ) -> Callable[[int], Any]:
-        """What starts a task on shards, for which arrays are sent out, and sums its parts."""
+        """A function that starts a task on shards, sends arrays to it, and sums its parts."""
 
         def build(attempt: int) -> Any:
             sent = [self._engine.broadcast(array, self.n_shards) for array in arrays]
@@ -455,7 +401,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         return build
 
     def _started(self, name: str, task: Callable[..., Any], jobs: dict[int, tuple]) -> list[Any]:
-        """Futures of a task on shards, each at its home; `jobs` are further arguments by the number of the shard."""
+        """Futures of a task on shards, each at its home; `jobs` has further arguments by number of the shard."""
         shards = self._load()
         return [
             self._engine.submit(name, task, shards[number], *rest, home=self._homes[number])
@@ -469,7 +415,7 @@ class DaskObjective(BaseObjective, SampledObjective):
         return part
 
     def _load(self) -> list[Any]:
-        """Futures of the shards, each at its home; loaded on first use, after a loss, and where a home is gone."""
+        """Futures of the shards, loaded at their homes on first use, after a loss, and where a home is gone."""
         engine = self._engine
         if not self._shards:
             self._homes = engine.homes(self.n_shards)
@@ -479,15 +425,14 @@ class DaskObjective(BaseObjective, SampledObjective):
             missing = [number for number, home in enumerate(self._homes) if home not in engine.present]
             self._homes = engine.rehomed(self._homes)
         if missing:
-            recipe = self.data.recipe
-            if recipe is not None:
-                recipe = recipe.without_people(self.data.shards[0][0])
-                recipe = engine.client.scatter(recipe, broadcast=True, hash=False)
+            plan = self.data.plan
+            if plan is not None:
+                plan = engine.client.scatter(plan.without_people(), broadcast=True, hash=False)
             for number in missing:
                 home = self._homes[number]
                 pieces = place(engine, self.data.shards[number], self.data.hold_rows, home)
                 self._shards[number] = engine.submit(
-                    "load-shard", Shard, pieces, recipe, self.loss, self.n_components, self.data.hold_rows, home=home
+                    "load-shard", Shard, pieces, plan, self.loss, self.n_components, self.data.hold_rows, home=home
                 )  # fmt: skip
         return self._shards
 
@@ -507,10 +452,7 @@ def cluster_objective(
     n_objects: int | None,
     checkpoint: Checkpoint | None = None,
 ) -> Iterator[DaskObjective]:
-    """Open comparisons on a cluster for as long as `OrdinalEmbedding.fit` takes; see `open_data` and `connected`.
-
-    The checkpoint of the fit, if any, says how the data were cut before, and is named if the cluster is lost.
-    """
+    """Comparisons on a cluster while `OrdinalEmbedding.fit` runs; the checkpoint says how they were cut before."""
     with connected(client) as known:
         # The order of sums follows from how the data are cut, so a fit that is resumed cuts them as before.
         cut = {} if checkpoint is None else checkpoint.setting

@@ -1,15 +1,14 @@
-"""Files: carriers of comparisons in and out, coordinates, whole or not at all."""
+"""Files: carriers of comparisons in and out, whole or not at all."""
 
 from __future__ import annotations
 
-from nearer.data.errors import FileFormatError
+from nearer.data.messages import FileFormatError
 from nearer.io.blocks import BlockReader, open_blocks
 from nearer.io.files import atomic_write
-from nearer.io.objects import read_embedding
-from nearer.io.read import ReadResult, read_comparisons
-from nearer.io.write import write_comparisons, write_embedding
+from nearer.io.read import ReadResult, as_comparisons, read_comparisons
+from nearer.io.write import write_comparisons
 
 __all__ = [
-    "BlockReader", "FileFormatError", "ReadResult", "atomic_write", "open_blocks", "read_comparisons", "read_embedding",
-    "write_comparisons", "write_embedding",
+    "BlockReader", "FileFormatError", "ReadResult", "as_comparisons", "atomic_write", "open_blocks",
+    "read_comparisons", "write_comparisons",
 ]  # fmt: skip

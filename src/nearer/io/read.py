@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
+import importlib
+import inspect
 import json
 import os
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,271 +19,250 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons
-from nearer.data.carriers import as_table, is_table
-from nearer.data.columns import Table
-from nearer.data.errors import FileFormatError, answer_sentence, closest, counted, listed, shown_cell, told_dropped
-from nearer.data.roles import DETAILS, INDEX_COLUMNS, OPTIONS_SHOWN, PLAIN_NAMES, with_header
-from nearer.data.rows import Rows
-from nearer.data.tables import read_table, warn_of
-from nearer.data.values import Options, check_bool
-from nearer.io import formats
-from nearer.io.blocks import open_parquet
+from nearer.data.coded import Coding
+from nearer.data.comparisons import INDEX_COLUMNS
+from nearer.data.messages import (
+    FileFormatError,
+    answer_sentence,
+    closest,
+    counted,
+    dropped_lines,
+    listed,
+    shown_cell,
+)  # fmt: skip
+from nearer.data.validate import check_objects, check_weights
+from nearer.io.arrays import open_matrix
 from nearer.io.files import is_pattern, refuse_irregular
-from nearer.io.text import COMPRESSED, open_bytes, open_text
+from nearer.io.frames import as_table, is_table, refuse_other_order
+from nearer.io.text import COMPRESSED, open_bytes
+from nearer.registry import FORMATS
+from nearer.tables.decode import Decoded, Dropped, Objects, decode, join_dropped, number_objects, unused_columns
+from nearer.tables.layout import Layout, load_layouts
+from nearer.tables.resolve import Plan, resolve
+from nearer.tables.table import MemoryTable, Table
+from nearer.warning_types import InputWarning
 
-FORMATS = {
-    "table": (".csv", ".tsv", ".txt", ".tab", ".dat"),
-    "json": (".json",),
-    "jsonl": (".jsonl", ".ndjson"),
-    "parquet": (".parquet", ".pq"),
-    "numpy": (".npy", ".npz"),
-    "matlab": (".mat",),
-    "excel": (".xlsx", ".xlsm", ".xls", ".ods"),
-}
-# What can be said about a file beside what its rows mean, and of which formats; of what is in memory, the header.
-_SAID_OF = {
-    "delimiter": ("table",),
-    "header": ("table", "json", "jsonl", "parquet", "numpy", "excel", "memory"),
-    "encoding": ("table", "json", "jsonl"),
-    "variable": ("json", "numpy", "matlab", "excel"),
-}
-_HOLD_ARRAYS = ("json", "numpy", "matlab")  # where the kind of rows tells what an array beside them is
-_FORMAT_OF = {ending: name for name, endings in FORMATS.items() for ending in endings}
-_SYNONYMS = {
-    "csv": "table", "tsv": "table", "npy": "numpy", "npz": "numpy", "mat": "matlab", "ndjson": "jsonl", "xlsx": "excel",
-}  # fmt: skip
-_MAGIC = ((b"PAR1", "parquet"), (b"\x93NUMPY", "numpy"), (b"PK\x03\x04", "numpy"), (b"MATLAB", "matlab"))
+_FORMAT_OF = {ending: entry.name for entry in FORMATS.values() for ending in entry.endings}
+_MAGIC = ((b"PAR1", "parquet"), (b"\x93NUMPY", "numpy"), (b"MATLAB", "matlab"), (b"PK\x03\x04", "numpy"))
 _PACKED = ((b"\x1f\x8b", ".gz"), (b"\x28\xb5\x2f\xfd", ".zst"))
-_COUNTED_AS = {
-    "answers": "answer",
-    "votes": "voted question",
-    "odd-one-out": "odd-one-out answer",
-    "most-central": "most-central answer",
-    "rankings": "ranking",
-}
 
 
 @dataclass(frozen=True)
 class ReadResult:
-    """Comparisons from a file, and how the file was understood.
-
-    Attributes
-    ----------
-    comparisons : Comparisons
-    understood : str
-        One line for the user, e.g. ``music.csv: comma-separated, header anchor/near/far: 9,090 triplets over 400
-        objects, the first: Abba is nearer to Roxette than to Slayer; 17 rows dropped: an object cannot be compared with
-        itself (first at line 812)``.
-    path : str
-    format : str
-        table, json, jsonl, parquet, numpy, matlab, excel, or memory for a table in memory.
-    form : str
-        The format in words, e.g. ``comma-separated``.
-    kind : str
-        What the rows are: triplets, quadruplets, answers, votes, odd-one-out, most-central or rankings.
-    columns : dict of str to str
-        Role -> column of the file.
-    n_rows : int
-        Rows of data in the file.
-    dropped : dict of str to int
-        Reason -> rows left out.
-    notes : tuple of str
-        What else to know, e.g. how numbers were taken.
-    alarms : tuple of str
-        What may be wrong with the data, such as names that differ by case alone.
-    places : dict of str to (int, str)
-        Reason -> rows left out, and where the first is.
-    """
+    """Comparisons from a file or table, and how it was understood."""
 
     comparisons: Comparisons
-    understood: str
+    understood: str  # one line for the user, which ends with what the first row says
     path: str
-    format: str
-    form: str
-    kind: str
-    columns: dict[str, str]
-    n_rows: int
-    dropped: dict[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    alarms: tuple[str, ...] = ()
-    places: dict[str, tuple[int, str]] = field(default_factory=dict)
-
-    def warn(self) -> None:
-        """Warn of what is doubtful about the data, and of rows left out."""
-        warn_of(self.path, self.alarms, self.places)
+    form: str  # the format in words, such as "comma-separated"
+    kind: str  # what a row is: triplets, quadruplets, answers, votes, odd-one-out, most-central or rankings
+    columns: dict[str, str]  # role -> column
+    layouts: tuple[Layout, ...]  # as declared, completed by what a known program fixes
+    program: str  # whose columns were recognised; empty if none were
+    n_rows: int  # of data
+    dropped: Dropped = field(default_factory=dict)  # reason -> rows left out, and where the first is
+    unused: tuple[str, ...] = ()  # columns that are not used, with their values if the first rows show only a few
+    notes: tuple[str, ...] = ()  # what else was done to read it
 
     def facts(self) -> dict[str, Any]:
-        """Return everything but the comparisons themselves, as plain values."""
-        names = ("path", "format", "form", "kind", "columns", "n_rows", "dropped", "understood")
-        facts = {name: getattr(self, name) for name in names} | {"notes": list(self.notes), "alarms": list(self.alarms)}
-        comparisons = self.comparisons
-        return facts | {"n_comparisons": len(comparisons), "n_objects": int(comparisons.n_objects)}
+        """Everything but the comparisons themselves, as plain values."""
+        made, names = self.comparisons, ("path", "form", "kind", "program", "columns", "n_rows", "understood")
+        return {name: getattr(self, name) for name in names} | {
+            "unused": list(self.unused), "notes": list(self.notes),
+            "dropped": {reason: count for reason, (count, _) in self.dropped.items()},
+            "n_comparisons": len(made), "n_answers": made.n_answers, "n_objects": int(made.n_objects),
+            "n_attention_checks": int(made.answers.is_check().sum()),
+        }  # fmt: skip
+
+
+def warn_dropped(name: str, dropped: Dropped) -> None:
+    """Warn, at the line outside this package, of rows left out."""
+    frame, level, outside = sys._getframe(), 1, 1
+    while frame.f_back is not None:  # to the end: between two functions of this package others may stand
+        frame, level = frame.f_back, level + 1
+        if frame.f_globals.get("__name__", "").startswith("nearer"):
+            outside = level + 1
+    for line in dropped_lines(dropped):
+        warnings.warn(f"{name}: {line}", InputWarning, stacklevel=outside)
 
 
 def read_comparisons(
     source: Any,
+    layout: Layout | Sequence[Layout] | str | os.PathLike[str] | None = None,
     *,
-    format: str | None = None,
-    columns: Mapping[str, str | int] | Sequence[str] | str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    kind: str | None = None,
-    participant: str | int | None = None,
-    weight: str | int | None = None,
     labels: Sequence[str] | np.ndarray | None = None,
     n_objects: int | None = None,
-    index_base: int | None = None,
-    answers: str | Mapping[Any, str] | None = None,
-    on_degenerate: str = "drop",
-    on_missing: str = "raise",
-    keep_na: bool = False,
-    fold_names: bool = False,
+    format: str | None = None,
+    delimiter: str | None = None,
     encoding: str | None = None,
-    variable: str | None = None,
+    sheet: str | None = None,
 ) -> ReadResult:
     """Read a file or a table of comparisons.
 
-    Objects may be text, sorted by code point, or whole numbers, sorted by size; what they are called is what they are
-    called in every output. What is said of a file that its format does not have, such as the delimiter of Parquet, is
-    refused.
+    What a row says is known from the names of its columns, from a program that is recognised by them, or from a
+    layout; nothing else is taken into account. Objects are sorted by code point, or by size if all are whole numbers.
 
     Parameters
     ----------
     source : path-like, or a table in memory
         CSV, TSV or otherwise delimited text, JSON, JSON lines, Parquet (also a folder or a pattern such as
-        ``parts/*.parquet``; folders below it such as ``weight=2`` are columns), NumPy .npy/.npz, MATLAB .mat,
-        spreadsheets .xlsx/.xls/.ods; "-" for standard input.
-        Or a pandas or polars DataFrame, a pyarrow Table, a dict of columns, a list of dicts.
-    format : {"table", "json", "jsonl", "parquet", "numpy", "matlab", "excel"}, optional
-        Found from the name, then from the content, if not given.
-    columns : mapping, sequence or str, optional
-        Which column is what: ``{"anchor": "head", "near": "winner", "far": "loser"}`` (a name, or a position counted
-        from 1), or roles in the order of the file: ``["anchor", "near", "far"]``, ``"-"`` for a column to leave out.
-        As text: ``"anchor=head,near=winner,far=loser"`` or ``"anchor,near,far"``. Found by name if not given; so are
-        the objects if it names details alone: ``{"milliseconds": "rt"}`` (side, seconds, milliseconds, order, catch,
-        correct, chosen_by; see `nearer.data.Details`).
-    delimiter : str, optional
-        One character, its name ("tab"), or "whitespace".
-    header : bool, optional
-        Whether the first line or row holds column names.
-    kind : {"triplets", "quadruplets", "answers", "votes", "odd-one-out", "most-central", "rankings"}, optional
-        What a row is; found from the columns if not given.
-    participant, weight : str or int, optional
-        Column of who answered and of the weight; found by name if not given, ``""`` for none.
+        ``parts/*.parquet``), NumPy .npy/.npz, MATLAB .mat, spreadsheets .xlsx/.xls/.ods, a .zip that holds one of
+        these; "-" for standard input. Or a pandas or polars DataFrame, a pyarrow Table, a dict of columns, a list of
+        dicts; an integer array of shape (N, 3) or (N, 4) holds triplets or quadruplets.
+    layout : Layout, sequence of Layout, or path-like, optional
+        What a row says, or a TOML file that says it. Default: the file ``answers.layout.toml`` next to
+        ``answers.csv``, if there is one. Several layouts select different rows, each by its own `where`.
     labels : sequence of str, optional
-        All objects, in order. Another name in the file is an error. With whole numbers in the file, the names of
-        objects 0, 1, ... (in a MATLAB file where 0 does not occur, of objects 1, 2, ...), unless labels are such
-        numbers themselves: then those in the file are names too, and `index_base` says otherwise.
+        All objects, in order; another name is refused.
     n_objects : int, optional
-        Says that whole numbers are object numbers 0..n_objects-1.
-    index_base : {0, 1}, optional
-        Says that whole numbers count the objects from 0 or from 1, so that numbers left out are objects too.
-    answers : str or mapping, optional
-        What an answer column holds: "object" (the one chosen), "sign" (1 first option, -1 second), "bool" (1 first, 0
-        second), "index0" (0 first, 1 second), "index1" (1 first, 2 second), or what each cell says, as a mapping
-        ``{"f": "a", "j": "b", "equal": "skip"}`` or as text, "f=a,j=b,equal=skip". Found out if there is only one way.
-    on_degenerate : {"drop", "raise"}
-        Leave out and count rows that compare an object with itself, or refuse the file.
-    on_missing : {"raise", "drop"}
-        Refuse a file with empty cells in the columns needed, or leave those rows out and count them. Rows without any
-        object, and questions without an answer, are left out and counted in any case.
-    keep_na : bool
-        Take NA, NaN, None, null and the like as names of objects and people; otherwise they are empty cells.
-    fold_names : bool
-        Join names that differ only by case, blanks or form; otherwise they are told.
+        Says that objects are the numbers 0 to n_objects - 1.
+    format : str, optional
+        text, json, jsonl, parquet, numpy, matlab or spreadsheet; default: by the name of the file, then its content.
+    delimiter : str, optional
+        Of text: one character, "tab" or "whitespace".
     encoding : str, optional
         Of text; UTF-8 if not given.
-    variable : str, optional
-        The array or the rows of a .npz, .mat or .json file, or the sheet of a spreadsheet, that holds the comparisons.
+    sheet : str, optional
+        The sheet of a workbook, or the variable of a .npz, .mat or .json file.
 
     Raises
     ------
+    Refusal
+        The columns do not say what a row means; its `remedies` are layouts to complete.
     FileFormatError
         Naming file, line or row (counted from 1; line 1 is the header) and column.
     """
-    check_bool(header, "header", allow_none=True)
-    options = Options(
-        columns=columns, kind=kind, participant=participant, weight=weight, labels=labels, n_objects=n_objects,
-        index_base=index_base, answers=answers, on_degenerate=on_degenerate, on_missing=on_missing, keep_na=keep_na,
-        fold_names=fold_names,
-    )  # fmt: skip
-    how: dict[str, Any] = {"delimiter": delimiter, "header": header, "encoding": encoding, "variable": variable}
+    labels = check_objects(n_objects, labels)[1]
     if not isinstance(source, (str, os.PathLike)):
-        if format is not None:
-            raise ValueError(f"format: got {format!r}, expected none for what is no file")
-        _refuse_not_of("table", "memory", how)
-        return _result(with_header(_in_memory(source), header, only_known=True), "memory", options, header)
+        for name, value in (("format", format), ("delimiter", delimiter), ("encoding", encoding), ("sheet", sheet)):
+            if value is not None:
+                raise ValueError(f"{name}: got {value!r}, expected none for a table in memory")
+        return read_table(_in_memory(source), as_layouts(layout), labels, n_objects)
+    carrier = {"format": format, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     name = os.fspath(source)
-    return _read_standard_input(format, how, options) if name == "-" else _read_file(name, format, how, options)
+    layouts = as_layouts(layout, name)
+    if name == "-" or (name.lower().endswith(".zip") and os.path.isfile(name)):
+        return _read_copy(name, layouts, carrier, labels, n_objects)
+    return read_table(open_table(name, layouts, **carrier), layouts, labels, n_objects)
 
 
 def _in_memory(source: Any) -> Table:
-    """Wrap a table; an array of integers holds object numbers by its width, as one in a file does."""
+    """Wrap a table; a bare array of integers holds object numbers, by its width."""
     if isinstance(source, (np.ndarray, list)) and not np.ma.isMaskedArray(source) and not is_table(source):
-        with contextlib.suppress(TypeError, ValueError):  # ragged, or no table at all
+        try:
             array = np.asarray(source)
-            if array.ndim == 2 and array.dtype.kind in "iu" and array.shape[1] in INDEX_COLUMNS and len(array):
-                return formats.open_matrix("table", type(source).__name__, array)
+        except (TypeError, ValueError):  # ragged, or no table at all
+            array = np.empty(0)
+        if array.ndim == 2 and array.dtype.kind in "iu" and array.shape[1] in INDEX_COLUMNS and len(array):
+            return open_matrix("table", type(source).__name__, array)
     return as_table(source)
 
 
-def _read_file(name: str, format: str | None, how: dict[str, Any], options: Options) -> ReadResult:
-    format = find_format(name, format)
-    return _result(open_table(name, format, kind=options.kind, **how), format, options, how["header"])
+def as_layouts(layout: Any, path: str | None = None) -> tuple[Layout, ...]:
+    """The layouts that were given, or that stand next to a file; none if there are none."""
+    if layout is None:
+        beside = None if path is None else layout_beside(path)
+        return () if beside is None else load_layouts(beside)
+    if isinstance(layout, (str, os.PathLike)):
+        return load_layouts(layout)
+    layouts = (layout,) if isinstance(layout, Layout) or not isinstance(layout, Sequence) else tuple(layout)
+    if not layouts or not all(isinstance(one, Layout) for one in layouts):
+        raise ValueError(f"layout: got {layout!r}, expected a Layout, several, or the path of a file")
+    return layouts
 
 
-def _result(table: Table, format: str, options: Options, header: bool | None) -> ReadResult:
-    table.first_is_data = header is False
-    parts, rows, notes, alarms = read_table(table, options)
-    comparisons, notes = Comparisons._make(parts), [*notes, *alarms]
-    return ReadResult(
-        comparisons=comparisons,
-        understood=_understood(comparisons, rows, notes),
-        path=table.name,
-        format=format,
-        form=table.form,
-        kind=rows.roles.layout.kind,
-        columns={role: table.names[spot] or f"column {spot + 1}" for role, spot in rows.roles.at.items()},
-        n_rows=rows.n_rows,
-        dropped={reason: count for reason, (count, _) in rows.dropped.items()},
-        notes=tuple(notes),
-        alarms=tuple(alarms),
-        places=rows.dropped,
-    )
+def layout_path(path: str) -> Path:
+    """The file of a layout next to a file: ``answers.layout.toml`` for ``answers.csv``."""
+    name = Path(path).name
+    while Path(name).suffix.lower() in (*_FORMAT_OF, *COMPRESSED, ".zip"):
+        name = Path(name).stem
+    return Path(path).with_name(f"{name}.layout.toml")
 
 
-def _read_standard_input(format: str | None, how: dict[str, Any], options: Options) -> ReadResult:
-    """Read what comes on standard input, kept in a file meanwhile."""
+def layout_beside(path: str) -> Path | None:
+    """The layout next to a file, if there is one."""
+    return layout_path(path) if Path(path).is_file() and layout_path(path).is_file() else None
+
+
+def _read_copy(
+    name: str, layouts: tuple[Layout, ...], carrier: dict[str, Any], labels: Any, n_objects: Any
+) -> ReadResult:
+    """Read standard input, or the one table of a zip archive, from a copy on disk."""
+    with tempfile.TemporaryDirectory(prefix="nearer-") as folder:
+        copy, called = _copied_input(folder) if name == "-" else _unzipped(name, folder)
+        try:
+            table = open_table(copy, layouts, **carrier)
+            result = read_table(table, layouts, labels, n_objects, called)
+        except FileFormatError as error:
+            error.args = (str(error).replace(copy, called), *error.args[1:])
+            if hasattr(error, "name"):
+                error.name = called
+            raise
+    return replace(result, path=name)
+
+
+def _copied_input(folder: str) -> tuple[str, str]:
     block = sys.stdin.buffer.read(1 << 20)
     packed = next((ending for magic, ending in _PACKED if block.startswith(magic)), "")
-    with tempfile.NamedTemporaryFile(prefix="nearer-", suffix=".input" + packed) as file:
+    copy = os.path.join(folder, "standard input" + packed)
+    with open(copy, "wb") as file:
         while block:
             file.write(block)
             block = sys.stdin.buffer.read(1 << 20)
-        file.flush()
-        try:
-            result = _read_file(file.name, format, how, options)
-        except ValueError as error:
-            raise type(error)(str(error).replace(file.name, "standard input")) from error
-    told = result.understood.replace(Path(file.name).name, "standard input")
-    return replace(result, path="-", understood=told)
+    return copy, "standard input"
 
 
-def find_format(name: str, format: str | None) -> str:
+def _unzipped(name: str, folder: str) -> tuple[str, str]:
+    try:
+        with zipfile.ZipFile(name) as archive:
+            held = [one for one in archive.infolist() if not one.is_dir() and "__MACOSX" not in one.filename]
+            if len(held) != 1:
+                names = listed(one.filename for one in held) or "nothing"
+                raise FileFormatError(f"{name}: holds {names}, expected one table; unpack it first")
+            if held[0].file_size > shutil.disk_usage(folder).free:
+                raise FileFormatError(f"{name}: {held[0].filename} has {held[0].file_size:,} bytes, more than are free")
+            copy = os.path.join(folder, Path(held[0].filename).name)
+            with archive.open(held[0]) as packed, open(copy, "wb") as file:
+                while block := packed.read(1 << 20):
+                    file.write(block)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+        raise FileFormatError(f"{name}: is not a readable zip archive: {error}") from error
+    return copy, f"{name}, {held[0].filename}"
+
+
+# ---- which format --------------------------------------------------------------------------------------------------
+
+
+def open_table(name: str, layouts: Sequence[Layout] = (), *, format: str | None = None, **options: Any) -> Table:
+    """Open a file as a table; options are delimiter, encoding and sheet, as in `read_comparisons`."""
+    format = find_format(name, format)
+    module, _, function = FORMATS[format].path.partition(":")
+    opener = getattr(importlib.import_module(module), function)
+    taken = inspect.signature(opener).parameters
+    for option, value in options.items():
+        if value is not None and option not in taken:
+            raise FileFormatError(f"{name}: got {option}={value!r} for the format {format!r}, which has none")
+    headers = {layout.header for layout in layouts} or {1}
+    if len(headers) > 1:
+        raise FileFormatError(f"{name}: the layouts name different header rows, expected one")
+    said = {option: value for option, value in options.items() if option in taken}
+    return opener(name, **said, **({"header_row": headers.pop()} if "header_row" in taken else {}))
+
+
+def find_format(name: str, format: str | None = None) -> str:
     """Settle the format from what was said, the ending of the name, or the first bytes; refuse what is not there."""
     path = Path(name)
-    if format is not None:
-        format = _SYNONYMS.get(format, format)
-        if format not in FORMATS:
-            raise ValueError(f"format: got {format!r}, expected one of {listed(FORMATS)}")
-    if path.is_dir() or is_pattern(name):
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format: got {format!r}, expected one of {listed(FORMATS)}")
+    if path.is_dir() or (not path.exists() and is_pattern(name)):
         if format not in (None, "parquet"):
             raise FileFormatError(f"{name}: is a directory or a pattern, which only Parquet files may be")
         return "parquet"
     if not path.exists():
         near = closest(path.name, [file.name for file in path.parent.iterdir()]) if path.parent.is_dir() else None
         raise FileFormatError(f"{name}: no such file" + (f"; did you mean {near!r}?" if near else ""))
-    refuse_irregular(path)
+    if not path.is_file():
+        refuse_irregular(path)
     try:
         with path.open("rb") as file:
             head = file.read(4096)
@@ -294,7 +277,7 @@ def find_format(name: str, format: str | None) -> str:
         with open_bytes(name) as unpacked:
             head = unpacked.read(4096)
     format = format or _format_of(endings, head)
-    if packed and format not in ("table", "json", "jsonl"):
+    if packed and format not in ("text", "json", "jsonl"):
         raise FileFormatError(f"{name}: compressed files are read as text or JSON alone: unpack it first")
     return format
 
@@ -304,10 +287,10 @@ def _format_of(endings: list[str], head: bytes) -> str:
         return _FORMAT_OF[endings[-1]]
     for magic, found in _MAGIC:
         if head.startswith(magic):
-            return "excel" if b"[Content_Types].xml" in head else found
+            return "spreadsheet" if b"[Content_Types].xml" in head else found
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:1] not in (b"[", b"{"):
-        return "table"
+        return "text"
     line, _, rest = start.partition(b"\n")
     try:
         json.loads(line)
@@ -316,79 +299,158 @@ def _format_of(endings: list[str], head: bytes) -> str:
     return "jsonl" if rest.strip() else "json"
 
 
-_OPENERS: dict[str, Callable[..., Table]] = {
-    "table": open_text,
-    "json": formats.open_json,
-    "jsonl": formats.open_jsonl,
-    "parquet": open_parquet,
-    "numpy": formats.open_numpy,
-    "matlab": formats.open_matlab,
-    "excel": formats.open_spreadsheet,
-}
+# ---- a table in one piece ------------------------------------------------------------------------------------------
 
 
-def open_table(name: str, format: str, *, kind: str | None = None, **how: Any) -> Table:
-    """Open a file as a table; `how` is its delimiter, header, encoding, variable, as in `read_comparisons`."""
-    _refuse_not_of(name, format, how)
-    said = {option: value for option, value in how.items() if format in _SAID_OF[option]}
-    if format in _HOLD_ARRAYS:
-        said["kind"] = kind
-    return _OPENERS[format](name, **said)
+def read_table(
+    table: Table, layouts: Sequence[Layout] = (), labels: Any = None, n_objects: int | None = None, name: str = ""
+) -> ReadResult:
+    """Turn a table into comparisons: plan, decode, number the objects."""
+    plans = resolve_all(table, layouts)
+    found = [decode(table, plan, table.read(plan.positions)) for plan in plans]
+    refuse_overlap(table, found, plans)
+    names = found[0].names if len(found) == 1 else Coding.union([one.names for one in found])
+    dropped = found[0].dropped if len(found) == 1 else _dropped_by_all(found)
+    if not len(names):
+        raise FileFormatError(f"{table.name}: {nothing_left(dropped)}")
+    objects = number_objects(names, table, plans[0].layout, labels, n_objects)
+    made = [Comparisons.from_parts(_numbered(one, objects).parts(objects)) for one in found if len(one.names)]
+    comparisons = made[0] if len(made) == 1 else _joined(made)
+    dropped = join_dropped(dropped, {reason: (count, "") for reason, count in comparisons.dropped.items()})
+    if not len(comparisons) or (comparisons.weights is not None and not comparisons.weights.any()):
+        n_checks = int(comparisons.answers.is_check().sum())
+        raise FileFormatError(f"{table.name}: {nothing_left(dropped, n_checks, len(comparisons))}")
+    if comparisons.weights is not None:
+        comparisons = comparisons.replaced(weights=check_weights(comparisons.weights, None))
+    unused = unused_columns(table, plans[0]) if len(plans) == 1 else _unused_by_all(table, plans)
+    titles = {role: table.names[at] or f"column {at + 1}" for plan in plans for role, at in plan.at.items()}
+    counts = {reason: count for reason, (count, _) in dropped.items()}
+    result = ReadResult(
+        comparisons.replaced(dropped=counts), "", table.name, table.form,
+        plans[0].form.kind, titles, tuple(plan.layout for plan in plans), plans[0].program,
+        found[0].n_rows, dropped, tuple(unused), tuple(table.notes),
+    )  # fmt: skip
+    return replace(result, understood=_understood(result, name or Path(table.name).name))
 
 
-def _refuse_not_of(name: str, format: str, how: Mapping[str, Any]) -> None:
-    """Refuse what was said about a file that a file of its format does not have."""
-    for option, value in how.items():
-        if value is not None and format not in _SAID_OF[option]:
-            found = "a table in memory" if format == "memory" else f"the format {format!r}"
-            others = listed([other for other in _SAID_OF[option] if other != "memory"])
-            raise FileFormatError(f"{name}: got {option}={value!r} for {found}, expected it for {others} alone")
+def resolve_all(table: Table, layouts: Sequence[Layout]) -> list[Plan]:
+    """How a table is read, once for each layout."""
+    return [resolve(table, layout) for layout in layouts or (None,)]
 
 
-def _understood(comparisons: Comparisons, rows: Rows, notes: Sequence[str]) -> str:
-    """Say in one line what the table is, what came of it, and what was left out."""
-    table, layout, at = rows.table, rows.roles.layout, rows.roles.at
-    used = [at[role] for role in layout.roles]
-    parts = [table.form]
-    if table.header:
-        names = [table.names[spot] for spot in used]
-        parts.append(("header " if table.header_line else "columns ") + "/".join(names))
-        if layout.kind in ("triplets", "quadruplets") and not set(names) <= PLAIN_NAMES:
-            parts.append(f"taken as {'/'.join(layout.roles)}")
-    for role in ("participant", "weight", *DETAILS):
-        if role in at:
-            parts.append(f"{role} {table.names[at[role]] or at[role] + 1}")
-        if role == "weight" and role in at:
-            weights = rows.columns[role].as_numbers()[0]
-            parts[-1] += f" ({weights.min():g} to {weights.max():g})"
-    if all(role in at for role in OPTIONS_SHOWN):
-        parts.append("side from " + "/".join(table.names[at[role]] for role in OPTIONS_SHOWN))
-    said = repr(comparisons)
-    if layout.kind in _COUNTED_AS:
-        said = f"{counted(rows.n_rows, _COUNTED_AS[layout.kind])}: {said}"
-    first = comparisons.index[0] if comparisons.labels is None else comparisons.labels[comparisons.index[0]]
-    said += f", the first: {answer_sentence([shown_cell(str(name)) for name in first])}"
-    told = [said, *told_dropped(rows.dropped)]
-    if table.header:
-        spare = set(range(len(table.names))) - set(at.values()) - set(rows.roles.names_at)
-        unused = [_with_values(rows, spot) for spot in sorted(spare) if table.names[spot]]
-        if unused:
-            few = sorted(unused, key=lambda text: "(" not in text)
-            told.append(f"columns not used: {listed(few, _MOST_SHOWN)}")
-    return f"{Path(table.name).name}: {', '.join(parts)}: " + "; ".join([*told, *notes])
+def _numbered(decoded: Decoded, objects: Objects) -> Decoded:
+    """The same with codes of its own names turned into numbers of objects."""
+    if decoded.names is objects.names and objects.in_order:
+        return decoded
+    places = objects.numbers[objects.names.encode(decoded.names.as_column())]
+    rows = np.append(places, np.int32(-1))[decoded.asked.rows]
+    return replace(decoded, asked=replace(decoded.asked, rows=rows))
 
 
-_MOST_SHOWN = 12
+def refuse_overlap(table: Table, found: Sequence[Decoded], plans: Sequence[Plan]) -> None:
+    """Refuse layouts of which two select the same row."""
+    if len(plans) > 1:
+        n_rows = found[0].n_rows
+        kept = [n_rows - one.dropped.get("not selected (where)", (0, ""))[0] for one in found]
+        if sum(kept) > n_rows or not all(plan.where for plan in plans):
+            raise FileFormatError(f"{table.name}: the layouts select a row twice; give each a `where` of its own")
 
 
-def _with_values(rows: Rows, spot: int) -> str:
-    """Name a column that is not used, with its values if these are two or three, or words that are in all rows."""
-    name = rows.table.names[spot]
-    if spot not in rows.beside:
-        return name
-    column = rows.beside[spot]
-    cells = [shown_cell(cell) for cell in column.used().to_pylist() if cell.strip()]
-    words = len(cells) == 1 and any(map(str.isalpha, cells[0]))
-    cells += ["empty"] if column.empty().any() else []
-    recur = 1 < len(cells) < 4 and 2 * len(cells) <= len(column)
-    return f"{name} ({listed(cells)})" if words or recur else name
+def _dropped_by_all(found: Sequence[Decoded]) -> Dropped:
+    """Rows left out by several layouts: those that none selects count once."""
+    where = "not selected (where)"
+    total: Dropped = {}
+    for one in found:
+        total = join_dropped(total, {reason: told for reason, told in one.dropped.items() if reason != where})
+    left = found[0].n_rows - sum(one.n_rows - one.dropped.get(where, (0, ""))[0] for one in found)
+    return total | ({where: (left, "one of them")} if left else {})
+
+
+def _unused_by_all(table: Table, plans: Sequence[Plan]) -> list[str]:
+    common = set.intersection(*({*plan.unused} for plan in plans))
+    return unused_columns(table, replace(plans[0], unused=tuple(sorted(common))))
+
+
+def _joined(parts: list[Comparisons]) -> Comparisons:
+    """Comparisons of several layouts; quadruplets if some are."""
+    if len({part.kind for part in parts}) > 1:
+        parts = [part.replaced(index=part.quadruplets()) for part in parts]
+    return Comparisons.concat(parts)
+
+
+def nothing_left(dropped: Dropped, n_checks: int = 0, n_comparisons: int = 0) -> str:
+    """Say why a table gives no comparison."""
+    what = [f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in sorted(dropped.items())]
+    what += [counted(n_checks, "attention check")] if n_checks else []
+    what += ["all weights or votes are 0"] if n_comparisons else []
+    return f"no comparison is left ({listed(what)})" if what else "has columns but no rows"
+
+
+def _understood(result: ReadResult, name: str) -> str:
+    """Say in one line what the table is, what came of it, what was left out, and what the first row says."""
+    made, said = result.comparisons, [result.form]
+    said += [f"written by {result.program}"] if result.program else []
+    said.append(f"{result.kind} ({', '.join(dict.fromkeys(result.columns.values()))})")
+    came = [repr(made)]
+    if made.n_answers != len(made):
+        came[0] = f"{counted(made.n_answers, 'answer')}: {came[0]}"
+    checks = int(made.answers.is_check().sum())
+    came += [counted(checks, "attention check")] if checks else []
+    came += dropped_lines(result.dropped)
+    came += [f"not used: {listed(result.unused, 12)}"] if result.unused else []
+    first = made.index[0] if made.labels is None else made.labels[made.index[0]]
+    came.append(f"first row: {answer_sentence([shown_cell(str(object)) for object in first])}")
+    return f"{name}: {', '.join(said)}: " + "; ".join([*came[:-1], *result.notes, came[-1]])
+
+
+# ---- whatever an estimator is given --------------------------------------------------------------------------------
+
+
+def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: int | None = None) -> Comparisons:
+    """Whatever an estimator is given: Comparisons, an array or a table; y are answers, weights multiply those of X."""
+    if not isinstance(X, Comparisons):
+        if not is_table(X):
+            if y is not None:
+                return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight)
+            return Comparisons(X, n_objects=n_objects, weights=sample_weight)
+        result = _read_beside(X, y, sample_weight, n_objects)
+        warn_dropped(result.path, result.dropped)
+        return result.comparisons
+    n_objects = check_objects(n_objects, None)[0]
+    if n_objects is not None and n_objects != X.n_objects:
+        if n_objects < X.n_objects or X.labels is not None:
+            raise ValueError(f"n_objects: got {n_objects:,}, but the comparisons are over {X.n_objects:,} objects")
+        X = X.replaced(n_objects=n_objects)
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, len(X))
+        X = X.replaced(weights=weights if X.weights is None else check_weights(weights * X.weights, None))
+    return X if y is None else Comparisons.from_answers(X, y)
+
+
+def _read_beside(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> ReadResult:
+    """Read a table with answers and weights that were given next to it, as further columns."""
+    table, layout = as_table(X), Layout()
+    if y is None and sample_weight is None:
+        return read_table(table, n_objects=n_objects)
+    assert isinstance(table, MemoryTable)
+    names, columns = list(table.names), list(table.columns)
+    if y is not None:
+        refuse_other_order(X, y, "y")
+        answers = np.asarray(y)
+        if answers.ndim == 2 and answers.shape[1] == 2:
+            names, columns = [*names, "votes_a", "votes_b"], [*columns, answers[:, 0], answers[:, 1]]
+        else:
+            if answers.dtype.kind not in "biuf":
+                raise ValueError(f"y: got dtype {answers.dtype}, expected +1 or -1, or bool")
+            codes = {"True": "a", "1": "a", "False": "b", "-1": "b"}
+            names, columns = [*names, "y"], [*columns, answers.reshape(-1)]
+            layout = layout.updated(Layout(answer=len(names), answers=codes))
+    if sample_weight is not None:
+        refuse_other_order(X, sample_weight, "sample_weight")
+        weights = check_weights(sample_weight, None)
+        at = resolve(table, layout).at.get("weight") if y is None else None
+        if at is not None:
+            weights = weights * table.read([at])[0].as_numbers()[0]
+        names, columns = [*names, "sample_weight"], [*columns, weights]
+        layout = layout.updated(Layout(weight=len(names)))
+    return read_table(replace(table, names=names, columns=columns), (layout,), n_objects=n_objects)

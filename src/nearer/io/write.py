@@ -1,37 +1,38 @@
-"""Comparisons written to CSV, JSON lines, Parquet or NumPy files; coordinates to CSV, and for NumPy and MATLAB."""
+"""Comparisons written to CSV, JSON lines, Parquet or NumPy files."""
 
 from __future__ import annotations
 
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from nearer.data import Comparisons
-from nearer.data.cells import MISSING
-from nearer.data.errors import counted
-from nearer.data.roles import INDEX_COLUMNS
-from nearer.data.values import People, check_objects, detail_cells
-from nearer.io.blocks import META_KEY
+from nearer.data.coded import Coded
+from nearer.data.comparisons import INDEX_COLUMNS
+from nearer.data.messages import counted
 from nearer.io.files import atomic_write, check_ending
+from nearer.io.parquet import META_KEY
 from nearer.io.text import text_cells
+from nearer.registry import WRITTEN
+from nearer.tables.decode import SIDES
 
 logger = logging.getLogger(__name__)
+_GROUP = 1 << 20  # rows of a row group of Parquet
 _BLOCK = 1 << 16
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".tab": "\t"}
-WRITABLE = (*_DELIMITERS, ".jsonl", ".ndjson", ".parquet", ".pq", ".npz")
 
 
 def write_comparisons(path: str | os.PathLike[str], comparisons: Comparisons, *, force: bool = False) -> None:
     """Write comparisons to a file, the format by its ending.
 
-    Parquet and .npz keep everything, also objects that occur in no comparison and the order of labels. CSV, TSV and
-    JSON lines hold the rows only: reading them gives the same rows over the objects that occur, labels sorted. Labels
-    that a spreadsheet could run as a formula are guarded by an apostrophe in CSV and TSV, which reading takes off.
+    Each comparison is a row; where answers gave several, or none (attention checks), the columns ``answer_number`` and
+    ``question_kind`` say which rows are one answer. Only Parquet and .npz keep the order of labels and objects that
+    occur in no comparison. CSV and TSV guard labels that a spreadsheet could run as a formula by an apostrophe, which
+    reading takes off.
 
     Parameters
     ----------
@@ -41,115 +42,94 @@ def write_comparisons(path: str | os.PathLike[str], comparisons: Comparisons, *,
     force : bool, default=False
         Replace an existing file.
     """
-    ending = check_ending(path, WRITABLE)
+    ending = check_ending(path, WRITTEN)
     if ending == ".npz":
         with atomic_write(path, force) as file:
             np.savez_compressed(file, allow_pickle=False, **_arrays(comparisons))
     elif ending in (".parquet", ".pq"):
         _write_parquet(path, comparisons, force)
     else:
-        _tell_lost(os.fspath(path), comparisons)
-        if ending in _DELIMITERS:
-            _write_table(path, comparisons, _DELIMITERS[ending], force)
-        else:
-            _write_jsonl(path, comparisons, force)
+        if unseen := int(np.count_nonzero(~comparisons.seen)):
+            logger.warning("%s: %s in no comparison cannot be kept in this format", path, counted(unseen, "object"))
+        _write_lines(path, comparisons, _DELIMITERS.get(ending), force)
 
 
-def _tell_lost(path: str, comparisons: Comparisons) -> None:
-    """Tell what reading rows alone will not give back."""
-    unseen = int(np.count_nonzero(~comparisons.seen))
-    if unseen:
-        logger.warning("%s: %s in no comparison cannot be kept in this format", path, counted(unseen, "object"))
-    people = None if comparisons.people is None else comparisons.people.names
-    for what, names in (("label", comparisons.labels), ("participant", people)):
-        words = sorted(set(MISSING) & set(() if names is None else names.tolist()))
-        if words:
-            logger.warning(
-                "%s: the %s %r looks like a missing value in this format; read it with keep_na=True",
-                path, what, words[0],
-            )  # fmt: skip
+def _columns(comparisons: Comparisons) -> dict[str, tuple[np.ndarray, Any]]:
+    """Columns by name: values (n,) and None, or codes (n,), -1 for an empty cell, and their names, None at the end."""
+    index, answers, answer = comparisons.index, comparisons.answers, comparisons.answer
+    weights, labels, every = comparisons.weights, comparisons.labels, np.arange(len(index))
+    plain = comparisons.kind == answers.kind and answer is None and answers.votes is None and answers.catch is None
+    if answer is not None:  # a row for each comparison, and one without objects for each answer that gave none
+        silent = np.flatnonzero(np.bincount(answer, minlength=len(answers)) == 0)
+        every = np.concatenate([answer, silent])
+        index = np.concatenate([index, np.full((len(silent), index.shape[1]), -1, np.int32)])
+        weights = None if weights is None else np.concatenate([weights, np.ones(len(silent))])
+        labels = np.arange(comparisons.n_objects).astype(str) if labels is None and len(silent) else labels
+    found: dict[str, Any] = {name: (column, labels) for name, column in zip(INDEX_COLUMNS[index.shape[1]], index.T)}
+    if weights is not None:
+        found["weight"] = weights, None
+    if not plain:
+        kinds = answers.kind if isinstance(answers.kind, Coded) else Coded.constant(answers.kind, len(answers))
+        found |= {"answer_number": (every, None), "question_kind": (kinds.codes[every], kinds.names)}
+        if answers.votes is not None:
+            found["votes"] = answers.votes[every], None
+    sides = [group[0] for group in SIDES] + [f"option{place + 1}" for place in range(len(SIDES), 128)]
+    words = {"side": sides, "catch": ["false", "true"], "correct": ["false", "true"]}
+    for name, values in answers.known().items():
+        if isinstance(values, Coded):
+            found[name] = values.codes[every], values.names
+        elif name in words:
+            found[name] = values[every].astype(np.int8), words[name]
+        elif name in ("order", "seconds"):
+            found[name] = np.where(values < 0, np.nan, values)[every] if (values < 0).any() else values[every], None
+    for name, (values, names) in found.items():
+        cells = None if names is None else [*np.asarray(names, dtype=object).tolist(), None]
+        found[name] = values, None if cells is None else np.array(cells, dtype=object)
+    return found
 
 
 def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
-    arrays = {"index": comparisons.index, "n_objects": np.array(comparisons.n_objects)}
+    """Arrays of an .npz file: objects as numbers, other names as text, empty cells as NaN or no text."""
+    stored: dict[str, np.ndarray] = {"n_objects": np.array(comparisons.n_objects)}
     if comparisons.labels is not None:
-        arrays["labels"] = comparisons.labels.astype(str)
-    if comparisons.weights is not None:
-        arrays["weights"] = comparisons.weights
-    if comparisons.people is not None:
-        names = comparisons.people.names
-        arrays["participants"] = (names if names.dtype.kind == "i" else names.astype(str))[comparisons.people.codes]
-    for name, cells in detail_cells(comparisons.details).items():
-        if name in ("seconds", "order"):
-            arrays[name] = np.array([np.nan if cell is None else cell for cell in cells])
-        else:
-            arrays[name] = np.array(list(map(_cell, cells)))
-    return arrays
+        stored["labels"] = comparisons.labels.astype(str)
+    for name, (values, names) in _columns(comparisons).items():
+        is_number = names is None or (name in INDEX_COLUMNS[comparisons.index.shape[1]] and values.min() >= 0)
+        stored[name] = values if is_number else np.array(["" if cell is None else cell for cell in names[values]])
+    return stored
 
 
-def _columns(comparisons: Comparisons) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
-    """Columns of a table by name: values (N,) and None, or codes (N,) and the names they stand for."""
-    index, people = comparisons.index, comparisons.people
-    columns = {name: (column, comparisons.labels) for name, column in zip(INDEX_COLUMNS[index.shape[1]], index.T)}
-    if comparisons.weights is not None:
-        columns["weight"] = comparisons.weights, None
-    if people is not None:
-        columns["participant"] = people.codes, people.names
-    return columns
+def _blocks(columns: dict[str, tuple[np.ndarray, Any]]) -> Iterator[dict[str, list[Any]]]:
+    """Yield columns of Python values by name, a block of rows at a time; None for an empty cell."""
+    for start in range(0, len(next(iter(columns.values()))[0]), _BLOCK):
+        block = {}
+        for name, (values, names) in columns.items():
+            some = values[start : start + _BLOCK]
+            cells = (some if names is None else names[some]).tolist()
+            block[name] = [None if cell != cell else cell for cell in cells] if names is None else cells
+        yield block
 
 
-def _blocks(comparisons: Comparisons) -> Iterator[dict[str, list[Any]]]:
-    """Yield columns of Python values by name, those of the details beside them, a block of rows at a time."""
+def _write_lines(path: Any, comparisons: Comparisons, delimiter: str | None, force: bool) -> None:
+    """Write delimited text, or JSON lines without a delimiter."""
     columns = _columns(comparisons)
-    for start in range(0, len(comparisons), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        cells = {
-            name: (values[rows] if names is None else names[values[rows]]).tolist()
-            for name, (values, names) in columns.items()
-        }
-        yield cells | detail_cells(comparisons.details, rows)
-
-
-def _write_table(path: Any, comparisons: Comparisons, delimiter: str, force: bool) -> None:
-    # Distinct texts are quoted once; the rows are then joined by C code.
-    quoted = _quoted(comparisons, delimiter)
+    for name, (values, names) in columns.items():
+        if delimiter and names is not None:  # distinct texts are quoted once
+            what = "label" if name in INDEX_COLUMNS[comparisons.index.shape[1]] else name
+            columns[name] = values, np.array([*text_cells(map(str, names[:-1]), what, delimiter), ""], dtype=object)
     with atomic_write(path, force, mode="w") as file:
-        for number, block in enumerate(_blocks(quoted)):
-            if not number:
-                file.write(delimiter.join(block) + "\n")
-            texts = [cells if isinstance(cells[0], str) and None not in cells else list(map(_cell, cells))
-                     for cells in block.values()]  # fmt: skip
-            file.write("\n".join(map(delimiter.join, zip(*texts))) + "\n")
-
-
-def _quoted(comparisons: Comparisons, delimiter: str) -> Comparisons:
-    """The same with names as cells of a text file."""
-
-    def quoted(coded: People | None, what: str) -> People | None:
-        if coded is None or coded.names.dtype.kind not in "UO":
-            return coded
-        return replace(coded, names=np.array(text_cells(coded.names.tolist(), what, delimiter), dtype=object))
-
-    labels, people, details = comparisons.labels, comparisons.people, comparisons.details
-    if labels is not None:
-        labels = np.array(text_cells(labels.tolist(), "label", delimiter), dtype=object)
-    people = quoted(people, "participant")
-    if details is not None:
-        details = replace(details, chosen_by=quoted(details.chosen_by, "chosen_by"))
-    return comparisons._with(labels=labels, people=people, details=details)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else value if isinstance(value, str) else repr(value)
-
-
-def _write_jsonl(path: Any, comparisons: Comparisons, force: bool) -> None:
-    with atomic_write(path, force, mode="w") as file:
-        for block in _blocks(comparisons):
-            rows = (json.dumps(dict(zip(block, row)), ensure_ascii=False) for row in zip(*block.values()))
+        file.write(delimiter.join(columns) + "\n" if delimiter else "")
+        for block in _blocks(columns):
+            if delimiter:
+                texts = (cells if isinstance(cells[0], str) else map(_cell, cells) for cells in block.values())
+                rows = (delimiter.join(row) for row in zip(*texts))
+            else:
+                rows = (json.dumps(dict(zip(block, row)), ensure_ascii=False) for row in zip(*block.values()))
             file.writelines(row + "\n" for row in rows)
+
+
+def _cell(number: float | None) -> str:
+    return "" if number is None else repr(number).removesuffix(".0")
 
 
 def _write_parquet(path: Any, comparisons: Comparisons, force: bool) -> None:
@@ -158,66 +138,20 @@ def _write_parquet(path: Any, comparisons: Comparisons, force: bool) -> None:
 
     arrays = {}
     for name, (values, names) in _columns(comparisons).items():
-        array = pa.array(np.ascontiguousarray(values))
-        arrays[name] = array if names is None else pa.DictionaryArray.from_arrays(array, pa.array(names.tolist()))
-    for name, cells in detail_cells(comparisons.details).items():
-        array = pa.array(cells)
-        arrays[name] = array.dictionary_encode() if pa.types.is_string(array.type) else array
+        array = pa.array(np.ascontiguousarray(values), from_pandas=True, mask=None if names is None else values < 0)
+        if names is not None:
+            array = pa.DictionaryArray.from_arrays(array.cast(pa.int32()), pa.array(names[:-1].tolist()))
+        arrays[name] = array
     known = {"n_objects": int(comparisons.n_objects)}
     if comparisons.labels is not None:
         known["labels"] = comparisons.labels.tolist()
     table = pa.table(arrays).replace_schema_metadata({META_KEY: json.dumps(known).encode()})
-    with atomic_write(path, force) as file:
-        pq.write_table(table, file, compression="zstd")
-
-
-# ---- coordinates ---------------------------------------------------------------------------------------------------
-
-ENDINGS = (".csv", ".npz", ".mat")
-
-
-def write_embedding(
-    path: str | os.PathLike[str],
-    embedding: np.ndarray,
-    labels: Sequence[str] | np.ndarray | None = None,
-    *,
-    force: bool = False,
-) -> None:
-    """Write coordinates to a CSV file with the columns label, x1, x2, ..., or the arrays embedding and labels.
-
-    The ending of the name gives the format: .csv, .npz for NumPy or .mat for MATLAB (labels as a cell array of text).
-    In CSV, objects without a position (NaN) get empty cells, and a label that a spreadsheet could run as a formula
-    is guarded by an apostrophe, which `read_embedding` takes off. Numbers are written so that reading gives the same
-    bits.
-
-    Parameters
-    ----------
-    path : path-like
-    embedding : array (n_objects, n_components)
-    labels : sequence of str (n_objects,), optional
-        The numbers 0, 1, ... if not given.
-    force : bool, default=False
-        Replace an existing file.
-    """
-    X = np.asarray(embedding, dtype=np.float64)
-    if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
-    bad = np.isinf(X).any(axis=1) | (np.isnan(X).any(axis=1) & ~np.isnan(X).all(axis=1))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"embedding: got {X[row].tolist()} in row {row}, expected finite numbers, or NaN alone")
-    _, checked = check_objects(len(X), labels)
-    names = [str(row) for row in range(len(X))] if checked is None else checked.tolist()
-    suffix = check_ending(path, ENDINGS)
-    with atomic_write(path, force, mode="w" if suffix == ".csv" else "wb") as file:
-        if suffix == ".npz":
-            np.savez(file, embedding=X, labels=np.array(names))
-        elif suffix == ".mat":
-            from scipy.io import savemat
-
-            # A column of objects becomes a cell array; an array of text would be padded with blanks.
-            savemat(file, {"embedding": X, "labels": np.array(names, dtype=object)[:, None]})
-        else:
-            file.write(",".join(["label", *(f"x{axis + 1}" for axis in range(X.shape[1]))]) + "\n")
-            for name, row in zip(text_cells(names, "label"), X.tolist()):
-                file.write(",".join([name, *("" if value != value else repr(value) for value in row)]) + "\n")
+    ends, answer = [*range(_GROUP, len(table), _GROUP), len(table)], comparisons.answer
+    with atomic_write(path, force) as file, pq.ParquetWriter(file, table.schema, compression="zstd") as writer:
+        start = 0
+        for end in ends:  # an answer is not parted by the end of a row group
+            while answer is not None and end < len(answer) and answer[end] == answer[end - 1]:
+                end += 1
+            if end > start:
+                writer.write_table(table.slice(start, end - start), end - start)
+            start = end

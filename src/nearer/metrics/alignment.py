@@ -13,19 +13,11 @@ from nearer.metrics.comparison import check_points
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """A similarity transform x -> scale * x @ rotation + shift, with x padded by zero columns where needed.
+    """A similarity transform x -> scale * x @ rotation + shift, with x padded by zero columns where needed."""
 
-    Attributes
-    ----------
-    rotation : array (d, d)
-        Orthogonal: a rotation, possibly with a reflection.
-    scale : float
-    shift : array (d,)
-    """
-
-    rotation: np.ndarray
+    rotation: np.ndarray  # (d, d), orthogonal: a rotation, possibly with a reflection
     scale: float
-    shift: np.ndarray
+    shift: np.ndarray  # (d,)
 
     def apply(self, X: ArrayLike) -> np.ndarray:
         """Transform points (m, at most d columns) into (m, d); rows with NaN become NaN."""
@@ -33,20 +25,10 @@ class Similarity:
 
 
 def fit_procrustes(X: ArrayLike, reference: ArrayLike, scaling: bool = True) -> Similarity:
-    """The similarity transform that brings X nearest to the reference, in least squares.
+    """The similarity transform that brings X (n, d1) nearest to the reference (n, d2), in least squares.
 
-    Parameters
-    ----------
-    X : array (n, d1)
-    reference : array (n, d2)
-        The narrower of the two is padded with zero columns.
-    scaling : bool
-        Also choose the scale; otherwise rotation, reflection and translation only.
-
-    Returns
-    -------
-    Similarity
-        Fitted on the rows that are without NaN in both.
+    The narrower of the two is padded with zero columns; rows with NaN in either are left out. Without `scaling`, only
+    rotation, reflection and translation.
     """
     check_bool(scaling, "scaling")
     points, target = _paired(X, reference)
@@ -60,39 +42,17 @@ def fit_procrustes(X: ArrayLike, reference: ArrayLike, scaling: bool = True) -> 
 
 
 def procrustes_align(X: ArrayLike, reference: ArrayLike, scaling: bool = True) -> np.ndarray:
-    """X moved onto the reference by rotation, reflection, translation and (optionally) scaling.
+    """X (n, d1) moved onto the reference (n, d2), see `fit_procrustes`: array (n, max(d1, d2)).
 
-    Parameters
-    ----------
-    X : array (n, d1)
-    reference : array (n, d2)
-        Row i of both is the same object, or, in two pandas tables, rows of the same name; rows with NaN in either are
-        left out of the fit.
-    scaling : bool
-        Also choose the scale.
-
-    Returns
-    -------
-    array (n, max(d1, d2))
-        Every row of X transformed; a row of X with NaN is NaN.
+    Row i of both is the same object, or, in two pandas tables, rows of the same name. A row of X with NaN is NaN.
     """
     return fit_procrustes(X, reference, scaling).apply(X)
 
 
 def principal_axes(X: ArrayLike) -> np.ndarray:
-    """Turn a map to its principal axes: the first has the most spread, and the farthest object on each is positive.
+    """Rotate a map (n, d) to its principal axes; the farthest object on each is positive.
 
-    A map is free to be turned and mirrored; with this rule it always lies the same way.
-
-    Parameters
-    ----------
-    X : array (n, d)
-        Rows with NaN are left out of the axes.
-
-    Returns
-    -------
-    array (n, d)
-        Centred; distances are those of X. A row of X with NaN is NaN.
+    A map may be rotated and mirrored freely; this is a canonical form, centred. A row with NaN is left out and is NaN.
     """
     points = _checked(X, "X")
     placed = ~np.isnan(points).any(axis=1)
@@ -110,17 +70,9 @@ def principal_axes(X: ArrayLike) -> np.ndarray:
 
 
 def spread_shares(X: ArrayLike) -> np.ndarray:
-    """Part of a map's spread (sum of squared distances from its centre) that lies along each axis.
+    """Fraction (d,) of the variance of a map (n, d) that lies along each axis.
 
-    Parameters
-    ----------
-    X : array (n, d)
-        Rows with NaN are left out.
-
-    Returns
-    -------
-    array (d,)
-        Sums to 1; zeros if all objects coincide.
+    Rows with NaN are left out; zeros if all objects coincide.
     """
     points = _checked(X, "X")
     known = points[~np.isnan(points).any(axis=1)]
@@ -131,17 +83,11 @@ def spread_shares(X: ArrayLike) -> np.ndarray:
 
 
 def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
-    """Disparity of two maps up to rotation, reflection, translation and scale, in [0, 1].
+    """Disparity of two maps (n, d1) and (n, d2) up to rotation, reflection, translation and scale, in [0, 1].
 
     Both are centred and scaled to unit norm; the result is the least sum of squared differences left after the best
-    rotation and scale: 0 for the same shape, 1 for nothing in common. It is symmetric.
-
-    Parameters
-    ----------
-    X : array (n, d1)
-    Y : array (n, d2)
-        Row i of both is the same object, or, in two pandas tables, rows of the same name; rows with NaN in either are
-        left out.
+    rotation and scale: 0 for the same shape, 1 for nothing in common. It is symmetric. Row i of both is the same
+    object, or, in two pandas tables, rows of the same name; rows with NaN in either are left out.
     """
     a, b = _paired(X, Y)
     units = []
@@ -158,17 +104,8 @@ def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
 def neighbourhood_agreement(X: ArrayLike, Y: ArrayLike, k: int = 10) -> float:
     """Mean fraction of each object's k nearest neighbours that two maps share.
 
-    Parameters
-    ----------
-    X, Y
-        As in `procrustes_distance`.
-    k : int
-        Number of neighbours, below the number of objects.
-
-    Returns
-    -------
-    float in [0, 1]
-        About k / (n - 1) for unrelated maps.
+    About k / (n - 1) for unrelated maps. The maps are given as in `procrustes_distance`; k is below the number of
+    objects.
     """
     a, b = _paired(X, Y)
     if not 1 <= k < len(a):
@@ -179,21 +116,10 @@ def neighbourhood_agreement(X: ArrayLike, Y: ArrayLike, k: int = 10) -> float:
 
 
 def nearest_neighbours(embedding: ArrayLike, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
-    """Find the k objects nearest to each object.
+    """Find the k objects nearest to each object of a map (n, d): their numbers and distances, each (n, m).
 
-    Parameters
-    ----------
-    embedding : array (n, d)
-        Rows of NaN, objects without a position, have no neighbours and are nobody's.
-    k : int, default 10
-
-    Returns
-    -------
-    neighbours : int array (n, m)
-        The nearest first, of equals the one of lower number; m is k, or less if there are not so many objects. -1 for
-        objects without a position.
-    distances : float64 array (n, m)
-        NaN for objects without a position.
+    The nearest come first, of equals the one of lower number; m is k, or less if there are fewer objects. Objects
+    without a position (NaN) are nobody's neighbours; their own are -1, at distance NaN.
     """
     from scipy.spatial import cKDTree
 

@@ -13,8 +13,11 @@ from scipy.special import expit, ndtri
 
 from nearer import kernels
 from nearer._tables import data_frame, html_table
-from nearer.data import Comparisons, as_comparisons, check_integer, check_numbers, is_table, on_labels, row_names
+from nearer.data import Comparisons, check_integer, check_numbers, row_names
+from nearer.io import as_comparisons
+from nearer.io.frames import is_table
 from nearer.losses import Loss, get_loss
+from nearer.metrics.on_map import on_labels
 from nearer.registry import WITH_MODEL
 
 CHUNK_ROWS = 1 << 17  # rows handled at once: a few MB of work space, whatever the number of comparisons
@@ -55,17 +58,10 @@ def _squared_distances(points: np.ndarray, index: np.ndarray) -> tuple[np.ndarra
 
 
 def log_ratio(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> np.ndarray:
-    """Logarithm of the ratio of the far to the near distance of every comparison.
+    """Logarithm of the ratio of the far to the near distance of every comparison, float64 (N,).
 
-    Parameters
-    ----------
-    embedding : array (n_objects, n_components)
-    comparisons : Comparisons or int array (N, 3) or (N, 4)
-
-    Returns
-    -------
-    float64 array (N,)
-        Positive where the comparison is satisfied; NaN where an object has no position.
+    Positive where the comparison is satisfied; NaN where an object has no position. Parameters as in
+    `comparison_distances`.
     """
     near, far = comparison_distances(embedding, comparisons)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -86,10 +82,6 @@ def comparison_accuracy(
         Their weights, if any, are used.
     sample_weight : array (N,), optional
         Multiplies the weights of the comparisons.
-
-    Returns
-    -------
-    float in [0, 1]
     """
     points, data = _on_points(embedding, comparisons)
     weights, total = _weights(data, sample_weight)
@@ -103,29 +95,16 @@ def comparison_accuracy(
 def comparison_error(
     embedding: ArrayLike, comparisons: Comparisons | ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Weighted fraction of the comparisons not satisfied: 1 - `comparison_accuracy`.
-
-    Parameters
-    ----------
-    embedding, comparisons, sample_weight
-        As in `comparison_accuracy`.
-
-    Returns
-    -------
-    float in [0, 1]
-    """
+    """Weighted fraction of the comparisons not satisfied: 1 - `comparison_accuracy`."""
     return 1.0 - comparison_accuracy(embedding, comparisons, sample_weight)
 
 
 def log_loss(
-    embedding: ArrayLike,
-    comparisons: Comparisons | ArrayLike,
-    loss: str | Loss,
-    sample_weight: ArrayLike | None = None,
+    embedding: ArrayLike, comparisons: Comparisons | ArrayLike, loss: str | Loss, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Weighted mean of -log P[near is nearer], under the model of a probabilistic loss.
+    """Weighted mean of -log P[near is nearer] in nats, under the model of a probabilistic loss.
 
-    A comparison with an object that has no position (NaN) gets probability 1/2, as nothing is known about it.
+    Guessing gives log(2) = 0.693...; a comparison with an object that has no position (NaN) gets probability 1/2.
 
     Parameters
     ----------
@@ -133,11 +112,6 @@ def log_loss(
         As in `comparison_accuracy`.
     loss : {"ckl", "ste", "tste"} or Loss
         The loss the embedding was fitted with: it defines the model.
-
-    Returns
-    -------
-    float
-        In nats; log(2) = 0.693... is what guessing gives.
     """
     points, data = _on_points(embedding, comparisons)
     model = _model(loss, points.shape[1])
@@ -153,30 +127,14 @@ def log_loss(
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Reliability table: how often predictions of a given confidence were right.
+    """Reliability table: how often predictions of a given confidence were right."""
 
-    Attributes
-    ----------
-    bins : array (n_bins + 1,)
-        Edges of the confidence bins, from 0.5 to 1.
-    predicted : array (n_bins,)
-        Mean confidence of the predictions in each bin (NaN if empty).
-    observed : array (n_bins,)
-        Fraction of them that agree with the answers (NaN if empty).
-    count : int array (n_bins,)
-        Number of comparisons in each bin.
-    weight : array (n_bins,)
-        Share of the total weight in each bin (sums to 1).
-    ece : float
-        Expected calibration error: sum of weight * |observed - predicted|.
-    """
-
-    bins: np.ndarray
-    predicted: np.ndarray
-    observed: np.ndarray
-    count: np.ndarray
-    weight: np.ndarray
-    ece: float
+    bins: np.ndarray  # (n_bins + 1,), edges of the confidence bins, from 0.5 to 1
+    predicted: np.ndarray  # (n_bins,), mean confidence of the predictions in each bin; NaN if empty
+    observed: np.ndarray  # (n_bins,), fraction of them that agree with the answers; NaN if empty
+    count: np.ndarray  # int (n_bins,), comparisons
+    weight: np.ndarray  # (n_bins,), fraction of the total weight
+    ece: float  # expected calibration error: sum of weight * |observed - predicted|
 
 
 def calibration(
@@ -186,20 +144,11 @@ def calibration(
     n_bins: int = 10,
     sample_weight: ArrayLike | None = None,
 ) -> Calibration:
-    """Reliability table and expected calibration error of a probabilistic loss.
+    """Reliability table and expected calibration error of a probabilistic loss; parameters as in `log_loss`.
 
     The model predicts the pair it holds to be nearer, with confidence max(p, 1 - p) in [0.5, 1]; confidences are put in
     `n_bins` equal bins and compared with how often the answers agree. A tie (p = 1/2, also where an object has no
-    position) is right half of the time, whichever way it is guessed, and is counted so.
-
-    Parameters
-    ----------
-    embedding : array (n_objects, n_components)
-    comparisons : Comparisons, int array (N, 3) or (N, 4), or table
-        Preferably held out from the fit.
-    loss : {"ckl", "ste", "tste"} or Loss
-    n_bins : int
-    sample_weight : array (N,), optional
+    position) is right half of the time. The comparisons are preferably held out from the fit.
     """
     if n_bins < 1:
         raise ValueError(f"n_bins: got {n_bins}, expected at least 1")
@@ -231,42 +180,19 @@ def calibration(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WorstComparisons:
-    """Comparisons that a map violates, the worst first.
+    """The m comparisons that a map violates most, the worst first."""
 
-    Attributes
-    ----------
-    rows : ndarray of int, shape (m,)
-        Their places among the comparisons given.
-    objects : ndarray of str or int, shape (m, 3) or (m, 4)
-        Labels (numbers, if there are none): anchor, near, far, or i, j, l, k for d(i, j) < d(l, k).
-    near, far : ndarray of float64, shape (m,)
-        Distances on the map of the pair that should be nearer, and of the other; ``near >= far`` throughout.
-    weights : ndarray of float64, shape (m,)
-        1 where the comparisons have no weights.
-    participants : ndarray, shape (m,), or None
-        Who answered, where known.
-    n_violated, n_comparisons : int
-        How many comparisons are violated, of how many whose objects all have a place.
-    """
-
-    rows: np.ndarray
-    objects: np.ndarray
-    near: np.ndarray
-    far: np.ndarray
-    weights: np.ndarray
-    participants: np.ndarray | None
+    rows: np.ndarray  # int (m,), their rows among the comparisons given
+    objects: np.ndarray  # (m, 3) or (m, 4), labels, or numbers without: anchor, near, far, or i, j, l, k
+    near: np.ndarray  # (m,), distance on the map of the pair that should be nearer
+    far: np.ndarray  # (m,), that of the other; near >= far throughout
+    weights: np.ndarray  # (m,), 1 without weights
+    participants: np.ndarray | None  # (m,)
     n_violated: int
-    n_comparisons: int
+    n_comparisons: int  # those whose objects all have a position
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of a table.
-
-        Returns
-        -------
-        dict of str to list
-            Objects (anchor, near, far or i, j, l, k), near_distance, far_distance, weight and, where known,
-            participant.
-        """
+        """Return the columns of a table: objects, distances, weight and, where known, participant."""
         names = ("anchor", "near", "far") if self.objects.shape[1] == 3 else ("i", "j", "l", "k")
         table = {name: column.tolist() for name, column in zip(names, self.objects.T)}
         table |= {"near_distance": self.near.tolist(), "far_distance": self.far.tolist()}
@@ -276,12 +202,7 @@ class WorstComparisons:
         return table
 
     def to_frame(self) -> Any:
-        """Return the same table as a pandas DataFrame, indexed by `rows`.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """Return the same table as a pandas DataFrame, indexed by `rows`."""
         return data_frame(self.to_dict(), index=self.rows)
 
     def __len__(self) -> int:
@@ -297,18 +218,15 @@ class WorstComparisons:
 def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 20) -> WorstComparisons:
     """Find the comparisons that a map violates most: those with the largest difference of distances.
 
+    Ties count as violated; equal differences come in the order of the comparisons.
+
     Parameters
     ----------
     embedding : array-like of float, shape (n_objects, n_components)
-        The map; NaN for objects without a place, whose comparisons are left out.
+        The map; NaN for objects without a position, whose comparisons are left out.
     comparisons : Comparisons
     n : int, default 20
-        How many to return at most.
-
-    Returns
-    -------
-    WorstComparisons
-        Ties count as violated; equal differences come in the order of the comparisons.
+        Maximum number to return.
     """
     n = check_integer(n, "n", 1)
     points, comparisons = _on_points(embedding, comparisons)
@@ -328,28 +246,15 @@ def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 2
 
 
 def judged(points: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Distances of the near and the far pair (N,), which rows have a place (N,), and which of these are violated (m,).
-
-    The squared distances decide, as in `comparison_accuracy`, so that violated and satisfied rows are all rows.
-    """
+    """Distances of the near and the far pair (N,), which rows have positions (N,), which of these are violated (m,)."""
     near, far = _squared_distances(points, np.ascontiguousarray(index, dtype=np.int32))
     placed = np.isfinite(near) & np.isfinite(far)
+    # The squared distances decide, as in `comparison_accuracy`, so that violated and satisfied rows are all rows.
     return np.sqrt(near), np.sqrt(far), placed, np.flatnonzero(placed & ~(near < far))
 
 
 def wilson_interval(share: ArrayLike, count: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's interval for a share.
-
-    Parameters
-    ----------
-    share, count : array-like of float, shape (n,)
-        The share observed, and in how many trials.
-    level : float, default 0.95
-
-    Returns
-    -------
-    low, high : ndarray of float64, shape (n,)
-    """
+    """Wilson's interval, low (n,) and high (n,), for fractions `share` (n,) observed in `count` (n,) trials."""
     share, count, z = np.asarray(share, dtype=float), np.asarray(count, dtype=float), float(ndtri((1 + level) / 2))
     centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
@@ -361,42 +266,21 @@ def wilson_interval(share: ArrayLike, count: ArrayLike, level: float = 0.95) -> 
 class AnswerLaw:
     """``P[answer] = lapse + (1 - 2 lapse) / (1 + exp(-slope * log_ratio))``.
 
-    It serves maps of every loss alike: close calls are uncertain (a finite slope), and any answer may be a slip.
-
-    Attributes
-    ----------
-    slope : float > 0
-    lapse : float in [0, 1/2]
-        Probability of the wrong answer however clear the question.
+    It serves maps of every loss alike: close calls are uncertain (a finite slope), and any answer may be a slip (with
+    the probability lapse, at most 1/2).
     """
 
     slope: float
     lapse: float
 
     def probability(self, ratio: np.ndarray) -> np.ndarray:
-        """Probability of answers whose far pair is e^ratio times as far as the near pair; 1/2 where that is NaN.
-
-        Parameters
-        ----------
-        ratio : float array, any shape
-
-        Returns
-        -------
-        float64 array of the same shape
-        """
+        """Probability of answers whose far pair is e^ratio times as far as the near pair; 1/2 where that is NaN."""
         x = np.clip(np.nan_to_num(ratio, nan=0.0), -_MOST, _MOST)
         return self.lapse + (1.0 - 2.0 * self.lapse) * expit(self.slope * x)
 
 
 def fit_answer_law(ratio: np.ndarray, weights: np.ndarray | None = None) -> AnswerLaw:
-    """The law that makes given answers most likely.
-
-    Parameters
-    ----------
-    ratio : float64 array (N,)
-        Of answers that the map was not fitted to.
-    weights : float64 array (N,), optional
-    """
+    """The law of highest likelihood, given the log ratios (N,) of answers that the map was not fitted to."""
     exact = np.clip(np.nan_to_num(ratio, nan=0.0), -_MOST, _MOST)
     # Answers of about the same ratio count as one of their mean: two parameters need no more.
     place = ((exact + _MOST) * _BINS_PER_UNIT).astype(np.intp)
@@ -436,7 +320,7 @@ def _law_terms(theta: np.ndarray, x: np.ndarray, w: np.ndarray) -> tuple[float, 
 
 
 def _model(loss: str | Loss, n_components: int) -> Loss:
-    """The loss with its parameters filled in; refused if it says nothing about probabilities."""
+    """The loss with its parameters filled in; an error if it is not a probability model."""
     resolved = get_loss(loss).resolve(n_components)
     if not resolved.has_model:
         raise ValueError(
@@ -446,7 +330,7 @@ def _model(loss: str | Loss, n_components: int) -> Loss:
 
 
 def check_points(embedding: ArrayLike, name: str = "embedding") -> np.ndarray:
-    """Positions as a float64 array (n, d); rows may be NaN."""
+    """Positions as float64 (n, d); rows may be NaN."""
     points = check_numbers(embedding, name)
     if points.ndim != 2 or points.shape[1] == 0:
         raise ValueError(f"{name}: got shape {points.shape}, expected (n_objects, n_components)")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,27 +29,13 @@ CHUNK_DISTANCES = 1 << 21  # query-to-item distances held at once (16 MB, and a 
 
 @dataclass(frozen=True, eq=False)
 class RetrievalScores:
-    """What one ranking pass found, for each query and each K.
+    """Result of one ranking pass, for each query and each of m cut-offs."""
 
-    Attributes
-    ----------
-    k : int array (m,)
-        The cut-offs K.
-    n_relevant : int array (n_queries,)
-        Relevant items in the database, the query itself left out.
-    n_listed : int array (m,)
-        Items listed for each cut-off: K, or all candidates if there are fewer.
-    hits : int array (n_queries, m)
-        Relevant items among the first K.
-    average_precision : array (n_queries, m)
-        AP truncated at K; NaN for a query without relevant items.
-    """
-
-    k: np.ndarray
-    n_relevant: np.ndarray
-    n_listed: np.ndarray
-    hits: np.ndarray
-    average_precision: np.ndarray
+    k: np.ndarray  # (m,), the cut-offs
+    n_relevant: np.ndarray  # (n_queries,), relevant items in the database, the query itself left out
+    n_listed: np.ndarray  # (m,), items listed for each cut-off: K, or all candidates if there are fewer
+    hits: np.ndarray  # (n_queries, m), relevant items among the first K
+    average_precision: np.ndarray  # (n_queries, m), AP truncated at K; NaN for a query without relevant items
 
     @property
     def precision(self) -> np.ndarray:
@@ -77,11 +64,7 @@ class RetrievalScores:
 
 
 def retrieval_scores(
-    database: ArrayLike,
-    labels: ArrayLike,
-    queries: ArrayLike | None = None,
-    query_labels: ArrayLike | None = None,
-    k: int | ArrayLike = 40,
+    database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: ArrayLike = 40
 ) -> RetrievalScores:
     """Rank the database for every query once, and count what all the retrieval metrics need.
 
@@ -137,73 +120,38 @@ def retrieval_scores(
 
 
 def precision_at_k(
-    database: ArrayLike,
-    labels: ArrayLike,
-    queries: ArrayLike | None = None,
-    query_labels: ArrayLike | None = None,
-    k: int | ArrayLike = 40,
+    database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: ArrayLike = 40
 ) -> float | np.ndarray:
-    """Mean fraction of relevant items among the first K; parameters as in `retrieval_scores`.
-
-    Returns
-    -------
-    float, or array (m,) if k is an array
-    """
+    """Mean fraction of relevant items among the first K, (m,) if k is an array; see `retrieval_scores`."""
     return _as_given(retrieval_scores(database, labels, queries, query_labels, k).precision, k)
 
 
 def recall_at_k(
-    database: ArrayLike,
-    labels: ArrayLike,
-    queries: ArrayLike | None = None,
-    query_labels: ArrayLike | None = None,
-    k: int | ArrayLike = 40,
+    database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: ArrayLike = 40
 ) -> float | np.ndarray:
-    """Mean fraction of the relevant items found among the first K; parameters as in `retrieval_scores`.
-
-    Returns
-    -------
-    float, or array (m,) if k is an array
-    """
+    """Mean fraction of the relevant items found among the first K, (m,) if k is an array; see `retrieval_scores`."""
     return _as_given(retrieval_scores(database, labels, queries, query_labels, k).recall, k)
 
 
 def average_precision_at_k(
-    database: ArrayLike,
-    labels: ArrayLike,
-    queries: ArrayLike | None = None,
-    query_labels: ArrayLike | None = None,
-    k: int | ArrayLike = 40,
+    database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: ArrayLike = 40
 ) -> np.ndarray:
     """Average precision of each query, truncated at K; parameters as in `retrieval_scores`.
 
-    Returns
-    -------
-    array (n_queries,), or (n_queries, m) if k is an array
-        NaN for a query without relevant items.
+    Of shape (n_queries,), or (n_queries, m) if k is an array; NaN for a query without relevant items.
     """
     average = retrieval_scores(database, labels, queries, query_labels, k).average_precision
     return average[:, 0] if np.ndim(k) == 0 else average
 
 
 def mean_average_precision(
-    database: ArrayLike,
-    labels: ArrayLike,
-    queries: ArrayLike | None = None,
-    query_labels: ArrayLike | None = None,
-    k: int | ArrayLike = 40,
+    database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: ArrayLike = 40
 ) -> float | np.ndarray:
-    """Mean over the queries of the average precision truncated at K; parameters as in `retrieval_scores`.
-
-    Returns
-    -------
-    float, or array (m,) if k is an array
-    """
+    """Mean over the queries of `average_precision_at_k`, (m,) if k is an array; see `retrieval_scores`."""
     return _as_given(retrieval_scores(database, labels, queries, query_labels, k).mean_average_precision, k)
 
 
-def _as_given(values: np.ndarray, k: int | ArrayLike) -> float | np.ndarray:
-    """A float for a scalar k, the array otherwise."""
+def _as_given(values: np.ndarray, k: ArrayLike) -> float | np.ndarray:
     return float(values[0]) if np.ndim(k) == 0 else values
 
 
@@ -231,7 +179,7 @@ def _checked_points(points: ArrayLike, name: str) -> np.ndarray:
 
 
 def _checked_queries(
-    items: np.ndarray, labels: ArrayLike, queries: ArrayLike | None, query_labels: ArrayLike | None
+    items: np.ndarray, labels: ArrayLike, queries: Any, query_labels: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """Label codes of items and queries, query points, and the queries' rows if they are inside the database."""
     names = np.asarray(labels)
@@ -264,8 +212,7 @@ def _checked_queries(
     return codes[: len(items)], codes[len(items) :], points, None
 
 
-def _checked_cutoffs(k: int | ArrayLike) -> np.ndarray:
-    """The cut-offs as an int array (m,)."""
+def _checked_cutoffs(k: ArrayLike) -> np.ndarray:
     cutoffs = np.atleast_1d(np.asarray(k))
     if cutoffs.ndim != 1 or cutoffs.size == 0 or cutoffs.dtype.kind not in "iu" or np.any(cutoffs < 1):
         raise ValueError(f"k: got {k!r}, expected an integer >= 1 or a 1-D array of them")

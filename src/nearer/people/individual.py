@@ -14,13 +14,16 @@ from threadpoolctl import threadpool_limits
 
 from nearer import kernels
 from nearer._tables import data_frame
-from nearer.data import Comparisons, as_comparisons, as_generator, check_bool, check_integer, is_table, on_labels
-from nearer.data.answers import answer_of_rows, kept_together
-from nearer.data.values import People, check_people, frozen
+from nearer.data import Answers, Comparisons, as_generator, check_bool, check_integer
+from nearer.data.coded import Coded, check_coded, frozen
 from nearer.estimator import OrdinalEmbedding
+from nearer.io import as_comparisons
+from nearer.io.frames import is_table
 from nearer.lapses import Reliability, log_likelihoods, population, responsibilities, weigh_answers
 from nearer.losses import Loss, loss_with
 from nearer.metrics import comparison_distances, fit_answer_law
+from nearer.metrics.agreement import first_rows, shares_of_answers
+from nearer.metrics.on_map import on_labels
 from nearer.objective import block_bounds, in_order, resolve_jobs
 from nearer.registry import WITH_MODEL
 
@@ -28,7 +31,7 @@ __all__ = ["Difference", "IndividualEmbedding", "SpreadChoice", "differ"]
 
 # Standard deviations of the weights that are tried; 0 is the group's map.
 SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
-# Weights of 50 answers are worth much more than those of 33, so folds are small. Of many answers some folds will do.
+# Weights from 50 answers are much better than from 33, so folds are small. With many answers, some folds suffice.
 _FOLDS = 10
 _ENOUGH_HELD_OUT = 20_000
 _LOOSE = 1e-5  # tolerance while spreads are compared
@@ -36,7 +39,7 @@ _LOOSE = 1e-5  # tolerance while spreads are compared
 _MOST_ROUNDS, _ROUNDS_TRIED, _LAPSE_CHANGE = 20, 2, 0.005
 
 
-def units_of(comparisons: Comparisons, groups: Any = None) -> People:
+def units_of(comparisons: Comparisons, groups: Any = None) -> Coded:
     """Who the weights are for: the participants, or groups of answers or of participants."""
     if groups is None:
         if comparisons.people is None:
@@ -53,7 +56,7 @@ def units_of(comparisons: Comparisons, groups: Any = None) -> People:
         if lacking:
             raise ValueError(f"groups: participant {lacking[0]!r} has no group ({len(lacking):,} have none)")
         groups = np.array([known[name] for name in names], dtype=object)[comparisons.people.codes]
-    found = check_people(groups, len(comparisons), "groups")
+    found = check_coded(groups, len(comparisons), "groups", "group")
     assert found is not None
     return found
 
@@ -74,21 +77,11 @@ def places_within(unit: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class SpreadChoice:
-    """What held-out answers say about how far people differ.
+    """Held-out performance of one standard deviation of the weights."""
 
-    Attributes
-    ----------
-    spread : float
-        Standard deviation of the weights about 1; 0 is one map for all.
-    loss : float
-        Mean of -log P over held-out answers, with the slope and the share of guesses that make them most likely.
-    accuracy : float
-        Share of held-out answers foretold.
-    """
-
-    spread: float
-    loss: float
-    accuracy: float
+    spread: float  # standard deviation of the weights about 1; 0 is one map for all
+    loss: float  # mean of -log P over held-out answers, with the slope and lapse rate of highest likelihood
+    accuracy: float  # fraction of held-out answers predicted
 
 
 class _Problem:
@@ -97,10 +90,11 @@ class _Problem:
     Weights belong to the units, guesses to the people behind them where they are known.
     """
 
-    def __init__(self, comparisons: Comparisons, units: People, loss: Loss, n_jobs: int | None):
+    def __init__(self, comparisons: Comparisons, units: Coded, loss: Loss, n_jobs: int | None):
         self.index = frozen(comparisons.index)
         kernels.check_inside(self.index, comparisons.n_objects)
         self.given, self.people = comparisons.weights, units if comparisons.people is None else comparisons.people
+        self.shares = shares_of_answers(comparisons)
         self.scale = frozen(np.empty(0) if comparisons.weights is None else comparisons.weights)
         self.person = frozen(np.ascontiguousarray(units.codes, dtype=np.int32))
         self.loss, self.n_jobs = loss, resolve_jobs(n_jobs)
@@ -128,11 +122,13 @@ class _Problem:
     def without_guesses(
         self, X: np.ndarray, W: np.ndarray, rounds: int, spread: float, max_iter: int, tol: float
     ) -> tuple[np.ndarray, np.ndarray, Reliability | None, int]:
-        """Let each answer count by how probably it was no guess, and solve again, in turns; from a solution."""
+        """Weight each answer by its probability of being no guess, and solve again, in turns; from a solution."""
         found, n_iter, plain = None, 0, self.scale
         for _ in range(rounds):
             known = found
-            weights, found = weigh_answers(self.loss.probability(*self.distances(X, W)), self.people, self.given)
+            weights, found = weigh_answers(
+                self.loss.probability(*self.distances(X, W)), self.people, self.given, self.shares
+            )
             if known is not None and np.abs(found.guesses - known.guesses).max() < _LAPSE_CHANGE:
                 break
             self.scale = frozen(weights)
@@ -178,7 +174,7 @@ def metric_slopes(index: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
 
 
 def joint_axes(matrices: np.ndarray) -> np.ndarray:
-    """The rotation whose columns make symmetric matrices (m, d, d) as diagonal as one can, by Jacobi turns."""
+    """The rotation that jointly diagonalises symmetric matrices (m, d, d), as far as possible, by Jacobi rotations."""
     M, d = matrices.copy(), matrices.shape[1]
     R = np.eye(d)
     for _ in range(50):
@@ -204,10 +200,9 @@ class IndividualEmbedding(BaseEstimator):
     """One map for all, and for each person the weight of each of its axes.
 
     For person p the squared distance of two objects is ``sum_a w_pa (x_a - y_a)^2`` with ``w_pa >= 0`` (as in INDSCAL).
-    Weights are drawn to 1, the group's, by as much as held-out answers say: they are taken as spread about 1 with a
-    standard deviation that is chosen from a few, 0 (one map for all) among them. If people differ, the axes are
-    determined up to their order, unlike those of a map for all. How often each person guesses is estimated in turns
-    with map and weights, see `nearer.lapses`.
+    Weights are shrunk to 1, the group's: they have a normal prior about 1, whose standard deviation is chosen on
+    held-out answers from a few values, 0 (one map for all) among them. If people differ, the axes are determined up to
+    their order, unlike those of a map for all. Lapse rates are estimated in turns with map and weights.
 
     Parameters
     ----------
@@ -218,13 +213,13 @@ class IndividualEmbedding(BaseEstimator):
     spread : "auto" or float, default "auto"
         Standard deviation of the weights about 1. "auto": the one under which held-out answers are most likely.
     reliability : bool, default True
-        Whether answers count by how probably they were no guesses, as with `OrdinalEmbedding`.
+        Whether to weight answers by the probability that they were no guesses, as in `OrdinalEmbedding`.
     n_init : int, default 1
         Random starts of the group's map.
     max_iter : int, default 300
         Most steps of each fit.
     tol : float, default 1e-7
-        Steps end once they lower the mean loss by no more than this share.
+        Relative decrease of the mean loss at which a fit stops.
     n_jobs : int, optional
         Threads; None or -1 means all cores. The result does not depend on it.
     random_state : int, Generator or RandomState, optional
@@ -239,13 +234,12 @@ class IndividualEmbedding(BaseEstimator):
     participants_ : ndarray of str objects or int64, shape (n_people,)
         People, or groups, in the order of `weights_`.
     spread_ : float
-        The standard deviation used.
     choice_ : list of SpreadChoice
-        What held-out answers say about each that was tried; empty if the spread was given.
+        Held-out performance of each that was tried; empty if the spread was given.
     group_ : OrdinalEmbedding
         The map without weights of people; it is the map of everybody if the spread is 0.
     reliability_ : Reliability or None
-        How often each person guesses; of somebody who does nothing else, the weights of all axes may be near 0 instead.
+        Lapse rates; of somebody who does nothing but guess, the weights of all axes may be near 0 instead.
     labels_ : ndarray of str, shape (n_objects,), or None
     loss_ : Loss
     n_objects_, n_iter_, n_features_in_ : int
@@ -272,10 +266,6 @@ class IndividualEmbedding(BaseEstimator):
             As in `OrdinalEmbedding.fit`, in memory and with participants, unless `groups` are given.
         groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
             Weights are then one set for each group, such as experts and novices.
-
-        Returns
-        -------
-        self
         """
         check_integer(self.n_components, "n_components", 1)
         check_bool(self.reliability, "reliability")
@@ -291,11 +281,12 @@ class IndividualEmbedding(BaseEstimator):
         self.group_ = OrdinalEmbedding(
             self.n_components, loss=loss, n_init=self.n_init, n_jobs=self.n_jobs, random_state=rng
         ).fit(data)
-        # Weights start from the plain map: next to one without guesses, views of one's own look like guesses.
+        # Start from the unweighted map: lapse weights would suppress genuine individual differences.
         start = np.ascontiguousarray(np.nan_to_num(self.group_.embedding_))
         if self.reliability:
             self.group_.set_params(reliability=True, init=start, n_init=1)
-            self.group_.fit(data if data.people is not None else data._with(people=units))
+            by_unit = Answers(data.kind, len(data), units)
+            self.group_.fit(data if data.people is not None else data.replaced(answers=by_unit, answer=None))
         problem = _Problem(data, units, loss, self.n_jobs)
         ones = np.ones((len(units.names), self.n_components))
         start = start @ _axes_of_people(problem, start)
@@ -319,15 +310,11 @@ class IndividualEmbedding(BaseEstimator):
         return self
 
     def _judge(
-        self, data: Comparisons, units: People, loss: Loss, start: np.ndarray, rng: np.random.Generator
+        self, data: Comparisons, units: Coded, loss: Loss, start: np.ndarray, rng: np.random.Generator
     ) -> list[SpreadChoice]:
-        """Held-out loss and accuracy of the spreads, from the least on until they only get worse.
-
-        A tenth of each person's answers is left out in turn.
-        """
-        answer = kept_together(data)
-        first = np.unique(answer, return_index=True)[1]
-        fold = _folds_within(People(units.codes[first], units.names), _FOLDS, rng)[answer]
+        """Held-out performance of the spreads, ascending until it only gets worse; folds within people."""
+        first, answer = first_rows(data)
+        fold = _folds_within(Coded(units.codes[first], units.names), _FOLDS, rng)[answer]
         names = units.names  # kept whole, so that a person without answers in a fold keeps their row
         ones = np.ones((len(names), self.n_components))
         folds: list[list[_Problem]] = []
@@ -335,7 +322,7 @@ class IndividualEmbedding(BaseEstimator):
         for number in range(_FOLDS):
             parts = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
             if all(map(len, parts)) and held_out < _ENOUGH_HELD_OUT:
-                whose = [(data[rows], People(units.codes[rows], names)) for rows in parts]
+                whose = [(data[rows], Coded(units.codes[rows], names)) for rows in parts]
                 folds.append([_Problem(*given, loss, self.n_jobs) for given in whose])
                 held_out += len(parts[1])
         points = [(start, ones)] * len(folds)
@@ -349,8 +336,7 @@ class IndividualEmbedding(BaseEstimator):
                 settled = train.without_guesses(*points[number], rounds, spread, self.max_iter, _LOOSE)[:2]
                 odds.append(_log_odds(loss, *test.distances(*settled)))
             held = np.concatenate(odds)
-            # Maps of little data are too sure of themselves, and one wrong answer would count as much as many right
-            # ones: how sure answers are is found from those held out.
+            # Maps of little data are overconfident: the slope and lapse rate are fitted to the held-out answers.
             lost = -np.log(fit_answer_law(held, weight).probability(held))
             means = (float(np.average(values, weights=weight)) for values in (lost, held > 0))
             tried.append(SpreadChoice(spread, *means))
@@ -371,79 +357,31 @@ class IndividualEmbedding(BaseEstimator):
         self.embedding_ = np.where(seen[:, None], X, np.nan)
         self.weights_ = np.ascontiguousarray(W)
 
-    # ---- what it foretells -----------------------------------------------------------------------------------------
-
     def weights_of(self, participant: str | int) -> np.ndarray:
-        """Weights of the axes for one person or group.
-
-        Parameters
-        ----------
-        participant : str or int
-
-        Returns
-        -------
-        ndarray of float64, shape (n_components,)
-            Ones, the group's, for somebody not among `participants_`.
-        """
+        """Weights (n_components,) of the axes for one person or group; ones for somebody not known."""
         check_is_fitted(self, "embedding_")
         found = np.flatnonzero(self.participants_.astype(str) == str(participant))
         return self.weights_[found[0]] if len(found) else np.ones(self.embedding_.shape[1])
 
     def map_of(self, participant: str | int) -> np.ndarray:
-        """The map of one person or group: the common one, stretched by the roots of the weights.
-
-        Parameters
-        ----------
-        participant : str or int
-
-        Returns
-        -------
-        ndarray of float64, shape (n_objects, n_components)
-        """
+        """The map (n_objects, n_components) of one person or group: the common one times the roots of the weights."""
         return self.embedding_ * np.sqrt(self.weights_of(participant))
 
     def predict_proba(self, X: Any, groups: Any = None) -> np.ndarray:
-        """Probability that each row of X is answered as it stands by the person it belongs to.
+        """Probability (N,) that each row of X is answered as it stands by the person it belongs to.
 
-        Parameters
-        ----------
-        X : Any
-            As in `fit`; rows without participants, or of people not met before, get the group's weights.
-        groups : optional
-            As in `fit`, if the weights are those of groups.
-
-        Returns
-        -------
-        ndarray of float64, shape (N,)
+        Rows without participants, or of people not met before, get the group's weights; `groups` as in `fit`.
         """
         near, far, _ = self._distances(X, groups)
         return np.where(np.isfinite(near) & np.isfinite(far), self.loss_.probability(near, far), np.nan)
 
     def predict(self, X: Any, groups: Any = None) -> np.ndarray:
-        """Whether each row of X holds for the person it belongs to.
-
-        Parameters
-        ----------
-        X, groups : Any
-            As in `predict_proba`.
-
-        Returns
-        -------
-        ndarray of bool, shape (N,)
-        """
+        """Whether each row of X holds for the person it belongs to, bool (N,); as in `predict_proba`."""
         near, far, _ = self._distances(X, groups)
         return near < far
 
     def score(self, X: Any, y: Any = None, groups: Any = None) -> float:
-        """Share of the comparisons that hold for the people who answered.
-
-        Parameters
-        ----------
-        X, y : Any
-            As in `fit`.
-        groups : optional
-            As in `fit`.
-        """
+        """Fraction of the comparisons that hold for the people who answered; parameters as in `fit`."""
         near, far, weights = self._distances(X, groups, y)
         return float(np.average(near < far, weights=weights))
 
@@ -462,16 +400,11 @@ class IndividualEmbedding(BaseEstimator):
             known = [place.get(str(name), len(self.weights_)) for name in units.names.tolist()]
             who = np.array(known)[units.codes]
         W = np.vstack([self.weights_, np.ones(self.embedding_.shape[1])])
-        problem = _Problem(data, People(who, self.participants_), self.loss_, self.n_jobs)
+        problem = _Problem(data, Coded(who, self.participants_), self.loss_, self.n_jobs)
         return *problem.distances(np.ascontiguousarray(self.embedding_), W), data.weights
 
     def to_frame(self) -> Any:
-        """The weights as a data frame: one row for each person, one column for each axis.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """The weights as a pandas DataFrame: one row for each person, one column for each axis."""
         check_is_fitted(self, "weights_")
         names = [f"axis_{number}" for number in range(1, self.weights_.shape[1] + 1)]
         return data_frame(self.weights_, index=self.participants_, columns=names)
@@ -496,36 +429,21 @@ def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
     return joint_axes(sums.reshape(-1, d, d) / np.sqrt(np.maximum(counts, 1))[:, :, None])
 
 
-def _folds_within(units: People, n_folds: int, rng: np.random.Generator) -> np.ndarray:
-    """The fold of each row, the rows of every unit dealt out evenly: int, shape (N,)."""
+def _folds_within(units: Coded, n_folds: int, rng: np.random.Generator) -> np.ndarray:
+    """The fold (N,) of each row, the rows of every unit dealt out evenly."""
     place = places_within(units.codes, rng.permutation(len(units)))
     return (place + rng.integers(n_folds, size=len(units.names))[units.codes]) % n_folds
 
 
-# Do people, or groups of people, see the objects differently? A test that says no when they do not.
-
-
 @dataclass(frozen=True)
 class Difference:
-    """Whether people, or groups, differ in how much the axes of the map count for them.
+    """Whether people, or groups, differ in how much the axes of the map count for them."""
 
-    Attributes
-    ----------
-    p_value : float
-        Probability of answers that speak at least as much for a difference, if there is none.
-    statistic : float
-        How much they speak for it, in standard deviations of what there is without a difference.
-    n_units, n_resamples : int
-        People or groups compared, and data sets without a difference that these answers were held against.
-    of : str
-        "people" or "groups".
-    """
-
-    p_value: float
-    statistic: float
-    n_units: int
+    p_value: float  # under the null hypothesis that people do not differ
+    statistic: float  # in standard deviations of its distribution under that hypothesis
+    n_units: int  # people or groups compared
     n_resamples: int
-    of: str
+    of: str  # "people" or "groups"
 
     def __str__(self) -> str:
         found = "differ" if self.p_value < 0.05 else "were not found to differ"
@@ -544,22 +462,21 @@ def differ(
 ) -> Difference:
     """Test whether people, or groups of people, differ in how much the axes of the map count for them.
 
-    Under the map of all, the answers of each person (or group) are asked how they would change the metric of the map;
-    the statistic is how far those wishes agree within people (for groups: among the people of a group) and differ
-    between them. That somebody guesses now and then, or is less sure, moves a wish in a known direction, which is left
-    out. Without a difference, wishes of single answers are as likely to point one way as the other: the signs of a
-    person's answers are drawn at random. For groups of known people, people are dealt out to groups at random instead.
+    Each answer's score (gradient with respect to the metric) is computed under the common map; the statistic is the
+    agreement of scores within people (for groups: among the people of a group). Lapses, or less certainty, move the
+    scores in a known direction, which is projected out. Under the null hypothesis the sign of each score is random, so
+    signs are drawn at random; for groups of known people, the people are permuted among groups instead.
 
     Parameters
     ----------
     estimator : OrdinalEmbedding
         With a loss that is a probability model; fitted to the comparisons if it is not yet. With ``reliability=True``
-        answers count by how probably they were no guesses, and more differences are found.
+        answers are weighted by the probability that they were no guesses, and more differences are found.
     comparisons : Comparisons
         With participants, unless `groups` are given.
     groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
-    n_resamples : int
-    random_state : None, int or Generator
+    n_resamples : int, default 999
+    random_state : int or Generator, optional
     """
     check_integer(n_resamples, "n_resamples", 19)
     data = as_comparisons(comparisons)
@@ -576,9 +493,8 @@ def differ(
         raise ValueError("differ: got a map of 1 dimension, expected at least 2: one axis can only count more or less")
     wishes, guess = _wishes(data, X, estimator.loss_, estimator.reliability)
     rng = as_generator(random_state)
-    answer = answer_of_rows(data)
-    first = np.flatnonzero(np.diff(answer, prepend=-1))
-    wishes, guess = np.add.reduceat(wishes, first), np.add.reduceat(guess, first)
+    first, answer = first_rows(data)
+    wishes, guess = sums_of(wishes, answer), sums_of(guess, answer)
     unit = units.codes[first]
     if groups is not None and data.people is not None:
         value, others = _by_people(wishes, guess, data.people.codes[first], unit, n_resamples, rng)
@@ -593,7 +509,7 @@ def differ(
 
 
 def _wishes(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> tuple[np.ndarray, np.ndarray]:
-    """What each answer asks of the metric, and what a guess would ask on average: whitened, (N, d (d + 1) / 2)."""
+    """Score of each answer in the metric, and its mean for a guess: whitened, (N, d (d + 1) / 2)."""
     swap = [0, 2, 1] if data.index.shape[1] == 3 else [2, 3, 0, 1]
     upper = np.triu_indices(X.shape[1])
     factor = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
@@ -615,7 +531,7 @@ def _wishes(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> 
 
 
 def _cleaned(wishes: np.ndarray, guess: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """The wishes without the direction in which each unit's would move by guessing."""
+    """The scores without the direction in which guessing would move those of each unit."""
     away = sums_of(guess, unit)
     length = np.linalg.norm(away, axis=1, keepdims=True)
     away = np.divide(away, length, out=np.zeros_like(away), where=length > 0)[unit]
@@ -647,7 +563,7 @@ def _by_signs(
 def _by_people(
     wishes: np.ndarray, guess: np.ndarray, person: np.ndarray, unit: np.ndarray, n_resamples: int, rng: Any
 ) -> tuple[float, np.ndarray]:
-    """Agreement of the people of each group, and the same with people dealt out to groups at random."""
+    """Agreement of the people of each group, and the same with the people permuted."""
     people, place = np.unique(np.stack([person, unit]), axis=1, return_inverse=True)
     place = place.ravel()
     sums = sums_of(_cleaned(wishes, guess, place), place)

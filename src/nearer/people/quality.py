@@ -1,4 +1,4 @@
-"""Who to trust: what the answers of each person say about how they were given, and who is left out by rules."""
+"""Data quality by participant: how each person's answers were given, and exclusion rules."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from nearer._tables import data_frame, html_table
-from nearer.data import Comparisons, as_comparisons, as_generator, check_integer, is_number
-from nearer.data.answers import answer_of_rows
-from nearer.data.comparisons import fold_of_rows
-from nearer.data.errors import closest, counted, listed
-from nearer.data.rules import group, same_question
-from nearer.data.values import Details, People
+from nearer.data import Comparisons, as_generator, check_integer, is_number
+from nearer.data.coded import Coded
+from nearer.data.messages import closest, counted, listed
+from nearer.data.splits import answer_of_rows, fold_of_rows
 from nearer.estimator import OrdinalEmbedding
+from nearer.io import as_comparisons
 from nearer.lapses import SHARES, log_likelihoods, population, responsibilities
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
+from nearer.metrics.agreement import first_rows, responses
 from nearer.people.individual import places_within
 from nearer.selection.common import quiet_map, template
 
@@ -43,99 +43,43 @@ _LEVEL = 0.05
 
 @dataclass(frozen=True, eq=False)
 class ParticipantTable:
-    """What the answers of each person say, one entry for each; the one who seems to guess most comes first.
+    """How the answers of each person were given, arrays (n_people,); the highest lapse rate comes first.
 
-    What the data do not tell is None; single values that are not known are NaN.
-
-    Attributes
-    ----------
-    participant : ndarray of str objects or int64, shape (n_people,)
-    answers : ndarray of int
-        How many.
-    seconds : ndarray of float, or None
-        Median response time.
-    first : ndarray of float, or None
-        Share of answers that chose the first (left) option.
-    same_side : ndarray of float, or None
-        Share of answers on the side that was chosen most.
-    streak : ndarray of int, or None
-        Longest run of answers on one side.
-    repeats : ndarray of int
-        Pairs of answers that the person gave to one question.
-    repeats_alike : ndarray of float
-        Share of those pairs that agree.
-    catch : ndarray of int, or None
-        Catch questions whose outcome is known.
-    catch_passed : ndarray of float, or None
-        Share of them answered rightly.
-    agreement : ndarray of float
-        Share of answers that agree with a map made without the person; a tie counts one half.
-    guesses : ndarray of float
-        Estimated share of guesses, 0 to 1, beyond the slips of careful people.
-    guesses_low, guesses_high : ndarray of float
-        Its 95 % interval.
-    p_chance : ndarray of float
-        Probability that somebody who only guesses agrees with the others as well; near 1 for inverted answers.
-    p_decline : ndarray of float
-        Probability of so much less agreement towards the end for somebody who stays the same.
-    in_order : bool
-        Whether the order of the answers is known; if not, `streak` and `p_decline` follow the order of the rows.
-    n_folds : int
-        Maps fitted, each without a share of the people.
+    Columns that cannot be computed from the data are None, single values NaN.
     """
 
     participant: np.ndarray
-    answers: np.ndarray
-    seconds: np.ndarray | None
-    first: np.ndarray | None
-    same_side: np.ndarray | None
-    streak: np.ndarray | None
-    repeats: np.ndarray
-    repeats_alike: np.ndarray
-    catch: np.ndarray | None
-    catch_passed: np.ndarray | None
-    agreement: np.ndarray
-    guesses: np.ndarray
-    guesses_low: np.ndarray
+    answers: np.ndarray  # number of answers
+    seconds: np.ndarray | None  # median response time
+    first: np.ndarray | None  # fraction of answers that chose the first (left) option
+    same_side: np.ndarray | None  # fraction of answers on the side that was chosen most
+    streak: np.ndarray | None  # longest run of answers on one side
+    repeats: np.ndarray  # pairs of answers that the person gave to one question
+    repeats_alike: np.ndarray  # fraction of those pairs that agree
+    catch: np.ndarray | None  # attention checks whose outcome is known
+    catch_passed: np.ndarray | None  # fraction of them answered correctly
+    agreement: np.ndarray  # fraction of answers that agree with a map made without the person; a tie counts one half
+    guesses: np.ndarray  # lapse rate in excess of that of careful people, 0 to 1
+    guesses_low: np.ndarray  # its 95 % interval
     guesses_high: np.ndarray
-    p_chance: np.ndarray
-    p_decline: np.ndarray
-    in_order: bool
-    n_folds: int
+    p_chance: np.ndarray  # p-value of the agreement for somebody who only guesses; near 1 for inverted answers
+    p_decline: np.ndarray  # one-sided p-value for a decline of agreement during the session
+    in_order: bool  # whether the order of answers is known; if not, `streak` and `p_decline` follow the rows
+    n_folds: int  # maps fitted, each without a part of the people
 
     def __len__(self) -> int:
         return len(self.participant)
 
     def table(self) -> dict[str, list[Any]]:
-        """Columns by name, without those that the data do not tell.
-
-        Returns
-        -------
-        dict of str to list
-        """
+        """Columns by name, without those that are None."""
         return {name: value.tolist() for name, value in vars(self).items() if isinstance(value, np.ndarray)}
 
     def to_frame(self) -> Any:
-        """The same as a data frame, one row for each person.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """The same as a pandas DataFrame, one row for each person."""
         return data_frame(self.table())
 
     def shown(self, n_rows: int | None = None) -> dict[str, list[str]]:
-        """Cells for reading: rounded, "" where something is not known.
-
-        Parameters
-        ----------
-        n_rows : int, optional
-            The first rows only.
-
-        Returns
-        -------
-        dict of str to list of str
-        """
+        """Cells for reading, of the first `n_rows`: rounded, "" where something is not known."""
         return shown_cells(self.table(), n_rows)
 
     def __str__(self) -> str:
@@ -194,20 +138,20 @@ def participants(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> ParticipantTable:
-    """What the answers of each person say about how they were given.
+    """Describe how the answers of each person were given.
 
-    Nobody is held to a map that their own answers helped to make: people are dealt out into folds, and each fold is
-    held to a map of the answers of all others.
+    Agreement is measured by cross-validation over people: each fold of people is compared with a map of the answers of
+    all others.
 
     Parameters
     ----------
     comparisons : Comparisons
-        With participants. Details of the answers (side, seconds, order, catch) are used where they are known.
+        With participants. What else is known of the answers (side, seconds, order, attention checks) is used.
     estimator : OrdinalEmbedding, optional
         How to make the maps; default: two dimensions, the default loss.
-    n_folds : int
+    n_folds : int, default 10
         Maps; at most one for each person.
-    random_state : None, int or Generator
+    random_state : int or Generator, default 0
     n_jobs : int, optional
         Maps that are fitted side by side; None or -1 means all cores. The result does not depend on it.
     """
@@ -224,19 +168,18 @@ def participants(
     leans = _leans_to_others(data, estimator, n_folds, as_generator(random_state), n_jobs)
     ratio = leans[:, 0]
 
-    answer = answer_of_rows(data)
-    first = np.flatnonzero(np.diff(answer, prepend=-1))  # a row for each answer
+    first, answer = first_rows(data)
     own = people.codes[first]
     counts = np.bincount(answer)
     n_people = len(people.names)
     of_each = functools.partial(np.bincount, own, minlength=n_people)
 
     def of_answers(values: np.ndarray) -> np.ndarray:
-        return np.add.reduceat(values, first) / counts
+        return np.bincount(answer, weights=values) / counts
 
-    told = np.isfinite(ratio)
-    right = np.where(told, np.where(ratio == 0, 0.5, ratio > 0), 0.0)
-    agreement = _ratio(of_each(weights=of_answers(right)), of_each(weights=of_answers(told)))
+    known = np.isfinite(ratio)
+    right = np.where(known, np.where(ratio == 0, 0.5, ratio > 0), 0.0)
+    agreement = _ratio(of_each(weights=of_answers(right)), of_each(weights=of_answers(known)))
 
     # Several rows of one answer count as one answer.
     share = 1.0 / counts[answer]
@@ -244,15 +187,17 @@ def participants(
     guesses, low, high = _share_of_guesses(logs)
     lean = of_answers(2.0 * chance - 1.0)
     p_chance = norm.sf(_ratio(of_each(weights=lean), np.sqrt(of_each(weights=lean**2)), 0.0))
-    rank, in_order = _rank_within(data, first, own)
+    entry = answer_of_rows(data)[first]
+    rank, in_order = _rank_within(data, entry, own)
     p_decline = _p_decline(lean, own, rank, guesses)
 
     repeats, alike = _repeats(data)
+    n_answers = of_each(weights=data.votes[first]).round().astype(np.int64)
     order = np.lexsort((p_chance * -1.0, -guesses))
     columns = {
-        "participant": people.names, "answers": of_each(), "repeats": repeats, "repeats_alike": alike,
+        "participant": people.names, "answers": n_answers, "repeats": repeats, "repeats_alike": alike,
         "agreement": agreement, "guesses": guesses, "guesses_low": low, "guesses_high": high, "p_chance": p_chance,
-        "p_decline": p_decline, **_details(data, first, own, rank, n_people),
+        "p_decline": p_decline, **_details(data, entry, own, rank), **_attention_checks(data),
     }  # fmt: skip
     columns = {name: None if values is None else values[order] for name, values in columns.items()}
     return ParticipantTable(in_order=in_order, n_folds=n_folds, **columns)
@@ -263,15 +208,11 @@ def _ratio(top: np.ndarray, below: np.ndarray, otherwise: float = np.nan) -> np.
 
 
 def _leans_to_others(
-    data: Comparisons,
-    estimator: OrdinalEmbedding | None,
-    n_folds: int,
-    rng: np.random.Generator,
-    n_jobs: int | None,
+    data: Comparisons, estimator: OrdinalEmbedding | None, n_folds: int, rng: np.random.Generator, n_jobs: int | None
 ) -> np.ndarray:
-    """How far every row (N, 3) is as a map of other people's answers has it; NaN where that tells nothing.
+    """How strongly maps of other people's answers support each row, (N, 3); NaN where they do not say.
 
-    In three ways of about unit size, which change their sign with the answer: log ratio of far to near, difference of
+    Three features of about unit size, which change their sign with the answer: log ratio of far to near, difference of
     the distances, difference of their squares.
     """
     base = template(OrdinalEmbedding(2, random_state=0) if estimator is None else estimator)
@@ -293,11 +234,11 @@ def _leans_to_others(
     return leans
 
 
-def _law_of_careful(leans: np.ndarray, people: People, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How likely each answer is if it is no guess, and the log-likelihoods of shares of guesses, found in turns.
+def _law_of_careful(leans: np.ndarray, people: Coded, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Probability of each answer if it is no guess, and log-likelihoods of lapse rates, found in turns.
 
-    What the careful do is not known beforehand: how sure they are may follow the ratio or the difference of distances,
-    and they slip now and then. So it is fitted to the answers that seem to be no guesses.
+    How sure careful people are may follow the ratio or the difference of distances, and they slip now and then: the law
+    is fitted to the answers that seem to be no guesses.
     """
     known = np.isfinite(leans).all(axis=1)
     leans = np.where(known[:, None], leans, 0.0)
@@ -317,7 +258,7 @@ def _law_of_careful(leans: np.ndarray, people: People, share: np.ndarray) -> tup
 
 
 def _logistic_slopes(features: np.ndarray, weights: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Slopes b of ``P = 1 / (1 + exp(-features @ b))`` for answers that are all as they stand, by Newton's steps."""
+    """Slopes b of ``P = 1 / (1 + exp(-features @ b))`` for answers as they stand, by Newton's method."""
     slopes = start.copy()
     ridge = 1e-3 * np.eye(len(slopes))
     for _ in range(30):
@@ -332,7 +273,7 @@ def _logistic_slopes(features: np.ndarray, weights: np.ndarray, start: np.ndarra
 
 
 def _share_of_guesses(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The most likely share of guesses of each person, and its interval by likelihood ratio."""
+    """Maximum-likelihood lapse rate of each person, and its interval by likelihood ratio."""
     best = logs.argmax(axis=1)
     inside = logs >= logs.max(axis=1, keepdims=True) - _DROP
     last = len(SHARES) - 1
@@ -342,17 +283,17 @@ def _share_of_guesses(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
     return SHARES[best], SHARES[low], SHARES[high]
 
 
-def _rank_within(data: Comparisons, first: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The place of each answer among its person's, from 0 to 1, and whether it is known rather than that of the row."""
-    order = None if data.details is None else data.details.order
-    known = order is not None and bool((order[first] >= 0).all())
-    within = order[first] if order is not None and known else np.arange(len(first))
+def _rank_within(data: Comparisons, entry: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The rank of each answer among its person's, 0 to 1, and whether it is known rather than that of the row."""
+    order = data.answers.order
+    known = order is not None and bool((order[entry] >= 0).all())
+    within = order[entry] if order is not None and known else np.arange(len(entry))
     place = places_within(own, np.argsort(within, kind="stable"))
     return place / np.maximum(np.bincount(own)[own] - 1, 1), known
 
 
 def _p_decline(lean: np.ndarray, own: np.ndarray, rank: np.ndarray, guesses: np.ndarray) -> np.ndarray:
-    """Probability of so much less agreement towards the end, if the share of guesses stays the same."""
+    """One-sided p-value for a decline of agreement during the session."""
     expected = (1.0 - guesses[own]) * lean**2  # of 2 g - 1, if the answer is right with probability g
     rest = lean - expected
     middle = _ratio(np.bincount(own, lean**2 * rank), np.bincount(own, lean**2), 0.5)
@@ -360,17 +301,17 @@ def _p_decline(lean: np.ndarray, own: np.ndarray, rank: np.ndarray, guesses: np.
     return norm.cdf(_ratio(np.bincount(own, late), np.sqrt(np.bincount(own, late**2)), 0.0))
 
 
-def _details(data: Comparisons, first: np.ndarray, own: np.ndarray, rank: np.ndarray, n_people: int) -> dict[str, Any]:
-    """What the details of the answers say of each person; None where there are none."""
-    found: dict[str, Any] = dict.fromkeys(("seconds", "first", "same_side", "streak", "catch", "catch_passed"))
-    details = data.details or Details()
-    if details.seconds is not None:
-        seconds = details.seconds[first]
+def _details(data: Comparisons, entry: np.ndarray, own: np.ndarray, rank: np.ndarray) -> dict[str, Any]:
+    """Response times and sides of each person; None where they are not known."""
+    found: dict[str, Any] = dict.fromkeys(("seconds", "first", "same_side", "streak"))
+    n_people, answers = int(own.max()) + 1, data.answers
+    if answers.seconds is not None:
+        seconds = answers.seconds[entry]
         found["seconds"] = np.full(n_people, np.nan)
         for person in np.unique(own[~np.isnan(seconds)]).tolist():
             found["seconds"][person] = np.median(seconds[(own == person) & ~np.isnan(seconds)])
-    if details.side is not None and (details.side >= 0).any():
-        side = details.side[first]
+    side = np.zeros(0, np.int8) if answers.side is None else answers.side[entry]
+    if (side >= 0).any():
         known = side >= 0
         counts = np.zeros((n_people, int(side.max()) + 1))
         np.add.at(counts, (own[known], side[known]), 1.0)
@@ -378,12 +319,20 @@ def _details(data: Comparisons, first: np.ndarray, own: np.ndarray, rank: np.nda
         found["first"] = _ratio(counts[:, 0], total)
         found["same_side"] = _ratio(counts.max(axis=1), total)
         found["streak"] = _longest_streak(side[known], own[known], rank[known], n_people)
-    if details.catch is not None and details.catch.any():
-        right = np.full(len(first), -1) if details.correct is None else details.correct[first]
-        asked = details.catch[first] & (right >= 0)
-        found["catch"] = np.bincount(own[asked], minlength=n_people)
-        found["catch_passed"] = _ratio(np.bincount(own[asked & (right == 1)], minlength=n_people), found["catch"])
     return found
+
+
+def _attention_checks(data: Comparisons) -> dict[str, Any]:
+    """Attention checks with a known outcome of each person, and the fraction passed; None without any."""
+    answers, people = data.answers, data.people
+    if answers.correct is None or not answers.is_check().any():
+        return {"catch": None, "catch_passed": None}
+    assert answers.participant is not None
+    assert people is not None
+    asked = answers.is_check() & (answers.correct >= 0) & np.isin(answers.participant.each(), people.names)
+    own, right = np.searchsorted(people.names, answers.participant.each()[asked]), answers.correct[asked] == 1
+    n_asked, n_right = (np.bincount(own, weights=which, minlength=len(people.names)) for which in (None, right))
+    return {"catch": n_asked, "catch_passed": _ratio(n_right, n_asked)}
 
 
 def _longest_streak(side: np.ndarray, own: np.ndarray, rank: np.ndarray, n_people: int) -> np.ndarray:
@@ -398,25 +347,21 @@ def _longest_streak(side: np.ndarray, own: np.ndarray, rank: np.ndarray, n_peopl
 
 
 def _repeats(data: Comparisons) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of answers of one person to one question, and the share of them that agree."""
+    """Pairs of answers of one person to one question, and the fraction of them that agree."""
     assert data.people is not None
-    n_people = len(data.people.names)
-    columns, answer = same_question(data.index)
-    _, question = group(columns, data.n_objects)
-    _, cell = group([question, data.people.codes], max(int(question.max()), n_people) + 1)
-    person = np.empty(int(cell.max()) + 1, dtype=np.int64)
-    person[cell] = data.people.codes
-    one, two = (np.bincount(cell, weights=which, minlength=len(person)) for which in (answer, ~answer))
-    total = np.bincount(person, weights=(one + two) * (one + two - 1) / 2, minlength=n_people)
-    alike = np.bincount(person, weights=(one * (one - 1) + two * (two - 1)) / 2, minlength=n_people)
+    n_people, own = len(data.people.names), data.people.codes[first_rows(data)[0]]
+    question, response = responses(data)
+    total, alike = (_pairs_of_each(own, which, n_people) for which in (question, response))
     return total.astype(np.int64), _ratio(alike, total)
 
 
-# Exclusion rules: written down beforehand in a small file, applied, counted, and told as a paper tells them.
+def _pairs_of_each(own: np.ndarray, number: np.ndarray, n_people: int) -> np.ndarray:
+    """How many pairs of each person's answers have the same number."""
+    (person, _), times = np.unique(np.stack([own, number]), axis=1, return_counts=True)
+    return np.bincount(person, weights=times * (times - 1) / 2, minlength=n_people)
 
 
-# Rule -> the column of the table that it looks at, how a value breaks it, that in the words of a paper (a share in
-# percent), and what is said where no value is known.
+# Rule -> the column of the table, how a value breaks it, that in words (fractions in percent), the error if none.
 _RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str, str]] = {
     "min_answers": ("answers", operator.lt, "gave fewer than {:,} answers", "nobody answered"),
     "min_seconds": (
@@ -427,15 +372,15 @@ _RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str, str]] = {
         "which side was chosen is not known",
     ),
     "catch_passed": (
-        "catch_passed", operator.lt, "passed fewer than {:g} % of catch questions",
-        "catch questions and their right answers are not known",
+        "catch_passed", operator.lt, "passed fewer than {:g} % of attention checks",
+        "attention checks and their correct answers are not known",
     ),
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class ExclusionRules:
-    """Who is left out. Nothing is asked for by default, so that nobody is.
+    """Rules that say who is left out; by default nobody.
 
     Parameters
     ----------
@@ -444,9 +389,9 @@ class ExclusionRules:
     min_seconds : float, optional
         ... who took less time for an answer, by their median.
     max_same_side : float, optional
-        ... who chose one side in a larger share of answers, 0 to 1.
+        ... who chose one side in a larger fraction of answers, 0 to 1.
     catch_passed : float, optional
-        ... who answered a smaller share of catch questions rightly, 0 to 1.
+        ... who passed a smaller fraction of attention checks, 0 to 1.
     better_than_chance : bool or float, optional
         ... whose agreement with a map of the others is not better than that of guesses: True at the level 0.05, or the
         level.
@@ -472,12 +417,7 @@ class ExclusionRules:
 
     @staticmethod
     def read(path: str | os.PathLike[str]) -> ExclusionRules:
-        """Read rules from a TOML file, such as ``min_answers = 30``.
-
-        Parameters
-        ----------
-        path : path-like
-        """
+        """Read rules from a TOML file, such as ``min_answers = 30``."""
         try:
             with open(path, "rb") as file:
                 return ExclusionRules.of(tomllib.load(file))
@@ -489,26 +429,21 @@ class ExclusionRules:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     @staticmethod
-    def of(told: Any) -> ExclusionRules:
-        """Rules from rules, a mapping of their names to values, or the path of a file.
-
-        Parameters
-        ----------
-        told : ExclusionRules, mapping or path-like
-        """
-        if isinstance(told, ExclusionRules):
-            return told
-        if isinstance(told, (str, os.PathLike)):
-            return ExclusionRules.read(told)
-        if not isinstance(told, Mapping):
-            raise ValueError(f"rules: got {told!r}, expected rules by name or the path of a file")
+    def of(rules: Any) -> ExclusionRules:
+        """Rules from rules, a mapping of their names to values, or the path of a file."""
+        if isinstance(rules, ExclusionRules):
+            return rules
+        if isinstance(rules, (str, os.PathLike)):
+            return ExclusionRules.read(rules)
+        if not isinstance(rules, Mapping):
+            raise ValueError(f"rules: got {rules!r}, expected rules by name or the path of a file")
         names = [field.name for field in fields(ExclusionRules)]
-        strange = [name for name in told if name not in names]
+        strange = [name for name in rules if name not in names]
         if strange:
             near = closest(str(strange[0]), names)
             hint = f"; did you mean {near!r}?" if near else ""
             raise ValueError(f"rules: got {strange[0]!r}, expected {listed(names, 9)}{hint}")
-        return ExclusionRules(**told)
+        return ExclusionRules(**rules)
 
     @property
     def level(self) -> float | None:
@@ -518,25 +453,15 @@ class ExclusionRules:
         return _LEVEL if self.better_than_chance is True else float(self.better_than_chance)
 
     def broken(self, table: ParticipantTable) -> dict[str, np.ndarray]:
-        """Who breaks each rule that is asked for.
-
-        Parameters
-        ----------
-        table : ParticipantTable
-
-        Returns
-        -------
-        dict of str to ndarray of bool, shape (n_people,)
-            In the words of a paper -> who breaks the rule. Somebody of whom a value is not known breaks none.
-        """
+        """Who breaks each rule: its words -> bool (n_people,). Somebody whose value is not known breaks none."""
         found: dict[str, np.ndarray] = {}
-        for name, (column, breaks, told, lacking) in _RULES.items():
+        for name, (column, breaks, form, lacking) in _RULES.items():
             limit, values = getattr(self, name), getattr(table, column)
             if limit is None:
                 continue
-            words = told.format(100 * limit if column in _SHARES else limit)
+            words = form.format(100 * limit if column in _SHARES else limit)
             if values is None or not np.isfinite(values.astype(float)).any():
-                raise ValueError(f"rules: {lacking}, so {words.partition(' ')[2] or words!r} cannot be told")
+                raise ValueError(f"rules: {lacking}, so {words.partition(' ')[2] or words!r} cannot be applied")
             with np.errstate(invalid="ignore"):
                 found[words] = breaks(values, limit)
         if self.level is not None:
@@ -547,21 +472,11 @@ class ExclusionRules:
 
 @dataclass(frozen=True)
 class Exclusions:
-    """Who was left out, and why.
+    """Who was left out, and why."""
 
-    Attributes
-    ----------
-    participants : list of str or int
-        Those left out.
-    reasons : dict of str to list
-        Rule, in words -> those who broke it.
-    n_people, n_answers, n_kept_answers : int
-        Before, and answers left.
-    """
-
-    participants: list[Any]
-    reasons: dict[str, list[Any]]
-    n_people: int
+    participants: list[Any]  # those left out
+    reasons: dict[str, list[Any]]  # rule, in words -> those who broke it
+    n_people: int  # before, as are `n_answers`
     n_answers: int
     n_kept_answers: int
 
@@ -569,14 +484,14 @@ class Exclusions:
         return self.paragraph()
 
     def paragraph(self) -> str:
-        """The paragraph that a paper needs."""
+        """The exclusions, as reported in a paper."""
         people = counted(self.n_people, "participant")
         if not self.reasons:
             return f"No exclusion rules were set; all {people} were kept ({self.n_answers:,} answers)."
         rules = [f"{len(broke):,} {words}" for words, broke in self.reasons.items()]
         if not self.participants:
-            told = " or ".join(self.reasons)
-            return f"Of {people}, none was excluded by the rules set beforehand (nobody {told})."
+            words = " or ".join(self.reasons)
+            return f"Of {people}, none was excluded by the rules set beforehand (nobody {words})."
         gone = len(self.participants)
         several = sum(len(broke) for broke in self.reasons.values()) - gone
         more = "; some broke more than one rule" if several else ""
@@ -603,11 +518,6 @@ def exclude(
         Of these comparisons; made by `participants` if not given.
     **options : Any
         For `participants`.
-
-    Returns
-    -------
-    kept : Comparisons
-    exclusions : Exclusions
     """
     asked = ExclusionRules.of(rules)
     data = as_comparisons(comparisons)
@@ -617,10 +527,12 @@ def exclude(
     reasons = {words: table.participant[mask].tolist() for words, mask in broken.items()}
     out = np.logical_or.reduce(list(broken.values())) if broken else np.zeros(len(table), dtype=bool)
     names = set(table.participant[out].tolist())
-    keep = np.array([name not in names for name in data.people.names.tolist()])[data.people.codes]
-    if not keep.any():
+    if len(names) == len(table):
         raise ValueError("rules: nobody is left")
     gone = [name for name in data.people.names.tolist() if name in names]
     kept_answers = int(table.answers[~out].sum())
     exclusions = Exclusions(gone, reasons, len(table), int(table.answers.sum()), kept_answers)
-    return (data if keep.all() else data[keep]), exclusions
+    assert data.answers.participant is not None
+    everybody = data.answers.participant
+    keep = np.array([name not in names for name in everybody.names.tolist()])[everybody.codes]
+    return (data if keep.all() else data.of_answers(keep)), exclusions

@@ -1,7 +1,6 @@
-"""Pictures of maps and of their quality: functions that take and return matplotlib Axes.
+"""Pictures of maps and of their quality: functions that draw on the Axes ``ax``, or on a new figure if it is None.
 
-Every function draws on the Axes it is given, or on a new figure of its own when ``ax`` is None. Neither the
-backend nor any setting of pyplot is touched, so the functions are safe in scripts, servers and threads.
+Neither the backend nor any setting of pyplot is touched, so the functions are safe in scripts, servers and threads.
 """
 
 from __future__ import annotations

@@ -22,28 +22,24 @@ _Y_TITLES = {
     "step_size": "Step size",
 }
 _DASHES = ("-", "--", "-.", ":")
-# Past this, a logarithmic axis shows more than a linear one.
-_LOG_SPAN = 30.0
+_LOG_SPAN = 30.0  # ratio of values above which a logarithmic axis is the default
 
 
 def plot_convergence(
     history: Any, *, x: str = "n_gradients", y: str = "objective", log: bool | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw how a fit came down.
+    """Draw the objective of a fit, or another column of its history.
 
     Parameters
     ----------
     history : history, or mapping of str to history
-        A history is a mapping of columns, an object with ``to_dict()`` or a list of rows. Several are drawn as
-        several lines with a legend.
+        A mapping of columns, an object with ``to_dict()`` or a list of rows; several give several lines.
     x : {"n_gradients", "epoch", "seconds"}
-        The work on the horizontal axis.
+        The horizontal axis.
     y : {"objective", "grad_norm", "train_error"}
-        The column on the vertical axis; rows where it is missing are left out.
+        The vertical axis; rows where it is missing are left out.
     log : bool, optional
         Logarithmic vertical axis; by default where the values are positive and span a factor of 30.
-    ax : Axes, optional
-        Where to draw; a new figure when None.
     """
     if x not in _X_TITLES:
         raise ValueError(f"x: got {x!r}, expected one of {', '.join(_X_TITLES)}")
@@ -51,14 +47,17 @@ def plot_convergence(
         raise ValueError(f"y: got {y!r}, expected one of {', '.join(_Y_TITLES)}")
     several = isinstance(history, Mapping) and not (set(history) & (set(_X_TITLES) | set(_Y_TITLES)))
     named = history if several else {"": history}
-    lines: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for name, one in named.items():
-        table = columns(one, (x, y), f"history {name!r}" if name else "history")
-        known = np.isfinite(table[x]) & np.isfinite(table[y])
-        lines[str(name)] = table[x][known], table[y][known]
+    tables = [columns(one, (x, y), f"history {name!r}" if name else "history") for name, one in named.items()]
     ax = chart_axes(ax)
-    handles = _draw_lines(ax, lines)
-    values = np.concatenate([line[1] for line in lines.values()]) if lines else np.empty(0)
+    handles: list[Line2D] = []
+    values = np.empty(0)
+    for k, table in enumerate(tables):
+        known = np.isfinite(table[x]) & np.isfinite(table[y])
+        values = np.append(values, table[y][known])
+        handles += ax.plot(  # colours first, then dashes, so that up to 32 lines differ
+            table[x][known], table[y][known], _DASHES[k // len(PALETTE) % len(_DASHES)], linewidth=1.7, markersize=3,
+            color=PALETTE[k % len(PALETTE)], marker="o" if known.sum() <= 40 else None,
+        )  # fmt: skip
     if log is None:
         log = bool(len(values) and values.min() > 0 and values.max() / values.min() > _LOG_SPAN)
     if log:
@@ -69,30 +68,13 @@ def plot_convergence(
         ax.xaxis.set_major_formatter(FuncFormatter(_short_count))
     ax.set(xlabel=_X_TITLES[x], ylabel=_Y_TITLES[y])
     if several:
-        literal_legend(ax, handles, list(lines))
+        literal_legend(ax, handles, list(map(str, named)))
     return ax
 
 
 def plot_step_sizes(history: Any, *, x: str = "epoch", log: bool | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the step size of each epoch.
-
-    Parameters
-    ----------
-    history, x, log, ax
-        As in `plot_convergence`.
-    """
+    """Draw the step size of each epoch; parameters as in `plot_convergence`."""
     return plot_convergence(history, x=x, y="step_size", log=log, ax=ax)
-
-
-def _draw_lines(ax: Axes, lines: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> list[Line2D]:
-    """One line each; colours first, then dashes, so that up to 32 lines differ."""
-    handles = []
-    for k, (xs, ys) in enumerate(lines.values()):
-        handles += ax.plot(
-            xs, ys, _DASHES[k // len(PALETTE) % len(_DASHES)], color=PALETTE[k % len(PALETTE)], linewidth=1.7,
-            marker="o" if len(xs) <= 40 else None, markersize=3,
-        )  # fmt: skip
-    return handles
 
 
 def plot_dimensions(
@@ -111,9 +93,7 @@ def plot_dimensions(
     chosen : int, optional
         The dimension to mark.
     ceiling : float or (float, float), optional
-        The accuracy that the noise of the answers allows, drawn as a line, or between two bounds as a band.
-    ax : Axes, optional
-        Where to draw; a new figure when None.
+        Noise ceiling, drawn as a line, or between two bounds as a band.
     """
     table = columns(scores, ("n_components", "accuracy"), "scores")
     dims, accuracy = table["n_components"], table["accuracy"]
@@ -143,9 +123,7 @@ def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     calibration : object or mapping with ``predicted``, ``observed`` and ``count``
-        One entry per bin; empty bins are left out. ``ece`` (expected calibration error), if there, is told.
-    ax : Axes, optional
-        Where to draw; a new figure when None.
+        One entry per bin; empty bins are left out. ``ece`` (expected calibration error), if there, is shown.
     """
     ece = calibration.get("ece") if isinstance(calibration, Mapping) else getattr(calibration, "ece", None)
     table = columns(calibration, ("predicted", "observed", "count"), "calibration")
@@ -158,7 +136,7 @@ def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
         predicted, observed, yerr=[observed - low, high - observed], color=PALETTE[0], marker="o", markersize=5,
         linewidth=1.5, capsize=3, elinewidth=1.1,
     )  # fmt: skip
-    # Wholly below one half nothing was predicted when pairs are ordered (near first): use the room.
+    # Where pairs are ordered (near first), nothing below one half is predicted: use the room.
     start = 0.0 if (predicted.size and predicted.min() < 0.5) else 0.5
     start = min(start, float(low.min())) if low.size else start
     ax.set(xlim=(start - 0.02, 1.02), ylim=(start - 0.02, 1.02), aspect="equal")
@@ -183,7 +161,7 @@ def plot_learning_curve(
     curve : mapping of columns, object with ``to_dict()``, or list of rows
         Columns ``n_comparisons`` and ``accuracy``; optionally ``low`` and ``high`` (an interval, drawn as a band)
         and ``extrapolated`` (bool: drawn as a dashed line).
-    ceiling, ax
+    ceiling
         As in `plot_dimensions`.
     """
     table = columns(curve, ("n_comparisons", "accuracy"), "curve")

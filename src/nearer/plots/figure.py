@@ -26,7 +26,6 @@ ENDINGS = (".png", ".svg", ".pdf")
 
 
 def chart_axes(ax: Axes | None, figsize: tuple[float, float] = (6.4, 4.2)) -> Axes:
-    """Axes as `new_axes` gives them, with a quiet frame for a chart."""
     ax = new_axes(ax, figsize)
     style_axes(ax)
     return ax
@@ -41,6 +40,13 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
     return figure.add_subplot(axes_class=ShownAxes)
 
 
+def style_axes(ax: Axes) -> None:
+    """Quiet frame: no top and right spine, a faint grid beneath the data."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(True, color="#e5e7eb", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
 class ShownAxes(Axes):
     """Axes that a notebook shows as the picture of their figure, which pyplot knows nothing of."""
 
@@ -50,31 +56,15 @@ class ShownAxes(Axes):
         return buffer.getvalue()
 
 
-def style_axes(ax: Axes) -> None:
-    """Quiet frame: no top and right spine, a faint grid beneath the data."""
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(True, color="#e5e7eb", linewidth=0.8)
-    ax.set_axisbelow(True)
-
-
 def save_figure(fig: Figure | Axes, path: str | os.PathLike, *, dpi: float = 200, force: bool = False) -> Path:
-    """Write a figure as PNG, SVG or PDF: to a temporary file first, renamed when complete.
+    """Write a figure, or the whole figure of an Axes, as .png, .svg or .pdf: complete or not at all.
 
     Parameters
     ----------
-    fig : Figure or Axes
-        What to save; of an Axes, its whole figure.
-    path : path-like
-        Ends in ``.png``, ``.svg`` or ``.pdf``, which chooses the format.
     dpi : float
         Dots per inch of a PNG.
     force : bool
         Replace an existing file.
-
-    Returns
-    -------
-    pathlib.Path
-        Where the figure was written.
     """
     target = Path(path)
     suffix = check_ending(target, ENDINGS)
@@ -87,11 +77,7 @@ def save_figure(fig: Figure | Axes, path: str | os.PathLike, *, dpi: float = 200
 
 
 def columns(table: Any, required: Sequence[str], name: str) -> dict[str, np.ndarray]:
-    """Read a table as columns of one length, None as NaN; `name` is what errors call it.
-
-    It may be a mapping of columns, an object with ``to_dict()`` or with columns as attributes, or a sequence of rows:
-    mappings, named tuples or objects.
-    """
+    """Columns of one length, None as NaN, of a mapping, an object or a sequence of rows; errors call it `name`."""
     if hasattr(table, "to_dict") and not isinstance(table, Mapping):
         table = table.to_dict()
     if isinstance(table, Sequence):
@@ -126,7 +112,7 @@ def _as_mapping(row: Any) -> dict[str, Any]:
 
 
 def literal(text: Text, value: object) -> Text:
-    """Make `text` show `value` to the letter: no mathtext, no TeX, in fonts that have its letters."""
+    """Show `value` verbatim: no mathtext, no TeX, in fonts that have its letters."""
     shown, families = _drawable(clean_text(value))
     text.set_parse_math(False)
     text.set_usetex(False)
@@ -137,7 +123,7 @@ def literal(text: Text, value: object) -> Text:
 
 
 def literal_legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], **kwargs: Any) -> None:
-    """Add a legend, above the Axes unless told otherwise, with entries to the letter (also "_hidden" and "$x$")."""
+    """Add a legend, above the Axes by default, with verbatim entries (also "_hidden" and "$x$")."""
     if "loc" not in kwargs:
         longest = min(max((len(name) for name in names), default=1), 32)
         kwargs |= {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "borderaxespad": 0, "columnspacing": 1.4}
@@ -148,7 +134,7 @@ def literal_legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], **kwa
 
 
 def _drawable(text: str) -> tuple[str, list[str]]:
-    """Return the text and the font families it needs; letters that no installed font has are spelt U+XXXX."""
+    """The text and the font families it needs; letters that no installed font has are spelt U+XXXX."""
     base = list(rcParams["font.family"])
     default = _charmap(font_manager.findfont(font_manager.FontProperties()))
     missing = {ch for ch in text if not ch.isspace() and ord(ch) not in default}
@@ -180,14 +166,13 @@ def _charmap(path: str) -> frozenset[int]:
 @lru_cache(maxsize=4096)
 def _family_with(code: int) -> str | None:
     """Name of an installed font family with the character `code`, None if there is none."""
+
+    def preference(font: Any) -> tuple:
+        weight = font.weight if isinstance(font.weight, int) else font_manager.weight_dict.get(font.weight, 400)
+        return abs(weight - 400), natural_key(font.name), font.fname
+
     regular = [f for f in font_manager.fontManager.ttflist if f.style == "normal" and f.variant == "normal"]
     # A last-resort font has a box for everything and a letter for nothing.
     regular = [f for f in regular if "last resort" not in f.name.lower()]
-    for entry in sorted(regular, key=lambda f: (abs(_weight(f.weight) - 400), natural_key(f.name), f.fname)):
-        if code in _charmap(entry.fname):
-            return entry.name
-    return None
-
-
-def _weight(weight: int | str) -> int:
-    return weight if isinstance(weight, int) else font_manager.weight_dict.get(weight, 400)
+    fitting = (font.name for font in sorted(regular, key=preference) if code in _charmap(font.fname))
+    return next(fitting, None)

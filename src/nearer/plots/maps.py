@@ -1,7 +1,4 @@
-"""The map itself: objects as points, with labels, groups and regions of uncertainty; and its axes for each person.
-
-Labels neither collide nor leave the picture: they are arranged greedily, anew whenever the figure is drawn.
-"""
+"""The map itself: objects as points, with labels, groups and regions of uncertainty; and its axes for each person."""
 
 from __future__ import annotations
 
@@ -21,17 +18,10 @@ from scipy.spatial import cKDTree
 
 from nearer.metrics import spread_shares
 from nearer.plots.figure import GREY, chart_axes, literal, literal_legend, new_axes
-from nearer.reporting.display import (
-    N_SHAPES,
-    PALETTE,
-    group_codes,
-    label_texts,
-    merge_small_groups,
-    shorten_apart,
-)
+from nearer.reporting.display import N_SHAPES, PALETTE, group_codes, label_texts, merge_small_groups, shorten_apart
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")[:N_SHAPES]
-_NAMED = 30  # with more people than this, their names would cover each other
+_NAMED = 30  # people; names of more would cover each other
 _NEAR = np.deg2rad([0, 180, 90, 270, 35, 145, 215, 325])
 _FAR = np.deg2rad(np.arange(0, 360, 30))
 _STRIP = np.deg2rad([90, 270, 70, 110, 250, 290])
@@ -57,36 +47,28 @@ def plot_map(
     Parameters
     ----------
     embedding : array (n_objects, n_components)
-        Positions; rows of NaN (objects without a position) are left out and counted in a note. One column gives
-        a strip, of more than two columns `axes` are shown.
+        Positions; rows of NaN are left out and counted in a note. One column gives a strip.
     labels : sequence (n_objects,), optional
-        Shown to the letter beside the points, without collisions; those without room are counted in a note.
+        Shown verbatim beside the points, without collisions; those without room are counted in a note.
     groups : sequence (n_objects,), optional
-        Colours and markers, with a legend; None, NaN and "" mean "no group". Beyond 56 groups the smallest are
-        drawn as one, "other".
+        Colours and markers, with a legend; None, NaN and "" mean "no group". Beyond 56, the smallest are "other".
     covariances : array (n_objects, n_components, n_components) or (n_objects, 2, 2), optional
-        Covariance of each position; drawn as the region that holds the object with probability `level` under a
-        normal distribution. (n_objects, 2, 2) belongs to the two columns shown. Rows of NaN draw nothing.
+        Of each position, or of the two columns shown; drawn as normal regions. Rows of NaN draw nothing.
     level : float
-        Between 0 and 1.
+        Probability of the regions.
     axes : tuple of two ints
         The columns to show when there are more than two.
     max_labels : int, optional
         At most this many labels; as many as there is room for when None.
-    title : str, optional
-        Shown to the letter.
     size : tuple of two floats, optional
-        Width and height of a new figure in inches; by default the shape of the map, 6.8 inches wide, and room for
-        the legend.
+        Width and height of a new figure in inches; by default the shape of the map, 6.8 inches wide.
     font_size : float
         Of the labels, in points.
-    ax : Axes, optional
-        Where to draw; a new figure when None.
 
     Returns
     -------
     Axes
-        With equal aspect and without ticks: only relative distances have a meaning. A notebook shows it as a picture.
+        With equal aspect and without ticks: only relative distances have a meaning.
     """
     X = np.asarray(embedding, dtype=float)
     if X.ndim != 2 or 0 in X.shape:
@@ -107,8 +89,10 @@ def plot_map(
         across, up = np.ptp(xy, axis=0) if len(xy) else (1.0, 1.0)
         height = float(np.clip(6.4 * up / max(across, 1e-300), 4.0, 8.0))
     grouped = None if groups is None else merge_small_groups(*group_codes(groups, n_objects))
-    if grouped is not None:
-        width += _legend_width(grouped[1])
+    if grouped is not None:  # about the width of the legend
+        columns, limit = _legend_shape(len(grouped[1]) + 1)
+        longest = max(map(len, ["no group", *grouped[1]]))
+        width += columns * (0.45 + 0.075 * min(longest, limit))
     ax = new_axes(ax, (width, height) if size is None else size)
     dot = float(np.clip(9.0 - 1.6 * np.log10(max(len(xy), 1)), 2.5, 8.0))
     if regions is not None:
@@ -123,16 +107,9 @@ def plot_map(
         notes.insert(0, f"{'bars' if n_components == 1 else 'ellipses'}: {100 * level:g} % regions")
     if n_components > 2:
         notes.insert(0, f"dimensions {shown[0] + 1} and {shown[1] + 1} of {n_components}")
-    LabelLayer(
-        ax,
-        xy,
-        [text for text, kept in zip(texts, keep) if kept],
-        marker_radius=dot / 2,
-        fontsize=font_size,
-        max_labels=len(xy) if max_labels is None else max_labels,
-        notes=notes,
-        strip=n_components == 1,
-    )
+    most = len(xy) if max_labels is None else max_labels
+    labels_shown = [text for text, kept in zip(texts, keep) if kept]
+    LabelLayer(ax, xy, labels_shown, dot / 2, font_size, most, n_components == 1, notes)
     ax.margins(0.08)
     if n_components == 1:
         ax.set_ylim(-1, 1)
@@ -228,28 +205,17 @@ def _legend_shape(n_entries: int) -> tuple[int, int]:
     return columns, 32 if columns == 1 else 22
 
 
-def _legend_width(names: list[str]) -> float:
-    """Inches that a legend takes up beside the map, about."""
-    columns, limit = _legend_shape(len(names) + 1)
-    longest = min(max((len(name) for name in names), default=0), limit)
-    return columns * (0.45 + 0.075 * max(longest, len("no group")))
-
-
 def plot_weights(
     model: Any, *, axes: tuple[int, int] = (0, 1), groups: Mapping[Any, Any] | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the weights of two axes of an individual map, a point for each person; 1 on both is the group.
+    """Draw the weights of two axes of a fitted `IndividualEmbedding`, a point for each person; 1 on both is the group.
 
     Parameters
     ----------
-    model : IndividualEmbedding
-        Fitted.
     axes : (int, int)
         Which axes, counted from 0. For a map of one axis, people stand side by side.
     groups : mapping of participant to group, optional
         For the colour.
-    ax : Axes, optional
-        Where to draw; a new figure when None.
     """
     weights, names = np.asarray(model.weights_), [str(name) for name in model.participants_.tolist()]
     one = weights.shape[1] == 1
@@ -296,12 +262,10 @@ def arrange_labels(
     strip: bool = False,
     max_labels: int = 200,
 ) -> list[LabelBox]:
-    """Place one box beside each point so that no box meets a point, a leader line, another box or the border.
+    """Place boxes beside points (n, 2), isolated ones first, so that none meets a point, a line, a box or the bounds.
 
-    Points far from others come first, and those outside the bounds (x0, y0, x1, y1) get no label. A point whose label
-    finds no room gets none; the caller tells how many. After many failures in a row the picture counts as full.
-    Positions are pixels, y upwards. `measure` gives width and height of a point's label, (0, 0) for none. On a `strip`
-    the points lie on a horizontal line: labels keep off it, and leader lines may be long.
+    Positions are pixels; `measure` gives width and height of a label, (0, 0) for none. On a `strip` the points lie on a
+    horizontal line: labels keep off it, and leader lines may be long.
     """
     low, high = np.array(bounds[:2]), np.array(bounds[2:])
     inside = np.all((points >= low) & (points <= high), axis=1)
@@ -365,33 +329,17 @@ def _leader_is_free(
 
 
 class LabelLayer(Artist):
-    """The labels of a map and the note below it; placed anew at each draw, so right at every size and resolution.
-
-    `shown` are the indices of the points that had a label at the last draw.
-    """
+    """The labels of a map and the note below it, placed anew at each draw; `shown` are the points labelled then."""
 
     def __init__(
-        self,
-        ax: Axes,
-        positions: np.ndarray,
-        texts: Sequence[str],
-        *,
-        marker_radius: float,
-        fontsize: float,
-        max_labels: int,
-        strip: bool,
-        notes: Sequence[str],
-    ) -> None:
+        self, ax: Axes, positions: np.ndarray, texts: Sequence[str], marker_radius: float, fontsize: float,
+        max_labels: int, strip: bool, notes: Sequence[str],
+    ) -> None:  # fmt: skip
         super().__init__()
         self.set_zorder(6)
-        self._ax = ax
-        self._positions = positions
-        self._marker_radius = marker_radius
-        self._max_labels = max_labels
-        self._strip = strip
-        self._notes = list(notes)
-        self._labels = shorten_apart(texts, 32)
-        self._fontsize = fontsize
+        self._ax, self._positions, self._labels = ax, positions, shorten_apart(texts, 32)
+        self._marker_radius, self._fontsize = marker_radius, fontsize
+        self._max_labels, self._strip, self._notes = max_labels, strip, list(notes)
         self._texts: dict[int, Text] = {}
         self.note = Text(0, 0, "", fontsize=fontsize, va="top", color=GREY, parse_math=False)
         self.shown: list[int] = []
@@ -408,12 +356,11 @@ class LabelLayer(Artist):
         return Bbox.from_extents(box.x0, box.y0 - height, box.x1, box.y1)
 
     def _below(self, renderer) -> float:
-        """Height of the axis' name in pixels, under which the note stands."""
+        """Height of the axis label in pixels."""
         name = self._ax.xaxis.label
         return name.get_window_extent(renderer).height if name.get_text() else 0.0
 
     def draw(self, renderer) -> None:
-        """Place and draw."""
         if not self.get_visible():
             return
         box = self._ax.get_window_extent(renderer)

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from nearer.questions.strategies import (
-    Balanced,
-    CrowdKernel,
-    Predictive,
-    Random,
-    Situation,
-    Strategy,
-    Uncertainty,
-)
+from nearer.questions.strategies import Balanced, CrowdKernel, Predictive, Random, Situation, Strategy, Uncertainty
 from nearer.questions.studies import Crowd, Forecast, Plan, Recorded, Study, forecast, plan_study, simulate_study
 from nearer.questions.suggest import Questions, State, suggest
 

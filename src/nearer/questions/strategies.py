@@ -1,4 +1,4 @@
-"""Ways to choose questions: among which, by what an answer would tell, and a class with a method `choose` for each."""
+"""Strategies to choose questions: the pool of questions, the information of an answer, a class for each strategy."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from scipy.special import entr, expit
 
 from nearer import kernels
 from nearer.data import Comparisons
-from nearer.data.columns import distinct
+from nearer.data.coded import distinct
 from nearer.metrics import fit_answer_law
 from nearer.registry import SUGGESTED
+from nearer.selection.common import answers_naming
 from nearer.solvers.starts import in_threads
 
 __all__ = [
@@ -33,44 +34,30 @@ _BLOCK = 8192
 # How a difference of distances may count, see `Odds`: powers, and offsets as fractions of the mean squared distance.
 _POWERS = (0.0, 0.5, 1.0)
 _OFFSETS = (0.02, 0.2)
-# Questions looked at in a round; those that are looked at again after each choice; random questions that stand for all.
+# Questions considered in a round; those considered again after each choice; random questions that represent all.
 _CANDIDATES = 20_000
 _SHORT_LIST = 1000
 _N_TARGETS = 2000
 _TINY = np.finfo(float).tiny
 # The crowd-kernel rule looks at every place for every candidate.
 _CANDIDATES_EVERYWHERE = 5000
-# A covariance of so many coordinates is no trouble; of a larger map, a part of the objects is looked at in a round.
+# Largest covariance, in coordinates; of a larger map, a round considers a part of the objects.
 _MOST_COORDINATES = 2000
 
 
-# ---- which questions may be asked ------------------------------------------------------------------------------------
-
-
 def check_kind(kind: str) -> None:
-    """Refuse what is no kind of question."""
+    """Raise if the kind of question is not known."""
     if kind not in SUGGESTED:
         raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(SUGGESTED)}")
 
 
 class Pool:
-    """Questions about three of some objects.
+    """Questions about three of the given `objects`; `among` (q, 3) lists all that there are, default every one.
 
-    Parameters
-    ----------
-    n_objects : int
-        Objects are numbered from 0.
-    objects : ndarray of int, shape (m,)
-        Those that may be asked about.
-    kind : {"triplets", "odd-one-out"}
-        Of triplets ``head, a, b`` the order of a and b does not matter, of odd-one-out questions no order.
-    among : ndarray of int32, shape (q, 3), optional
-        All questions that there are; default: every one about those objects.
+    Of triplets ``head, a, b`` the order of a and b does not matter, of odd-one-out questions no order.
     """
 
-    def __init__(
-        self, n_objects: int, objects: np.ndarray, kind: str = "triplets", among: np.ndarray | None = None
-    ):  # fmt: skip
+    def __init__(self, n_objects: int, objects: np.ndarray, kind: str = "triplets", among: np.ndarray | None = None):
         self.n_objects, self.objects, self.kind = n_objects, objects, kind
         self.closed = np.zeros(0, dtype=np.int64)
         self.among = among
@@ -80,38 +67,19 @@ class Pool:
             self.among = rows[first]
 
     def without(self, *closed: np.ndarray) -> Pool:
-        """The same without some questions.
-
-        Parameters
-        ----------
-        *closed : ndarray of int, shape (m, 3)
-        """
+        """The same without the questions `closed`, each (m, 3)."""
         smaller = copy.copy(self)
         smaller.closed = distinct(np.concatenate([self.closed, *map(self.keys, closed)]))
         return smaller
 
     def within(self, objects: np.ndarray) -> Pool:
-        """The same about some of the objects alone.
-
-        Parameters
-        ----------
-        objects : ndarray of int, shape (m,)
-        """
+        """The same about some of the objects alone."""
         smaller = Pool(self.n_objects, objects, self.kind, self.among)
         smaller.closed = self.closed
         return smaller
 
     def keys(self, questions: np.ndarray) -> np.ndarray:
-        """Numbers that are equal for the same questions.
-
-        Parameters
-        ----------
-        questions : ndarray of int, shape (m, 3)
-
-        Returns
-        -------
-        ndarray of int64, shape (m,)
-        """
+        """Numbers (m,) that are equal for the same questions (m, 3)."""
         rows = np.asarray(questions, dtype=np.int64).reshape(-1, 3)
         rows = np.sort(rows, axis=1) if self.kind == "odd-one-out" else np.c_[rows[:, 0], np.sort(rows[:, 1:], axis=1)]
         return (rows[:, 0] * self.n_objects + rows[:, 1]) * self.n_objects + rows[:, 2]
@@ -129,33 +97,13 @@ class Pool:
         return math.comb(len(self.objects), 3) * (1 if self.kind == "odd-one-out" else 3)
 
     def is_open(self, questions: np.ndarray) -> np.ndarray:
-        """Which of some questions may be asked.
-
-        Parameters
-        ----------
-        questions : ndarray of int, shape (m, 3)
-
-        Returns
-        -------
-        ndarray of bool, shape (m,)
-        """
+        """Which questions (m, 3) may be asked: bool (m,)."""
         keys = self.keys(questions)
         found = ~_among(keys, self.closed)
         return found if self.among is None else found & _among(keys, self._listed)
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Different questions at random, all of them alike; fewer if there are no more.
-
-        Parameters
-        ----------
-        count : int
-        rng : Generator
-
-        Returns
-        -------
-        ndarray of int32, shape (at most count, 3)
-            In random order, also of a and b.
-        """
+        """Different questions at random, uniformly, int32 (at most count, 3); a and b in random order."""
         if self.among is not None or self._n_all() < 4 * count + 2 * len(self.closed):  # too few to draw until open
             rows = self._all() if self.among is None else self.among
             rows = rows[self.is_open(rows)]
@@ -171,17 +119,7 @@ class Pool:
         return self.shuffled(rows.astype(np.int32), rng)
 
     def shuffled(self, questions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """The same questions, with a and b (or all three) in random order.
-
-        Parameters
-        ----------
-        questions : ndarray of int, shape (m, 3)
-        rng : Generator
-
-        Returns
-        -------
-        ndarray of int, shape (m, 3)
-        """
+        """The same questions (m, 3), with a and b (or all three) in random order."""
         if self.kind == "odd-one-out":
             return rng.permuted(questions, axis=1)
         return np.c_[questions[:, :1], rng.permuted(questions[:, 1:], axis=1)]
@@ -199,9 +137,6 @@ def _among(keys: np.ndarray, ordered: np.ndarray) -> np.ndarray:
     return ordered[place] == keys
 
 
-# ---- how sure a map is -----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Odds:
     """How sure answers are: the chance that the first pair is said to be the nearer one.
@@ -209,10 +144,6 @@ class Odds:
     ``lapse + (1 - 2 lapse) / (1 + exp(-m))`` with ``m = slope * ((far + offset) ** power - (near + offset) ** power)
     / power`` of the squared distances, a difference of logarithms where the power is 0. Powers 0 and 1 are the laws of
     tste and ste.
-
-    Attributes
-    ----------
-    power, offset, slope, lapse : float
     """
 
     power: float
@@ -221,17 +152,7 @@ class Odds:
     lapse: float
 
     def margin(self, X: np.ndarray, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The number m of questions, and its derivatives by the two squared distances.
-
-        Parameters
-        ----------
-        X : ndarray of float64, shape (n, d)
-        questions : ndarray of int32, shape (m, 3) or (m, 4)
-
-        Returns
-        -------
-        margin, by_near, by_far : ndarray of float64, shape (m,)
-        """
+        """The number m of questions (m, 3) or (m, 4), and its derivatives by the two squared distances: three (m,)."""
         near, far = np.empty(len(questions)), np.empty(len(questions))
         kernels.squared_distances(np.ascontiguousarray(questions), X, 0, near, far)
         by_near = -self.slope * (near + self.offset) ** (self.power - 1.0)
@@ -239,66 +160,32 @@ class Odds:
         return self.likeness(near) - self.likeness(far), by_near, by_far
 
     def likeness(self, squared: np.ndarray) -> np.ndarray:
-        """What a margin is the difference of, near pair less far pair.
-
-        Parameters
-        ----------
-        squared : ndarray of float64, any shape
-            Squared distances.
-
-        Returns
-        -------
-        ndarray of float64, of the same shape
-        """
+        """The term of the margin that squared distances contribute: near pair less far pair is the margin."""
         x = squared + self.offset
         return -self.slope * (np.log(x) if self.power == 0.0 else x**self.power / self.power)
 
     def probability(self, margin: np.ndarray) -> np.ndarray:
-        """Chance of the first answer.
-
-        Parameters
-        ----------
-        margin : ndarray of float64, any shape
-
-        Returns
-        -------
-        ndarray of float64, of the same shape
-        """
+        """Chance of the first answer."""
         return self.lapse + (1.0 - 2.0 * self.lapse) * expit(margin)
 
     def stretched(self, factor: float) -> Odds:
-        """The same odds for a map whose squared distances are so many times as large.
-
-        Parameters
-        ----------
-        factor : float
-            Above 0.
-        """
+        """The same odds for a map whose squared distances are `factor` times as large."""
         return Odds(self.power, self.offset * factor, self.slope * factor**-self.power, self.lapse)
 
     def worth(self, margin: np.ndarray, variance: np.ndarray | float = 0.0) -> np.ndarray:
-        """What an answer tells about its own margin (Fisher information); a slip may be behind a sure one.
+        """Fisher information of an answer about its own margin; a slip may be behind a sure one.
 
-        Parameters
-        ----------
-        margin : ndarray of float64, any shape
-        variance : ndarray of float64 of the same shape, or float, default 0
-            Of the margin, if it is uncertain: the mean over what it may be, to a good approximation.
-
-        Returns
-        -------
-        ndarray of float64, of the same shape
+        With a `variance` of the margin, approximately the mean over its distribution.
         """
         flatter = 1.0 / np.sqrt(1.0 + math.pi / 8.0 * variance)
         margin = flatter * margin
         s = expit(-np.abs(margin))  # small, so that s (1 - s) keeps its digits
         p = self.lapse + (1.0 - 2.0 * self.lapse) * s
-        told = ((1.0 - 2.0 * self.lapse) * s * (1.0 - s)) ** 2 / np.maximum(p * (1.0 - p), np.finfo(float).tiny)
-        return flatter * told
+        return flatter * (((1.0 - 2.0 * self.lapse) * s * (1.0 - s)) ** 2 / np.maximum(p * (1.0 - p), _TINY))
 
 
 def fit_odds(X: np.ndarray, comparisons: Comparisons) -> Odds:
-    """The odds under which given answers, that the map was not fitted to, are most likely."""
+    """The odds of highest likelihood for answers that the map was not fitted to."""
     typical = max(2.0 * float(X.var(axis=0).sum()), np.finfo(float).tiny)
     weights, best, found = comparisons.weights, -np.inf, Odds(0.0, typical, 1.0, 0.0)
     for power, offset in itertools.product(_POWERS, _OFFSETS):
@@ -312,18 +199,10 @@ def fit_odds(X: np.ndarray, comparisons: Comparisons) -> Odds:
 
 
 class Posterior:
-    """Places of objects as a normal distribution about the map (a Laplace approximation).
+    """Laplace approximation of the positions of `objects` about the map X (n, d); the others are fixed.
 
-    An answer to a question whose margin has the gradient g adds ``worth * g g^T`` to the inverse of the covariance,
-    whichever answer it is: so what questions tell together is known before they are asked.
-
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, d)
-        The map, without gaps.
-    odds : Odds
-    objects : ndarray of int, shape (m,)
-        Whose places count as unknown; the others stay where they are.
+    An answer to a question whose margin has the gradient g adds ``worth * g g^T`` to the precision, whichever answer it
+    is: the joint information of questions is known before they are asked.
     """
 
     def __init__(self, X: np.ndarray, odds: Odds, objects: np.ndarray):
@@ -335,26 +214,14 @@ class Posterior:
         self.precision = np.eye(len(objects) * self.d) / max(float(X.var(axis=0).mean()), np.finfo(float).tiny)
 
     def add(self, questions: np.ndarray, weights: np.ndarray | None = None) -> None:
-        """Count questions as answered.
-
-        Parameters
-        ----------
-        questions : ndarray of int32, shape (m, 3) or (m, 4)
-        weights : ndarray of float64, shape (m,), optional
-            Answers to each.
-        """
+        """Count questions (m, 3) or (m, 4) as answered, `weights` (m,) times each."""
         margin, by_near, by_far = self.odds.margin(self.X, questions)
         worth = self.odds.worth(margin) if weights is None else self.odds.worth(margin) * weights
         index = np.ascontiguousarray(questions, dtype=np.int32)
         kernels.add_information(index, self.X, self.slot, by_near, by_far, worth, self.precision)
 
     def covariance(self) -> np.ndarray:
-        """Of all coordinates of the objects, one object after the other.
-
-        Returns
-        -------
-        ndarray of float64, shape (m * d, m * d)
-        """
+        """Covariance (m * d, m * d) of all coordinates, one object after the other."""
         factor, _ = cho_factor(self.precision, lower=True)
         inverse, _ = dpotri(factor, lower=True)
         lower = np.tril(inverse)
@@ -363,20 +230,7 @@ class Posterior:
     def forms(
         self, questions: np.ndarray, S: np.ndarray, M: np.ndarray, n_jobs: int = 1
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Margins of questions, and ``g^T S g`` and ``g^T M g`` of their gradients.
-
-        Parameters
-        ----------
-        questions : ndarray of int32, shape (c, 3)
-            About objects whose places count as unknown.
-        S, M : ndarray of float64, shape (m * d, m * d)
-        n_jobs : int, default 1
-            Threads; the result does not depend on it.
-
-        Returns
-        -------
-        margin, by_S, by_M : ndarray of float64, shape (c,)
-        """
+        """Margins of questions (c, 3), and ``g^T S g`` and ``g^T M g`` of their gradients: three (c,)."""
         index = np.ascontiguousarray(questions, dtype=np.int32)
         found = np.empty((3, len(index)))
         law = (self.odds.power, self.odds.offset, self.odds.slope)
@@ -391,19 +245,7 @@ class Posterior:
         return found[0], found[1], found[2]
 
     def gradients(self, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradients of the margins of triplets.
-
-        Parameters
-        ----------
-        questions : ndarray of int32, shape (c, 3)
-            About objects whose places count as unknown.
-
-        Returns
-        -------
-        where : ndarray of int, shape (c, 3 * d)
-            Rows of the covariance that an entry belongs to.
-        gradient : ndarray of float64, shape (c, 3 * d)
-        """
+        """Rows of the covariance, int (c, 3 * d), and the gradient of the margin there, float (c, 3 * d)."""
         _, by_near, by_far = self.odds.margin(self.X, questions)
         head, a, b = (self.X[column] for column in questions.T)
         u, v = 2.0 * by_near[:, None] * (head - a), 2.0 * by_far[:, None] * (head - b)
@@ -411,68 +253,34 @@ class Posterior:
         return where.reshape(len(questions), -1), np.concatenate([u + v, -u, -v], axis=1)
 
 
-# ---- the strategies --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """What is known when questions are chosen.
+    """What is known when questions are chosen."""
 
-    Attributes
-    ----------
-    pool : Pool
-        The questions that may be asked.
-    comparisons : Comparisons or None
-        The answers so far.
-    pending : ndarray of int32, shape (p, 3)
-        Questions asked whose answers have not come yet.
-    embedding : ndarray of float64, shape (n_objects, n_components), or None
-        The map, without gaps; None if there is no answer yet, or the strategy needs no map.
-    odds : Odds or None
-        How sure answers are, given the map.
-    n_jobs : int
-        Threads.
-    """
-
-    pool: Pool
-    comparisons: Comparisons | None
-    pending: np.ndarray
-    embedding: np.ndarray | None = None
-    odds: Odds | None = None
+    pool: Pool  # questions that may be asked
+    comparisons: Comparisons | None  # answers so far
+    pending: np.ndarray  # (p, 3), questions asked whose answers have not come yet
+    embedding: np.ndarray | None = None  # (n_objects, n_components), no gaps; None without answers or if not needed
+    odds: Odds | None = None  # how sure answers are, given the map
     n_jobs: int = 1
 
     def counts(self) -> tuple[np.ndarray, np.ndarray]:
-        """How often each object was asked about, and how often as the head, answered or not.
-
-        Returns
-        -------
-        asked, as_head : ndarray of int, shape (n_objects,)
-        """
+        """How often each object was asked about, and how often as the head, answered or not: int (n_objects,)."""
         n = self.pool.n_objects
-        rows = [self.pending] if self.comparisons is None else [self.pending, self.comparisons.index]
-        asked = sum(np.bincount(one.ravel(), minlength=n) for one in rows)
-        as_head = sum(np.bincount(one[:, 0], minlength=n) for one in rows)
-        return np.asarray(asked), np.asarray(as_head)
+        asked, as_head = (np.bincount(which, minlength=n) for which in (self.pending.ravel(), self.pending[:, 0]))
+        if self.comparisons is not None:
+            asked = asked + answers_naming(self.comparisons).astype(np.int64)
+            as_head = as_head + np.bincount(self.comparisons.index[:, 0], minlength=n)
+        return asked, as_head
 
     def map(self) -> tuple[np.ndarray, Odds]:
-        """The map and its odds, where there are answers.
-
-        Returns
-        -------
-        embedding : ndarray of float64, shape (n_objects, n_components)
-        odds : Odds
-        """
+        """The map (n_objects, n_components) and its odds, for strategies that need a map."""
         assert self.embedding is not None
         assert self.odds is not None
         return self.embedding, self.odds
 
     def asked(self, questions: np.ndarray) -> Situation:
-        """The situation once further questions have been asked.
-
-        Parameters
-        ----------
-        questions : ndarray of int32, shape (m, 3)
-        """
+        """The situation once further questions (m, 3) have been asked."""
         return replace(self, pool=self.pool.without(questions), pending=np.concatenate([self.pending, questions]))
 
 
@@ -483,25 +291,18 @@ class Strategy(Protocol):
     needs_map: bool
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Choose questions.
-
-        Parameters
-        ----------
-        situation : Situation
-            Its pool has at least `size` questions.
-        size : int
-        rng : Generator
+        """Choose `size` questions from the pool of a situation, which has at least as many.
 
         Returns
         -------
         questions : ndarray of int, shape (size, 3)
         information : ndarray of float64, shape (size,)
-            What the answer is expected to tell, in bits; NaN where the strategy does not ask.
+            Expected information of the answer, in bits; NaN where the strategy does not compute it.
         """
 
 
 class Random:
-    """All questions alike: what is learned about accuracy holds for questions at large."""
+    """Random questions, all equally likely: accuracy measured on their answers holds for questions in general."""
 
     name = "random"
     needs_map = False
@@ -511,7 +312,7 @@ class Random:
 
 
 class Balanced:
-    """Every object as often as every other, and as often the head; otherwise at random."""
+    """Every object equally often, and equally often as the head; otherwise at random."""
 
     name = "balanced"
     needs_map = False
@@ -528,7 +329,7 @@ class Balanced:
                 row = three[np.argsort(as_head[three] + rng.random(3))]
                 if int(pool.keys(row)[0]) not in chosen and pool.is_open(row)[0]:
                     break
-            else:  # what is left is where it is
+            else:
                 row = pool.without(*(one[None] for one in chosen.values())).draw(1, rng)[0]
             chosen[int(pool.keys(row)[0])] = row
             asked[row] += 1
@@ -537,7 +338,7 @@ class Balanced:
 
 
 class Uncertainty:
-    """The closest calls on the map: the answers that are least foreseen."""
+    """Uncertainty sampling: the questions of highest predictive entropy."""
 
     name = "uncertainty"
     needs_map = True
@@ -552,7 +353,7 @@ class Uncertainty:
 
 
 class CrowdKernel:
-    """What an answer tells about the place of its head alone, which may be wherever an object is.
+    """Highest information about the position of the head alone, which may be wherever an object is.
 
     References
     ----------
@@ -593,11 +394,10 @@ class CrowdKernel:
 class Predictive:
     """The questions whose answers tell most about the answers to random questions.
 
-    The map is the mean of a normal distribution, see `Posterior`. An answer narrows the margin of another question as
-    far as both depend on the same places. Counted is the mean of that over random questions, above all those that the
-    map leaves undecided: half the squared correlation of their margin with the answer, as bits. The questions of a
-    round are chosen one after the other, each in the light of those before it and of those in flight, so that they do
-    not all ask the same.
+    The positions are normally distributed about the map, see `Posterior`. An answer narrows the margin of another
+    question as far as both depend on the same positions: half their squared correlation, in bits, averaged over
+    random questions, with more weight on those that the map leaves undecided. Questions of a round are chosen one by
+    one, given those before them and those in flight, so that they do not all ask the same.
     """
 
     name = "predictive"
@@ -623,7 +423,7 @@ class Predictive:
         return self._greedy(posterior, S, M, candidates, size, pool.kind, situation.n_jobs)
 
     def _targets(self, posterior: Posterior, S: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        """The matrix M for which ``g^T M g`` is what margin with gradient g tell about random questions."""
+        """The matrix M: ``g^T M g`` is the information about random questions of a margin with gradient g."""
         margin, spread, _ = posterior.forms(asked, S, S)
         undecided = np.exp(-0.5 * margin**2 / spread) + _TINY
         weight = undecided / spread / float(undecided.sum()) / (2.0 * math.log(2.0))
@@ -637,7 +437,7 @@ class Predictive:
         self, posterior: Posterior, S: np.ndarray, M: np.ndarray, candidates: np.ndarray, size: int, kind: str,
         n_jobs: int,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        """One after the other; S and M stay, and what each choice changes about the rest is carried along."""
+        """One after the other; S and M stay, and the changes by each choice are carried along."""
         # Each (1, c), or (3, c) where every object is a head.
         forms = (posterior.forms(rows, S, M, n_jobs) for rows in _by_head(candidates, kind))
         margin, by_S, by_M = map(np.array, zip(*forms))
@@ -678,7 +478,7 @@ _WORTH = {"triplets": 1.0, "odd-one-out": 2.0 / 3.0}
 
 
 def _gain(worth: np.ndarray, by_S: np.ndarray, by_M: np.ndarray) -> np.ndarray:
-    """What the answers to candidates (c,) tell about random questions, in bits."""
+    """Information of the answers to candidates (c,) about random questions, in bits."""
     return (worth * by_M / (1.0 + worth * by_S)).sum(axis=0)
 
 

@@ -1,4 +1,4 @@
-"""How many answers a study needs: studies that never took place, a plan made of them, and when to stop asking."""
+"""Simulated studies, sample-size planning, stopping rules."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ import numpy as np
 from scipy.optimize import brentq
 from sklearn.base import clone
 
-from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer, check_numbers
-from nearer.data.answers import asked_together
-from nearer.data.errors import counted
+from nearer.data import Comparisons, as_generator, check_fraction, check_integer, check_numbers
+from nearer.data.coded import check_coded
+from nearer.data.messages import counted
+from nearer.data.splits import question_of_rows
 from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
+from nearer.io import as_comparisons
 from nearer.metrics import comparison_accuracy, log_ratio
+from nearer.metrics.agreement import first_rows
 from nearer.questions.strategies import Pool, Strategy, check_kind
 from nearer.questions.suggest import State, suggest
 from nearer.selection.bootstrap import Interval, check_level, interval_of
@@ -40,9 +43,9 @@ class Crowd:
     odd one out of three is the one not in the pair that is chosen in proportion to s. By `law` the likeness s of two
     objects at distance t (times `scale`) is
 
-    - "ste": ``exp(-t ** 2)``: far things are told apart surely, near ones hardly;
+    - "ste": ``exp(-t ** 2)``: far things are distinguished reliably, near ones hardly;
     - "tste": ``(1 + t ** 2 / alpha) ** (-(alpha + 1) / 2)`` with ``alpha = max(d - 1, 1)``;
-    - "ratio": ``t ** -scale``: what counts is how many times as far (the scale of the map does not).
+    - "ratio": ``t ** -scale``: only the ratio of distances counts (the scale of the map does not).
 
     Parameters
     ----------
@@ -89,16 +92,7 @@ class Crowd:
         return len(self.points)
 
     def log_likeness(self, pairs: np.ndarray) -> np.ndarray:
-        """Logarithm of the likeness of pairs of objects.
-
-        Parameters
-        ----------
-        pairs : ndarray of int, shape (..., 2)
-
-        Returns
-        -------
-        ndarray of float64, shape (...)
-        """
+        """Logarithm of the likeness (...) of pairs of objects (..., 2)."""
         squared = np.sum((self.points[pairs[..., 0]] - self.points[pairs[..., 1]]) ** 2, axis=-1)
         if self.law == "ratio":
             return -0.5 * self.scale * np.log(np.maximum(squared, np.finfo(float).tiny))
@@ -109,35 +103,13 @@ class Crowd:
         return -0.5 * (alpha + 1) * np.log1p(squared / alpha)
 
     def probability(self, questions: np.ndarray) -> np.ndarray:
-        """Chance of the answer "a", averaged over the people.
-
-        Parameters
-        ----------
-        questions : ndarray of int, shape (m, 3)
-            ``head, a, b``.
-
-        Returns
-        -------
-        ndarray of float64, shape (m,)
-        """
+        """Chance (m,) of the answer "a" to questions ``head, a, b`` (m, 3), averaged over the people."""
         logit = self.log_likeness(questions[:, :2]) - self.log_likeness(questions[:, [0, 2]])
         each = 1.0 / (1.0 + np.exp(-np.clip(logit[:, None] * self._sharpness, -700, 700)))  # type: ignore[attr-defined]
         return 0.5 * self.lapse + (1.0 - self.lapse) * each.mean(axis=1)
 
     def answer(self, questions: np.ndarray, kind: str, rng: np.random.Generator) -> Comparisons:
-        """Answer questions.
-
-        Parameters
-        ----------
-        questions : ndarray of int, shape (m, 3)
-        kind : {"triplets", "odd-one-out"}
-        rng : Generator
-
-        Returns
-        -------
-        Comparisons
-            One row for each triplet, two for each odd-one-out question; with who answered.
-        """
+        """Answer questions (m, 3): one row for each triplet, two for each odd-one-out question; with who answered."""
         person = np.arange(len(questions)) % self.n_people
         pairs = [[0, 1], [0, 2]] if kind == "triplets" else [[1, 2], [0, 2], [0, 1]]
         log = np.stack([self.log_likeness(questions[:, pair]) for pair in pairs], axis=1)
@@ -150,13 +122,7 @@ class Crowd:
         return Comparisons.from_triplets(rows, n_objects=self.n_objects, participants=person)
 
     def truth(self, count: int, rng: np.random.Generator) -> Comparisons:
-        """Random questions with the answers that the points give.
-
-        Parameters
-        ----------
-        count : int
-        rng : Generator
-        """
+        """Random questions with the answers that the points give."""
         return Comparisons.from_points(self.points, count, random_state=rng)
 
 
@@ -170,13 +136,6 @@ class Recorded:
     test_size : float, default 0.2
         Fraction of the questions that accuracy is measured on, and that are not asked.
     random_state : int or Generator, optional
-
-    Attributes
-    ----------
-    test, asked : Comparisons
-        The answers held out, and the others.
-    among : ndarray of int32, shape (q, 3)
-        The questions that can be asked, each once.
     """
 
     def __init__(self, comparisons: Any, test_size: float = 0.2, random_state: Any = None):
@@ -195,14 +154,7 @@ class Recorded:
         self.among = self._pool.among
 
     def answer(self, questions: np.ndarray, kind: str, rng: np.random.Generator) -> Comparisons:
-        """Answer questions as they were answered.
-
-        Parameters
-        ----------
-        questions : ndarray of int, shape (m, 3)
-        kind : {"triplets"}
-        rng : Generator
-        """
+        """Answer questions (m, 3) as they were answered."""
         missing = ~self._pool.is_open(questions)
         if missing.any():
             row = questions[int(np.argmax(missing))].tolist()
@@ -212,33 +164,17 @@ class Recorded:
         return self.asked[order[first[np.searchsorted(known, self._pool.keys(questions))]]]
 
     def truth(self, count: int, rng: np.random.Generator) -> Comparisons:
-        """The answers held out.
-
-        Parameters
-        ----------
-        count, rng : Any
-            As in `Crowd.truth`; not used.
-        """
+        """The answers held out; `count` and `rng` are not used."""
         return self.test
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """How a simulated study went.
+    """How a simulated study went, measured at m checkpoints."""
 
-    Attributes
-    ----------
-    n_answers : ndarray of int, shape (m,)
-        Answers at hand when the map was measured.
-    error : ndarray of float64, shape (m,)
-        Fraction of random questions about the true points that the map gets wrong; of a replay, of held-out answers.
-    comparisons : Comparisons
-        All answers, with who gave them and how each question was chosen (``details.chosen_by``).
-    """
-
-    n_answers: np.ndarray
-    error: np.ndarray
-    comparisons: Comparisons
+    n_answers: np.ndarray  # (m,), answers at hand when the map was measured
+    error: np.ndarray  # (m,), fraction of random questions that the map gets wrong; of a replay, of held-out answers
+    comparisons: Comparisons  # all answers, with who gave them and how each question was chosen (`answers.chosen_by`)
 
 
 def simulate_study(
@@ -266,7 +202,7 @@ def simulate_study(
     batch : int, optional
         Questions in a round; default: as many as objects, at least 20.
     in_flight : int, default 0
-        So many questions are always out: the answers of a round arrive that much later, in random order.
+        Number of questions always out: the answers of a round arrive that much later, in random order.
     estimator : OrdinalEmbedding, optional
         What to fit; default: 2 dimensions.
     random_state : int or Generator, optional
@@ -301,10 +237,10 @@ def simulate_study(
                 continue
             rng.shuffle(waiting)
             new = people.answer(np.array([row for row, _ in arrived]), kind, rng)
-            ways = np.repeat([name for _, name in arrived], rows_each)
-            new = Comparisons(new.index, n, participants=new.participants, details={"chosen_by": ways})
+            ways = check_coded([name for _, name in arrived], len(arrived), "chosen_by", "strategy")
+            new = new.replaced(n_objects=n, answers=replace(new.answers, chosen_by=ways))
             data = new if data is None else data.concat([new])
-            while marks and len(data) >= marks[0] * rows_each:
+            while marks and len(data.answers) >= marks[0]:
                 rows = data[: marks[0] * rows_each]
                 fitted = clone(base).set_params(random_state=int(rng.integers(2**31))).fit(rows)
                 error = 1.0 - comparison_accuracy(gaps_in_the_middle(fitted.embedding_), test)
@@ -313,8 +249,6 @@ def simulate_study(
     return Study(np.array([count for count, _ in found]), np.array([error for _, error in found]), data)
 
 
-# ---- before anything is asked ----------------------------------------------------------------------------------------
-
 # Sizes of study that are tried, in n d log2 n answers, until all runs have reached the target.
 _TIMES = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0)
 _N_QUESTIONS = 4000
@@ -322,27 +256,15 @@ _N_QUESTIONS = 4000
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How accurate maps become with the number of answers.
-
-    Attributes
-    ----------
-    n_objects, n_components : int
-    wrong : float
-        Fraction of answers to random questions that are not what the true distances say.
-    target : float
-    strategy : str
-    n_answers : ndarray of int, shape (m,)
-    runs : ndarray of float64, shape (n_runs, m)
-        Fraction of random questions that each run's map is right about.
-    """
+    """How accurate maps become with the number of answers, of n_runs simulated studies of m sizes."""
 
     n_objects: int
     n_components: int
-    wrong: float
+    wrong: float  # fraction of answers to random questions that contradict the true distances
     target: float
     strategy: str
-    n_answers: np.ndarray
-    runs: np.ndarray
+    n_answers: np.ndarray  # (m,)
+    runs: np.ndarray  # (n_runs, m), fraction of random questions that each run's map is right about
 
     @property
     def accuracy(self) -> np.ndarray:
@@ -361,12 +283,7 @@ class Plan:
         return min(found), max(found)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of a table, one row for each size of study; as a learning curve is drawn.
-
-        Returns
-        -------
-        dict of str to list
-        """
+        """Return the columns of a table, one row for each size of study; as a learning curve is drawn."""
         return {
             "n_comparisons": self.n_answers.tolist(),
             "accuracy": self.accuracy.tolist(),
@@ -405,16 +322,14 @@ def plan_study(
 
     Parameters
     ----------
-    n_objects : int
-    n_components : int, default 2
-        Of the objects and of the map.
+    n_objects, n_components : int
+        Of the simulated objects; the map has the same dimension.
     wrong : float, default 0.15
-        Fraction of answers to random questions that are not what the true distances say; above 0.01, below 0.45.
+        Fraction of answers to random questions that contradict the true distances; above 0.01, below 0.45.
     target : float, default 0.9
         Fraction of random questions that the map is to be right about.
-    strategy : str, default "random"
+    strategy, kind
         As in `suggest`.
-    kind : {"triplets", "odd-one-out"}
     n_runs : int, default 5
         Simulated studies.
     random_state : int or Generator, optional
@@ -438,10 +353,12 @@ def plan_study(
 
     def accuracy(tried: list[int], crowd: Crowd, seed: int) -> np.ndarray:
         batch = max(tried[0] // 2, 1)
-        study = simulate_study(
-            crowd, tried, strategy=strategy, kind=kind, batch=batch, estimator=base, random_state=seed
+        return (
+            1.0
+            - simulate_study(
+                crowd, tried, strategy=strategy, kind=kind, batch=batch, estimator=base, random_state=seed
+            ).error
         )
-        return 1.0 - study.error
 
     for stop in range(3, len(sizes) + 3, 3):
         found = np.array(quiet_map(accuracy, n_jobs, [sizes[:stop]] * n_runs, crowds, seeds))
@@ -451,7 +368,7 @@ def plan_study(
 
 
 def _crowd(n: int, d: int, wrong: float, rng: np.random.Generator) -> Crowd:
-    """Points, and people who answer so many random questions about them wrongly."""
+    """Points, and people who answer a fraction of random questions about them wrongly."""
     points = rng.normal(size=(n, d)) / math.sqrt(d)
     lapse = 0.01
     questions = Crowd(points).truth(_N_QUESTIONS, rng).index
@@ -476,12 +393,10 @@ def _crossing(n: np.ndarray, accuracy: np.ndarray, target: float) -> float:
 
 
 def _round(value: float) -> int:
-    """Two digits are as many as such a number has."""
+    """To two significant digits."""
     digits = max(math.floor(math.log10(value)) - 1, 0)
     return int(round(value / 10**digits) * 10**digits)
 
-
-# ---- when to stop ----------------------------------------------------------------------------------------------------
 
 _N_FOLDS = 5
 _N_HALVES = 2
@@ -493,37 +408,20 @@ _N_DRAWS = 4000
 
 @dataclass(frozen=True)
 class Forecast:
-    """What further answers would change.
+    """Predicted effect of further answers.
 
-    Attributes
-    ----------
-    accuracy : Interval
-        Fraction of held-out answers to random questions that the map foretells; a little more than was measured, on
-        maps without the answers held out.
-    gain : Interval
-        By how much that fraction would change with `more` answers.
-    more : int
-    n_random : int
-        Answers that the accuracy was measured on.
-    early : bool
-        With fewer than 2 n d log2 n answers the map may be about to form, and nothing measured so far shows how far it
-        will get: the upper bound of the gain is then all that is missing.
+    With fewer than 2 n d log2 n answers (`early`) the map may be about to form, and nothing measured so far shows how
+    far it will get: the upper bound of the gain is then all that is missing.
     """
 
-    accuracy: Interval
-    gain: Interval
+    accuracy: Interval  # on answers to random questions, of the map of all answers
+    gain: Interval  # change of that accuracy with `more` answers
     more: int
-    n_random: int
+    n_random: int  # answers that the accuracy was measured on
     early: bool = False
 
     def is_enough(self, least: float = 0.005) -> bool:
-        """Whether further answers would change the accuracy by less than `least`, by the bounds of the gain.
-
-        Parameters
-        ----------
-        least : float, default 0.005
-            Half a percentage point.
-        """
+        """Whether further answers would change the accuracy by less than `least`, by the bounds of the gain."""
         return self.gain.high < least and self.gain.low > -least
 
     def __str__(self) -> str:
@@ -532,27 +430,28 @@ class Forecast:
             return f"too few answers to say what another {self.more:,} would change: the map may only be forming; {now}"
         low, high = 100 * self.gain.low, 100 * self.gain.high
         largest = max(abs(low), abs(high))
-        told = f"less than {math.ceil(10 * largest) / 10:.1f}" if largest < 1 else f"{low:+.1f} to {high:+.1f}"
-        told = f"change the held-out accuracy by {told} points ({self.gain.level:.0%} interval)"
-        return f"another {self.more:,} answers would {told}; {now}"
+        change = f"less than {math.ceil(10 * largest) / 10:.1f}" if largest < 1 else f"{low:+.1f} to {high:+.1f}"
+        change = f"change the held-out accuracy by {change} points ({self.gain.level:.0%} interval)"
+        return f"another {self.more:,} answers would {change}; {now}"
 
 
 def forecast(
     known: Any, more: int = 500, *, level: float = 0.9, n_components: int | None = None, random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Forecast:  # fmt: skip
-    """Foretell what further answers would do for the map.
+    """Predict the effect of further answers on the map.
 
     Accuracy is measured on answers to random questions alone, left out of the fit in turns: of maps fitted to all other
-    answers, and of maps fitted to half of them. What the second half brought tells what more will bring: the error that
-    answers can remove falls as n ** -g with g from 0.5 to 1.5. The interval also knows that the accuracies were
-    measured on so many answers, and that other answers would have given another map.
+    answers, and of maps fitted to half of them. The gain from the second half is extrapolated: the error that answers
+    can remove falls as n ** -g with g from 0.5 to 1.5. The interval includes the sampling error of the accuracies, and
+    the variation of the map with the answers.
 
     Parameters
     ----------
     known : OrdinalEmbedding, Comparisons or what `OrdinalEmbedding.fit` takes in memory
         The answers so far.
     more : int, default 500
+        Further answers.
     level : float, default 0.9
         Of the intervals.
     n_components : int, optional
@@ -570,43 +469,49 @@ def forecast(
     rng = as_generator(random_state)
     at_random = data.at_random
     rows = np.arange(len(data)) if at_random is None else np.flatnonzero(at_random)
-    if len(rows) < _FEWEST:
+    n_random = len(np.unique(first_rows(data)[1][rows]))
+    if n_random < _FEWEST:
         raise ValueError(
-            f"comparisons: got {len(rows):,} answers to random questions, expected at least {_FEWEST} to measure "
+            f"comparisons: got {n_random:,} answers to random questions, expected at least {_FEWEST} to measure "
             "accuracy on; ask a share of the questions at random"
         )
     full, half = _held_out(base, data, rows, rng, n_jobs)
     right = float(full.mean())
-    error = math.sqrt(max(right * (1 - right), 0.25 / len(rows)) / len(rows))
+    error = math.sqrt(max(right * (1 - right), 0.25 / n_random) / n_random)
     n_objects, d = int(data.seen.sum()), int(base.n_components)
     brought = _brought(data, full, half, more, n_objects * d, rng)
     measured = right + rng.normal(0.0, error, size=_N_DRAWS)
-    early = len(data) < 2 * n_d_log_n(n_objects, d)
+    early = data.n_answers < 2 * n_d_log_n(n_objects, d)
     accuracy, gain = interval_of(np.clip(measured + brought[0], 0.0, 1.0), level), interval_of(brought[1], level)
     if early:
         gain = replace(gain, high=max(gain.high, 1.0 - accuracy.estimate))
-    return Forecast(accuracy, gain, more, len(rows), early)
+    return Forecast(accuracy, gain, more, n_random, early)
 
 
 def _held_out(
     base: OrdinalEmbedding, data: Comparisons, rows: np.ndarray, rng: np.random.Generator, n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which random answers maps foretell that were made without their questions: of all others, and of halves."""
-    question = asked_together(data, _N_FOLDS)
+    """Which random answers are predicted by maps made without their questions: of all others, and of halves."""
+    question, answer = question_of_rows(data, _N_FOLDS), first_rows(data)[1]
     fold = rng.permutation(int(question.max()) + 1)[question] % _N_FOLDS
 
     def run(number: int, own: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         test = rows[fold[rows] == number]
         others = np.flatnonzero(~np.isin(question, question[test]))
         if not len(test) or len(others) < 2:
-            return np.full(len(test), 0.5), np.full(len(test), 0.5)
+            unknown = np.full(len(np.unique(answer[test])), 0.5)
+            return unknown, unknown
 
-        def foretold(train: np.ndarray) -> np.ndarray:
+        def predicted(train: np.ndarray) -> np.ndarray:
             X = fit_best(base, data[train], [], base.n_init, own).embedding_
-            return log_ratio(gaps_in_the_middle(X), data[test]) > 0
+            right = (log_ratio(gaps_in_the_middle(X), data[test]) > 0).astype(float)
+            if data.answer is None:
+                return right
+            _, place, count = np.unique(answer[test], return_inverse=True, return_counts=True)
+            return np.bincount(place, weights=right) / count  # the mean over the rows of each answer
 
-        halves = [foretold(own.permutation(others)[: len(others) // 2]) for _ in range(_N_HALVES)]
-        return foretold(others).astype(float), np.mean(halves, axis=0)
+        halves = [predicted(own.permutation(others)[: len(others) // 2]) for _ in range(_N_HALVES)]
+        return predicted(others), np.mean(halves, axis=0)
 
     full, half = zip(*quiet_map(run, n_jobs, range(_N_FOLDS), rng.spawn(_N_FOLDS)))
     return np.concatenate(full), np.concatenate(half)
@@ -615,18 +520,17 @@ def _held_out(
 def _brought(
     data: Comparisons, full: np.ndarray, half: np.ndarray, more: int, n_coordinates: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What answers bring to the accuracy, drawn at random: those left out of the maps measured, and further ones."""
-    n = len(data)
-    trained = n * (1.0 - len(full) / n / _N_FOLDS)
-    second = full - half  # what the second half did for each answer
+    """Draws of the gain in accuracy: from the answers left out of the maps measured, and from further ones."""
+    n = data.n_answers
+    trained = n * (1.0 - len(full) / len(first_rows(data)[0]) / _N_FOLDS)
+    second = full - half  # gain from the second half, for each answer
     se = max(float(second.std(ddof=1)), 0.5 / math.sqrt(len(second))) / math.sqrt(len(second))
     g = rng.uniform(*_EXPONENTS, size=_N_DRAWS)
     # by_half = scale * ((trained / 2) ** -g - trained ** -g)
     scale = rng.normal(second.mean(), se, size=_N_DRAWS) / ((2.0**g - 1.0) * trained**-g)
 
     def between(first: float, last: float) -> np.ndarray:
-        # Some answers turn the wrong way: those that change hang together, about as many ways as the map has
-        # coordinates.
+        # Some predictions become wrong; changes are correlated, with about as many degrees of freedom as coordinates.
         changing = float(np.abs(second).mean()) * math.sqrt((last - first) / last)
         return scale * (first**-g - last**-g) + rng.normal(0.0, changing / math.sqrt(n_coordinates), size=_N_DRAWS)
 

@@ -12,26 +12,17 @@ import numpy as np
 from sklearn.base import clone
 
 from nearer._tables import data_frame, html_table
-from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
-from nearer.data.doubts import told_alike
+from nearer.data import Comparisons, as_generator, check_fraction, check_integer
 from nearer.estimator import OrdinalEmbedding
+from nearer.io import as_comparisons
 from nearer.metrics import comparison_distances
 from nearer.objective import resolve_jobs
 from nearer.placement import extended, filled
 from nearer.questions import strategies
-from nearer.questions.strategies import (
-    Balanced,
-    Odds,
-    Pool,
-    Random,
-    Situation,
-    Strategy,
-    check_kind,
-    fit_odds,
-)
+from nearer.questions.strategies import Balanced, Odds, Pool, Random, Situation, Strategy, check_kind, fit_odds
 from nearer.registry import STRATEGIES
 from nearer.selection.common import fit_quietly, gaps_in_the_middle, n_d_log_n, template
-from nearer.warning_types import InputWarning, RepeatedQuestionsWarning
+from nearer.warning_types import RepeatedQuestionsWarning
 
 __all__ = ["Questions", "State", "suggest"]
 
@@ -43,54 +34,34 @@ _FEWEST_FOR_ODDS = 40
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What a round leaves to the next, which is quicker with it and no different without; it can be pickled.
+    """State of a round for the next, which is quicker with it and no different without; it can be pickled."""
 
-    Attributes
-    ----------
-    embedding : ndarray of float64, shape (n_objects, n_components)
-        The last map.
-    labels : ndarray of str, shape (n_objects,), or None
-    n_comparisons : int
-        Answers at the last fresh start.
-    """
-
-    embedding: np.ndarray
-    labels: np.ndarray | None
-    n_comparisons: int
+    embedding: np.ndarray  # (n_objects, n_components), the last map
+    labels: np.ndarray | None  # (n_objects,)
+    n_comparisons: int  # answers at the last fresh start
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
     """Questions to ask.
 
-    Attributes
-    ----------
-    index : ndarray of int32, shape (size, 3)
-        Triplets ``head, a, b``: is the head nearer to a or to b? Or three objects: which is the odd one out?
-    information : ndarray of float64, shape (size,)
-        What the answer is expected to tell, in bits, as the strategy counts it; NaN where it does not ask.
-    strategy : ndarray of str, shape (size,)
-        By which strategy each was chosen; answers to "random" ones are what accuracy may be measured on.
-    kind : {"triplets", "odd-one-out"}
-    n_objects : int
-    labels : ndarray of str, shape (n_objects,), or None
-    state : State or None
-        For the next call.
+    Triplets ``head, a, b``: is the head nearer to a or to b? Or three objects: which is the odd one out? Accuracy may
+    be measured on the answers to those whose `strategy` is "random".
     """
 
-    index: np.ndarray
-    information: np.ndarray
-    strategy: np.ndarray
-    kind: str
+    index: np.ndarray  # int32 (size, 3)
+    information: np.ndarray  # (size,), expected, in bits, as the strategy computes it; NaN where it does not
+    strategy: np.ndarray  # str (size,), by which each was chosen
+    kind: str  # "triplets" or "odd-one-out"
     n_objects: int
-    labels: np.ndarray | None
-    state: State | None
+    labels: np.ndarray | None  # (n_objects,)
+    state: State | None  # for the next call
 
     def __len__(self) -> int:
         return len(self.index)
 
     def answered(self, answers: Any, participants: Any = None) -> Comparisons:
-        """Take the answers, in the order of the questions.
+        """Return the comparisons that answers in the order of the questions give; two rows for each odd one out.
 
         Parameters
         ----------
@@ -98,37 +69,20 @@ class Questions:
             Of triplets: True or +1 if a is nearer, False or -1 if b is. Else the odd one out, by number.
         participants : array-like of str or int, shape (size,), optional
             Who answered.
-
-        Returns
-        -------
-        Comparisons
-            Which know how each question was chosen; two rows for each odd one out.
         """
-        more = {"labels": self.labels, "participants": participants, "details": {"chosen_by": self.strategy}}
         made = Comparisons.from_answers if self.kind == "triplets" else Comparisons.from_odd_one_out
-        return made(self.index, answers, self.n_objects, **more)
+        known = {"labels": self.labels, "participants": participants, "details": {"chosen_by": self.strategy}}
+        return made(self.index, answers, n_objects=self.n_objects, **known)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of a table, one row for each question.
-
-        Returns
-        -------
-        dict of str to list
-            ``head, a, b`` (or ``a, b, c`` of odd-one-out questions), ``information`` and ``strategy``; objects by
-            label where they have one.
-        """
+        """Return the columns of a table, one row for each question; objects by label where they have one."""
         names = ("head", "a", "b") if self.kind == "triplets" else ("a", "b", "c")
         objects = self.index if self.labels is None else self.labels[self.index]
         table = {name: column.tolist() for name, column in zip(names, objects.T)}
         return table | {"information": self.information.tolist(), "strategy": self.strategy.tolist()}
 
     def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """Return the table as a pandas DataFrame."""
         return data_frame(self.to_dict())
 
     def _repr_html_(self) -> str:
@@ -136,8 +90,8 @@ class Questions:
 
     def __repr__(self) -> str:
         names, counts = np.unique(self.strategy, return_counts=True)
-        told = ", ".join(f"{count:,} {name}" for name, count in zip(names.tolist(), counts.tolist()))
-        return f"{len(self):,} {self.kind.removesuffix('s')} questions: {told}"
+        chosen = ", ".join(f"{count:,} {name}" for name, count in zip(names.tolist(), counts.tolist()))
+        return f"{len(self):,} {self.kind.removesuffix('s')} questions: {chosen}"
 
 
 def suggest(
@@ -161,15 +115,13 @@ def suggest(
     Parameters
     ----------
     known : OrdinalEmbedding, Comparisons or what `OrdinalEmbedding.fit` takes in memory, optional
-        The answers so far; a fitted model brings its own. None: there are none yet, and `objects` says what to ask
-        about.
-    size : int, default 100
+        The answers so far; a fitted model brings its own. None: there are none yet, and `objects` are needed.
     strategy : str or Strategy, default "auto"
-        "random"; "balanced" (every object as often as every other); "uncertainty" (the closest calls);
-        "crowd-kernel" (what tells most about the place of the head); "predictive" (what tells most about the answers to
-        random questions); or an object with a method `choose` like theirs. "auto": random up to n d log2 n answers
-        about n objects in d dimensions, then predictive, but balanced as long as some objects are in fewer than
-        d log2 n answers. Where there is no answer yet, all that need a map are random.
+        "random"; "balanced" (every object equally often); "uncertainty" (the closest calls); "crowd-kernel" (highest
+        information about the position of the head); "predictive" (highest information about the answers to random
+        questions); or an object with a method `choose` like theirs. "auto": random up to n d log2 n answers about n
+        objects in d dimensions, then predictive, but balanced as long as some objects are in fewer than d log2 n
+        answers. Without answers, all that need a map are random.
     random_share : float, default 0.2
         Fraction of the questions that are chosen at random whatever the strategy: accuracy is measured on their
         answers, since those to chosen questions are a biased sample.
@@ -193,8 +145,8 @@ def suggest(
     Returns
     -------
     Questions
-        In random order. No question occurs twice, and one that was answered comes again only, with a warning, when
-        none is left that was not.
+        In random order, none twice. A question that was answered comes again only, with a warning, when none is left
+        that was not.
     """
     size = check_integer(size, "size", 1)
     check_fraction(random_share, "random_share")
@@ -203,7 +155,6 @@ def suggest(
     rng = as_generator(random_state)
     model, data, n_objects, labels = _known(known, objects, n_components)
     d = int(model.n_components)
-    # A quadruplet is no question that is suggested.
     asked = data.index if data is not None and data.kind == "triplets" else _NONE
     waiting = _rows(pending, "pending", n_objects, labels)
     allowed, closed = _exclusions(exclude, n_objects, labels)
@@ -226,7 +177,7 @@ def suggest(
         pool = bounds
     # With fewer answers than that, a map is too vague to choose questions by.
     least = n_d_log_n(int(data.seen.sum()), d) if data is not None and strategy == "auto" else 1
-    if chooser.needs_map and (data is None or len(data) < least):
+    if chooser.needs_map and (data is None or data.n_answers < least):
         chooser = Random()
     n_random = size if isinstance(chooser, Random) else round(random_share * size)
     situation = Situation(pool, data, waiting, n_jobs=resolve_jobs(n_jobs))
@@ -237,8 +188,8 @@ def suggest(
         situation = replace(situation, embedding=X, odds=_odds(model, X, data, rng))
     n_balanced = 0
     if strategy == "auto" and chooser.needs_map:
-        # Of a place of which next to nothing is known, such as that of a new object, the map cannot foretell what an
-        # answer would tell: objects asked about far less than others get what they lack first.
+        # The map cannot predict the information of answers about an object of which next to nothing is known, such as
+        # a new one: objects asked about far less than others come first.
         lacking = math.ceil(d * math.log2(len(allowed))) - situation.counts()[0][allowed]
         n_balanced = min(int(np.maximum(lacking, 0).sum()), size - n_random)
     shares = ((Random(), n_random), (Balanced(), n_balanced), (chooser, size - n_random - n_balanced))
@@ -255,7 +206,7 @@ def suggest(
 
 
 def _strategy(strategy: str | Strategy) -> Strategy:
-    """What to choose by, once there are answers enough."""
+    """The strategy to use once there are enough answers."""
     if not isinstance(strategy, str):
         if not callable(getattr(strategy, "choose", None)):
             raise ValueError(f"strategy: got {strategy!r}, expected a name or an object with a method choose")
@@ -268,7 +219,7 @@ def _strategy(strategy: str | Strategy) -> Strategy:
 def _fitted(
     model: OrdinalEmbedding, known: Any, data: Comparisons, state: State | None, rng: np.random.Generator
 ) -> State:
-    """The map of the answers, from where the last round left it."""
+    """The map of the answers, started from that of the last round."""
     if getattr(known, "comparisons_", None) is data:
         return State(known.embedding_, known.labels_, len(data))
     base = template(model)
@@ -285,9 +236,9 @@ def _fitted(
 def _odds(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng: np.random.Generator) -> Odds:
     """How sure answers are that the map was not fitted to: a quarter of them, by a map of the others.
 
-    Of the answers it was fitted to, a map of few answers holds far too many, above all close calls.
+    A map of few answers satisfies far too many of those it was fitted to, above all close calls.
     """
-    if len(data) < _FEWEST_FOR_ODDS:
+    if data.n_answers < _FEWEST_FOR_ODDS:
         return fit_odds(X, data)
     train, test = data.split(_HELD_OUT, random_state=rng)
     Y = fit_quietly(template(model), train, [], 1, rng).embedding_
@@ -329,7 +280,7 @@ def _known(
             raise ValueError("objects: got None and no answers, expected how many objects there are, or their labels")
         return model, None, *_fresh(objects)
     if objects is not None:
-        n_objects, labels = _fresh(objects, data.labels)
+        n_objects, labels = _fresh(objects)
         if labels is not None and data.labels is not None:
             data = data.relabelled(np.concatenate([data.labels, labels[~np.isin(labels, data.labels)]]))
         elif labels is not None or data.labels is not None:
@@ -342,8 +293,8 @@ def _known(
     return model, data, data.n_objects, data.labels
 
 
-def _fresh(objects: Any, beside: np.ndarray | None = None) -> tuple[int, np.ndarray | None]:
-    """How many objects, and their labels; names that differ by writing alone, also from those beside, are told."""
+def _fresh(objects: Any) -> tuple[int, np.ndarray | None]:
+    """How many objects, and their labels."""
     if isinstance(objects, (int, np.integer)) and not isinstance(objects, bool):
         return check_integer(objects, "objects", 3), None
     if isinstance(objects, str):
@@ -351,9 +302,6 @@ def _fresh(objects: Any, beside: np.ndarray | None = None) -> tuple[int, np.ndar
     labels = np.asarray(objects, dtype=str)
     if labels.ndim != 1 or len(labels) < 3 or len(np.unique(labels)) < len(labels):
         raise ValueError(f"objects: got {objects!r}, expected at least 3 labels, each once")
-    told = told_alike(labels if beside is None else np.union1d(labels, beside))
-    if told:
-        warnings.warn(f"objects: {told}", InputWarning, stacklevel=4)
     return len(labels), labels
 
 
@@ -380,8 +328,8 @@ def _rows(questions: Any, name: str, n_objects: int, labels: np.ndarray | None) 
     numbers = _numbers(rows, name, n_objects, labels)
     same = (numbers == np.roll(numbers, 1, axis=1)).any(axis=1)
     if same.any():
-        spot = int(np.argmax(same))
-        raise ValueError(f"{name}: question {spot} is {rows[spot].tolist()}, expected three different objects")
+        first = int(np.argmax(same))
+        raise ValueError(f"{name}: question {first} is {rows[first].tolist()}, expected three different objects")
     return numbers
 
 

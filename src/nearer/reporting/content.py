@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer import __version__
-from nearer.data import as_comparisons
-from nearer.data.answers import tally
-from nearer.data.columns import distinct
+from nearer.data.messages import listed
+from nearer.io import as_comparisons
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
 from nearer.reporting.display import group_codes, label_texts
 from nearer.reporting.page import render
 from nearer.reporting.studies import Findings, Monitor, Scores, Violations, answers_about, study, worst_violations
 from nearer.reporting.words import data_sentence, reliability_sentence
+from nearer.selection.common import answers_naming
 
 if TYPE_CHECKING:
-    from nearer.data import Comparisons
     from nearer.estimator import OrdinalEmbedding
 
 
 ENDINGS = (".html", ".htm")
-# The learning curve is continued to this many times the answers there are.
-_EXTRAPOLATE = 4
+_EXTRAPOLATE = 4  # the learning curve is continued to this many times the answers there are
 _KEPT = (
     "title", "command", "groups", "covariances", "level", "scores", "dimensions", "chosen_dimension", "learning_curve",
     "images", "facts", "people",
@@ -37,72 +35,28 @@ _KEPT = (
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a report shows; only the title and the positions are needed.
-
-    `save` writes it as one HTML file, `html` returns the same as text.
-
-    Attributes
-    ----------
-    title : str
-        Heading of the page.
-    embedding : array (n_objects, n_components)
-        Positions; a row of NaN is an object without a position.
-    subtitle : str
-        One line on the data, for instance "9,090 triplets over 400 objects".
-    command : str
-        The exact command that repeats the result.
-    labels, groups : sequence (n_objects,), optional
-        Names, and a group for the colour (None, NaN, "" for no group).
-    covariances : array (n_objects, n_components, n_components), optional
-        Uncertainty of the positions, as from a bootstrap; NaN where unknown.
-    level : float
-        Probability of the regions drawn from `covariances`.
-    scores : Scores
-        How well the map fits.
-    history : mapping of columns, optional
-        ``epoch, n_gradients, seconds, objective, step_size, ...``, one entry per epoch; None and NaN for missing.
-    in_stages : bool, default False
-        Whether the objective of the history changes between stages, as it does with the solver auto.
-    dimensions : mapping of columns, optional
-        ``n_components, accuracy`` and optionally ``standard_error``, one entry per dimension tried.
-    chosen_dimension : int, optional
-        Marked in the dimension chart.
-    learning_curve : mapping of columns, optional
-        ``n_comparisons, accuracy`` and optionally ``low, high, extrapolated``.
-    violations : Violations, optional
-        From `worst_violations`.
-    check : mapping, optional
-        What ``comparisons.check(n_components).to_dict()`` gives.
-    people : mapping of columns, optional
-        What `nearer.people.ParticipantTable.table` gives.
-    n_answers : array (n_objects,), optional
-        Answers that name each object.
-    images : path-like, optional
-        Folder of pictures whose file names without ending are the labels.
-    facts : mapping
-        Anything else worth telling, such as loss, solver, seed and versions.
-    """
+    """Everything that a report shows; only the title and the positions are needed."""
 
     title: str
-    embedding: np.ndarray
-    subtitle: str = ""
-    command: str = ""
-    labels: Sequence | np.ndarray | None = None
-    groups: Sequence | np.ndarray | None = None
-    covariances: np.ndarray | None = None
-    level: float = 0.9
+    embedding: np.ndarray  # (n_objects, n_components); a row of NaN is an object without a position
+    subtitle: str = ""  # one line on the data, such as "9,090 triplets over 400 objects"
+    command: str = ""  # that repeats the result
+    labels: Sequence | np.ndarray | None = None  # (n_objects,)
+    groups: Sequence | np.ndarray | None = None  # (n_objects,); None, NaN, "" for no group
+    covariances: np.ndarray | None = None  # of the positions (n_objects, n_components, n_components); NaN: unknown
+    level: float = 0.9  # probability of the regions drawn from covariances
     scores: Scores = field(default_factory=Scores)
-    history: Mapping[str, Any] | None = None
-    dimensions: Mapping[str, Any] | None = None
-    chosen_dimension: int | None = None
-    learning_curve: Mapping[str, Any] | None = None
-    violations: Violations | None = None
-    check: Mapping[str, Any] | None = None
-    people: Mapping[str, Any] | None = None
-    n_answers: Sequence | np.ndarray | None = None
-    images: str | os.PathLike | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    in_stages: bool = False
+    history: Mapping[str, Any] | None = None  # columns objective, step_size, ...: one entry per epoch
+    dimensions: Mapping[str, Any] | None = None  # columns n_components, accuracy, perhaps standard_error
+    chosen_dimension: int | None = None  # marked in the chart of dimensions
+    learning_curve: Mapping[str, Any] | None = None  # n_comparisons, accuracy, perhaps low, high, extrapolated
+    violations: Violations | None = None  # from worst_violations
+    check: Mapping[str, Any] | None = None  # from check(comparisons, n_components).to_dict()
+    people: Mapping[str, Any] | None = None  # from ParticipantTable.table()
+    n_answers: Sequence | np.ndarray | None = None  # (n_objects,): answers that name each object
+    images: str | os.PathLike | None = None  # folder of pictures whose file names without ending are the labels
+    facts: Mapping[str, Any] = field(default_factory=dict)  # anything else to show, such as loss, solver and seed
+    in_stages: bool = False  # whether the objective changes between stages of the history, as with the solver auto
 
     def __post_init__(self) -> None:
         X = np.asarray(self.embedding, dtype=float)
@@ -152,13 +106,7 @@ class Report:
         return np.array([name in few for name in names])
 
     def to_dict(self) -> dict[str, Any]:
-        """What a fitted model and its answers do not tell: all that a later page needs to be the same.
-
-        Returns
-        -------
-        dict
-            Plain values and arrays; ``dataclasses.replace(describe(model), **Report.from_dict(values))`` is this page.
-        """
+        """What `from_dict` reads back, so that ``replace(describe(model), **fields)`` is this page."""
         values = {name: getattr(self, name) for name in _KEPT}
         values["scores"] = asdict(self.scores)
         values["images"] = None if self.images is None else os.path.abspath(self.images)
@@ -166,17 +114,7 @@ class Report:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields that `to_dict` gave, read back from JSON.
-
-        Parameters
-        ----------
-        values : mapping
-            Entries that are not known are left out.
-
-        Returns
-        -------
-        dict
-        """
+        """The fields that `to_dict` gave, read back from JSON; unknown ones are left out."""
         known = {name: values[name] for name in _KEPT if values.get(name) is not None}
         if "scores" in known:
             known["scores"] = Scores(**known["scores"])
@@ -185,24 +123,11 @@ class Report:
         return known
 
     def html(self) -> str:
-        """Return the whole page as text."""
+        """The whole page as text."""
         return render(self)
 
     def save(self, path: str | os.PathLike, *, force: bool = False) -> Path:
-        """Write the page as one HTML file that needs no network.
-
-        Parameters
-        ----------
-        path : path-like
-            File to write, ending in .html or .htm; its folder must exist.
-        force : bool
-            Replace an existing file.
-
-        Returns
-        -------
-        pathlib.Path
-            The file written.
-        """
+        """Write the page as one HTML file (.html, .htm) that needs no network; `force` replaces an existing one."""
         check_ending(path, ENDINGS)
         with atomic_write(path, force) as file:
             file.write(self.html().encode("utf-8"))
@@ -219,6 +144,7 @@ def report(
     images: str | os.PathLike | None = None,
     command: str = "",
     facts: Mapping[str, Any] | None = None,
+    reading: Mapping[str, Any] | None = None,
     cv: int | None = None,
     cv_by: str = "question",
     dims: Iterable[int] | None = None,
@@ -238,25 +164,14 @@ def report(
         Answers to judge the map by. Default: those it was made from.
     path : path-like, optional
         HTML file to write; without it, nothing is written.
-    title : str
-        Heading of the page.
-    groups : sequence (n_objects,), optional
-        A group for the colour of each object; None, NaN and "" mean "no group".
-    images : path-like, optional
-        Folder of pictures whose file names without ending are the labels.
-    command : str
-        The command that repeats the result.
-    facts : mapping, optional
-        Anything else worth telling.
+    title, groups, images, command, facts
+        As in `Report`.
+    reading : mapping, optional
+        How the input was read, from `ReadResult.facts`: shown as a line, and the columns that were not used.
     cv, cv_by, dims, learning_curve, bootstrap, people, monitor
         As in `study`: which studies to make.
     force : bool
         Replace an existing file.
-
-    Returns
-    -------
-    Report
-        ``report.save(path)`` writes it again, ``report.html()`` is its text.
     """
     if path is not None:
         check_ending(path, ENDINGS)
@@ -268,8 +183,9 @@ def report(
         people=people, monitor=monitor,
     )  # fmt: skip
     made = describe(
-        model, comparisons, findings, title=title, groups=groups, images=images, command=command, facts=facts
-    )
+        model, comparisons, findings, title=title, groups=groups, images=images, command=command, facts=facts,
+        reading=reading,
+    )  # fmt: skip
     if path is not None:
         made.save(path, force=force)
     return made
@@ -285,6 +201,7 @@ def describe(
     images: str | os.PathLike | None = None,
     command: str = "",
     facts: Mapping[str, Any] | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> Report:
     """Put all that is known about a map into a report, without computing anything costly; parameters as in `report`."""
     found = Findings() if findings is None else findings
@@ -292,8 +209,9 @@ def describe(
     history = getattr(model, "history_", None)
     shown: dict[str, Any] = {}
     if answers is not None:
-        violations = worst_violations(model.embedding_, answers.index, answers.weights, model.labels_)
-        shown |= {"subtitle": repr(answers), "violations": violations, "n_answers": _answers_naming(answers)}
+        votes = None if answers.answers.votes is None else answers.votes
+        violations = worst_violations(model.embedding_, answers.index, answers.weights, model.labels_, votes=votes)
+        shown |= {"subtitle": repr(answers), "violations": violations, "n_answers": answers_naming(answers)}
     if found.check is not None:
         shown["check"] = found.check.to_dict()
         shown["subtitle"] = data_sentence(shown["check"])
@@ -306,6 +224,8 @@ def describe(
         shown["people"] = found.people.table()
     if found.bootstrap is not None:
         shown["covariances"] = found.bootstrap.covariance
+    read = reading or {}
+    understood = {"Input": read.get("understood"), "Not used": listed(read.get("unused") or ())}
     return Report(
         title=title,
         embedding=model.embedding_,
@@ -315,22 +235,14 @@ def describe(
         command=command,
         scores=found.scores,
         history=history.to_dict() if history is not None and len(history) else None,
-        facts=_facts(model, found) | dict(facts or {}),
+        facts={name: text for name, text in understood.items() if text} | _facts(model, found) | dict(facts or {}),
         in_stages=_solver_name(model) == "auto",
         **shown,
     )
 
 
-def _answers_naming(answers: Comparisons) -> np.ndarray:
-    """How many answers name each object; whole-number weights count answers, and rows of one answer once."""
-    told, n_objects = tally(answers), answers.n_objects
-    cells = told.answer[:, None] * n_objects + answers.index
-    answer, named = np.divmod(distinct(cells), n_objects)
-    return np.bincount(named, weights=told.n_answers[answer], minlength=n_objects)
-
-
 def _solver_name(model: OrdinalEmbedding) -> str:
-    return getattr(model.solver, "name", model.solver)
+    return str(getattr(model.solver, "name", model.solver))
 
 
 def _facts(model: OrdinalEmbedding, found: Findings) -> dict[str, Any]:

@@ -9,22 +9,15 @@ from typing import Any
 
 import numpy as np
 
-# Okabe and Ito's colours, told apart with every common form of colour blindness; yellow last, it is pale on white.
+# Okabe and Ito's colours for every common form of colour blindness; yellow last, it is pale on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000", "#F0E442")
-
-# Markers of different shape; with the colours they tell so many groups apart.
-N_SHAPES = 7
+N_SHAPES = 7  # of markers
 MAX_GROUPS = len(PALETTE) * N_SHAPES
-
 _LINE_END = re.compile("\r\n|[\n\r\u2028\u2029]")
 
 
 def clean_text(value: object) -> str:
-    """One printable line for any label: line breaks become ↵, control characters and lone surrogates become �.
-
-    So do the two marks that turn the direction of all that follows: with them, text can be made to look like other
-    text. Letters of all scripts, emoji and the joiners they need are kept.
-    """
+    """One printable line: line breaks become ↵; controls, lone surrogates and direction overrides become �."""
     text = _LINE_END.sub("↵", str(value)).replace("\t", "→")
     return "".join("\ufffd" if unicodedata.category(ch) in ("Cc", "Cs") or ch in "\u202d\u202e" else ch for ch in text)
 
@@ -35,10 +28,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
-    """Cut texts to `limit` characters each, so that what was different stays different where that is possible.
-
-    Cut at the end as by `shorten`; texts with the same beginning keep a third of it, and from where they part.
-    """
+    """Cut texts to `limit` characters; those with the same beginning keep a third of it, and from where they part."""
     out = [shorten(text, limit) for text in texts]
     alike: dict[str, list[int]] = {}
     for position, cut in enumerate(out):
@@ -46,8 +36,8 @@ def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
             alike.setdefault(cut, []).append(position)
     for members in alike.values():
         members = sorted(members, key=lambda i: texts[i])
-        for spot, i in enumerate(members):
-            beside = [texts[j] for j in members[max(spot - 1, 0) : spot + 2] if texts[j] != texts[i]]
+        for k, i in enumerate(members):
+            beside = [texts[j] for j in members[max(k - 1, 0) : k + 2] if texts[j] != texts[i]]
             if beside:
                 out[i] = _cut_at(texts[i], max(_shared(texts[i], other) for other in beside), limit)
     return out
@@ -84,7 +74,7 @@ def _check_one_each(values: Any, name: str, n_objects: int) -> None:
 
 
 def decimals_of(values: np.ndarray, digits: int) -> int:
-    """After how many decimals the largest of some numbers has so many digits."""
+    """Number of decimals with which the largest of some numbers has `digits` digits."""
     largest = float(np.abs(values[np.isfinite(values)]).max(initial=0)) or 1.0
     return digits - 1 - int(np.floor(np.log10(largest)))
 
@@ -107,10 +97,7 @@ def group_codes(groups: Sequence | np.ndarray, n_objects: int) -> tuple[np.ndarr
 def merge_small_groups(
     codes: np.ndarray, names: list[str], most: int = MAX_GROUPS
 ) -> tuple[np.ndarray, list[str], int | None]:
-    """Put the smallest groups together where there are more than can be told apart.
-
-    Gives codes and names as `group_codes` does, and the code of "other (12 groups)", None if there was room for all.
-    """
+    """Merge the smallest groups beyond `most` into "other (12 groups)"; codes, names, and its code or None."""
     if len(names) <= most:
         return codes, names, None
     sizes = np.bincount(codes[codes >= 0], minlength=len(names))

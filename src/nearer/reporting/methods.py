@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nearer import __version__
-from nearer.data.errors import counted
+from nearer.check import check as check_answers
+from nearer.data.messages import counted
 from nearer.registry import LOSSES, Work
 from nearer.reporting.words import interval, percent
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figures:
-    """What the paragraph tells; None for what is not known. Scores are fractions of answers satisfied."""
+    """What the paragraph says; None for what is not known. Scores are fractions of answers satisfied."""
 
     n_objects: int
     n_components: int
@@ -47,7 +48,7 @@ def told_of(model: OrdinalEmbedding, summary: Mapping[str, Any]) -> Figures:
     """Gather the figures of a fitted map, and of what `nearer fit` wrote to summary.json, which may be empty."""
     known: dict[str, Any] = {}
     if hasattr(model, "comparisons_"):
-        check = model.comparisons_.check()
+        check = check_answers(model.comparisons_)
         known = {"n_answers": check.n_answers, "n_questions": check.n_questions, "ceiling": check.noise_ceiling}
         known |= {"n_repeated": check.n_repeated_questions}
         known["n_comparisons"] = None if check.answers_are_rows else check.n_comparisons
@@ -78,7 +79,9 @@ def methods_paragraph(figures: Figures) -> str:
 
     method = f"an ordinal embedding with the loss {figures.loss}"
     if (work := _work(figures)) is not None:
-        method = f"{LOSSES[figures.loss].help} ({_cited(work)})"
+        families = [family for family, _ in _people(work)]
+        authors = " & ".join(families) if len(families) < 3 else f"{families[0]} et al."
+        method = f"{LOSSES[figures.loss].help} ({authors}, {work.year})"
     seed = "" if figures.seed is None else f", seed {figures.seed}"
     starts = counted(figures.n_init, "random start")
     dimensions = counted(figures.n_components, "dimension")
@@ -107,9 +110,10 @@ def methods_paragraph(figures: Figures) -> str:
     if figures.ceiling is not None:
         low = figures.ceiling if figures.ceiling_low is None else figures.ceiling_low
         best = percent(figures.ceiling) if percent(low) == percent(figures.ceiling) else interval(low, figures.ceiling)
-        many = "" if figures.n_repeated is None else f"{figures.n_repeated:,} "
-        questions = "repeated question" if figures.n_repeated == 1 else "repeated questions"
-        said.append(f"By the agreement of answers to {many}{questions}, the best possible accuracy is {best}.")
+        repeated = "repeated questions"
+        if figures.n_repeated is not None:
+            repeated = counted(figures.n_repeated, "repeated question")
+        said.append(f"By the agreement of answers to {repeated}, the best possible accuracy is {best}.")
     if figures.n_resamples is not None:
         by = "participants" if figures.resampled_by == "participant" else "answers"
         said.append(f"Regions of uncertainty (90 %) are from {figures.n_resamples:,} bootstrap resamples of {by}.")
@@ -122,7 +126,8 @@ def references(figures: Figures) -> list[str]:
     work = _work(figures)
     if work is None:
         return [software]
-    *others, last = (f"{family}, {_initials(given)}" for family, given in _people(work))
+    initials = ((family, " ".join(f"{name[0]}." for name in given.split())) for family, given in _people(work))
+    *others, last = map(", ".join, initials)
     authors = ", ".join([*others, f"& {last}" if others else last])
     return [f"{authors} ({work.year}). {work.title}. {work.venue}.", software]
 
@@ -151,13 +156,3 @@ def _work(figures: Figures) -> Work | None:
 def _people(work: Work) -> list[tuple[str, str]]:
     """Family and given names of the authors."""
     return [(family, given) for family, _, given in (name.partition(", ") for name in work.authors.split(" and "))]
-
-
-def _initials(given: str) -> str:
-    return " ".join(f"{name[0]}." for name in given.split())
-
-
-def _cited(work: Work) -> str:
-    """Authors and year, as in the text."""
-    families = [family for family, _ in _people(work)]
-    return f"{' & '.join(families) if len(families) < 3 else families[0] + ' et al.'}, {work.year}"

@@ -1,7 +1,4 @@
-"""The page: a report as one HTML text, with its style, scripts, data and pictures.
-
-What is text can be read, searched and printed without a script.
-"""
+"""The page: a report as one HTML text, with its style, scripts, data and pictures."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nearer.data.errors import answer_sentence, listed
+from nearer.data.messages import answer_sentence, listed
 from nearer.metrics import spread_shares
 from nearer.people.quality import shown_cells
 from nearer.reporting import words
@@ -41,19 +38,14 @@ if TYPE_CHECKING:
     from nearer.reporting.studies import Violations
 
 _SCRIPTS = ("base.js", "view.js", "draw.js", "map.js", "pairs.js", "charts.js", "main.js")
-# Numbers in the covariances beyond which they are left out: the file would grow past what a browser opens with ease.
-MAX_COVARIANCE_NUMBERS = 600_000
+MAX_COVARIANCE_NUMBERS = 600_000  # beyond, the file would be too large for a browser
 MAX_ROWS = 600
 MAX_NAME = 40
-# A table of more rows slows the page down; the download has them all.
-MAX_TABLE = 500
-# A square table of more objects is too much for a spreadsheet.
-MAX_DISTANCES = 1500
-# People listed, the most doubtful first.
-MAX_PEOPLE = 100
-# Found by name; which are read, the content alone decides. Some of Pillow's other readers start programs.
+MAX_TABLE = 500  # rows; the download has them all
+MAX_DISTANCES = 1500  # objects in a square table
+MAX_PEOPLE = 100  # listed, the most doubtful first
 _ENDINGS = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif"}
-_FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP")  # some of Pillow's other readers start programs
 _MAX_PIXELS = 50_000_000
 MAX_COUNT = 2000
 MAX_BYTES = 12_000_000
@@ -61,7 +53,6 @@ SIDE = 96
 
 
 def render(report: Report) -> str:
-    """Return a report as HTML text."""
     script = '(function () {\n"use strict";\n' + "\n".join(_asset(name) for name in _SCRIPTS) + "\n})();\n"
     style = _asset("report.css")
     values, notes = script_data(report)
@@ -90,10 +81,7 @@ def render(report: Report) -> str:
 
 
 def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
-    """What the scripts of the page read, ready for JSON, and sentences on what is not shown.
-
-    Positions keep six digits relative to the largest coordinate.
-    """
+    """What the scripts of the page read, ready for JSON, and sentences on what is not shown."""
     n_objects, n_components = report.embedding.shape
     notes: list[str] = []
     labels = label_texts(report.labels, n_objects)
@@ -177,14 +165,11 @@ def _numeric(table: Mapping[str, Any]) -> dict[str, list]:
 
 
 def _thin(history: Mapping[str, Any]) -> dict[str, Any]:
-    """At most 600 rows, evenly taken, the last one included; the script tells how many there were."""
+    """At most 600 rows, evenly taken, the last one included, and the number of all."""
     table = _numeric(history)
     n_rows = len(table["objective"])
     rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, MAX_ROWS)).round().astype(int))
     return {"rows": n_rows, **{name: [column[i] for i in rows] for name, column in table.items()}}
-
-
-# What is text.
 
 
 def _sections(report: Report) -> dict[str, str]:
@@ -296,8 +281,9 @@ def _coordinates(report: Report) -> str:
     buttons = " ".join(f'<button type="button" id="{name}">{what}</button>' for name, what in names.items())
     button = f'<p class="downloads">Download (CSV): {buttons}</p>'
     if n_objects > MAX_TABLE:
-        only = f"With {n_objects:,} objects the table of coordinates is in the download only."
-        return f'{button}<p class="small">{only}</p>'
+        return (
+            f'{button}<p class="small">With {n_objects:,} objects the table of coordinates is in the download only.</p>'
+        )
     labels = label_texts(report.labels, n_objects)
     head = ["Object", *(f"x{k + 1}" for k in range(n_components))]
     decimals = max(0, decimals_of(report.embedding, 5))
@@ -326,7 +312,7 @@ def _dimensions(report: Report, table: Mapping[str, Any]) -> str:
     return body + _table(["Dimensions", "Held-out", "Standard error"], rows, "numbers") + "</div>"
 
 
-def _learning(report: Report, curve: Mapping[str, Any]) -> str:
+def _learning(_report: Report, _curve: Mapping[str, Any]) -> str:
     told = "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
     return f"<p>{told}</p>" + _chart("chart-learning", "Held-out accuracy by number of comparisons")
 
@@ -365,10 +351,11 @@ def _violations(report: Report, violations: Violations) -> str:
 
 def _check(report: Report, check: Mapping[str, Any]) -> str:
     problems = "".join(f"<li>{_text(problem)}</li>" for problem in check.get("problems") or ())
-    verdict = '<p class="good">No problem was found in the answers.</p>'
-    if problems:
-        verdict = f'<ul class="problems">{problems}</ul>'
-    return verdict + _facts(words.check_facts(check))
+    verdict = f'<ul class="problems">{problems}</ul>'
+    if not problems:
+        verdict = '<p class="good">No problem was found in the answers.</p>'
+    facts = (check.get("facts") or {}).items()
+    return verdict + _facts({name[:1].upper() + name[1:]: text for name, text in facts})
 
 
 def _people(report: Report, people: Mapping[str, Any]) -> str:
@@ -399,7 +386,7 @@ def _repeat(report: Report, facts: Mapping[str, Any]) -> str:
     return command + _facts(facts)
 
 
-# Sections in their order: the word of the link, the heading, what of the report has to be there, and what is told.
+# Sections in their order: text of the link, heading, field of the report that is needed, and the body.
 _SECTIONS: dict[str, tuple[str, str, str, Callable[[Report, Any], str]]] = {
     "dimensions": ("Dimensions", "How many dimensions?", "dimensions", _dimensions),
     "learning": ("How many answers", "Would more answers help?", "learning_curve", _learning),
@@ -409,9 +396,6 @@ _SECTIONS: dict[str, tuple[str, str, str, Callable[[Report, Any], str]]] = {
     "convergence": ("Computation", "The computation", "history", _convergence),
     "repeat": ("Repeat it", "Repeat it", "facts", _repeat),
 }
-
-
-# Small pictures of the objects, as data URIs.
 
 
 class Thumbnails(NamedTuple):
@@ -428,12 +412,7 @@ def load_thumbnails(
     max_count: int = MAX_COUNT,
     max_bytes: int = MAX_BYTES,
 ) -> Thumbnails:
-    """Read the pictures of a folder that are named as the labels, and shrink them to 96 pixels.
-
-    A label may have the ending of the file or not, and either may be in other cases; an exact match comes first.
-    Where several fit but for case, none is taken. Labels without a picture are named in a warning, and so are those.
-    Files that are not PNG, JPEG, GIF or WebP, damaged ones, and what is beyond the limits are left out and told.
-    """
+    """Pictures of at most 96 pixels whose files are named as the labels, with or without ending, in any case."""
     from PIL import UnidentifiedImageError
 
     root = Path(folder)
@@ -471,12 +450,10 @@ def load_thumbnails(
                 unreadable.append(f"{fitting[0].name}: not PNG, JPEG, GIF or WebP")
             except Exception as error:  # readers raise many kinds for a damaged file
                 unreadable.append(f"{fitting[0].name}: {str(error)[:80] or type(error).__name__}")
-    if missing:
-        told = f"images: no picture in {str(root)!r} is named {listed(missing, 5)}"
-        warnings.warn(told, InputWarning, stacklevel=2)
-    if unclear:
-        told = f"images: several pictures fit, so none is shown: {listed(unclear, 5)}"
-        warnings.warn(told, InputWarning, stacklevel=2)
+    told = {f"no picture in {str(root)!r} is named": missing, "several pictures fit, so none is shown:": unclear}
+    for what, names in told.items():
+        if names:
+            warnings.warn(f"images: {what} {listed(names, 5)}", InputWarning, stacklevel=2)
     notes = [f"Pictures: {len(uris):,} of {len(labels):,} objects."]
     left_out: tuple[tuple[str, int, list[str]], ...] = (
         ("Without a picture of their name in the folder", len(missing), missing),

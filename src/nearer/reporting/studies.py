@@ -11,10 +11,10 @@ import numpy as np
 from scipy.stats import t
 
 from nearer import selection
+from nearer.check import check
 from nearer.data import Comparisons, check_bool
-from nearer.data.answers import votes_of_rows
-from nearer.data.errors import counted
-from nearer.data.rules import group
+from nearer.data.messages import counted
+from nearer.data.splits import group
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.metrics.comparison import judged
 from nearer.people import participants
@@ -22,17 +22,15 @@ from nearer.reporting.display import label_texts
 from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:
-    from nearer.data import CheckResult
+    from nearer.check import CheckResult
     from nearer.estimator import OrdinalEmbedding
     from nearer.people import ParticipantTable
     from nearer.selection import Bootstrap, DimensionSelection, LearningCurve
 
 Monitor = Callable[[str, str, Callable[[], Any]], Any]
-"""Called as ``monitor(study, details, run)`` for each study; returns ``run()``, or None to leave the study out."""
 
 _FOLDS = 5
-# Cross-validation is done unasked for numbers of comparisons in this range: enough to tell, quick to do.
-_FEWEST, _MOST = 50, 200_000
+_FEWEST, _MOST = 50, 200_000  # comparisons for which cross-validation is the default
 _FEWEST_PEOPLE = 3
 _LEVEL = 0.95
 _ROUGH = 0.1
@@ -40,57 +38,33 @@ _ROUGH = 0.1
 
 @dataclass(frozen=True)
 class Scores:
-    """Fractions of answers that the map satisfies; what was not measured is None.
+    """Fractions of answers that the map satisfies; None for what was not measured."""
 
-    Attributes
-    ----------
-    training : float, optional
-        Of the answers the map was made from.
-    held_out : float, optional
-        Of answers it has not seen, by cross-validation or on a test set.
-    held_out_low, held_out_high : float, optional
-        An interval for `held_out`, of confidence `level`.
-    level : float
-        Confidence of the interval.
-    ceiling : float, optional
-        Fraction of repeated answers that agree with the majority: an upper bound for any map.
-    ceiling_low : float, optional
-        The same with each answer held against the others only: a lower bound for the best map on new answers.
-    ceiling_questions : int, optional
-        Repeated questions that the ceiling was found from.
-    random_only : bool
-        Whether `held_out` is of answers to random questions alone, because others were chosen by earlier answers.
-    """
-
-    training: float | None = None
-    held_out: float | None = None
-    held_out_low: float | None = None
+    training: float | None = None  # of the answers the map was made from
+    held_out: float | None = None  # of answers it has not seen, by cross-validation or on a test set
+    held_out_low: float | None = None  # interval for held_out, of confidence level
     held_out_high: float | None = None
     level: float = 0.95
-    ceiling: float | None = None
-    ceiling_low: float | None = None
-    ceiling_questions: int | None = None
-    random_only: bool = False
+    ceiling: float | None = None  # repeated answers that agree with the majority: an upper bound for any map
+    ceiling_low: float | None = None  # each answer compared with the others only: a lower bound for the best map
+    ceiling_questions: int | None = None  # repeated questions that the ceiling was found from
+    random_only: bool = False  # held_out is of answers to random questions alone: others were chosen by earlier answers
 
     @property
     def ceiling_least(self) -> float | None:
-        """What the best possible map satisfies at least."""
+        """Lower bound for the best possible map."""
         return self.ceiling if self.ceiling_low is None else self.ceiling_low
 
     @property
     def ceiling_bound(self) -> float | None:
-        """What the best map satisfies at least, as far as so many repeated questions can tell.
-
-        The lower end of Wilson's interval for `ceiling_low`, of confidence `level`, with every repeated question as one
-        draw; `ceiling_low` itself if their number is not known.
-        """
+        """Lower end of Wilson's interval for `ceiling_low`, each repeated question a draw; itself without a number."""
         if self.ceiling_least is None or self.ceiling_questions is None:
             return self.ceiling_least
         return float(wilson_interval(self.ceiling_least, self.ceiling_questions, self.level)[0])
 
     @property
     def ceiling_is_rough(self) -> bool:
-        """Whether so few questions were repeated that the ceiling says little: its bound is more than 10 points off."""
+        """Whether too few questions were repeated: the bound is more than 10 points below."""
         least, bound = self.ceiling_least, self.ceiling_bound
         return least is not None and bound is not None and least - bound > _ROUGH
 
@@ -105,57 +79,30 @@ class Scores:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Accuracy on held-out answers.
-
-    Attributes
-    ----------
-    n_folds : int
-    accuracy, standard_error : float
-        Mean over the folds, and its standard error.
-    low, high : float
-        Student-t interval for the mean, of confidence `level`.
-    level : float
-    fold_accuracy : sequence of float (n_folds,)
-    """
+    """Accuracy on held-out answers."""
 
     n_folds: int
-    accuracy: float
-    standard_error: float
-    low: float
+    accuracy: float  # mean over the folds
+    standard_error: float  # of the mean
+    low: float  # Student-t interval for the mean, of confidence level
     high: float
     level: float
-    fold_accuracy: Sequence[float]
+    fold_accuracy: Sequence[float]  # (n_folds,)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """How well a map satisfies some answers.
+    """How well a map satisfies some answers; None for what is not known."""
 
-    Attributes
-    ----------
-    accuracy : float
-        Fraction satisfied, by weight.
-    n_comparisons, n_satisfied : int
-        Rows of the answers, and those that the map satisfies.
-    weight, weight_satisfied : float or None
-        The same by weight; None without weights.
-    weights_are_votes : bool or None
-        Whether the weights are whole numbers, so that they count answers; None without weights.
-    loss : str or None
-        Name of the loss whose model gives the probabilities; None if there is no such model.
-    log_loss, calibration_error : float or None
-        Mean of -log P[answer], and the expected error of the probabilities; None without a model.
-    """
-
-    accuracy: float
-    n_comparisons: int
+    accuracy: float  # fraction satisfied, by weight
+    n_comparisons: int  # rows of the answers
     n_satisfied: int
-    weight: float | None = None
+    weight: float | None = None  # sum of the weights, None without them
     weight_satisfied: float | None = None
-    weights_are_votes: bool | None = None
-    loss: str | None = None
-    log_loss: float | None = None
-    calibration_error: float | None = None
+    weights_are_votes: bool | None = None  # whether the weights are whole numbers, which count answers
+    loss: str | None = None  # name of the loss whose model gives the probabilities
+    log_loss: float | None = None  # mean of -log P[answer]
+    calibration_error: float | None = None  # expected error of the probabilities
 
     def to_dict(self) -> dict[str, Any]:
         """The figures that are known, ready for JSON."""
@@ -164,67 +111,31 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Violation:
-    """One answer that the map contradicts.
+    """One answer that the map contradicts."""
 
-    Attributes
-    ----------
-    objects : tuple of str
-        (anchor, near, far), or (i, j, l, k) for "i and j are nearer to each other than l and k".
-    near, far : float
-        The two distances on the map; the answer asks for near < far.
-    weight : float
-        How often (or with what weight) this answer was given.
-    """
-
-    objects: tuple[str, ...]
-    near: float
+    objects: tuple[str, ...]  # (anchor, near, far), or (i, j, l, k) for d(i, j) < d(l, k)
+    near: float  # distance on the map; the answer asks for near < far
     far: float
-    weight: float
+    weight: float  # how often, or with what weight, this answer was given
 
 
 @dataclass(frozen=True)
 class Violations:
-    """The worst violations and how many there are in all.
+    """The worst violations and how many there are in all; answers are votes, or else rows."""
 
-    Attributes
-    ----------
-    worst : tuple of Violation
-        Largest difference of distances first; equal answers are one entry with their weights summed.
-    n_violated, n_answers : float
-        Answers violated (ties included), and answers whose objects all have a position. A row with a whole-number
-        weight w counts as w answers; with other weights every row is one.
-    n_unplaced : float
-        Answers left out because an object has no position.
-    share : float, optional
-        Part of the answers violated by weight, where weights are no counts.
-    """
-
-    worst: tuple[Violation, ...]
-    n_violated: float
-    n_answers: float
-    n_unplaced: float
-    share: float | None = None
+    worst: tuple[Violation, ...]  # largest difference of distances first; equal answers are one entry
+    n_violated: float  # ties included
+    n_answers: float  # whose objects all have a position
+    n_unplaced: float  # left out because an object has no position
+    share: float | None = None  # part of the answers violated by weight, where weights are not votes
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found out about a map; None for what was not looked at.
+    """What was found out about a map; None for what was not looked at."""
 
-    Attributes
-    ----------
-    training : float or None
-        Fraction satisfied of the answers the map was made from.
-    check : CheckResult or None
-        Faults in the answers.
-    cross_validation : CrossValidation or None
-    dimensions : DimensionSelection or None
-    learning_curve : LearningCurve or None
-    bootstrap : Bootstrap or None
-    people : ParticipantTable or None
-    """
-
-    training: float | None = None
-    check: CheckResult | None = None
+    training: float | None = None  # fraction satisfied of the answers the map was made from
+    check: CheckResult | None = None  # faults in the answers
     cross_validation: CrossValidation | None = None
     dimensions: DimensionSelection | None = None
     learning_curve: LearningCurve | None = None
@@ -303,8 +214,7 @@ def study(
     people : bool, optional
         How each person answered. Default: where that is known of at least 3 people, and quick.
     monitor : callable, optional
-        Called as ``monitor(study, details, run)`` for each study: to show progress, or to leave the study out by not
-        returning ``run()``.
+        Called as ``monitor(study, details, run)`` for each study; returns ``run()``, or None to leave it out.
     """
     if cv_by not in ("question", "participant"):
         raise ValueError(f"cv_by: got {cv_by!r}, expected 'question' or 'participant'")
@@ -324,9 +234,10 @@ def study(
             warnings.warn(f"{name} left out: {error}", InputWarning, stacklevel=3)
             return None
 
-    found: dict[str, Any] = {"training": model.score(answers), "check": answers.check(model.embedding_.shape[1])}
+    found: dict[str, Any] = {"training": model.score(answers), "check": check(answers, model.embedding_.shape[1])}
     options: dict[str, Any] = {"random_state": model.random_state, "n_jobs": model.n_jobs}
-    folds = default_cv(len(answers)) if cv is None else cv
+    usual = default_cv(len(answers)) if answers.n_answers >= _FEWEST else 0
+    folds = usual if cv is None else cv
     tried = () if dims is None else tuple(dims)
     if tried:
         found["dimensions"] = attempt(
@@ -344,9 +255,8 @@ def study(
         )
     if learning_curve:
         found["learning_curve"] = attempt(
-            "learning curve", "10 repeats",
-            lambda: selection.learning_curve(model, answers, **options),
-        )  # fmt: skip
+            "learning curve", "10 repeats", lambda: selection.learning_curve(model, answers, **options)
+        )
     if bootstrap is not None:
         by = "comparison" if answers.people is None or len(answers.people.names) < 2 else "participant"
         found["bootstrap"] = attempt(
@@ -354,8 +264,7 @@ def study(
             lambda: selection.bootstrap(model, answers, n_resamples=bootstrap, by=by, **options),
         )  # fmt: skip
     if people is None:
-        known = answers.people is not None and len(answers.people.names) >= _FEWEST_PEOPLE
-        people = known and bool(default_cv(len(answers)))
+        people = bool(usual) and answers.people is not None and len(answers.people.names) >= _FEWEST_PEOPLE
     if people:
         found["people"] = attempt(
             "participants", "each against a map of the others",
@@ -365,7 +274,7 @@ def study(
 
 
 def default_cv(n_comparisons: int) -> int:
-    """Folds of a cross-validation that nobody asked for: 5 where it tells something and is quick, else 0."""
+    """Folds of a cross-validation by default: 5 where it is informative and quick, else 0."""
     return _FOLDS if _FEWEST <= n_comparisons <= _MOST else 0
 
 
@@ -394,20 +303,15 @@ def _held_out(found: DimensionSelection, n_components: int) -> CrossValidation:
 
 
 def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
-    """Judge a map by answers: how many it satisfies, and how well its loss foretells them.
-
-    Parameters
-    ----------
-    model : OrdinalEmbedding
-        Fitted, loaded, or with coordinates alone; then without probabilities.
-    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
-    """
+    """Judge a map by answers: how many it satisfies, and how well its loss (if any) predicts them."""
     embedding, data = model._on_map(comparisons)
     satisfied = model.predict(data)
     known: dict[str, Any] = {}
-    if data.weights is not None:
-        known = {"weight": float(data.weights.sum()), "weight_satisfied": float(data.weights[satisfied].sum())}
-        known["weights_are_votes"] = votes_of_rows(data)[1]
+    are_votes = data.answers.votes is not None
+    weights = data.votes if are_votes else data.weights
+    if weights is not None:
+        known = {"weight": float(weights.sum()), "weight_satisfied": float(weights[satisfied].sum())}
+        known["weights_are_votes"] = are_votes
     loss = getattr(model, "loss_", None)
     if loss is not None and loss.has_model:
         known |= {"loss": loss.name, "log_loss": log_loss(embedding, data, loss)}
@@ -427,6 +331,7 @@ def worst_violations(
     weights: np.ndarray | None = None,
     labels: Sequence | np.ndarray | None = None,
     limit: int = 20,
+    votes: np.ndarray | None = None,
 ) -> Violations:
     """Find the answers that a map contradicts most.
 
@@ -436,12 +341,12 @@ def worst_violations(
         Positions; NaN for objects without one.
     index : int array (N, 3) or (N, 4)
         Rows (anchor, near, far), or (i, j, l, k) for d(i, j) < d(l, k).
-    weights : array (N,), optional
-        Weight of each row, 1 by default.
+    weights, votes : array (N,), optional
+        Weight of each row, and how many answers it stands for; 1 by default.
     labels : sequence (n_objects,), optional
         Names; the numbers of the objects by default.
     limit : int
-        Return at most this many.
+        Most violations to list.
     """
     X = np.asarray(embedding, dtype=float)
     index = np.asarray(index)
@@ -461,17 +366,15 @@ def worst_violations(
         for row, weight in zip(order[first[shown]], total[shown])
     )
     share = None
-    if not (own == np.floor(own)).all():
+    if weights is not None and votes is None:
         share = float(own[violated].sum() / max(own[placed].sum(), 1e-300))
-        own = np.ones(len(index))
-    return Violations(worst, float(own[violated].sum()), float(own[placed].sum()), float(own[~placed].sum()), share)
+    count = np.ones(len(index)) if votes is None else votes
+    n_violated, n_placed, n_unplaced = (float(count[rows].sum()) for rows in (violated, placed, ~placed))
+    return Violations(worst, n_violated, n_placed, n_unplaced, share)
 
 
 def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | None:
-    """Return the answers to judge a map by, with the map's numbers for the objects; None if there are none.
-
-    Without comparisons, those are the answers that the map was made from.
-    """
+    """The answers to judge a map by (default: its own, or None), with the map's numbers for the objects."""
     if comparisons is None:
         return getattr(model, "comparisons_", None)
     answers = model._on_map(comparisons)[1]

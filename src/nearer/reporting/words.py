@@ -1,23 +1,18 @@
-"""Sentences that say what the numbers mean, for readers who did not make the map.
-
-Each is a small function of named figures, and gives plain text. "" means that there is nothing to say.
-"""
+"""Sentences, as plain text, that say what the numbers mean; "" if there is nothing to say."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nearer.data.errors import counted
+from nearer.data.messages import counted
 
 if TYPE_CHECKING:
     from nearer.reporting.studies import Findings, Judgement, Scores
     from nearer.selection import DimensionSelection
 
-# Accuracy points beyond which seen and unseen answers count as clearly different.
-_OVERFIT = 0.05
-# Accuracy points for which another dimension is worth its while.
-_WORTH = 0.01
+_OVERFIT = 0.05  # difference in accuracy beyond which seen and unseen answers are clearly different
+_WORTH = 0.01  # gain in accuracy for which another dimension is preferred
 
 
 def percent(fraction: float) -> str:
@@ -41,11 +36,8 @@ def interval(low: float, high: float) -> str:
     return f"{100 * low:.1f} to {100 * high:.1f} %"
 
 
-# How well the map fits.
-
-
 class Tried(NamedTuple):
-    """Held-out accuracy of the map's own dimension (shown), and of the one that the answers speak for (chosen)."""
+    """Held-out accuracy of the map's own dimension (shown), and of the one that the answers support (chosen)."""
 
     shown: int
     chosen: int
@@ -97,7 +89,7 @@ def fit_sentences(scores: Scores, tried: Tried | None = None) -> list[str]:
             "starts (n_init) should mend that."
         )
     if _is_guessing(scores):
-        said.append("This cannot be told apart from guessing, which satisfies 50 %.")
+        said.append("This cannot be distinguished from guessing, which satisfies 50 %.")
     if held_out is not None and training is not None and training - held_out > _OVERFIT:
         said.append(_gap(training - held_out, tried))
     said += [_agreement(scores), _dimension(scores, tried), _room(scores, tried)]
@@ -209,7 +201,7 @@ def judgement_lines(found: Judgement) -> str:
     of = f"{found.n_satisfied:,} of {rows}"
     if found.weights_are_votes:
         answers = counted(found.weight or 0, "answer")
-        of = f"{found.weight_satisfied:,.0f} of {answers}, as the weights of {rows} count them"
+        of = f"{found.weight_satisfied:,.0f} of {answers}, the votes on {rows}"
     elif found.weight is not None:
         of = f"{found.weight_satisfied:,.1f} of {found.weight:,.1f} by weight, {of} without weights"
     text = f"{percent(found.accuracy)} satisfied: {of}"
@@ -217,9 +209,6 @@ def judgement_lines(found: Judgement) -> str:
         text += f"\nlog-loss {found.log_loss:.4f} (guessing: 0.6931)"
         text += f"; probabilities are off by {percent(found.calibration_error)} on average"
     return text
-
-
-# The other parts of the report.
 
 
 def map_sentence(n_objects: int, n_components: int, shares: Sequence[float] = ()) -> str:
@@ -262,7 +251,7 @@ PEOPLE_TITLES = {
 
 
 def people_sentences(people: Mapping[str, Any]) -> list[str]:
-    """How people answered: how many answers, how far they agree with the others, who cannot be told from a guesser."""
+    """How many answers people gave, how far they agree with the others, and how many may be guessing."""
     n_people, answers = len(people["participant"]), sorted(people["answers"])
     each = f"{answers[0]:,}" if answers[0] == answers[-1] else f"{answers[0]:,} to {answers[-1]:,}"
     told = [f"{counted(n_people, 'person', 'people')} gave {each} answers each."]
@@ -276,7 +265,7 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
     guessing = sum(value is None or not value < 0.05 for value in people["p_chance"])
     if guessing:
         some = counted(guessing, "person", "people")
-        told.append(f"{some} cannot be told from somebody who only guesses. Nobody was left out for that.")
+        told.append(f"{some} cannot be distinguished from somebody who only guesses. Nobody was left out for that.")
     else:
         told.append("All agree with it better than somebody who only guesses.")
     return told
@@ -338,10 +327,7 @@ def convergence_sentence(in_stages: bool = False) -> str:
 def violations_sentence(
     n_violated: float, n_answers: float, n_unplaced: float, share: float | None = None, are_answers: bool = True
 ) -> str:
-    """How many answers the map contradicts; `share` is their part by weight, where weights are no counts.
-
-    Where an answer gives several comparisons, those are counted (`are_answers` is False).
-    """
+    """How many answers (or comparisons) the map contradicts; `share` is their part by weight, if not votes."""
     what = "answer" if are_answers else "comparison"
     weighed = "" if share is None else f", {percent(share)} by weight"
     told = f"The map contradicts {n_violated:,.0f} of {counted(n_answers, what)}{weighed}."
@@ -359,36 +345,3 @@ def distances_sentence(near: float, far: float, width: float) -> str:
     if near >= 1000 * far:
         return f"much farther {told}"
     return f"{near / far:.3g} times as far {told}"
-
-
-def check_facts(check: Mapping[str, Any]) -> dict[str, str]:
-    """The numbers of a check of the answers that readers ask for, by name."""
-    facts: dict[str, str] = {}
-    are_rows = check.get("answers_are_rows", True)
-    if "n_comparisons" in check:
-        facts["Comparisons"] = f"{check['n_comparisons']:,} {check.get('kind', '')}".strip()
-    if check.get("weights_are_votes"):
-        facts["Answers, counted by weights"] = f"{check['n_answers']:,.0f}"
-    elif not are_rows:
-        facts["Answers, each of several comparisons"] = f"{check['n_answers']:,.0f}"
-    counts = {f"Left out: {reason}": number for reason, number in (check.get("dropped") or {}).items()}
-    counts["Objects"] = check.get("n_objects")
-    counts["Objects in no comparison"] = len(check.get("unseen") or ()) or None
-    counts["Distinct questions"] = check.get("n_questions")
-    counts["Asked more than once"] = check.get("n_repeated_questions")
-    if "contradictions" in check:
-        counts[f"{'Answered' if are_rows else 'Comparisons answered'} both ways"] = len(check["contradictions"])
-    facts |= {name: f"{count:,}" for name, count in counts.items() if count is not None}
-    if check.get("n_adaptive"):
-        others = f"{check['n_comparisons'] - check['n_adaptive']:,}"
-        facts["Answers to questions chosen by earlier ones"] = (
-            f"{check['n_adaptive']:,}; accuracy is of the other {others}"
-        )
-    if "components" in check:
-        facts["Connected groups of objects"] = f"{len(check['components']):,}"
-    if check.get("participants") is not None:
-        people = check["participants"]
-        doubtful = sum(bool(person.get("suspicious")) for person in people)
-        disagree = "disagrees" if doubtful == 1 else "disagree"
-        facts["Participants"] = f"{len(people):,}, of whom {doubtful:,} {disagree} with the rest"
-    return facts

@@ -1,4 +1,4 @@
-"""How sure we are: resample the answers, fit again, and look at how far things move."""
+"""Bootstrap: resample the answers, fit again, and measure the variation of the map."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from scipy.special import logit
 from scipy.stats import chi2, norm
 from sklearn.base import clone
 
-from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer, is_table, on_labels
-from nearer.data.answers import asked_together, kept_together
-from nearer.data.values import People
+from nearer.data import Answers, Comparisons, as_generator, check_fraction, check_integer
+from nearer.data.coded import Coded
+from nearer.data.splits import question_of_rows
 from nearer.estimator import OrdinalEmbedding
+from nearer.io import as_comparisons
+from nearer.io.frames import is_table
 from nearer.losses import Loss, STELoss, TSTELoss
 from nearer.metrics import (
     AnswerLaw,
@@ -25,6 +27,8 @@ from nearer.metrics import (
     log_ratio,
     procrustes_align,
 )
+from nearer.metrics.agreement import first_rows
+from nearer.metrics.on_map import on_labels
 from nearer.selection.common import fit_best, fit_quietly, quiet_map, simulated, template
 
 # Resamples whose left-out answers show how sure answers are, sets of answers simulated, questions looked at, and the
@@ -40,12 +44,7 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with bounds that hold it at a confidence level.
-
-    Attributes
-    ----------
-    estimate, low, high, level : float
-    """
+    """An estimate with its confidence interval."""
 
     estimate: float
     low: float
@@ -58,46 +57,26 @@ class Interval:
 
 @dataclass(frozen=True, eq=False)
 class NearerIntervals:
-    """How sure it is that one pair is nearer than another.
+    """Confidence intervals of ``log(far / near)``, the log ratio of two distances, for m questions.
 
-    The quantity is ``log(far / near)``, the logarithm of the ratio of the two distances: positive if the near pair is
-    nearer, log 2 if the far pair is twice as far apart. It does not depend on the scale, rotation or place of the map.
-
-    Attributes
-    ----------
-    log_ratio : ndarray of float64, shape (m,)
-        On the map fitted to all answers; NaN where an object has no place.
-    low, high : ndarray of float64, shape (m,)
-        Bounds: the estimate -+ as many standard errors as a normal distribution asks for at `level`. Its square is the
-        variance over the resamples plus the square of the bias, times the `widening` of the bootstrap squared.
-    support : ndarray of float64, shape (m,)
-        Fraction of the resamples in which the near pair is nearer.
-    level : float
+    Positive if the near pair is nearer, log 2 if the far pair is twice as far apart; independent of scale, rotation and
+    position of the map. The interval is normal; its squared standard error is the variance over the resamples plus the
+    squared bias, times the squared `widening` of the bootstrap.
     """
 
-    log_ratio: np.ndarray
-    low: np.ndarray
+    log_ratio: np.ndarray  # (m,), on the map fitted to all answers; NaN where an object has no position
+    low: np.ndarray  # (m,), as are the others
     high: np.ndarray
-    support: np.ndarray
+    support: np.ndarray  # fraction of the resamples in which the near pair is nearer
     level: float
 
     @property
     def settled(self) -> np.ndarray:
-        """What is certain at this level: 1 that the near pair is nearer, -1 that the far pair is, 0 neither.
-
-        Returns
-        -------
-        ndarray of int, shape (m,)
-        """
+        """Which is certain at this level, int (m,): 1 the near pair is nearer, -1 the far pair is, 0 neither."""
         return np.where(self.low > 0, 1, np.where(self.high < 0, -1, 0))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of a table, one row for each question.
-
-        Returns
-        -------
-        dict of str to list
-        """
+        """Return the columns of a table, one row for each question."""
         names = ("log_ratio", "low", "high", "support", "settled")
         return {name: getattr(self, name).tolist() for name in names}
 
@@ -106,52 +85,28 @@ class NearerIntervals:
 class Bootstrap:
     """A map and its resamples.
 
-    Attributes
-    ----------
-    embedding : ndarray of float64, shape (n_objects, n_components)
-        Fitted to all answers.
-    samples : ndarray of float64, shape (n_resamples, n_objects, n_components)
-        Fitted to resampled answers and moved onto `embedding` by rotation, reflection, shift and scale. NaN where an
-        object is in no answer of a resample.
-    covariance : ndarray of float64, shape (n_objects, n_components, n_components)
-        Of each object's place about the true one: over the resamples that have it, plus the outer product of its
-        distance from where `likely` has it, widened like the intervals; NaN with fewer than 2 resamples.
-    n_placed : ndarray of int, shape (n_objects,)
-        Resamples that have a place for the object.
-    accuracy_samples : ndarray of float64, shape (n_resamples,)
-        Fraction of the answers left out of a resample that its map satisfies; NaN if none was left out.
-    by : {"comparison", "participant"}
-    labels : ndarray of str, shape (n_objects,), or None
-    widening : float
-        Bounds are this much wider than scatter and bias say, so that nine of ten would hold `likely` if the simulated
-        fits were the map.
-    likely : ndarray of float64, shape (n_objects, n_components), or None
-        Resamples move about the map fitted to all answers, which may be off the truth by what the loss makes of wrong
-        answers. This is a map by models that know slips, under which the answers are most likely.
-    simulated : ndarray of float64, shape (m, n_objects, n_components), or None
-        Fits to answers simulated from `likely`, moved onto `embedding`: where they are off `likely` on average, the
-        map is taken to be off the truth. That is the bias.
+    Resamples scatter about the map fitted to all answers, which is biased, because the loss does not model wrong
+    answers. `likely` is the maximum-likelihood map of models with slips; the bias is the mean difference of
+    `simulated`, fits to answers drawn from `likely`, from it. `covariance` is that of each object's position about the
+    true one: over the resamples that place it, plus the outer product of its distance from `likely`, widened like the
+    intervals. `widening` makes nine of ten intervals hold `likely` if the simulated fits were the map.
     """
 
-    embedding: np.ndarray
-    samples: np.ndarray
-    covariance: np.ndarray
-    n_placed: np.ndarray
-    accuracy_samples: np.ndarray
-    by: str
-    labels: np.ndarray | None
+    embedding: np.ndarray  # (n_objects, n_components), fitted to all answers
+    samples: np.ndarray  # (n_resamples, n_objects, n_components), aligned with `embedding`; NaN where not placed
+    covariance: np.ndarray  # (n_objects, n_components, n_components); NaN with fewer than 2 resamples
+    n_placed: np.ndarray  # (n_objects,), resamples that place the object
+    accuracy_samples: np.ndarray  # (n_resamples,), on the answers left out; NaN if none was left out
+    by: str  # "comparison" or "participant"
+    labels: np.ndarray | None  # (n_objects,)
     widening: float = 1.0
-    likely: np.ndarray | None = None
-    simulated: np.ndarray | None = None
+    likely: np.ndarray | None = None  # (n_objects, n_components)
+    simulated: np.ndarray | None = None  # (m, n_objects, n_components), aligned with `embedding`
 
     def accuracy(self, level: float = 0.9) -> Interval:
         """Accuracy on answers that were not used: mean over the resamples, and quantiles of them.
 
-        A resample holds about 63 % of the answers, so this is a little below what all of them give.
-
-        Parameters
-        ----------
-        level : float, default 0.9
+        A resample holds about 63 % of the answers, so this is a little below the accuracy of the map.
         """
         known = self.accuracy_samples[np.isfinite(self.accuracy_samples)]
         if not len(known):
@@ -202,14 +157,14 @@ def bootstrap(
 ) -> Bootstrap:
     """Fit the map again to answers drawn with replacement.
 
-    Every resample starts from the map fitted to all answers, so what differs is the answers and not the start. Only if
-    that map satisfies all of them do resamples start anew. How far the map itself is off the truth, because its loss
-    makes something of its own of wrong answers, is simulated: answers are drawn from a map that was fitted by models
-    that know slips, and the fits to them, made by the loss, are held against that map.
+    Every resample starts from the map fitted to all answers, so that only the answers differ; if that map satisfies all
+    of them, resamples start anew. The bias of the map, due to wrong answers that its loss does not model, is simulated:
+    answers are drawn from a map fitted by models with slips, and the fits to them by the loss are compared with that
+    map.
 
     In simulations 90 % intervals held the truth in 88 to 98 % of cases, whatever the noise, and 90 % regions in 88 to
-    100 %, but with ste and hinge on very flat maps of three dimensions only in 82 to 84 %. They know nothing of a wrong
-    dimension. See docs/trust.md.
+    100 %, but with ste and hinge on very flat maps of three dimensions only in 82 to 84 %. They assume that the
+    dimension is right. See docs/trust.md.
 
     Parameters
     ----------
@@ -217,7 +172,7 @@ def bootstrap(
         What to fit. If it is fitted already, its map is taken as the one of all answers; otherwise a copy is fitted,
         for which several starts (``n_init=4``) are worth their time.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
-        Whole-number weights count answers, each drawn on its own; a row with any other weight is drawn as a whole.
+        Votes are drawn one by one; any other answer is drawn with all its rows and their weights.
     n_resamples : int, default 200
     by : {"comparison", "participant"}, default "comparison"
         What is drawn: single answers, or participants with all of theirs (answers of one person are seldom
@@ -250,7 +205,7 @@ def bootstrap(
 
     def run(number: int, own: np.random.Generator) -> tuple[np.ndarray, float, tuple[np.ndarray, np.ndarray] | None]:
         weights, left_out = draw(own)
-        drawn = data[weights > 0]._with(weights=weights[weights > 0])
+        drawn = data[weights > 0].replaced(weights=weights[weights > 0])
         X = fit_best(base, drawn, starts, fresh, own).embedding_
         score = comparison_accuracy(X, data[left_out]) if left_out.any() else math.nan
         return X, score, (weights, left_out) if number < _N_JUDGES else None
@@ -271,11 +226,7 @@ def bootstrap(
 
 @dataclass(frozen=True, eq=False)
 class LikelyMap:
-    """A map, and how answers follow from it.
-
-    The model of the loss says how sure answers are; the law, found from answers that maps had not seen, by how much
-    less, and how often people slip.
-    """
+    """A map, and how answers follow from it: a model, and a law fitted to answers that maps had not seen."""
 
     embedding: np.ndarray
     loss: Loss
@@ -293,15 +244,15 @@ def likely_map(
     rng: np.random.Generator,
     n_jobs: int | None,
 ) -> LikelyMap:
-    """Fit a map by models that know slips, and take the one under which the answers are most likely.
+    """Maximum-likelihood map of models with slips.
 
-    Losses without slips in their model bend a map to make room for wrong answers: ste, for one, makes a flat map round.
-    The fits begin at `start`, which is NaN for objects in no comparison. Of each resample are given the weights (N,) of
-    the answers drawn, and which answers (N,) were left out: maps of the drawn ones show how sure answers are that a map
-    has not seen; those that it has seen look surer than they are.
+    Losses without slips in their model distort a map to accommodate wrong answers: ste, for one, makes a flat map
+    round. Fits begin at `start`, NaN for objects in no comparison. Each resample has the weights (N,) of the answers
+    drawn, and which (N,) were left out: on these the law is fitted, since answers that a map has seen look surer than
+    they are.
     """
-    everybody = People(np.zeros(len(comparisons), np.int32), np.array(["all"], dtype=object))
-    data = comparisons._with(people=everybody, details=None, labels=None)
+    everybody = Answers(comparisons.kind, len(comparisons), Coded.constant("all", len(comparisons)))
+    data = comparisons.replaced(answers=everybody, answer=None, labels=None)
     lowest, loss, X, no_slip = math.inf, _MODELS[0], np.nan_to_num(start), np.ones(len(data))
     point = X
     for model in _MODELS:
@@ -320,7 +271,7 @@ def likely_map(
 
     def judge(drawn_and_left: tuple[np.ndarray, np.ndarray], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         weights, left_out = drawn_and_left
-        drawn = data[weights > 0]._with(weights=np.maximum(weights * no_slip, _LEAST)[weights > 0])
+        drawn = data[weights > 0].replaced(weights=np.maximum(weights * no_slip, _LEAST)[weights > 0])
         Y = fit_best(base, drawn, [np.nan_to_num(X)], 0, rng).embedding_
         unseen = left_out & (own > 0)
         unseen = unseen if unseen.any() else own > 0
@@ -336,10 +287,7 @@ def _log_odds(loss: Loss, X: np.ndarray, comparisons: Comparisons) -> np.ndarray
 
 
 def _widened(found: Bootstrap, likely: np.ndarray, maps: Sequence[np.ndarray], asked: Comparisons) -> Bootstrap:
-    """Take up the bias that simulated fits show, and widen bounds that would then hold too little.
-
-    Each fit is judged by the bias that the others show, as the map is.
-    """
+    """Add the bias of simulated fits, each judged by that of the others, and widen bounds that are too narrow."""
     fits = np.array([procrustes_align(X, found.embedding) for X in maps])
     off = _off(likely, fits, asked)
     variance, _ = _variances(np.array([log_ratio(X, asked) for X in found.samples]))
@@ -395,18 +343,16 @@ def _times(away: np.ndarray, expected: float) -> float:
 
 def _by_comparison(data: Comparisons):
     """Draws answers one by one, with all their rows; left out are those to questions that were not drawn at all."""
-    question, answer = asked_together(data), kept_together(data)
-    rows = np.ones(len(data)) if data.weights is None else data.weights
-    own = rows[np.unique(answer, return_index=True)[1]]
-    if (rows != own[answer]).any():  # rows that were merged are no longer one answer's
-        own, answer = rows, np.arange(len(data))
-    n, counted = len(own), data.weights is not None and bool((own == np.round(own)).all())
+    question, (first, answer) = question_of_rows(data), first_rows(data)
+    rows, votes, n = np.ones(len(data)) if data.weights is None else data.weights, data.votes[first], len(first)
+    counted = data.answers.votes is not None and bool((votes == np.round(votes)).all())
 
     def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         if counted:
-            weights = rng.multinomial(round(own.sum()), own / own.sum()).astype(float)[answer]
+            times = rng.multinomial(round(votes.sum()), votes / votes.sum())
+            weights = rows / np.maximum(votes, 1.0)[answer] * times[answer]
         else:
-            weights = (own * np.bincount(rng.integers(n, size=n), minlength=n))[answer]
+            weights = rows * np.bincount(rng.integers(n, size=n), minlength=n)[answer]
         asked = np.bincount(question, weights=weights) > 0
         return weights, ~asked[question]
 

@@ -11,20 +11,16 @@ import numpy as np
 from sklearn.base import clone
 
 from nearer.data import Comparisons
+from nearer.data.coded import distinct
 from nearer.estimator import OrdinalEmbedding
+from nearer.metrics.agreement import first_rows
 from nearer.objective import resolve_jobs
 from nearer.solvers.starts import in_threads
 from nearer.warning_types import UnseenObjectsWarning
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a study of which a part was finished.
-
-    Parameters
-    ----------
-    found : object
-        What the finished part says.
-    """
+    """Ctrl-C during a study of which a part was finished; `found` is the result of that part."""
 
     def __init__(self, found: Any):
         super().__init__("interrupted")
@@ -32,10 +28,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def template(estimator: OrdinalEmbedding) -> OrdinalEmbedding:
-    """Copy an estimator for a study: one thread each, as many run side by side, and no progress lines.
-
-    If it chose its dimension itself, the copies have that dimension.
-    """
+    """Copy an estimator for a study, with the dimension it chose: one thread each, and no progress lines."""
     if not isinstance(estimator, OrdinalEmbedding):
         kind = type(estimator).__name__
         raise ValueError(f"estimator: got {kind}, expected an OrdinalEmbedding; the comparisons come second")
@@ -62,7 +55,7 @@ def fit_best(
 
 
 def n_d_log_n(n_objects: int, d: int) -> float:
-    """Answers of the order that shows d dimensions of so many objects (Jain, Jamieson and Nowak, NeurIPS 2016)."""
+    """Answers of the order that shows d dimensions of n objects (Jain, Jamieson and Nowak, NeurIPS 2016)."""
     return n_objects * d * math.log2(max(n_objects, 2))
 
 
@@ -78,8 +71,8 @@ def at_random(comparisons: Comparisons, rows: np.ndarray) -> np.ndarray:
         return rows
     if not blind[rows].any():
         raise ValueError(
-            f"comparisons: got {len(rows):,} held-out answers, all to questions chosen by earlier answers, expected "
-            "some to random questions, which alone show how well the map predicts"
+            f"comparisons: got {comparisons[rows].n_answers:,.0f} held-out answers, all to questions chosen by earlier "
+            "answers, expected some to random questions, which alone show how well the map predicts"
         )
     return rows[blind[rows]]
 
@@ -87,15 +80,24 @@ def at_random(comparisons: Comparisons, rows: np.ndarray) -> np.ndarray:
 def simulated(comparisons: Comparisons, chance: np.ndarray, rng: np.random.Generator) -> Comparisons:
     """Answer the same questions again; `chance` (N,) is the probability that an answer is as the row has it.
 
-    Whole-number weights count answers, each given on its own; a row with any other weight is one answer.
+    Votes are given one by one; any other row is one answer, whatever its weight.
     """
-    weights = comparisons.weights
-    if weights is None or (weights != np.round(weights)).any():
+    votes = comparisons.votes
+    if comparisons.answers.votes is None or (votes != np.round(votes)).any():
         return comparisons.flipped(rng.random(len(comparisons)) > chance)
-    against = rng.binomial(weights.astype(np.int64), 1.0 - chance)
+    against = rng.binomial(votes.astype(np.int64), 1.0 - chance)
+    each = 1.0 if comparisons.weights is None else comparisons.weights / np.maximum(votes, 1.0)
     both = comparisons.concat([comparisons.flipped(np.ones(len(comparisons), dtype=bool))])
-    counts = np.concatenate([weights - against, against]).astype(float)
-    return both._with(weights=counts)[counts > 0]
+    counts = np.concatenate([(votes - against) * each, against * each]).astype(float)
+    return both.replaced(weights=counts)[counts > 0]
+
+
+def answers_naming(comparisons: Comparisons) -> np.ndarray:
+    """How many answers name each object, float (n_objects,)."""
+    first, answer = first_rows(comparisons)
+    cells = distinct(answer[:, None] * np.int64(comparisons.n_objects) + comparisons.index)
+    answer, named = np.divmod(cells, comparisons.n_objects)
+    return np.bincount(named, weights=comparisons.votes[first][answer], minlength=comparisons.n_objects)
 
 
 def quiet_map(task: Callable[..., Any], n_jobs: int | None, *given: Iterable[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""How many dimensions: prediction of held-out answers, a rule, and how sure it is."""
+"""Choose the number of dimensions by cross-validation, and say how sure the choice is."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from nearer.data import Comparisons, as_comparisons, as_generator, check_integer
-from nearer.data.answers import asked_together
-from nearer.data.comparisons import fold_of_rows, groups_of
-from nearer.data.errors import counted
-from nearer.data.values import take
+from nearer.data import Comparisons, as_generator, check_integer
+from nearer.data.messages import counted
+from nearer.data.splits import fold_of_rows, groups_of, question_of_rows
+from nearer.data.validate import take
 from nearer.dimensions import Evidence, held_out_ratios, weigh
 from nearer.estimator import OrdinalEmbedding
+from nearer.io import as_comparisons
 from nearer.metrics import comparison_accuracy, log_loss
 from nearer.selection.common import Interrupted, at_random, fit_best, n_d_log_n, quiet_map, template
 from nearer.solvers import Auto, get_solver
 
-# In standard errors: a smaller dimension is ruled out if the chosen one beats it by so much, larger ones if they fall
-# behind by so much; and so many times n d log n answers are needed to see one dimension more. `benchmarks.verdicts`
-# measures how often the verdict then holds.
+# Standard errors by which the chosen dimension beats a smaller, and a larger one, that is ruled out; and answers needed
+# to see one dimension more, as a multiple of n d log n. `benchmarks.verdicts` measures how often the verdict holds.
 _RULED_OUT_BELOW = 2.0
 _RULED_OUT_ABOVE = 3.5
 _ENOUGH = 2.0
@@ -31,52 +30,28 @@ _ENOUGH = 2.0
 
 @dataclass(frozen=True, eq=False)
 class DimensionSelection:
-    """Cross-validated quality by dimension, and the dimension chosen.
+    """Cross-validated quality of m dimensions, and the dimension chosen.
 
-    Attributes
-    ----------
-    dims : ndarray of int, shape (m,)
-        Dimensions tried, ascending.
-    accuracy, accuracy_se : ndarray of float64, shape (m,)
-        Mean over the folds of the fraction of held-out answers satisfied by maps made as `fit` makes them, and its
-        standard error.
-    log_loss, log_loss_se : ndarray of float64, shape (m,)
-        The same for the mean of -log P[answer]; NaN for a loss without a model.
-    fold_accuracy, fold_log_loss, fold_train_accuracy : ndarray of float64, shape (n_folds, m)
-        NaN for maps that were not made because of ctrl-C.
-    evidence : Evidence or None
-        What the judge made of the held-out answers; None if a single dimension was tried, or after ctrl-C.
-    chosen : int or None
-        The smallest dimension that no larger one beats, see `Evidence`; None after ctrl-C.
-    candidates : tuple of int
-        Dimensions that the answers do not rule out, the chosen one among them.
-    decisive : bool
-        Whether that is the chosen one alone; `reasons` says why not.
-    reasons : tuple of str
+    The standard errors are those of the mean over the folds. After ctrl-C, maps that were not made are NaN.
     """
 
-    dims: np.ndarray
-    accuracy: np.ndarray
-    accuracy_se: np.ndarray
-    log_loss: np.ndarray
-    log_loss_se: np.ndarray
-    fold_accuracy: np.ndarray
+    dims: np.ndarray  # (m,), ascending
+    accuracy: np.ndarray  # (m,), fraction of held-out answers satisfied by maps made as `fit` makes them
+    accuracy_se: np.ndarray  # (m,)
+    log_loss: np.ndarray  # (m,), mean of -log P[answer]; NaN for a loss without a model
+    log_loss_se: np.ndarray  # (m,)
+    fold_accuracy: np.ndarray  # (n_folds, m), as are the next two
     fold_log_loss: np.ndarray
     fold_train_accuracy: np.ndarray
-    evidence: Evidence | None
-    chosen: int | None
-    candidates: tuple[int, ...]
-    decisive: bool
+    evidence: Evidence | None  # None if a single dimension was tried, or after ctrl-C
+    chosen: int | None  # the smallest dimension that no larger one beats, see `Evidence`; None after ctrl-C
+    candidates: tuple[int, ...]  # dimensions that the answers do not rule out, the chosen one among them
+    decisive: bool  # whether that is the chosen one alone; `reasons` says why not
     reasons: tuple[str, ...]
 
     @property
     def n_folds(self) -> np.ndarray:
-        """Folds that each dimension was judged by: all of them, unless ctrl-C came before.
-
-        Returns
-        -------
-        ndarray of int, shape (m,)
-        """
+        """Folds that each dimension was judged by, int (m,): all of them, unless ctrl-C came before."""
         return np.isfinite(self.fold_accuracy).sum(axis=0)
 
     @property
@@ -96,12 +71,7 @@ class DimensionSelection:
         return f"the data cannot tell the dimension: {'; '.join(self.reasons)}. The rule gives {self.chosen} ({found})"
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of a table, one row for each dimension.
-
-        Returns
-        -------
-        dict of str to list
-        """
+        """Return the columns of a table, one row for each dimension."""
         return {
             "n_components": self.dims.tolist(),
             "accuracy": self.accuracy.tolist(),
@@ -127,10 +97,9 @@ def cross_validate_dimensions(
 ) -> DimensionSelection:
     """Cross-validate the dimension of the map.
 
-    Two kinds of maps are made from the answers of every fold. The estimator makes its own, for each dimension as `fit`
-    would: they give the accuracy to expect. The judge comes down from the largest dimension with the softplus loss:
-    its maps decide, because losses such as tste bend a map in ways that another dimension may repair, though the
-    objects do not have it.
+    Two kinds of maps are made from the answers of every fold. Those of the estimator, for each dimension as `fit` would
+    make them, give the accuracy to expect. Those of the softplus loss, fitted from the largest dimension down, decide:
+    losses such as tste distort a map in ways that another dimension may repair, though the objects do not have it.
 
     Parameters
     ----------
@@ -138,7 +107,6 @@ def cross_validate_dimensions(
         What to fit; its `n_components` is not used.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
     dims : iterable of int, default range(1, 7)
-        Dimensions to try.
     n_folds : int, default 5
     groups : array-like, shape (N,), or "participants", optional
         Answers that stay in one fold. Default: those to the same question, with all rows of an odd-one-out answer or
@@ -160,7 +128,7 @@ def cross_validate_dimensions(
     has_model = base._make_loss().has_model
     rng = as_generator(random_state)
     if groups is None:
-        groups = asked_together(data, check_integer(n_folds, "n_folds", 2))
+        groups = question_of_rows(data, check_integer(n_folds, "n_folds", 2))
     units = groups_of(data, groups)
     fold = fold_of_rows(len(data), n_folds, rng, units)
     tested = [at_random(data, np.flatnonzero(fold == number)) for number in range(n_folds)]
@@ -189,17 +157,17 @@ def cross_validate_dimensions(
     if judged:
         rows = np.concatenate(tested)
         evidence = weigh(tried, np.concatenate(results, axis=1), units.codes[rows], take(data.weights, rows))
-    n_comparisons = min(map(len, trains))
-    return judge_dimension(tried, table, evidence, n_objects=int(data.seen.sum()), n_comparisons=n_comparisons)
+    n_answers = min(train.n_answers for train in trains)
+    return judge_dimension(tried, table, evidence, n_objects=int(data.seen.sum()), n_answers=n_answers)
 
 
 def judge_dimension(
-    dims: np.ndarray, table: np.ndarray, evidence: Evidence | None, *, n_objects: int, n_comparisons: int
+    dims: np.ndarray, table: np.ndarray, evidence: Evidence | None, *, n_objects: int, n_answers: float
 ) -> DimensionSelection:
     """Say which dimensions the answers rule out, and why others are left.
 
-    `table` (3, n_folds, m) holds accuracy, log-loss and accuracy on the training answers for each of `dims`, ascending.
-    The size of a training set says whether another dimension could have been seen at all.
+    `table` (3, n_folds, m) holds accuracy, log-loss and training accuracy for each of `dims`, ascending. The number of
+    training answers decides whether another dimension could have been seen at all.
     """
     chosen = int(dims[0]) if evidence is None else evidence.chosen
     at = 0 if evidence is None else evidence.place
@@ -220,10 +188,10 @@ def judge_dimension(
         needed = _ENOUGH * n_d_log_n(n_objects, chosen + 1)
         if at == len(dims) - 1:
             reasons.append(f"the largest dimension tried, {chosen}, is the best; try larger ones")
-        elif n_comparisons < needed:
+        elif n_answers < needed:
             candidates.append(int(dims[at + 1]))
             reasons.append(
-                f"a training set of {n_comparisons:,} answers about {n_objects:,} objects is too small to see more "
+                f"a training set of {n_answers:,.0f} answers about {n_objects:,} objects is too small to see more "
                 f"than {counted(chosen, 'dimension')} (about {needed:,.0f} needed)"
             )
         elif evidence.by_larger > -_RULED_OUT_ABOVE:

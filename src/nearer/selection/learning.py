@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
-from nearer.data import Comparisons, as_comparisons, as_generator, check_fraction, check_integer
-from nearer.data.answers import asked_together
-from nearer.data.values import take
+from nearer.data import Answers, Comparisons, as_generator, check_fraction, check_integer
+from nearer.data.splits import question_of_rows
+from nearer.data.validate import take
 from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
+from nearer.io import as_comparisons
 from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_ratio
 from nearer.selection.bootstrap import Interval, interval_of
 from nearer.selection.common import at_random, fit_best, n_d_log_n, quiet_map, simulated, template
@@ -39,42 +40,18 @@ _BOUNDS = ("lower", "nearest", "higher")
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """A law of learning: ``accuracy(n) = ceiling - scale * n ** -exponent``.
-
-    Attributes
-    ----------
-    ceiling, scale, exponent : float
-    """
+    """A law of learning: ``accuracy(n) = ceiling - scale * n ** -exponent``."""
 
     ceiling: float
     scale: float
     exponent: float
 
     def accuracy(self, n: ArrayLike) -> np.ndarray:
-        """Return the accuracy at n comparisons.
-
-        Parameters
-        ----------
-        n : array-like of float, any shape
-
-        Returns
-        -------
-        ndarray of float64, of the shape of n
-        """
+        """Return the accuracy at n comparisons, of the shape of n."""
         return self.ceiling - self.scale * np.asarray(n, dtype=float) ** -self.exponent
 
     def needed_for(self, accuracy: float) -> float:
-        """Return the number of comparisons at which an accuracy is reached.
-
-        Parameters
-        ----------
-        accuracy : float
-
-        Returns
-        -------
-        float
-            Infinite if it never is.
-        """
+        """Return the number of comparisons at which an accuracy is reached; infinite if it never is."""
         room = self.ceiling - accuracy
         if room <= 0:
             return math.inf
@@ -104,77 +81,36 @@ def fit_power_law(n: np.ndarray, accuracy: np.ndarray, se: np.ndarray | None = N
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """Accuracy on held-out answers by number of training comparisons.
+    """Accuracy on held-out answers for m training sizes.
 
-    Attributes
-    ----------
-    n_comparisons : ndarray of int, shape (m,)
-    accuracy, accuracy_se : ndarray of float64, shape (m,)
-        Mean over the repeats and its standard error.
-    repeats : ndarray of float64, shape (n_repeats, m)
-    law : PowerLaw
-        Fitted to the means.
-    plausible_laws : tuple of PowerLaw
-        Of answers simulated from the map, as far as the accuracies measured allow; estimates are their medians,
-        intervals their quantiles.
-    early : bool
-        With fewer than about 2 n d log n training answers the curve may still be about to rise, and nothing
-        measured so far shows how far: upper bounds of the accuracy are then 1.
+    Predictions are medians and quantiles of the `plausible_laws`, of answers simulated from the map, that agree with
+    the accuracies measured. With fewer than about 2 n d log n training answers (`early`) the curve may still be about
+    to rise, and nothing measured so far shows how far: upper bounds of the accuracy are then 1.
     """
 
-    n_comparisons: np.ndarray
-    accuracy: np.ndarray
-    accuracy_se: np.ndarray
-    repeats: np.ndarray
-    law: PowerLaw
+    n_comparisons: np.ndarray  # int (m,)
+    accuracy: np.ndarray  # (m,), mean over the repeats
+    accuracy_se: np.ndarray  # (m,)
+    repeats: np.ndarray  # (n_repeats, m)
+    law: PowerLaw  # fitted to the means
     plausible_laws: tuple[PowerLaw, ...]
     early: bool
 
     def predict(self, n: int, level: float = 0.9) -> Interval:
-        """Return the accuracy to expect at n comparisons.
-
-        Parameters
-        ----------
-        n : int
-        level : float, default 0.9
-        """
+        """Return the accuracy to expect at n comparisons."""
         n = check_integer(n, "n", 1)
         found = interval_of([float(law.accuracy(n)) for law in self.plausible_laws], level, *_BOUNDS)
         return replace(found, high=1.0) if self.early and n > self.n_comparisons[-1] else found
 
     def needed_for(self, accuracy: float, level: float = 0.9) -> Interval:
-        """Return the comparisons needed for an accuracy.
-
-        Parameters
-        ----------
-        accuracy : float
-            Between 0.5 and 1.
-        level : float, default 0.9
-
-        Returns
-        -------
-        Interval
-            Infinite where the curve levels off below the accuracy.
-        """
+        """Return the comparisons needed for an accuracy in (0.5, 1); infinite if the curve levels off below."""
         if not 0.5 < check_fraction(accuracy, "accuracy") < 1:
             raise ValueError(f"accuracy: got {accuracy}, expected a number between 0.5 (guessing) and 1")
         found = interval_of([law.needed_for(accuracy) for law in self.plausible_laws], level, *_BOUNDS)
         return replace(found, low=min(found.low, float(self.n_comparisons[-1]))) if self.early else found
 
     def to_dict(self, extrapolate_to: int | None = None, level: float = 0.9) -> dict[str, list[Any]]:
-        """Return the columns of a table.
-
-        Parameters
-        ----------
-        extrapolate_to : int, optional
-            After the sizes measured, a curve from the last of them to this one.
-        level : float, default 0.9
-            Of the bounds of that curve.
-
-        Returns
-        -------
-        dict of str to list
-        """
+        """Return the columns of a table: the sizes measured, then a predicted curve up to `extrapolate_to`."""
         n = self.n_comparisons.tolist()
         table: dict[str, list[Any]] = {
             "n_comparisons": n,
@@ -209,14 +145,14 @@ def learning_curve(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LearningCurve:
-    """Measure accuracy against the number of comparisons, and foretell it for more.
+    """Measure accuracy against the number of comparisons, and predict it for more.
 
     In every repeat a new test set is held out (all answers to a question on the same side) and the rest is put in
-    random order; each size takes the first so many, so smaller training sets are part of larger ones. A fit starts from
+    random order; each size takes the first of them, so smaller training sets are part of larger ones. A fit starts from
     the map of the next smaller set, and from the estimator's `n_init` random points; the lowest training objective
     decides.
 
-    What more answers would give is simulated: answers to as many questions and to multiples of them are drawn from the
+    The effect of more answers is simulated: answers to as many questions and to multiples of them are drawn from the
     map fitted to all answers, as sure as makes the simulated accuracy equal to the one measured, and fitted again.
 
     Parameters
@@ -225,7 +161,7 @@ def learning_curve(
         What to fit.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
     sizes : sequence of int, optional
-        At least 3. Default: 7 sizes from a quarter of the training answers to all of them, in equal ratios. Smaller
+        At least 3. Default: 7 sizes from a quarter of the training answers to all of them, in equal ratios; smaller
         ones would say little about where the curve is going.
     test_size : float, default 0.2
         Fraction held out.
@@ -258,9 +194,10 @@ def learning_curve(
     weights = None if data.weights is None else np.concatenate([test.weights for test in tests])
     law = fit_answer_law(np.concatenate(ratios), weights)
     full = _without_gaps(fit_best(base, data, [], base.n_init, rng).embedding_, rng)
-    n_held_out = len(data) * (1.0 - (1.0 - test_size) ** n_repeats)  # at least once
+    each = data.n_answers / len(data)  # answers for a row
+    n_held_out = data.n_answers * (1.0 - (1.0 - test_size) ** n_repeats)  # at least once
     laws = _simulated_laws(base, data, full, law, int(n[-1]), float(mean[-1]), n_held_out, rng, n_jobs)
-    early = bool(n[-1] < 2 * n_d_log_n(int(data.seen.sum()), full.shape[1]))
+    early = bool(each * n[-1] < 2 * n_d_log_n(int(data.seen.sum()), full.shape[1]))
     return LearningCurve(n, mean, se, repeats, fit_power_law(n, mean), tuple(laws), early)
 
 
@@ -270,9 +207,8 @@ def _simulated_laws(
 ) -> list[PowerLaw]:  # fmt: skip
     """Laws of learning for answers like these about objects placed at X, where n answers give an accuracy.
 
-    `law` says how held-out answers follow from maps fitted to n answers. From the true map they would follow more
-    surely: of several such laws, those are taken under which n simulated answers give the accuracy measured, or one
-    that its standard error allows.
+    `law` says how held-out answers follow from maps fitted to n answers. From the true map they follow more surely: of
+    several such laws, those are taken under which n simulated answers give the accuracy measured, within its error.
     """
     questions = _Questions(data)
     asked = questions.draw(_N_QUESTIONS, rng)
@@ -295,7 +231,7 @@ def _simulated_laws(
         return np.array(found).reshape(len(sharper), _N_SIMULATED, -1)
 
     present = curves(_SHARPER, (1.0,))[:, :, 0]
-    # Of the measured accuracy: so many answers were held out, and others would have given another map.
+    # Of the measured accuracy: a number of answers were held out, and others would have given another map.
     luck = float(present.var(axis=1, ddof=1).mean())
     error = math.sqrt(max(accuracy * (1.0 - accuracy), 1e-6) / n_held_out + luck)
     now = np.maximum.accumulate(present.mean(axis=1))
@@ -329,12 +265,14 @@ class _Questions:
             index[new] = rng.choice(self.objects, size=(int(new.sum()), index.shape[1]))
             new = (np.diff(np.sort(index, axis=1), axis=1) == 0).any(axis=1) & new
         weights, people = take(self.data.weights, rows), take(self.data.people, rows)
-        return self.data._with(index=index, weights=weights, people=people, details=None)
+        votes = None if self.data.answers.votes is None else self.data.votes[rows]
+        answers = Answers(self.data.kind, count, people, votes)
+        return self.data.replaced(index=index, weights=weights, answers=answers, answer=None)
 
 
 def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tuple[np.ndarray, Comparisons]:
     """Training rows in random order, and the test set; rows of one answer, and answers to one question, on one side."""
-    question = asked_together(data, 2)
+    question = question_of_rows(data, 2)
     n_questions = int(question.max()) + 1
     n_test = round(test_size * n_questions)
     if not 0 < n_test < n_questions:

@@ -1,4 +1,4 @@
-"""The default: no step size to choose, any loss, any size."""
+"""The default solver: no step size to choose, any loss, any size."""
 
 from __future__ import annotations
 
@@ -18,38 +18,33 @@ from nearer.solvers.stochastic import adaptive_start
 __all__ = ["Auto"]
 
 _MOST_HALVINGS = 64
-# A penalty is chosen where there are few comparisons, but at least so many (of a heavy-tailed loss, which seldom needs
-# one, so many more), by holding a share of them out, more of very few, and again until enough were held out. The search
-# begins with the fourth; standard errors that count as chance.
-_LEAST_TO_SPLIT, _VERY_FEW = 50, 1000
-_HELD_OUT, _OF_VERY_FEW = 0.1, 0.2
-_ENOUGH_HELD_OUT, _MOST_SPLITS = 500, 5
+# Ridge penalty chosen on held-out comparisons.
+_LEAST_TO_SPLIT, _VERY_FEW = 50, 1000  # least comparisons; for a heavy-tailed loss, which seldom needs one, the second
+_HELD_OUT, _OF_VERY_FEW = 0.1, 0.2  # fraction held out
+_ENOUGH_HELD_OUT, _MOST_SPLITS = 500, 5  # splits are repeated until this number is held out in total
 _PENALTIES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-_FIRST = 3
-_BY_CHANCE = 1.0
-# Of the penalty of a single batch, so much remains for a loss with a kink.
-_KEPT = 0.1
+_FIRST = 3  # where the search begins
+_BY_CHANCE = 1.0  # standard errors
+_KEPT = 0.1  # fraction of the penalty of a single batch that a loss with a kink keeps
 
 
 @dataclass
 class Auto(Solver):
     """A guided or an adaptive stochastic start, then L-BFGS on batches that grow to all comparisons.
 
-    1. In up to `guide` dimensions: the best of several maps, most of them found by the softplus loss with dimensions to
-       spare, from a sample of the comparisons (see `guided_start`); few are stuck in a poor place. In more dimensions:
+    1. In up to `guide` dimensions: the best of several maps, most of them found with the softplus loss in extra
+       dimensions from a sample of the comparisons (see `guided_start`), to avoid poor local minima. In more dimensions:
        AdaGrad steps on a first random batch bring random points into rough order at the cost of a few gradients.
-    2. L-BFGS on that batch, then on ones `growth` times larger, each only as far as its size can tell. The kink of the
-       hinge loss is smoothed. Where there are too few comparisons for smaller batches and no guide, the batch is all of
-       them with the size of the map held down by a small penalty: such answers can often all be satisfied in many ways,
-       and this leads to a map that satisfies them with room to spare, and so held-out ones as well. A loss with a kink
-       keeps a tenth of that penalty in step 3.
-    3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective with
-       all points in one place, which is where further work no longer shows in held-out comparisons.
-    4. The map is halved while that costs nothing: some losses hardly feel the scale of a large map.
+    2. L-BFGS on that batch, then on batches `growth` times larger, each to the precision that its size allows. The kink
+       of the hinge loss is smoothed. With too few comparisons for smaller batches and no guide, the batch is all of
+       them with a small ridge penalty: such answers can often be satisfied in many ways, and the penalty leads to a map
+       that satisfies them with a margin, hence held-out ones as well. A loss with a kink keeps a tenth of it in step 3.
+    3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective at zero (all points
+       equal), beyond which held-out error no longer improves.
+    4. The map is halved while that costs nothing: some losses hardly depend on the scale of a large map.
 
-    Few comparisons for many dimensions can be satisfied too well, at the expense of comparisons not seen. There a tenth
-    of them (of fewer than 1,000, a fifth; of fewer than 5,000, several times) is held out in steps 1 and 2 and chooses
-    among penalties on the size of the map, which step 3 keeps (see `penalty`).
+    Few comparisons for many dimensions can be overfitted. There a tenth of them (of fewer than 1,000, a fifth; of fewer
+    than 5,000, several times) is held out in steps 1 and 2 to choose the ridge penalty of step 3 (see `penalty`).
 
     In steps 1 and 2 the objective in the history is that of the batch, for a guide that of its loss. An objective that
     offers no random parts gets steps 3 and 4 alone.
@@ -66,7 +61,7 @@ class Auto(Solver):
     growth : float, default 5
         Ratio of consecutive batches, above 1.
     shrinkage : float, default 0.01
-        The penalty of step 2 is so much times the mean squared distance from the origin.
+        Penalty of step 2, times the mean squared distance from the origin.
     smoothing : float, default 1
         Width of the smoothed kink in step 2, see `Loss.smoothed`.
     batch_tol : float, default 0.001
@@ -76,14 +71,13 @@ class Auto(Solver):
     guide : int, default 3
         The most dimensions for which there is a guide; 0: none.
     keep_start : bool, default False
-        The starting point is worth keeping: steps 1 and 2 are left out, and the result is never worse.
+        Keep the starting point: without steps 1 and 2, and the result is never worse.
     penalty : float, optional
-        So much times the mean squared distance from the origin is added to the objective in step 3; the objective that
-        is reported is without it. None, the default: where there are few comparisons (at least 50, of a heavy-tailed
-        loss 1,000, but fewer than `few` per coordinate, in more than `guide` dimensions) chosen by some of them, unless
-        there is a `validation_fraction`; otherwise 0.
+        Times the mean squared distance from the origin, added to the objective in step 3; the objective reported is
+        without it. None, the default: chosen on held-out comparisons where there are few (at least 50, for a
+        heavy-tailed loss 1,000, but fewer than `few` per coordinate, in more than `guide` dimensions) and no
+        `validation_fraction`; otherwise 0.
     few : float, default 8
-        See `penalty`.
     """
 
     max_epochs: int = 1000
@@ -165,7 +159,7 @@ class Auto(Solver):
             done = note + "; "
 
     def _penalty_to_choose(self, objective: Any) -> bool:
-        """Whether there are few comparisons for so many dimensions, and some of them are to choose a penalty."""
+        """Whether there are few comparisons for the dimension, some of which are to choose a penalty."""
         if self.penalty is not None or self.keep_start or self.validation_fraction > 0:
             return False
         if objective.n_components <= self.guide or not isinstance(objective, SplittableObjective):
@@ -176,11 +170,11 @@ class Auto(Solver):
     def _chosen_penalty(
         self, objective: Any, X: np.ndarray, rng: np.random.Generator, parts: RunParts
     ) -> Steps[tuple[float, np.ndarray, str]]:
-        """Steps 1 and 2 without some comparisons, which choose the penalty: it, the point, what was done.
+        """Steps 1 and 2 with comparisons held out that choose the penalty: it, the point, what was done.
 
-        From a middling strength upwards until their error is above the lowest by more than a standard error, which
-        may be chance; if none is better, or the loss is heavy-tailed and seldom needs much, downwards while that does
-        not raise the error (for such a loss, by more than a standard error).
+        Penalties grow from a middle one until the held-out error exceeds the lowest by a standard error. If none is
+        better, or the loss is heavy-tailed, they then fall while the error does not rise (heavy-tailed: by more than a
+        standard error).
         """
         n = objective.n_comparisons
         share = _HELD_OUT if n >= _VERY_FEW else _OF_VERY_FEW
@@ -232,7 +226,7 @@ class Auto(Solver):
                 if not error <= lowest + worse:
                     break
                 chosen, lowest = weaker, min(error, lowest)
-        # The map goes on from the stronger penalties: one held less was led astray by the lack of what is held out.
+        # Continue from the more strongly regularised map; the others overfit the training part.
         kept, held_out = parted[0]
         done += f"penalty {_PENALTIES[chosen]:g} chosen by {times}{held_out.n_comparisons:,} held out; "
         value = self._eased(kept).value(best[0])
@@ -256,10 +250,7 @@ class Auto(Solver):
     def _smallest(
         self, objective: Any, state: SolverState, unit: float | None, most: float
     ) -> tuple[np.ndarray, float, int]:
-        """The smallest of X, X/2, X/4, ... as good up to `tol` and not above `most`; its value; values asked for.
-
-        Far out, tste and ckl hardly feel the scale, and a map may drift to any size on its way down.
-        """
+        """The smallest of X, X/2, X/4, ... as good up to `tol` and not above `most`; its value; evaluations."""
         X, value = state.X, float(state.value)  # type: ignore[arg-type]
         limit = min(value + self.tol * (value if unit is None else unit), most)
         tries = 0
@@ -274,12 +265,10 @@ class Auto(Solver):
     def _stages(self, objective: Any, guide: GuidingObjective | None) -> list[_Stage]:
         """The stages of L-BFGS, the last being all comparisons as they are.
 
-        After a guide only batches larger than its own are of use, and a start to be kept is met with all comparisons.
-        A small batch can be satisfied in ways that all comparisons cannot, and is then left at great cost: the first
-        of several batches holds at least `first_batch` comparisons per coordinate, a single one about a third of that.
-
-        A loss with a kink is zero for every map that satisfies the comparisons with room to spare. Where these are few,
-        it therefore keeps a part of the penalty; where they are many, all of them are met smoothed first.
+        A small batch can be satisfied in ways that all comparisons cannot, and is then left at great cost: the first of
+        several batches has at least `first_batch` comparisons per coordinate, a single one about a third of that. A
+        loss with a kink is zero for every map that satisfies the comparisons with a margin: with few comparisons it
+        keeps a part of the penalty, with many the last stage but one is all of them, smoothed.
         """
         n, penalty = objective.n_comparisons, self.penalty or 0.0
         kinked = self._eases(objective) and objective.loss.smoothed(self.smoothing) != objective.loss
@@ -306,7 +295,7 @@ class Auto(Solver):
 
 
 class _Stage(NamedTuple):
-    """How many comparisons, whether kinks are smoothed, the penalty on the size of the map, and how far to go."""
+    """How many comparisons, whether kinks are smoothed, the ridge penalty, and the tolerance."""
 
     size: int
     eased: bool

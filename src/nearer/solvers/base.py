@@ -1,4 +1,4 @@
-"""What all solvers share: the run loop with its clock, history, stopping, callbacks and output rules, and its parts."""
+"""The run loop of all solvers: clock, history, stopping, callbacks, output rules, and runs made of several parts."""
 
 from __future__ import annotations
 
@@ -27,44 +27,26 @@ __all__ = [
 ]  # fmt: skip
 
 _OUTPUTS = ("last", "best", "uniform")
-# Epochs to wait at least for held-out comparisons to fare better.
-_LEAST_WAIT = 10
+_LEAST_WAIT = 10  # epochs, for the held-out error to improve
 
 Self = TypeVar("Self", bound="Parameters")
 T = TypeVar("T")
 Kept = dict[str, Any] | None
-"""What a run needs to go on after an epoch: nested dicts and lists of arrays, numbers and texts. None: it cannot."""
+"""State needed to resume after an epoch: nested dicts and lists of arrays, numbers, texts; None: cannot be resumed."""
 
 
 @dataclass(frozen=True)
 class HistoryRow:
-    """One epoch of a run.
-
-    Attributes
-    ----------
-    epoch, n_gradients : int
-        Epochs and single-comparison gradients so far.
-    seconds : float
-        Solving time so far; evaluation and callbacks are left out.
-    objective : float
-    step_size : float or None
-        The step that led to this point; None at the start.
-    grad_norm : float or None
-        Norm of the gradient, where known.
-    train_error : float or None
-        Fraction of comparisons not satisfied, if asked for.
-    held_out_error : float or None
-        The same of those held out, if `validation_fraction` asks for some.
-    """
+    """One epoch of a run; counts and seconds are cumulative."""
 
     epoch: int
-    n_gradients: int
-    seconds: float
+    n_gradients: int  # of single comparisons
+    seconds: float  # of solving; evaluation and callbacks do not count
     objective: float
-    step_size: float | None
-    grad_norm: float | None
-    train_error: float | None = None
-    held_out_error: float | None = None
+    step_size: float | None  # that led to this point; None at the start
+    grad_norm: float | None  # where known
+    train_error: float | None = None  # fraction of comparisons not satisfied, with `record_error`
+    held_out_error: float | None = None  # the same of held-out comparisons, with `validation_fraction`
 
 
 class History(list[HistoryRow]):
@@ -73,22 +55,11 @@ class History(list[HistoryRow]):
     FIELDS: ClassVar[tuple[str, ...]] = tuple(HistoryRow.__dataclass_fields__)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of a table."""
+        """Columns by name."""
         return {name: [getattr(row, name) for row in self] for name in self.FIELDS}
 
     def column(self, name: str) -> np.ndarray:
-        """Return one column.
-
-        Parameters
-        ----------
-        name : str
-            One of `FIELDS`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_rows,)
-            Missing entries are NaN.
-        """
+        """One of `FIELDS`, float64 of shape (n_rows,); missing entries are NaN."""
         return np.array([getattr(row, name) for row in self], dtype=float)
 
     def __repr__(self) -> str:
@@ -105,42 +76,20 @@ class History(list[HistoryRow]):
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a solver returns.
+    """What a solver returns."""
 
-    Attributes
-    ----------
-    embedding : ndarray of float64, shape (n, d)
-    objective : float
-        F at the embedding.
-    n_iter : int
-        Epochs (batch solvers: iterations) done.
-    n_gradients : int
-        Single-comparison gradients, the common currency of all solvers.
-    converged : bool
-        Whether a tolerance was met; False if a limit was hit, a callback stopped it, or it diverged.
-    message : str
-        Why it stopped.
-    history : History
-        One row per epoch.
-    trouble : str
-        Why the embedding is not to be trusted; empty if nothing speaks against it.
-    held_out_error : float or None
-        Fraction of held-out comparisons not satisfied by the map chosen, where some were held out. Having been used to
-        choose, it flatters.
-    """
-
-    embedding: np.ndarray
-    objective: float
-    n_iter: int
-    n_gradients: int
-    converged: bool
-    message: str
-    history: History
-    trouble: str = ""
-    held_out_error: float | None = None
+    embedding: np.ndarray  # float64, shape (n, d)
+    objective: float  # at the embedding
+    n_iter: int  # epochs (batch solvers: iterations)
+    n_gradients: int  # of single comparisons, comparable between solvers
+    converged: bool  # a tolerance was met; False after a limit, a stop by a callback, or divergence
+    message: str  # why it stopped
+    history: History  # one row per epoch
+    trouble: str = ""  # reason to distrust the embedding; empty if there is none
+    held_out_error: float | None = None  # of the map chosen; optimistic, since it was used to choose
 
     def after(self, earlier: Result) -> Result:
-        """This result with the epochs, work and time of an earlier one, which it started from, before its own."""
+        """This result preceded by the epochs, work and time of the one it started from."""
         if not earlier.history:
             return self
         last = vars(earlier.history[-1])
@@ -168,76 +117,35 @@ class Result:
 
 @dataclass
 class SolverState:
-    """Where a solver is after an epoch; handed to the run loop and to callbacks.
+    """State of a solver after an epoch, for the run loop and callbacks."""
 
-    Attributes
-    ----------
-    X : ndarray of float64, shape (n, d)
-        The current point. Callbacks must not change it.
-    value : float or None
-        Objective at X; None where the solver did not need it (the loop then measures it, clock stopped).
-    n_gradients : int
-        Work so far, in single-comparison gradients.
-    step_size : float or None
-        The step that led here.
-    grad_norm : float or None
-        Norm of the gradient at X, where known.
-    sample : ndarray of float64, shape (n, d), or None
-        A point drawn uniformly from the iterates of this epoch; None if X itself is the only one.
-    finished : str or None
-        A message when the solver itself sees that it has converged.
-    provisional : bool
-        Value and gradient are of a part of the data, so they neither stop the run nor count as best.
-    note : str
-        What was done so far, for the final message.
-    kept : dict or None
-        All that `Solver.epochs` needs to go on from here: nested dicts and lists of arrays, numbers and texts. None if
-        it cannot.
-    replayed : bool
-        Of the run that is resumed, and recorded already; it is there for solvers made of parts.
-    other_loss : bool
-        X is a map of another loss, which shows the way: not one to return.
-    held_out_error : float or None
-        Fraction of comparisons held out that X does not satisfy, where known.
-    """
-
-    X: np.ndarray
-    value: float | None
-    n_gradients: int
-    step_size: float | None = None
-    grad_norm: float | None = None
-    sample: np.ndarray | None = None
-    finished: str | None = None
-    provisional: bool = False
-    note: str = ""
-    kept: Kept = None
-    replayed: bool = False
-    other_loss: bool = False
-    held_out_error: float | None = None
+    X: np.ndarray  # current point, float64 (n, d); callbacks must not change it
+    value: float | None  # objective at X; None: the loop computes it with the clock stopped
+    n_gradients: int  # of single comparisons, so far
+    step_size: float | None = None  # that led here
+    grad_norm: float | None = None  # at X, where known
+    sample: np.ndarray | None = None  # drawn uniformly from the iterates of the epoch, (n, d); None: only X
+    finished: str | None = None  # a message if the solver has converged
+    provisional: bool = False  # value and gradient of a part of the data, which neither stop the run nor count as best
+    note: str = ""  # what was done so far, for the final message
+    kept: Kept = None  # what `Solver.epochs` needs to resume here; None if it cannot
+    replayed: bool = False  # already recorded by the run that is resumed; only for solvers made of parts
+    other_loss: bool = False  # X minimises a surrogate loss (warm start); never returned
+    held_out_error: float | None = None  # of X, where known
 
 
 States = Iterator[SolverState]
 Steps = Generator[SolverState, None, T]
-"""States that lead to something, which comes with the last of them."""
+"""States, and a result returned after the last of them."""
 Callback = Callable[[HistoryRow, SolverState], Any]
 """Called after every epoch with the clock stopped; a true return value stops the run."""
 
 
 class Parameters:
-    """Base of dataclasses whose fields are parameters.
-
-    With it an estimator that holds a solver can be cloned, and a search can reach ``solver__max_epochs`` and
-    ``solver__step__epsilon``.
-    """
+    """Base of dataclasses whose fields are parameters: for cloning and for names such as ``solver__step__epsilon``."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name.
-
-        Parameters
-        ----------
-        deep : bool, default True
-            Also those of parameters that have some themselves, as ``name__inner``.
-        """
+        """Parameters by name; `deep` adds those of parameters, as ``name__inner``."""
         params = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         if deep:
             for name, value in list(params.items()):
@@ -246,22 +154,7 @@ class Parameters:
         return params
 
     def set_params(self: Self, **params: Any) -> Self:
-        """Change parameters by name.
-
-        Parameters
-        ----------
-        **params : Any
-            New values; ``name__inner=value`` changes a parameter of a parameter.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            A name is not known, or the constructor refuses a value.
-        """
+        """Change parameters by name, also ``name__inner``; ValueError for what the constructor would refuse."""
         values = self.get_params(deep=False)
         nested: dict[str, dict[str, Any]] = defaultdict(dict)
         for key, value in params.items():
@@ -295,19 +188,18 @@ class Solver(Parameters):
     tol : float, default 1e-5
         Stop when the best objective fell by less than ``tol * |objective|`` in `patience` epochs; 0: never.
     patience : int, default 5
-        See `tol`.
     grad_tol : float, default 0
         Stop when the norm of the gradient is at most this; 0: only where the gradient vanishes.
     max_seconds : float, optional
-        Stop after so much solving time; the best point so far is kept by ``output="best"``.
+        Limit on the solving time; with ``output="best"`` the best point so far is returned.
     output : {"last", "best", "uniform"}, default "last"
         The last iterate, the one with the best objective, or one drawn uniformly from all (as in theory).
     record_error : bool, default False
         Also record the training error, one extra pass per epoch with the clock stopped.
     validation_fraction : float, default 0
-        Stop when it is best: this share of the questions (0 to below 1) is held out, the run ends when the error about
-        them has not fallen for as many epochs as it took to get there (at least 10), and the map with the lowest is
-        kept; `output` is then not looked at. For comparisons in memory.
+        Early stopping: hold out this fraction (below 1) of the questions, stop when the held-out error has not improved
+        for as many epochs as it took to reach its minimum (at least 10), and return the map at the minimum whatever
+        `output` is. For comparisons in memory.
     """
 
     max_epochs: int = 200
@@ -332,22 +224,7 @@ class Solver(Parameters):
         keeper: Keeper | None = None,
         spent: float = 0.0,
     ) -> Result:
-        """Minimise the objective from X0.
-
-        Parameters
-        ----------
-        objective : Objective
-            See `nearer.objective`; which protocol is needed depends on the solver.
-        X0 : array-like of float, shape (n, d)
-            Starting point; not changed.
-        rng : Generator or int, optional
-            For everything random in the run.
-        callbacks : sequence of Callback, default ()
-        keeper : Keeper, optional
-            Keeps what another run needs to go on; if it holds such a run already, that one is resumed.
-        spent : float, default 0
-            Seconds of `max_seconds` that other runs have used up.
-        """
+        """Minimise from X0 (n, d), or resume the run in `keeper`; `spent` seconds count towards `max_seconds`."""
         self.check_parameters()
         self.require(objective, self.needs)
         self.check_objective(objective)
@@ -361,11 +238,11 @@ class Solver(Parameters):
         rng = np.random.default_rng(rng)
         if self.validation_fraction > 0:
             self.require(objective, SplittableObjective, "use validation_fraction=0, or hold the comparisons in memory")
-        with np.errstate(over="ignore", invalid="ignore"):  # divergence is told once, by the message
+        with np.errstate(over="ignore", invalid="ignore"):  # the message reports divergence
             return _Run(self, objective, rng, callbacks, keeper, spent).follow(X0)
 
     def require(self, objective: Any, protocol: type, remedy: str = "use another solver") -> None:
-        """Refuse an objective that does not offer one of `nearer.objective`, and say what it lacks."""
+        """Raise if an objective lacks a protocol of `nearer.objective`, naming what is missing."""
         if not isinstance(objective, protocol):
             members = [name for name in dir(protocol) if not name.startswith("_")]
             lacking = [name for name in members if not hasattr(objective, name)]
@@ -378,19 +255,7 @@ class Solver(Parameters):
         """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own."""
 
     def settled(self, values: list[float], objective: Any) -> str:
-        """Say why the run may end: by default the rule of `tol`.
-
-        Parameters
-        ----------
-        values : list of float
-            The objective after every epoch so far.
-        objective : Objective
-
-        Returns
-        -------
-        str
-            Empty if the run is to go on.
-        """
+        """Reason to end the run given the objective after every epoch, empty to go on; by default the rule of `tol`."""
         if self.tol == 0 or len(values) <= self.patience:
             return ""
         before = min(values[: -self.patience])
@@ -399,19 +264,7 @@ class Solver(Parameters):
         return f"objective fell by less than {self.tol:.3g} (relative) in {self.patience} epochs"
 
     def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
-        """Yield the starting point, then the state after every epoch; the run loop decides when to stop.
-
-        Parameters
-        ----------
-        objective : Objective
-        X0 : ndarray of float64, shape (n, d)
-            Starting point; not to be changed.
-        rng : Generator
-            For everything random.
-        kept : dict, optional
-            Of a state of an earlier run with the same objective, X0 and rng: the first state is the one after it.
-            A solver whose states have none need not take it.
-        """
+        """Yield the state at X0 (n, d) and after every epoch until the run loop stops; with `kept`, only later ones."""
         raise NotImplementedError
 
     def check_parameters(self) -> None:
@@ -432,7 +285,7 @@ class Solver(Parameters):
 
 @dataclass
 class _HeldOut:
-    """The held-out comparisons of a run: which map they like best so far, and whether to go on."""
+    """Best map so far by held-out error, and the stopping rule."""
 
     objective: Any
     lowest: float = math.inf
@@ -442,7 +295,7 @@ class _HeldOut:
     in_earnest: int | None = None
 
     def look(self, epoch: int, state: SolverState) -> float:
-        """The error at the point of an epoch; kept is the last of equally good points."""
+        """Held-out error after an epoch; of equally good points the last is kept."""
         error = float(self.objective.error(state.X))
         if not state.provisional and self.in_earnest is None:
             self.in_earnest = epoch
@@ -453,7 +306,7 @@ class _HeldOut:
         return error
 
     def enough(self, epoch: int) -> bool:
-        """Whether the error has not fallen for as long as it took to get there; early stages do not count."""
+        """Whether the error has not improved for as long as it took to reach it; provisional epochs do not count."""
         if self.in_earnest is None:
             return False
         return epoch - max(self.fell, self.in_earnest) >= _LEAST_WAIT and epoch >= 2 * self.fell
@@ -461,7 +314,7 @@ class _HeldOut:
 
 @dataclass
 class _Run:
-    """One run of a solver: follows its epochs and keeps the books."""
+    """One run of a solver."""
 
     solver: Solver
     objective: Any
@@ -489,7 +342,7 @@ class _Run:
         self.output_rng = self.rng.spawn(1)[0]
 
     def follow(self, X0: np.ndarray) -> Result:
-        started = time.perf_counter()  # moved on by whatever is not solving
+        started = time.perf_counter()  # moved forward by all that is not solving
         message, converged, trouble = "", False, ""
         first, last = 0, SolverState(X0, None, 0)
         if self.keeper is not None and self.keeper.kept is not None:
@@ -497,10 +350,10 @@ class _Run:
             started -= seconds
             first = len(self.history)
             message, converged = self._verdict(first - 1, seconds, last)
-        to_go_on = () if last.kept is None else (last.kept,)  # a solver that cannot need not take it
+        to_go_on = () if last.kept is None else (last.kept,)  # solvers that cannot resume need no such argument
         states = () if message else self.solver.epochs(self.objective, X0, self.rng, *to_go_on)
         for epoch, state in enumerate((state for state in states if not state.replayed), start=first):
-            moment = time.perf_counter()  # here the clock stops: what follows is no solving
+            moment = time.perf_counter()  # the clock stops here
             seconds = moment - started
             if self.held_out is not None and np.isfinite(state.X).all():
                 state.held_out_error = self.held_out.look(epoch, state)
@@ -522,7 +375,7 @@ class _Run:
         trouble = trouble or self._trouble(X0, result)
         if trouble and converged:
             result = replace(result, converged=False, message=f"stopped: {trouble}")
-        notes = [last.note.removesuffix("; ")]  # said before what was to come next
+        notes = [last.note.removesuffix("; ")]
         if self.held_out is not None and self.held_out.X is not None and self.history:
             count, at_end = self.held_out.objective.n_comparisons, self.history[-1].held_out_error
             errors = f"error {self.held_out.lowest:.4g}, at the end {at_end:.4g}"
@@ -533,7 +386,7 @@ class _Run:
         return replace(result, message=message, trouble=trouble)
 
     def _keep(self, seconds: float, state: SolverState, last: bool) -> None:
-        """Keep the books and the state; the first and the last in any case."""
+        """Save the run to the keeper if it is due; the first and last epoch always."""
         if self.keeper is None or not (last or len(self.history) == 1 or self.keeper.due):
             return
         if state.kept is None:
@@ -550,7 +403,7 @@ class _Run:
         self.keeper.keep(run)
 
     def _go_on(self, run: dict[str, Any]) -> tuple[float, SolverState]:
-        """Open the books of a run that was kept; its time and its last state."""
+        """Restore a saved run; its seconds and last state."""
         self.values, self.best_value, self.best_X = list(run["values"]), run["best_value"], run["best_X"]
         self.drawn = run["drawn"] and tuple(run["drawn"])
         columns = run["history"]
@@ -606,7 +459,7 @@ class _Run:
         return "", False
 
     def _trouble(self, X0: np.ndarray, result: Result) -> str:
-        """Why a finite embedding is not to be trusted."""
+        """Reason to distrust a finite embedding."""
         if len(X0) > 1 and not np.ptp(X0, axis=0).any() and not np.ptp(result.embedding, axis=0).any():
             return "all points started in one place, from which no gradient leads away"
         none = self.objective.value_at_zero() if isinstance(self.objective, SampledObjective) else math.inf
@@ -634,12 +487,10 @@ class _Run:
 
 
 class RunParts:
-    """The parts of a run, one after the other; those that an earlier run had finished are not run again.
+    """Parts of a run, one after the other; a resumed run does not repeat those that are finished.
 
-    What happens between the parts is done again, so it has to be cheap and to depend on the states alone. It may draw
-    from the random generator of the run; a part draws nothing unless it is the last. `kept` is given of a state of the
-    earlier run; the attribute is of the last state, as the part itself gave it. `work` is that of the parts done; what
-    is done between them may be added.
+    What happens between parts is repeated, so it must be cheap and depend on the states alone; it may draw from the
+    random generator of the run, a part only if it is the last. `kept` is of the last state, `work` of finished parts.
     """
 
     def __init__(self, kept: Kept = None):
@@ -649,10 +500,9 @@ class RunParts:
         self.work = 0
 
     def follow(self, part: Callable[..., States], *args: Any, **shown: Any) -> Steps[SolverState]:
-        """Follow the next part, called as ``part(*args, kept=...)``; gives the last of its states (at least one).
+        """States of ``part(*args, kept=...)``, with `shown` in place of their own fields; returns the last.
 
-        If an earlier run was in this part already, the last state it had there comes first, as `replayed`. The states
-        come with the work of the parts before, and with what is to be `shown` in place of their own fields.
+        If the resumed run was in this part already, its last state comes first, as `replayed`.
         """
         number = len(self._done)
         earlier = self._earlier[number] if number < len(self._earlier) else None
@@ -673,6 +523,6 @@ class RunParts:
 
 
 def arrived(state: SolverState, kept: Kept = None) -> States:
-    """A part that is one state; `kept` is of an earlier run, which was there already."""
+    """A part that is one state; none if the resumed run had reached it."""
     if kept is None:
         yield replace(state, kept={})

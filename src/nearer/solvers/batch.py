@@ -78,7 +78,7 @@ class LBFGS(Solver):
     Parameters
     ----------
     memory : int, default 10
-        How many past steps shape the search direction.
+        Past steps that shape the search direction.
 
     References
     ----------
@@ -165,11 +165,10 @@ def descend(
     memory: int = 10,
     kept: Kept = None,
 ) -> States:
-    """L-BFGS from X until `patience` iterations gain less than `tol` of `unit`, or go on after what was `kept`.
+    """L-BFGS from X until `patience` iterations gain less than `tol` of `unit`, or resumed after `kept`.
 
-    The unit is the objective with all points in one place, by default the value at X; with a `tol` of 0 it ends when no
-    step lowers the objective. The last state says why it is the last; the note of each tells the iterations so far, and
-    ``kept["values"]`` has the objective at each of them.
+    `unit` defaults to the value at X; with ``tol=0`` it ends when no step lowers the objective. ``kept["values"]`` has
+    the objective of each iteration.
     """
     if kept is not None and kept["finished"]:
         return

@@ -74,14 +74,7 @@ class Convex(Solver):
     def iterate(
         self, objective: GramObjective, K: np.ndarray, kept: Kept = None
     ) -> Iterator[tuple[np.ndarray, float, int, float | None, Certificate | None, dict[str, Any]]]:
-        """Iterate from a Gram matrix K (n, n), or go on after what an earlier run `kept`, its last item.
-
-        Yields
-        ------
-        tuple
-            Gram matrix, objective, work, step, certificate (where the loss is convex, now and then) and what is needed
-            to go on.
-        """
+        """Yield Gram matrix (n, n), objective, work, step, certificate (if due), and the state to resume from."""
         lam = self.resolve_lam(objective)
         convex = objective.loss.convex_in_gram
         n = objective.n_objects
@@ -143,7 +136,6 @@ class Convex(Solver):
             yield K, value, work, used, proof, to_keep()
 
     def resolve_lam(self, objective: GramObjective) -> float:
-        """Return the regularisation in force."""
         if self.lam is not None:
             return float(self.lam)
         gradient = objective.gram_value_and_gradient(np.zeros((objective.n_objects,) * 2))[1]
@@ -173,12 +165,9 @@ def certificate(
     gradient: np.ndarray | None = None,
     slopes: np.ndarray | None = None,
 ) -> Certificate:
-    """Certify a Gram matrix, from the slopes of its comparisons.
+    """Certify K (n, n) by the dual point of its slopes, shrunk until ``sum of a_p A_p / N + lam I`` is semi-definite.
 
-    Slopes a in [0, 1] are dual feasible when ``sum of a_p A_p / N + lam I`` is positive semi-definite, where
-    ``<A_p, K> = near - far``; those of K are shrunk until they are.
-
-    The gradient (n, n) at K and the slopes (N,), if given, may come from a smoothed loss: they are as good.
+    Here ``<A_p, K> = near - far``. Gradient (n, n) and slopes (N,) may be those of a smoothed loss.
     """
     value, own_gradient, own_slopes = objective.gram_value_and_gradient(K)
     gradient = own_gradient if gradient is None else gradient
@@ -189,19 +178,18 @@ def certificate(
 
 
 def smallest_eigenvalue(A: np.ndarray) -> float:
-    """Return the smallest eigenvalue of a symmetric matrix."""
     return float(scipy.linalg.eigh(A, eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
 def project_psd(A: np.ndarray) -> np.ndarray:
-    """Return the positive semi-definite matrix nearest to a symmetric one."""
+    """The positive semi-definite matrix nearest to a symmetric one."""
     values, vectors = np.linalg.eigh(0.5 * (A + A.T))
     kept = values > 0
     return (vectors[:, kept] * values[kept]) @ vectors[:, kept].T
 
 
 def points_from_gram(K: np.ndarray, n_components: int) -> np.ndarray:
-    """Make points (n, n_components) from the top eigenpairs of a Gram matrix (n, n), centred."""
+    """Points (n, n_components) from the top eigenpairs of a Gram matrix (n, n), centred."""
     centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     values, vectors = np.linalg.eigh(centred)
     top = slice(-1, -n_components - 1, -1)

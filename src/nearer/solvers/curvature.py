@@ -1,4 +1,4 @@
-"""How fast the gradient turns at a point."""
+"""Curvature of the objective at a point."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["curvature_along_gradient"]
 
 
 def curvature_along_gradient(objective: StochasticObjective, start: Snapshot) -> float:
-    """Estimate a local Lipschitz constant at the cost of one full gradient: ``|dg| / |dX|`` for a short step down."""
+    """Local Lipschitz constant ``|dg| / |dX|`` of the gradient over a short step down; costs one full gradient."""
     length = float(np.linalg.norm(start.gradient))
     if length == 0.0:
         return 1.0  # a stationary start: any step will do

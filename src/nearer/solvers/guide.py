@@ -1,4 +1,4 @@
-"""A start from which few maps of one, two or three dimensions end in a poor place: another loss shows the way."""
+"""Starts that avoid poor local minima in one, two and three dimensions, found with a surrogate loss."""
 
 from __future__ import annotations
 
@@ -17,36 +17,31 @@ from nearer.solvers.stochastic import adaptive_start
 
 __all__ = ["guided_start", "main_axes", "sample_for_guide"]
 
-# Comparisons per object in the guide's sample, more for a line, whose best order is hardest to tell; and per coordinate
-# if so many do not come into memory.
+# Sample size per object (larger in 1-D, where local minima are worst), or per coordinate if that exceeds memory.
 _PER_OBJECT, _FOR_A_LINE, _PER_COORDINATE = 100, 400, 20
 _PASSES = 2.0
-# A stage ends when so many iterations gain less than this fraction of the objective with all points in one place.
+# A stage ends when this number of iterations gains less than this fraction of the objective at zero.
 _TOL, _LOOSE = 1e-3, 1e-2
 _PATIENCE, _IN_HASTE, _BRIEFLY = 5, 3, 2
-# A flat map is begun from softplus maps with so many dimensions to spare, and from one of its own loss; further ones of
-# so few comparisons cost little. Few maps of three dimensions get stuck, so their guide has to be cheap: the better of
-# two softplus maps, made of so many comparisons per object.
+# 2-D: extra dimensions of each softplus warm start, further ones up to a number of comparisons. 3-D maps seldom get
+# stuck, so their guide is cheap: the better of two, from a number of comparisons per object.
 _FLAT, _FLAT_TOO, _FOR_FLAT_TOO = (1, 2, 1), (2, 1), 3000
 _DEEP, _FOR_DEEP = (1, 1), 40
-# A line is begun from so many sides of a flat map, and from that map unrolled from so many cuts. So many of these, the
-# lowest, go down, and so many are left in each round of putting objects in better order, with so many places to choose
-# from; first on so many comparisons and so many per object, then on all.
+# 1-D: initial orders are projections and angular unrollings of a 2-D map. The best are descended, then reordered over a
+# number of candidate positions, fewer lines in each round: first on a sample (constant + per object), then on all.
 _SIDES, _CUTS = 8, 8
 _SEEN, _LEFT, _LEFT_ON_ALL, _PLACES = 8, (5, 3), (3, 2, 1), 23
 _FOR_ORDER, _FOR_ORDER_PER_OBJECT = 4000, 20
-# At last blocks of neighbours are moved: so many times, or as often as comes to so many comparisons.
-_SHUFFLES, _FOR_SHUFFLES = 16, 40_000
+_SHUFFLES, _FOR_SHUFFLES = 16, 40_000  # moves of blocks of neighbours: at most, and comparisons in total
 _SMOOTHING = 1.0
 _MOST_SCALINGS = 30
 _MOST_ITERATIONS = 100  # of a descent in one call, which cannot be interrupted
 
-_Found = tuple[float, np.ndarray]
-"""The value of a map, and the map."""
+_Found = tuple[float, np.ndarray]  # the value of a map, and the map
 
 
 def sample_for_guide(objective: Any, rng: np.random.Generator) -> GuidingObjective | None:
-    """A random part of the comparisons in memory, all of them if they are few; None if none comes into memory."""
+    """A random sample of the comparisons in memory, all of them if they are few; None if none fits."""
     d = objective.n_components
     for per_object in (_PER_OBJECT if d > 1 else _FOR_A_LINE, _PER_COORDINATE * d):
         size = min(per_object * objective.n_objects, objective.n_comparisons)
@@ -60,27 +55,11 @@ def sample_for_guide(objective: Any, rng: np.random.Generator) -> GuidingObjecti
 def guided_start(
     part: GuidingObjective, X: np.ndarray, rng: np.random.Generator, parts: RunParts | None = None
 ) -> States:
-    """A map for the loss of `part`, found by way of the softplus loss with dimensions to spare.
+    """A map for the loss of `part` from X (n, d), the best of several found with the softplus loss in extra dimensions.
 
-    Softplus pulls with a steady force however far an object has strayed, and with a dimension to spare objects pass
-    each other instead of getting stuck. The wide map is then seen along its main axes. There are several of them, and
-    the one that suits the loss best is kept. A line is made of a flat map in several ways, see `_best_line`.
-
-    Parameters
-    ----------
-    part : GuidingObjective
-        The loss, and comparisons in memory.
-    X : ndarray of float64, shape (n, d)
-        Starting point.
-    rng : numpy.random.Generator
-        Draws further starting points and the comparisons of stochastic steps.
-    parts : RunParts, optional
-        Those of the run that this is the beginning of.
-
-    Yields
-    ------
-    SolverState
-        X (n, d) is always a view of the present map; its value is that of the loss at work.
+    Softplus pulls with a constant force however far an object has strayed, and in an extra dimension objects can pass
+    each other. The wide map is then projected on its main axes; each state shows such a view, with the value of the
+    loss in use.
     """
     d = part.n_components
     parts = parts or RunParts()
@@ -117,14 +96,14 @@ def guided_start(
 
 
 def _stage(parts: RunParts, d: int, part: Callable[..., States], *args: Any) -> Steps[_Found]:
-    """Show the states of one stage along their d main axes; the last of them."""
+    """Show the states of one stage along their d main axes; returns the last."""
     for state in parts.follow(part, *args, grad_norm=None, finished=None, provisional=True, note=""):
         yield state if state.X.shape[1] == d else replace(state, X=main_axes(state.X, d))
     return float(state.value), state.X  # type: ignore[arg-type]
 
 
 def _descent(part: GuidingObjective, X: np.ndarray, tol: float, patience: int, kept: Kept = None) -> States:
-    """As `descend`, but in one compiled call where there is so little to do that many would cost more than that."""
+    """As `descend`, in one compiled call for small problems, where the loop would cost more than its work."""
     if not part.pays_in_one_call:
         yield from descend(part, X, tol, part.value_at_zero(), patience, kept=kept)
     elif kept is None:
@@ -142,11 +121,10 @@ def _wide_map(
 
 
 def _best_line(parts: RunParts, part: GuidingObjective, Y: np.ndarray, rng: np.random.Generator) -> Steps[_Found]:
-    """The best of several lines made of the flat map Y (n, 2), their objects put in better order.
+    """The best of several lines made of the flat map Y (n, 2), with their objects reordered.
 
-    Which line suits a loss best cannot be told from the flat map. And gradients cannot take an object past its
-    neighbours, so between descents each object is put where its comparisons like it best. What single objects cannot
-    mend is tried by moving blocks of neighbours.
+    Gradients cannot move an object past its neighbours: between descents each object moves to its best position, and at
+    last blocks of neighbours are moved.
     """
     count = min(_FOR_ORDER + _FOR_ORDER_PER_OBJECT * part.n_objects, part.n_comparisons)
     few = part if count == part.n_comparisons else part.subset(count, rng)
@@ -157,7 +135,7 @@ def _best_line(parts: RunParts, part: GuidingObjective, Y: np.ndarray, rng: np.r
     parts.work += (tries + len(lines)) * few.n_comparisons
 
     def in_better_order(on: GuidingObjective, X: np.ndarray, tol: float, patience: int) -> Steps[_Found]:
-        """Each object goes where it fits best, in a gap between others or beyond the ends, before a descent."""
+        """Move each object to the best gap between others or beyond the ends, then descend."""
         line = np.sort(X, axis=0)
         gaps = 0.5 * (line[1:] + line[:-1])
         if len(gaps) > _PLACES - 2:
@@ -184,12 +162,12 @@ def _best_line(parts: RunParts, part: GuidingObjective, Y: np.ndarray, rng: np.r
 
 
 def _best(found: list[_Found], count: int) -> list[_Found]:
-    """The lowest of some maps; of equal values, which stand for equal maps, one."""
+    """The lowest of some maps; equal values stand for equal maps and count once."""
     return sorted(dict(found).items(), key=lambda each: math.inf if math.isnan(each[0]) else each[0])[:count]
 
 
 def _lines(Y: np.ndarray) -> list[np.ndarray]:
-    """Lines (n, 1) made of a flat map (n, 2): seen from all sides, its first axis first, and unrolled round 0."""
+    """Lines (n, 1) from a flat map (n, 2): projections, the first axis first, and angular unrollings."""
     sides = np.pi * np.arange(_SIDES) / _SIDES
     angle = np.arctan2(Y[:, 1], Y[:, 0])
     cuts = 2.0 * np.pi * np.arange(_CUTS) / _CUTS
@@ -198,7 +176,7 @@ def _lines(Y: np.ndarray) -> list[np.ndarray]:
 
 
 def _shuffled(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A line (n, 1) with some neighbours taken out and put in elsewhere, turned round or not; the places remain."""
+    """A line (n, 1) with a block of neighbours moved elsewhere or reversed; the positions remain."""
     n = len(X)
     order = np.argsort(X[:, 0])
     count = int(rng.integers(1, n // 3 + 2))
@@ -215,27 +193,14 @@ def _shuffled(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def main_axes(X: np.ndarray, d: int) -> np.ndarray:
-    """Turn a map to its main axes and keep the first d.
-
-    Parameters
-    ----------
-    X : ndarray of float64, shape (n, at least d)
-    d : int
-
-    Returns
-    -------
-    ndarray of float64, shape (n, d)
-    """
+    """The first d principal coordinates (n, d) of a map (n, at least d)."""
     centred = X - X.mean(axis=0)
     axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
     return np.ascontiguousarray(centred @ axes[:, :d])
 
 
 def _best_scale(objective: GuidingObjective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
-    """X halved, or doubled, while that lowers the objective enough; its value; how many values were asked for.
-
-    Each loss has a scale of its own, which may be far from that of the guide; some hardly feel that of a large map.
-    """
+    """X halved or doubled while that lowers the objective enough, its value, and evaluations; scales differ by loss."""
     value, tries, least = objective.value(X), 1, _TOL * objective.value_at_zero()
     for factor in (0.5, 2.0):
         before = value

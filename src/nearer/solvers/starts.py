@@ -1,7 +1,4 @@
-"""Several starting points, the best result kept; progress told to people meanwhile.
-
-A file keeps them, from which runs that were cut off go on as if nothing had happened.
-"""
+"""Several starting points, of which the best result is kept; progress lines; checkpoints to resume from."""
 
 from __future__ import annotations
 
@@ -23,8 +20,9 @@ import numpy as np
 
 import nearer
 from nearer import kernels
+from nearer.archive import Arrays, as_json, from_json, read_archive, write_archive
 from nearer.io import FileFormatError, atomic_write
-from nearer.io.files import Arrays, as_json, from_json, read_archive, refuse_dangling, refuse_irregular, write_archive
+from nearer.io.files import refuse_dangling, refuse_irregular
 from nearer.solvers.auto import Auto
 from nearer.solvers.base import Callback, HistoryRow, Kept, Result, Solver, SolverState
 from nearer.solvers.stochastic import SVRG
@@ -34,24 +32,17 @@ __all__ = [
     "Checkpoint", "Keeper", "ProgressLines", "TimeSpent", "best_of_starts", "in_threads", "is_over", "keeping_start",
 ]  # fmt: skip
 
-_AGAIN = 0.2  # seconds between two attempts to break off
-# Of the file of a checkpoint.
+_AGAIN = 0.2  # seconds between two attempts to interrupt
 _KIND = "checkpoint"
 _FORMAT = 1
 _CONTENT = ("about", "setting", "runs")
-# Writing takes no more than this part of the time.
-_SHARE = 0.1
-# A run may be given more of them.
-_LIMITS = ("max_epochs", "max_seconds")
-# Other processors and other orders of rows show in the last digits of the objective, other comparisons before.
-_SAME = 1e-10
+_SHARE = 0.1  # most of the time that writing may take
+_LIMITS = ("max_epochs", "max_seconds")  # a resumed run may have other ones
+_SAME = 1e-10  # relative; another processor or order of rows changes the last digits of the objective
 
 
 def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
-    """``[task(0), ..., task(count - 1)]`` on at most `n_jobs` threads; the compiled loops run side by side.
-
-    An error or ctrl-C stops all of them at once.
-    """
+    """``[task(0), ..., task(count - 1)]`` on at most `n_jobs` threads; an error or ctrl-C stops all of them."""
     if min(n_jobs, count) <= 1:
         return [task(number) for number in range(count)]
     busy: set[int] = set()
@@ -70,10 +61,9 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
                 running.append(pool.submit(run, number))
             return [future.result() for future in running]
         except BaseException:
-            # Whoever presses ctrl-C does not want to wait for fits that nobody will look at.
             pool.shutdown(wait=False, cancel_futures=True)
-            # They see it when the compiled loop at work returns. It is lost if it comes in a finaliser or a callback,
-            # so once is not enough. A kernel that is being compiled is waited for.
+            # Threads see the exception when their compiled loop returns, and lose one that comes in a finaliser or a
+            # callback: repeat it. Compilation must not be interrupted.
             while busy or not all(future.done() for future in running):
                 for thread in busy - kernels.compiling:
                     stop = ctypes.py_object(KeyboardInterrupt)
@@ -83,7 +73,7 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
 
 
 def keeping_start(solver: Solver) -> Solver:
-    """Adapt a solver to a starting point worth keeping: not scattered first, and kept if nothing better is found."""
+    """A solver that keeps a good starting point: without a stochastic start, returning the best point."""
     if isinstance(solver, Auto):
         return replace(solver, keep_start=True)
     if isinstance(solver, SVRG):
@@ -92,11 +82,7 @@ def keeping_start(solver: Solver) -> Solver:
 
 
 class ProgressLines:
-    """Callback that writes epoch, time, objective and training error to a stream, by default standard error.
-
-    At least `every` seconds pass between two lines; 0 is for every epoch. The objective measures the training error,
-    with the solver's clock stopped.
-    """
+    """Callback that writes a line of progress at most every `every` seconds, by default to standard error."""
 
     def __init__(self, objective: Any, every: float = 0.5, stream: TextIO | None = None, prefix: str = "nearer"):
         self.objective = objective
@@ -116,22 +102,10 @@ class ProgressLines:
 
 
 class Checkpoint:
-    """The state of every start of a fit, in a file that is replaced whole after an epoch.
+    """The state of every start of a fit, in a file that is replaced after an epoch.
 
-    Epochs that follow so fast that writing would take more than a tenth of the time are left out.
-
-    Parameters
-    ----------
-    path : path-like
-    resume : bool, default False
-        Go on from the file, if there is one.
-
-    Raises
-    ------
-    FileExistsError
-        The file exists, and is not to be gone on from.
-    FileFormatError
-        It is not a checkpoint of this version, or is damaged.
+    Epochs are skipped so that writing takes at most a tenth of the time. An existing file raises FileExistsError unless
+    `resume`, and FileFormatError if it is damaged or of another version.
     """
 
     def __init__(self, path: str | os.PathLike[str], resume: bool = False):
@@ -140,8 +114,8 @@ class Checkpoint:
         refuse_dangling(path)
         if not Path(path).absolute().parent.is_dir():
             raise FileNotFoundError(f"checkpoint: {self.path}: the folder {Path(path).parent} does not exist")
-        self.about: dict[str, Any] = {}  # what makes a fit the same fit
-        self.setting: dict[str, Any] = {}  # what an objective wants to have again; it may put it there before `begin`
+        self.about: dict[str, Any] = {}  # identifies the fit
+        self.setting: dict[str, Any] = {}  # of the objective, set before `begin`
         self.runs: list[dict[str, Any]] = []  # one for each start
         self._lock = threading.Lock()
         self._not_before = 0.0
@@ -154,7 +128,7 @@ class Checkpoint:
 
     @property
     def found(self) -> bool:
-        """Whether there is something to go on from."""
+        """Whether there is something to resume."""
         return bool(self.runs)
 
     def begin(
@@ -165,10 +139,7 @@ class Checkpoint:
         generators: Sequence[np.random.Generator],
         others: dict[str, Any],
     ) -> list[np.ndarray]:
-        """Take the starts down, or see that those in the file are of the same fit; gives the starts to go on with.
-
-        The generators, one for each start, are set to what the file says; `others` is what else must be the same.
-        """
+        """Record the starts, or check that those in the file are of the same fit; the starts and generators to use."""
         about = {
             "n_components": objective.n_components, "loss": repr(objective.loss), "n_init": len(starts), **others,
             "objects in comparisons": objective.n_objects, "comparisons": objective.n_comparisons,
@@ -221,7 +192,7 @@ class Checkpoint:
 
 @dataclass
 class Keeper:
-    """Keeps a run, one start in a checkpoint, so that another one can go on from its last epoch."""
+    """Keeps a run, one start in a checkpoint, so that it can be resumed after its last epoch."""
 
     _checkpoint: Checkpoint
     _number: int
@@ -262,13 +233,13 @@ def _read(path: str) -> list[Any]:
 
 @dataclass
 class TimeSpent:
-    """Seconds of solving that a fit has taken so far; starts side by side take the same time."""
+    """Seconds of solving that a fit has taken so far; concurrent starts count once."""
 
     seconds: float = 0.0
 
 
 def is_over(solver: Solver, seconds: float) -> bool:
-    """Whether so much time uses up the limit of a solver."""
+    """Whether the time limit of a solver is used up."""
     return solver.max_seconds is not None and seconds >= solver.max_seconds
 
 
@@ -283,25 +254,11 @@ def best_of_starts(
     checkpoint: Checkpoint | None = None,
     spent: TimeSpent | None = None,
 ) -> Result:
-    """Solve from every starting point; the result with the lowest objective is kept, the first of equals.
+    """Solve from every start (n, d), each with its generator; the result of lowest objective, the first of equals.
 
-    Where every start held comparisons out, it is the one with the lowest error about them.
-
-    Parameters
-    ----------
-    solver : Solver or sequence of Solver
-        One for all starts, or one for each.
-    starts : sequence of ndarray of float64, shape (n, d)
-    generators : sequence of Generator
-        One for each start, for everything random in its run.
-    n_jobs : int, default 1
-        Starts run side by side.
-    verbose : int, default 0
-        1 shows progress about twice a second, 2 every epoch.
-    checkpoint : Checkpoint, optional
-        Begun with these starts; keeps every run.
-    spent : TimeSpent, optional
-        Of the fit before these starts; theirs is added. A start that finds no time left is left out.
+    If all held comparisons out, the held-out error decides. `solver` is one for all starts or one for each. A start
+    that finds no time left after `spent`, which is updated, is skipped. `verbose` 1 shows progress about twice a
+    second, 2 every epoch.
     """
     spent = TimeSpent() if spent is None else spent
     used = spent.seconds

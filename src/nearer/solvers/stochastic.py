@@ -1,7 +1,4 @@
-"""Stochastic steps: plain SGD, adaptive steps as a first stretch, and SVRG; and how long their steps are.
-
-Step sizes are constant, decaying, those of Barzilai and Borwein (BB), and their stabilised form (SBB).
-"""
+"""SGD, AdaGrad steps as a warm-up, and SVRG; their step sizes: constant, decaying, BB and SBB."""
 
 from __future__ import annotations
 
@@ -19,12 +16,9 @@ from nearer.solvers.curvature import curvature_along_gradient
 
 __all__ = ["BB", "SBB", "SGD", "SVRG", "Constant", "Decaying", "StepSize", "adaptive_start"]
 
-# A pass of adaptive steps is cut into pieces of this many, so that a time limit is noticed.
-_PIECE = 5_000_000
-# Comparisons on which the size of a typical pull is measured, with steps too short to move anything.
-_MEASURED, _STILL = 100, 1e-300
-# Of the warm-up of SVRG: chosen on data like that of the paper's Table 1, for three losses together.
-_WARM_STEP, _WARM_DAMPING = 2.0, 20.0
+_PIECE = 5_000_000  # AdaGrad steps between two looks at the time limit
+_MEASURED, _STILL = 100, 1e-300  # comparisons that measure a typical pull, with steps too short to move
+_WARM_STEP, _WARM_DAMPING = 2.0, 20.0  # of SVRG: chosen on data like that of the paper's Table 1, for three losses
 
 
 @dataclass(frozen=True)
@@ -36,7 +30,6 @@ class Change:
 
     @classmethod
     def between(cls, X: np.ndarray, X_old: np.ndarray, g: np.ndarray, g_old: np.ndarray) -> Change:
-        """Compare the points and gradients of two snapshots, new and old."""
         dX = X - X_old
         squared_length = float(np.vdot(dX, dX))
         return cls(squared_length, float(np.vdot(dX, g - g_old)) / squared_length if squared_length > 0 else math.nan)
@@ -48,40 +41,22 @@ class StepSize(Protocol):
 
     @property
     def first_step(self) -> float | None:
-        """Step of the first epoch; None: one over the curvature measured at the start, split over the inner steps."""
+        """Step of the first epoch; None: one over the curvature at the start, split over the inner steps."""
 
     @property
     def needs_curvature(self) -> bool:
-        """Whether something is left to be set by `measured`, which costs one full gradient."""
+        """Whether `measured` has something to set, which costs one full gradient."""
 
     def measured(self, curvature: float, n_inner: int, n_objects: int) -> StepSize:
-        """Return the same rule with nothing left open.
-
-        Parameters
-        ----------
-        curvature : float
-            That of the objective at the start.
-        n_inner, n_objects : int
-            Inner steps of an epoch, and objects.
-        """
+        """The same rule with nothing left open, given the curvature of the objective at the start."""
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
-        """Return the step of a later epoch.
-
-        Parameters
-        ----------
-        change : Change
-            The last change of snapshot.
-        n_inner : int
-            Inner steps of an epoch.
-        previous : float
-            The last step.
-        """
+        """Step of a later epoch, after the last change of snapshot and the previous step."""
 
 
 @dataclass
 class _FirstStep(Parameters):
-    """Rules whose only open question may be the first step."""
+    """Rules that leave at most the first step open."""
 
     first_step: float | None = None
 
@@ -163,11 +138,9 @@ class SBB(Parameters):
     ----------
     epsilon : float, optional
         At least 0; 0 is SBB_0, the absolute value of the BB step. By default ``(relative + 2 n_objects / m)`` times the
-        curvature c of the objective at the start. The curvature falls as 1/n and differs between losses, so any fixed
-        epsilon would freeze the step of one problem and do nothing in another. The first part keeps an epoch within
-        ``1 / relative`` times a gradient step at the start. The second keeps an inner step below ``1 / (2 n c)``, the
-        reach of a single comparison, which touches about three of n objects and so is n/3 times as sharply curved as
-        their mean; it counts only where m is not far above n.
+        curvature c of the objective at the start, which falls as 1/n and differs between losses. The first part keeps
+        an epoch within ``1 / relative`` times a gradient step at the start, the second an inner step below
+        ``1 / (2 n c)``, the reach of a single comparison.
     first_step : float, optional
         The step of the first epoch, positive; by default by the same formula, with c for the curvature.
     relative : float, default 0.1
@@ -205,7 +178,7 @@ class SBB(Parameters):
 
 
 def _as_rule(step: Any) -> Any:
-    """A rule for steps; a number, which has to be positive, stands for a constant step."""
+    """A number stands for a constant step."""
     return Constant(float(step)) if isinstance(step, numbers.Real) else step
 
 
@@ -259,22 +232,11 @@ def adaptive_start(
     damping: float = 0.0,
     kept: Kept = None,
 ) -> States:
-    """Take AdaGrad steps from X over random comparisons, drawn by the seed; goes on after what was `kept`.
+    """AdaGrad steps from X (n, d) over comparisons drawn by the seed: `passes` over the data, resumed after `kept`.
 
-    Parameters
-    ----------
-    passes : float
-        Number of steps, over the number of comparisons.
-    step : float
-        Length of a first step; the losses set the scale of a map, so 1 suits them all.
-    damping : float, default 0
-        How many pulls of typical size count as felt before: first steps are then shorter, later ones do not shrink as
-        soon, and `step` may be larger. What is typical is measured on the first comparisons, at their cost.
-
-    Yields
-    ------
-    SolverState
-        After each piece; its value is the mean loss during the piece.
+    `damping` is a number of typical pulls that count as felt before: first steps are then shorter, later ones shrink
+    less, and `step` may be larger; it is measured on the first comparisons, at their cost. The value of a state is the
+    mean loss since the last one.
     """
     memory = np.zeros(objective.n_objects)
     if not math.isfinite(passes * objective.n_comparisons):
@@ -311,16 +273,13 @@ class SVRG(Solver):
         m; by default the number of comparisons.
     warm_up : float, default 0
         Passes of AdaGrad steps before the first snapshot; 0 is the algorithm of the paper. From random points two
-        passes save most of the first epochs, with no step to choose: far from a solution the noise of single
-        comparisons does no harm yet, and a full gradient is expensive. Meanwhile the objective in the history is the
-        mean loss during the pass.
+        passes save most of the first epochs. Meanwhile the objective in the history is the mean loss during the pass.
     first_snapshot : float, default 1
-        Share in (0, 1] of the comparisons, drawn at random, that the first snapshot covers, doubled with every epoch;
-        1 is the algorithm of the paper. Comparisons not covered yet make plain stochastic steps, so that a run begins
-        much as SGD and ends as SVRG; the mean step is along the full gradient throughout. The curvature for `SBB` and
-        `BB` is that of the comparisons covered before. What they leave open is still measured on all comparisons, at
-        the cost of two full gradients: where the beginning counts, give them a first step (and epsilon). Objective and
-        gradient norm in the history are those of the part.
+        Fraction of the comparisons, drawn at random, that the first snapshot covers, doubled with every epoch; 1 is the
+        algorithm of the paper. Comparisons not covered yet make plain stochastic steps, so that a run begins much as
+        SGD and ends as SVRG; the mean step is along the full gradient throughout. The curvature for `SBB` and `BB` is
+        that of the comparisons covered before, but what they leave open is measured on all, at the cost of two full
+        gradients. Objective and gradient norm in the history are those of the part.
 
     References
     ----------
@@ -403,7 +362,7 @@ class SVRG(Solver):
 
 
 class _Snapshots:
-    """The snapshots of a run, the steps between them, and the work: of all comparisons, or a part that doubles."""
+    """Snapshots of a run over all comparisons or a part that doubles, the steps between them, and the work."""
 
     def __init__(self, objective: Any, first: float, rng: np.random.Generator):
         self.objective = objective
@@ -434,7 +393,7 @@ class _Snapshots:
         return snapshot, snapshot.gradient
 
     def steps(self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int) -> np.ndarray:
-        """Steps from X; they take two gradients for a comparison that the snapshot covers, else one."""
+        """Steps from X; each takes two gradients for a comparison that the snapshot covers, else one."""
         reduced = n_steps
         if self.partial:
             X, reduced = self.objective.mixed_pass(X, snapshot, step, n_steps, seed, first=first)

@@ -1,0 +1,177 @@
+"""Archives for saved models and checkpoints: arrays and JSON in one file, every byte under a checksum.
+
+An uncompressed zip archive with a fixed order and no dates, so that the same content gives the same bytes:
+
+- ``header.json`` : format version, what the writer put there, and for every array its name, dtype, shape and SHA-256.
+- ``<name>.npy`` : one NumPy array each (version 1.0, little-endian, never pickled).
+- The comment of the archive is ``nearer-<kind> sha256:`` and the SHA-256 of all bytes before the comment.
+
+The checksums detect damage, not malice; reading a file runs nothing that it contains.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import zipfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+
+import nearer
+from nearer.data import FileFormatError
+from nearer.io.files import refuse_impossible_text
+
+Arrays = dict[str, np.ndarray]
+
+_HEADER = "header.json"
+_CHUNK = 1 << 22
+_DIGITS = 64  # of a SHA-256
+
+
+def write_archive(file: IO[bytes], kind: str, version: int, header: dict[str, Any], arrays: Arrays) -> None:
+    """Write header and arrays; `kind` is one word, arrays are as `little_endian` gives them."""
+    header = {"format": version, "written_by": f"nearer {nearer.__version__}", **header, "arrays": {}}
+    for name, array in arrays.items():
+        digest = hashlib.sha256()
+        for part in _npy(array):
+            digest.update(part)
+        header["arrays"][name] = {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest.hexdigest()}
+    text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False).encode()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.comment = _seal(kind) + b"0" * _DIGITS
+        for name, parts in [(_HEADER, iter([text])), *((f"{name}.npy", _npy(array)) for name, array in arrays.items())]:
+            with archive.open(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), "w", force_zip64=True) as member:
+                for part in parts:
+                    member.write(part)
+    checksum = _checksum(file, file.tell() - len(archive.comment))
+    file.seek(-_DIGITS, os.SEEK_END)
+    file.write(checksum)
+
+
+def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
+    """Read header and arrays, every byte checked; `version` is the newest known. Errors do not name the file."""
+    seal = _seal(kind)
+    length = len(seal) + _DIGITS
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - length, 0))
+    found = file.read()
+    if not found.startswith(seal):
+        file.seek(0)
+        start = file.read(256)
+        if start.startswith(b"PK\x03\x04") and _HEADER.encode() in start:
+            raise FileFormatError("is cut short or damaged: the checksum at its end is missing")
+        raise FileFormatError(f"is not a {kind} that nearer saved")
+    if _checksum(file, size - length) != found[len(seal) :]:
+        raise FileFormatError("is damaged: its bytes do not match the checksum at its end")
+    try:
+        with zipfile.ZipFile(file) as archive:
+            if sum(info.file_size for info in archive.infolist()) > size:
+                raise FileFormatError("is not a readable archive (its members overlap)")
+            return _members(archive, kind, version)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise FileFormatError(f"is not a readable archive ({error})") from error
+
+
+def as_json(value: Any, arrays: Arrays) -> Any:
+    """Nested dicts, lists, numbers and texts as JSON, exactly; arrays go to `arrays`. `from_json` undoes it."""
+    if isinstance(value, np.ndarray):
+        name = f"array_{len(arrays)}"
+        arrays[name] = little_endian(value)
+        return {"array": name}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}  # JSON has no infinities and no NaN
+    if isinstance(value, dict):
+        return {"dict": {str(key): as_json(item, arrays) for key, item in value.items()}}
+    if isinstance(value, (list, tuple)):
+        return [as_json(item, arrays) for item in value]
+    return value
+
+
+def from_json(value: Any, arrays: Arrays) -> Any:
+    if isinstance(value, list):
+        return [from_json(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind == "array":
+        return arrays[content]
+    return float(content) if kind == "float" else {key: from_json(item, arrays) for key, item in content.items()}
+
+
+def little_endian(array: np.ndarray) -> np.ndarray:
+    """An array in C order and little-endian, the same bytes on every machine; objects become text."""
+    array = np.ascontiguousarray(array)
+    if array.dtype.kind == "O":
+        array = array.astype(str)
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+
+
+def _seal(kind: str) -> bytes:
+    return f"nearer-{kind} sha256:".encode()
+
+
+def _checksum(file: IO[bytes], size: int) -> bytes:
+    """SHA-256 of the first bytes of a file, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while size > 0 and (part := file.read(min(_CHUNK, size))):
+        digest.update(part)
+        size -= len(part)
+    return digest.hexdigest().encode()
+
+
+def _members(archive: zipfile.ZipFile, kind: str, newest: int) -> tuple[dict[str, Any], Arrays]:
+    names = archive.namelist()
+    if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
+        raise FileFormatError(f"holds compressed members, which a {kind} never does")
+    if _HEADER not in names:
+        raise FileFormatError(f"has no {_HEADER}")
+    header = json.loads(archive.read(_HEADER))
+    version = header["format"]
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise FileFormatError(f"has format {version!r}, expected a number from 1 to {newest}")
+    if version > newest:
+        writer = f"was written by {header.get('written_by')!s} in format {version}"
+        raise FileFormatError(f"{writer}; nearer {nearer.__version__} reads formats up to {newest}: update it")
+    listed = header["arrays"]
+    if sorted(names) != sorted([_HEADER, *(f"{name}.npy" for name in listed)]):
+        raise FileFormatError("holds other arrays than its header lists")
+    return header, {name: _array(name, archive.read(f"{name}.npy"), about) for name, about in listed.items()}
+
+
+def _npy(array: np.ndarray) -> Iterator[Any]:
+    """The array in NumPy's format 1.0, in pieces."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, np.lib.format.header_data_from_array_1_0(array))
+    yield buffer.getvalue()
+    data = array.reshape(-1).view(np.uint8)
+    for start in range(0, len(data), _CHUNK):
+        yield data[start : start + _CHUNK].data
+
+
+def _array(name: str, data: bytes, about: dict[str, Any]) -> np.ndarray:
+    """One array, if it is as the header says; its size is checked before allocation."""
+    if hashlib.sha256(data).hexdigest() != about["sha256"]:
+        raise FileFormatError(f"array {name} is damaged: its bytes do not match its checksum")
+    buffer = io.BytesIO(data)
+    if np.lib.format.read_magic(buffer) != (1, 0):
+        raise FileFormatError(f"array {name} is not of NumPy's format 1.0")
+    try:
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
+    except Exception as error:  # parsed as Python, which can fail in many ways
+        raise FileFormatError(f"array {name} has a header that cannot be read ({error})") from error
+    if dtype.kind not in "biufU" or dtype.str != about["dtype"] or list(shape) != about["shape"] or fortran:
+        raise FileFormatError(f"array {name} has dtype {dtype} and shape {shape}, not those that the header says")
+    rest = memoryview(data)[buffer.tell() :]
+    if math.prod(map(int, shape)) * dtype.itemsize != len(rest):
+        raise FileFormatError(f"array {name} has {len(rest):,} bytes, not those of shape {shape}")
+    array = np.frombuffer(rest, dtype=dtype).reshape(shape).copy()
+    refuse_impossible_text(array)
+    return array

@@ -1,0 +1,437 @@
+"""Statistics of comparisons, and signs that something is wrong with them; looked for on request only."""
+
+from __future__ import annotations
+
+import contextlib
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nearer._tables import html_table
+from nearer.data import Comparisons, check_integer, constructors, splits
+from nearer.data.coded import distinct
+from nearer.data.constructors import CHUNK
+from nearer.data.messages import FileFormatError, counted, listed
+from nearer.data.splits import answer_of_rows, question_of_rows
+from nearer.metrics.agreement import (
+    MIN_SHARED,
+    SIGNIFICANCE,
+    ParticipantCheck,
+    agreement_with_others,
+    first_rows,
+    noise_ceiling,
+    responses,
+    shares_of_answers,
+)
+from nearer.tables.decode import decode
+from nearer.tables.layout import Layout
+from nearer.tables.resolve import resolve
+from nearer.tables.table import Table
+
+__all__ = ["CheckResult", "Contradiction", "Suspicion", "check", "suspicions"]
+
+# Suspicion, see benchmarks/results/suspicion.md: by this fraction more answers have to disagree than agree; a column
+# has to have few values; with trial numbers alone, at least this many answers have to be there twice.
+_MOST, _FEW_VALUES, _MIN_DOUBLED = 0.2, 12, 50
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A comparison made both ways: the row as most answered it, with the answers for and against."""
+
+    row: tuple[str | int, ...]
+    votes_for: float
+    votes_against: float
+
+
+@dataclass(frozen=True, repr=False)
+class CheckResult:
+    """Result of `check`. Objects are named by label, or by index where there are no labels.
+
+    No map satisfies a larger fraction of the answers to repeated questions than the `noise_ceiling`, the agreement with
+    the majority answer; `noise_ceiling_low` is that with the majority of the other answers. The best accuracy on new
+    answers is, on average, between the two. `too_few` counts the distinct questions of objects that have fewer than
+    `n_components` + 1: fewer inequalities cannot enclose a point from all sides in that dimension.
+    """
+
+    kind: str
+    n_comparisons: int
+    n_objects: int
+    dropped: dict[str, int]
+    n_degenerate: int
+    n_answers: float  # answers that gave comparisons, votes each counted
+    weights_are_votes: bool
+    n_questions: int  # distinct questions
+    n_repeated_questions: int  # those of which something was answered more than once
+    n_repeated_answers: float  # the answers to these
+    contradictions: list[Contradiction]  # the most evenly divided with the most answers first
+    noise_ceiling: float | None
+    noise_ceiling_low: float | None
+    unseen: list[str | int]  # objects in no comparison
+    components: list[int]  # sizes of the connected components
+    islands: list[list[str | int]]  # objects of every component but the largest
+    n_components: int | None
+    too_few: dict[str | int, int] | None
+    participants: list[ParticipantCheck] | None  # the most doubtful first; None if they are not known
+    n_adaptive: int = 0  # answers to questions chosen by earlier answers: accuracy is measured on the others
+    answers_are_rows: bool = True  # an odd-one-out answer or a ranking gives several rows
+    n_attention_checks: int = 0
+    n_attention_failed: int = 0  # those answered wrongly
+
+    @property
+    def ok(self) -> bool:
+        """Whether no problem was found."""
+        return not self.problems
+
+    @property
+    def problems(self) -> list[str]:
+        """What was found, one short sentence each."""
+        found = []
+        if self.n_degenerate:
+            found.append(f"{counted(self.n_degenerate, 'degenerate row was', 'degenerate rows were')} dropped.")
+        if self.contradictions:
+            what = "question" if self.answers_are_rows else "comparison"
+            many = counted(len(self.contradictions), f"{what} is", f"{what}s are")
+            shown = (f"({listed(c.row)}) {c.votes_for:g} to {c.votes_against:g}" for c in self.contradictions)
+            found.append(f"{many} answered both ways: {listed(shown)}.")
+        if self.unseen:
+            many = counted(len(self.unseen), "object occurs", "objects occur")
+            found.append(f"{many} in no comparison: {listed(self.unseen)}.")
+        if self.islands:
+            apart = listed(f"{{{listed(island)}}}" for island in self.islands)
+            found.append(
+                f"The objects fall into {len(self.components):,} groups never compared with each other, so their "
+                f"relative places are arbitrary; apart from the largest: {apart}."
+            )
+        if self.too_few and self.n_components is not None:
+            many = counted(len(self.too_few), "object occurs", "objects occur")
+            shown = (f"{name} ({count})" for name, count in self.too_few.items())
+            need, dimensions = self.n_components + 1, counted(self.n_components, "dimension")
+            found.append(f"{many} in fewer than {need} questions, too few for {dimensions}: {listed(shown)}.")
+        doubtful = [person for person in self.participants or [] if person.suspicious]
+        if doubtful:
+            many = counted(len(doubtful), "participant disagrees", "participants disagree")
+            shown = (
+                f"{p.participant} (agrees {_percent(p.agreement)}, expected {_percent(p.expected)}, "
+                f"{counted(p.n_shared, 'answer')})"
+                for p in doubtful
+            )
+            found.append(f"{many} with the rest: {listed(shown)}.")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain dicts, lists, numbers and text, ready for JSON."""
+        values = asdict(self)
+        for contradiction in values["contradictions"]:
+            contradiction["row"] = list(contradiction["row"])
+        if self.too_few is not None:
+            values["too_few"] = [{"object": name, "n_questions": count} for name, count in self.too_few.items()]
+        if not self.n_attention_checks:  # then as in files of earlier versions
+            del values["n_attention_checks"], values["n_attention_failed"]
+        return {**values, "ok": self.ok, "problems": self.problems, "facts": self.facts()}
+
+    def __repr__(self) -> str:
+        return f"CheckResult: {self._what}, {self._found} found"
+
+    def _repr_html_(self) -> str:
+        return html_table({"problems": self.problems or ["none"]}, repr(self))
+
+    @property
+    def _what(self) -> str:
+        return f"{counted(self.n_comparisons, self.kind[:-1])} over {counted(self.n_objects, 'object')}"
+
+    @property
+    def _found(self) -> str:
+        return counted(len(self.problems), "problem") if self.problems else "no problem"
+
+    def facts(self) -> dict[str, str]:
+        """The figures that readers ask for, by name."""
+        facts = {"comparisons": self._what}
+        facts |= {f"left out, {reason}": f"{count:,}" for reason, count in self.dropped.items()}
+        if self.weights_are_votes or not self.answers_are_rows:
+            how = "the sum of the votes" if self.answers_are_rows else "of several rows each"
+            facts["answers"] = f"{self.n_answers:,.0f} ({how})"
+        if self.n_attention_checks:
+            facts["attention checks"] = f"{self.n_attention_checks:,}, of which {self.n_attention_failed:,} failed"
+        both_ways = counted(len(self.contradictions), "comparison")
+        facts["questions"] = (
+            f"{self.n_questions:,}, of which {self.n_repeated_questions:,} answered more than once, "
+            f"{both_ways.partition(' ')[0] if self.answers_are_rows else both_ways} both ways"
+        )
+        ceiling, low = _percent(self.noise_ceiling), _percent(self.noise_ceiling_low)
+        facts["noise ceiling"] = (
+            "unknown, no question was answered more than once" if self.noise_ceiling is None
+            else f"at most {ceiling} of the answers to the repeated questions can be satisfied; for new answers the "
+            f"best accuracy is on average between {low} and {ceiling} ({self.n_repeated_answers:,.0f} answers)"
+        )  # fmt: skip
+        seen, groups = self.n_objects - len(self.unseen), counted(len(self.components), "connected group")
+        facts["objects"] = f"{seen:,} compared, {len(self.unseen):,} not; {groups}"
+        if self.too_few is not None:
+            dimensions = counted(self.n_components or 0, "dimension")
+            facts[f"too few questions for {dimensions}"] = counted(len(self.too_few), "object")
+        if self.participants is not None:
+            facts["participants"] = f"{len(self.participants):,}"
+        if self.n_adaptive:
+            facts["chosen questions"] = (
+                f"{self.n_adaptive:,} of {self.n_answers:,.0f} answers are to questions chosen by earlier answers; "
+                f"accuracy is measured on the other {self.n_answers - self.n_adaptive:,.0f}"
+            )
+        return facts
+
+    def __str__(self) -> str:
+        lines = [f"  {name}: {text}" for name, text in list(self.facts().items())[1:]]
+        return "\n".join([self._what, *lines, f"{self._found} found", *(f"  - {text}" for text in self.problems)])
+
+
+def _percent(fraction: float | None) -> str:
+    return "unknown" if fraction is None else f"{100 * fraction:.1f} %"
+
+
+def check(comparisons: Comparisons, n_components: int | None = None) -> CheckResult:
+    """Look for faults in comparisons; with a number of dimensions, also for objects in too few questions for it."""
+    if n_components is not None:
+        n_components = check_integer(n_components, "n_components", 1)
+    index, n_objects, answers = comparisons.index, comparisons.n_objects, comparisons.answers
+    columns, side = splits.same_question(index)
+    first, member = splits.group(columns, n_objects)
+    votes, answer, question = comparisons.votes, answer_of_rows(comparisons), question_of_rows(comparisons)
+    counts = np.stack([np.bincount(member, weights=votes * which, minlength=len(first)) for which in (~side, side)])
+    total = counts.sum(axis=0)
+    repeated = total > 1
+    ceiling, low = noise_ceiling(counts[:, repeated])
+    asked = [column[first] for column in columns]
+    names = np.arange(n_objects) if comparisons.labels is None else comparisons.labels
+    seen, blind = comparisons.seen, comparisons.at_random
+    groups = components(index, n_objects, seen)
+    failed = 0 if answers.correct is None else np.count_nonzero(answers.is_check() & (answers.correct == 0))
+    return CheckResult(
+        kind=comparisons.kind,
+        n_comparisons=len(index),
+        n_objects=n_objects,
+        dropped=comparisons.dropped,
+        n_degenerate=comparisons.dropped.get("degenerate", 0),
+        n_answers=comparisons.n_answers,
+        weights_are_votes=answers.votes is not None,
+        n_questions=int(np.count_nonzero(np.bincount(question, weights=votes))),
+        n_repeated_questions=len(distinct(question[repeated[member]])),
+        n_repeated_answers=answers[distinct(answer[repeated[member]])].count,
+        contradictions=_contradictions(asked, counts, names),
+        noise_ceiling=ceiling,
+        noise_ceiling_low=low,
+        unseen=names[~seen].tolist(),
+        components=[len(group) for group in groups],
+        islands=[names[group].tolist() for group in groups[1:]],
+        n_components=n_components,
+        too_few=None if n_components is None else _too_few(asked, total > 0, seen, names, n_components),
+        participants=agreement_with_others(comparisons, member, side, counts),
+        n_adaptive=0 if blind is None else round(shares_of_answers(comparisons)[~blind].sum()),
+        answers_are_rows=len(distinct(answer)) == len(answer),
+        n_attention_checks=int(answers.is_check().sum()),
+        n_attention_failed=int(failed),
+    )
+
+
+def _contradictions(asked: list[np.ndarray], counts: np.ndarray, names: np.ndarray) -> list[Contradiction]:
+    both = np.flatnonzero((counts > 0).all(axis=0))
+    both = both[np.lexsort((both, counts[:, both].max(axis=0), -counts[:, both].min(axis=0)))]
+    index = np.stack([column[both] for column in asked], axis=1)
+    index = constructors.exchanged(index, np.flatnonzero(counts[1, both] > counts[0, both]))
+    high, low = counts[:, both].max(axis=0).tolist(), counts[:, both].min(axis=0).tolist()
+    return [Contradiction(tuple(row), up, down) for row, up, down in zip(names[index].tolist(), high, low)]
+
+
+def components(index: np.ndarray, n_objects: int, seen: np.ndarray) -> list[np.ndarray]:
+    """The `seen` objects of each connected component of the graph that links those of each row, the largest first."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    label, n_labels = np.arange(n_objects), n_objects
+    for start in range(0, len(index), CHUNK):  # each chunk joins components found so far: memory stays small
+        block = label[index[start : start + CHUNK]]
+        ends = np.concatenate([block[:, column] for column in range(1, block.shape[1])])
+        starts = np.tile(block[:, 0], block.shape[1] - 1)
+        apart = starts != ends
+        if apart.any():
+            links = coo_matrix((np.ones(int(apart.sum()), bool), (starts[apart], ends[apart])), (n_labels, n_labels))
+            n_labels, joined = connected_components(links, directed=False)
+            label = joined[label]
+    members = np.flatnonzero(seen)
+    members = members[np.argsort(label[members], kind="stable")]
+    breaks = np.flatnonzero(np.diff(label[members])) + 1
+    return sorted(np.split(members, breaks), key=lambda group: (-len(group), group[0]))
+
+
+def _too_few(
+    asked: list[np.ndarray], answered: np.ndarray, seen: np.ndarray, names: np.ndarray, n_components: int
+) -> dict[str | int, int]:
+    """Objects in fewer than `n_components` + 1 distinct questions, with the number of questions."""
+    count = np.zeros(len(seen), dtype=np.int64)
+    for place, column in enumerate(asked):
+        new = answered.copy()  # an object that occurs twice in a question counts once
+        for earlier in asked[:place]:
+            new &= column != earlier
+        count += np.bincount(column[new], minlength=len(seen))
+    few = np.flatnonzero(seen & (count < n_components + 1))
+    few = few[np.argsort(count[few], kind="stable")]
+    return dict(zip(names[few].tolist(), count[few].tolist()))
+
+
+class Suspicion(NamedTuple):
+    """What may be wrong: its kind, the names it is about, and a sentence for the user."""
+
+    kind: str
+    names: tuple[str, ...]
+    text: str
+
+
+def suspicions(comparisons: Comparisons, unused: Mapping[str, Any] | None = None) -> list[Suspicion]:
+    """Look for signs that answers were recorded or read the wrong way: names, doubled, reversed, column.
+
+    `unused` are columns of the table that were not used: a value for each of `comparisons.answers`.
+    """
+    pair, n_pairs = _pairs(comparisons.index)
+    found = [*_alike(comparisons), *_doubled(comparisons), *_reversed(comparisons, pair, n_pairs)]
+    return found + _contradicting(comparisons, pair, n_pairs, unused or {})
+
+
+def _alike(comparisons: Comparisons) -> list[Suspicion]:
+    """Names that differ only in case, blanks or Unicode form, unless objects with such names were shown together."""
+    people, index, found = comparisons.answers.participant, comparisons.index, []
+    for what, names in (("objects", comparisons.labels), ("participants", None if people is None else people.names)):
+        texts = [] if names is None else list(map(str, names.tolist()))
+        plain = ["".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in texts]
+        values, code, count = np.unique(np.array(plain, dtype=str), return_inverse=True, return_counts=True)
+        if len(values) == len(texts):
+            continue
+        if what == "objects":  # an object may be in a quadruplet twice, and its name is then as well
+            twice, alike = (np.count_nonzero(np.diff(np.sort(cells)) == 0) for cells in (index, code[index]))
+            if alike > twice:
+                continue
+        same = [[texts[i] for i in np.flatnonzero(code == one)] for one in np.flatnonzero(count > 1)]
+        spellings = listed(" and ".join(map(repr, one)) for one in same)
+        text = f"Some {what} may be the same, spelled differently: {spellings}."
+        found.append(Suspicion("names", tuple(name for one in same for name in one), text))
+    return found
+
+
+def _doubled(comparisons: Comparisons) -> list[Suspicion]:
+    """Answers recorded twice: one participant and question, equal in response and in time, or else in trial number."""
+    from scipy.stats import poisson
+
+    answers, (question, response) = comparisons.answers, responses(comparisons)
+    entry = answer_of_rows(comparisons)[first_rows(comparisons)[0]]
+    who = np.zeros(len(entry), int) if answers.participant is None else answers.participant.codes[entry]
+
+    def n_pairs(*keys: np.ndarray) -> int:
+        times = np.unique(np.column_stack(keys), axis=0, return_counts=True)[1]
+        return int((times * (times - 1) // 2).sum())
+
+    if answers.seconds is not None and np.isfinite(answers.seconds[entry]).any():
+        known = np.isfinite(answers.seconds[entry])
+        given: tuple[Any, ...]
+        given, time = (who[known], response[known]), np.unique(answers.seconds[entry][known], return_inverse=True)[1]
+        double, what = n_pairs(*given, time), "response time"
+        by_chance = n_pairs(*given) * n_pairs(time) / max(len(time) * (len(time) - 1) / 2, 1)
+        suspected = double > 1 and poisson.sf(double - 1, by_chance) < SIGNIFICANCE / 10
+    elif answers.order is not None and answers.participant is not None:
+        known = answers.order[entry] >= 0
+        given = (who[known], question[known], answers.order[entry][known])
+        double, what = n_pairs(*given, response[known]), "trial number"
+        # A list of questions asked twice has the same trial numbers, but not always the same responses.
+        suspected = double >= _MIN_DOUBLED and double == n_pairs(*given)
+    else:
+        return []
+    text = f"{double:,} answers seem to be there twice, with the same participant, question, response and {what}."
+    return [Suspicion("doubled", (), text)] if suspected else []
+
+
+def _pairs(index: np.ndarray) -> tuple[np.ndarray, int]:
+    """Number the near and the far pair of each row, int (2, N); and how many pairs there are."""
+    columns = splits.same_statement(index)
+    far = columns[2:] if len(columns) == 4 else [columns[0], columns[2]]
+    both = [np.concatenate(ends) for ends in zip(columns[:2], far)]
+    first, pair = splits.group([np.minimum(*both), np.maximum(*both)], int(index.max()) + 1)
+    return pair.reshape(2, -1), len(first)
+
+
+def _counts(pair: np.ndarray, n_pairs: int) -> np.ndarray:
+    """How often each pair is the near one and the far one, int (2, n_pairs)."""
+    return np.stack([np.bincount(ends, minlength=n_pairs) for ends in pair])
+
+
+def _agreement(near: np.ndarray, far: np.ndarray, answer: np.ndarray) -> np.ndarray:
+    """Agreement of each answer with others, which have its two pairs as the near and as the far one, (2, N).
+
+    Positive if its near pair was near more often among them than its far pair, each in standard deviations of a fair
+    coin; 0 where the others do not have both pairs.
+    """
+    leaning = (near - far) / np.sqrt(np.maximum(near + far, 1))
+    return np.bincount(answer, weights=(leaning[0] - leaning[1]) * (near + far > 0).all(axis=0))
+
+
+def _disagree(agrees: np.ndarray, of: np.ndarray, n_tests: int | None = None) -> np.ndarray:
+    """Which groups of answers, numbered by `of`, disagree with the others significantly more often than by guessing."""
+    from scipy.stats import norm
+
+    n, balance, total, square = (
+        np.bincount(of, weights=values) for values in (agrees != 0, np.sign(agrees), agrees, agrees**2)
+    )
+    judged = n >= MIN_SHARED
+    sure = norm.isf(SIGNIFICANCE / (n_tests or max(int(judged.sum()), 1)))
+    return judged & (total < -sure * np.sqrt(square)) & (balance <= -_MOST * n)
+
+
+def _reversed(comparisons: Comparisons, pair: np.ndarray, n_pairs: int) -> list[Suspicion]:
+    """Participants who say the opposite of what the others say."""
+    if comparisons.people is None:
+        return []
+    people, person = comparisons.people.names, comparisons.people.codes
+    first, answer = first_rows(comparisons)
+    cells, cell = splits.group([np.tile(person, 2), pair.ravel()], max(len(people), n_pairs) + 1)
+    cell = cell.reshape(2, -1)
+    near, far = _counts(pair, n_pairs)[:, pair] - _counts(cell, len(cells))[:, cell]
+    names = tuple(str(people[i]) for i in np.flatnonzero(_disagree(_agreement(near, far, answer), person[first])))
+    seem = counted(len(names), "participant seems", "participants seem")
+    text = f"{seem} to answer the other way round, contrary to what the others say: {listed(names)}."
+    return [Suspicion("reversed", names, text)] if names else []
+
+
+def _contradicting(
+    comparisons: Comparisons, pair: np.ndarray, n_pairs: int, unused: Mapping[str, Any]
+) -> list[Suspicion]:
+    """Columns that split the answers into parts that contradict each other, as what says how answers are meant does."""
+    cells = {name: comparisons.of_rows(np.array(list(map(str, values)))) for name, values in unused.items()}
+    values = {name: np.unique(column) for name, column in cells.items()}
+    tried = [(name, one) for name in cells if 1 < len(values[name]) <= _FEW_VALUES for one in values[name].tolist()]
+    answer, every, found = first_rows(comparisons)[1], _counts(pair, n_pairs), {}
+    for name, value in tried:
+        own = cells[name] == value
+        mine = _counts(pair[:, own], n_pairs)
+        parts = ((pair[:, own], every - mine, answer[own]), (pair[:, ~own], mine, answer[~own]))
+        agrees = (_agreement(others[0][ends], others[1][ends], of) for ends, others, of in parts)
+        if name not in found and all(_disagree(one, np.zeros(len(one), int), len(tried)).all() for one in agrees):
+            found[name] = Suspicion("column", (name,), (
+                f"Answers where the unused column {name} is {value!r} contradict the others: what is near there is far "
+                "in these. Does it say how answers are meant?"
+            ))  # fmt: skip
+    return list(found.values())
+
+
+_SAMPLE, _FEW = 200, 12  # rows looked at; values of a column, and columns, that may say something about answers
+
+
+def unused_values(table: Table, layout: Layout) -> dict[str, np.ndarray]:
+    """Columns that are not used and have few values in the first rows, as text for each answer of the table."""
+    head, found = table.head(_SAMPLE), {}
+    few = [at for at in resolve(table, layout).unused if 1 < len({row[at] for row in head}) <= _FEW]
+    for at in few[:_FEW]:
+        # Read as if it said how a question was chosen, a column has its place among the answers.
+        with contextlib.suppress(FileFormatError):
+            plan = resolve(table, layout.updated(Layout(chosen_by=at + 1)))
+            values = decode(table, plan, table.read(plan.positions)).parts().answers.chosen_by
+            if values is not None:
+                found[table.names[at]] = values.each().astype(str)
+    return found

@@ -1,0 +1,45 @@
+"""`nearer describe`: a layout file, ready to complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nearer.cli._inputs import FORCE, carrier_options, find_layouts, reading_options
+from nearer.cli._output import Say, speaking, write_text
+
+
+@speaking(
+    "nearer describe answers.csv",
+    "nearer describe answers.csv -o                     (writes answers.layout.toml)",
+    "nearer describe keys.csv --columns anchor=ref,a=l,b=r,answer=key --answers f=a,j=b -o",
+)
+@click.argument("file", type=click.Path())
+@click.option("-o", "--out", "write", is_flag=True, help="Write it next to FILE, where every command finds it.")
+@FORCE
+@reading_options
+def describe_command(say: Say, file: str, write: bool, force: bool, reading: dict[str, Any]) -> None:
+    """Print a layout file for FILE, which says in TOML what its columns mean, ready to complete.
+
+    Every column is listed with its first cells; what is understood is filled in, and the rest is blank.
+    """
+    from nearer.io.read import layout_path, open_table
+    from nearer.tables.describe import describe
+
+    target = layout_path(file)
+    if write:
+        if not Path(file).is_file():
+            raise click.UsageError(f"-o: got {file}, expected one file to write a layout next to; or see --layout")
+        if target.exists() and not force:
+            raise FileExistsError(f"{target}: exists already; use --force to replace it")
+    layouts, used = find_layouts(file, reading)
+    if len(layouts) > 1:
+        raise ValueError(f"{used}: holds {len(layouts)} layouts, expected one to complete")
+    text = describe(open_table(file, layouts, **carrier_options(reading)), layouts[0])
+    if write:
+        write_text(str(target), text, force)
+        say.note(f"wrote {target}: complete it, then run the command again")
+    values = {"layout": text, "output": str(target) if write else None}
+    say.result(values, None if write else text.rstrip(), is_data=True)

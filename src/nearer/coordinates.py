@@ -1,0 +1,82 @@
+"""Coordinates of a map in a file: CSV, NumPy or MATLAB."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from nearer.data.messages import listed
+from nearer.data.validate import check_objects
+from nearer.io.files import atomic_write, check_ending
+from nearer.io.objects import read_objects
+from nearer.io.text import text_cells
+
+ENDINGS = (".csv", ".npz", ".mat")
+
+
+def write_embedding(
+    path: str | os.PathLike[str],
+    embedding: np.ndarray,
+    labels: Sequence[str] | np.ndarray | None = None,
+    *,
+    force: bool = False,
+) -> None:
+    """Write coordinates to a CSV file with the columns label, x1, x2, ..., or the arrays embedding and labels.
+
+    The ending gives the format: .csv, .npz for NumPy or .mat for MATLAB (labels as a cell array of text). In CSV,
+    objects without a position (NaN) get empty cells. Reading gives the same bits and labels.
+
+    Parameters
+    ----------
+    path : path-like
+    embedding : array (n_objects, n_components)
+    labels : sequence of str (n_objects,), optional
+        The numbers 0, 1, ... if not given.
+    force : bool, default=False
+        Replace an existing file.
+    """
+    X = np.asarray(embedding, dtype=np.float64)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
+    bad = np.isinf(X).any(axis=1) | (np.isnan(X).any(axis=1) & ~np.isnan(X).all(axis=1))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"embedding: got {X[row].tolist()} in row {row}, expected finite numbers, or NaN alone")
+    _, checked = check_objects(len(X), labels)
+    names = [str(row) for row in range(len(X))] if checked is None else checked.tolist()
+    suffix = check_ending(path, ENDINGS)
+    with atomic_write(path, force, mode="w" if suffix == ".csv" else "wb") as file:
+        if suffix == ".npz":
+            np.savez(file, embedding=X, labels=np.array(names))
+        elif suffix == ".mat":
+            from scipy.io import savemat
+
+            # A column of objects becomes a cell array; an array of text would be padded with blanks.
+            savemat(file, {"embedding": X, "labels": np.array(names, dtype=object)[:, None]})
+        else:
+            file.write(",".join(["label", *(f"x{axis + 1}" for axis in range(X.shape[1]))]) + "\n")
+            for name, row in zip(text_cells(names, "label"), X.tolist()):
+                file.write(",".join([name, *("" if value != value else repr(value) for value in row)]) + "\n")
+
+
+def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray | None]:
+    """Read coordinates written by `write_embedding`: the columns label and x1, x2, ... (or x, y, z), and no others.
+
+    Gives an array (n_objects, n_components), NaN for objects without a position, and labels (n_objects,), None if they
+    are just 0, 1, ..., n_objects - 1.
+    """
+    table = read_objects(path)
+    refuse, axes = table.cells.refusal, [table.columns[at].casefold() for at in table.values_at]
+    wanted = [*"xyz"] if "x" in axes else [f"x{axis + 1}" for axis in range(len(axes))]
+    order = [axes.index(axis) for axis in wanted[: len(axes)] if axis in axes]
+    if table.names_at is None or not axes or len(order) < len(axes):
+        raise refuse(f"got the columns {listed(map(repr, table.columns))}, expected label, x1, x2, ... and no others")
+    X = table.numbers(empty=True)[:, order]
+    half = np.isnan(X).any(axis=1) & ~np.isnan(X).all(axis=1)
+    if half.any():
+        row = int(np.argmax(half))
+        raise refuse(f"got {X[row].tolist()}, expected numbers, or empty cells alone for no position", row + 1)
+    is_count = table.labels.tolist() == [str(row) for row in range(len(X))]
+    return X, None if is_count else table.labels

@@ -1,0 +1,162 @@
+"""Which comparisons go where: the rows of one answer, and all answers to one question, stay together."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearer.data.coded import Coded, check_coded
+from nearer.data.validate import as_generator, check_integer
+
+if TYPE_CHECKING:
+    from nearer.data.comparisons import Comparisons
+
+_IN_SETS = {"odd-one-out", "most-central"}
+
+
+def same_statement(index: np.ndarray) -> list[np.ndarray]:
+    """Columns that are equal for two rows of an index (N, 3) or (N, 4) exactly if the rows say the same."""
+    if index.shape[1] == 3:
+        return list(index.T)
+    # Distances are symmetric, so the order inside a pair does not matter.
+    i, j, l, k = index.T  # noqa: E741 - the names of the convention d(i, j) < d(l, k)
+    return [np.minimum(i, j), np.maximum(i, j), np.minimum(l, k), np.maximum(l, k)]
+
+
+def same_question(index: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """Columns that are equal for two rows exactly if they answer the same question, and which answer each row gives."""
+    columns = same_statement(index)
+    if len(columns) == 3:
+        anchor, near, far = columns
+        return [anchor, np.minimum(near, far), np.maximum(near, far)], near > far
+    a, b, c, d = columns
+    swap = (a > c) | ((a == c) & (b > d))
+    return [np.where(swap, c, a), np.where(swap, d, b), np.where(swap, a, c), np.where(swap, b, d)], swap
+
+
+def group(columns: list[np.ndarray], n_objects: int) -> tuple[np.ndarray, np.ndarray]:
+    """Group equal rows of columns of objects, in lexicographic order: first row of each group, group of each row."""
+    key, span = columns[0].astype(np.int64), n_objects
+    for column in columns[1:]:
+        if span * n_objects >= 2**63:  # ranks keep the order and need no more room than there are rows
+            first, key = _rank(key)
+            span = len(first)
+        key *= n_objects
+        key += column
+        span *= n_objects
+    return _rank(key)
+
+
+def _rank(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First place of each distinct value, in order, and the rank of every value; faster than `np.unique`."""
+    order = np.argsort(key)
+    ordered = key[order]
+    new = np.append(True, ordered[1:] != ordered[:-1])
+    first = np.minimum.reduceat(order, np.flatnonzero(new))
+    rank = np.empty(len(key), dtype=np.int64)
+    rank[order] = np.cumsum(new) - 1
+    return first, rank
+
+
+def answer_of_rows(comparisons: Comparisons) -> np.ndarray:
+    """The answer that each comparison comes from, int (N,): its entry in `Comparisons.answers`."""
+    return np.arange(len(comparisons)) if comparisons.answer is None else comparisons.answer
+
+
+def question_of_rows(comparisons: Comparisons, n_parts: int = 1) -> np.ndarray:
+    """Number the questions, that is what was shown, int (N,); the answers where questions are fewer than `n_parts`."""
+    index, n_objects = comparisons.index, comparisons.n_objects
+    if index.shape[1] == 3 and _IN_SETS.issuperset(comparisons.answers.kinds()):
+        question = group(list(np.sort(index, axis=1).T), n_objects)[1]
+    else:
+        question = group(same_question(index)[0], n_objects)[1]
+        answer = answer_of_rows(comparisons)
+        several = np.bincount(answer)[answer] > 1
+        if several.any():  # these ask about all that was shown
+            question[several] = len(question) + _shown(index[several], answer[several])
+            question = np.unique(question, return_inverse=True)[1]
+    if int(question.max()) + 1 < n_parts:
+        return np.unique(answer_of_rows(comparisons), return_inverse=True)[1]
+    return question
+
+
+def _shown(index: np.ndarray, answer: np.ndarray) -> np.ndarray:
+    """Number what answers are about: the objects, and the anchor if all rows of the answer have the same."""
+    _, first, answer = np.unique(answer, return_index=True, return_inverse=True)
+    n_objects = int(index.max()) + 1
+    cells = np.unique(np.repeat(answer, index.shape[1]) * n_objects + index.ravel())
+    # A set is known by the sum of random numbers of its members: 64 bits hold two sets apart.
+    number = np.random.default_rng(0).integers(2**63, size=2 * n_objects, dtype=np.uint64)
+    known = np.zeros(len(first), dtype=np.uint64)
+    np.add.at(known, cells // n_objects, number[cells % n_objects])
+    if index.shape[1] == 3:
+        anchor = index[first, 0]
+        changes = np.bincount(answer, weights=index[:, 0] != anchor[answer]) > 0
+        known += np.where(changes, np.uint64(0), number[n_objects + anchor])
+    return np.unique(known, return_inverse=True)[1][answer]
+
+
+def units_of(comparisons: Comparisons, groups: Any, n_parts: int) -> Coded | None:
+    """What a split must not part: groups asked for, or answers with several rows if there are enough; None: rows."""
+    if groups is not None and not (isinstance(groups, str) and groups in ("answers", "rows")):
+        return groups_of(comparisons, groups)
+    if comparisons.answer is None or groups == "rows":
+        return None
+    names, codes = np.unique(comparisons.answer, return_inverse=True)
+    if len(names) == len(codes) or (groups is None and len(names) < n_parts):
+        return None
+    return Coded(codes.astype(np.int32), names)
+
+
+def groups_of(comparisons: Comparisons, groups: Any) -> Coded:
+    """The group of each row, from an array (N,) or the word "participants"."""
+    if isinstance(groups, str):
+        if groups != "participants" or comparisons.people is None:
+            raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
+        return comparisons.people
+    units = check_coded(groups, len(comparisons), "groups", "group")
+    if units is None:
+        raise ValueError("groups: got None, expected a group for each row")
+    return units
+
+
+def mark_test_rows(n_rows: int, test_size: Any, random_state: Any, units: Coded | None) -> np.ndarray:
+    """Mark the rows of a random test set; see `Comparisons.split`."""
+    n_units, what = (n_rows, "rows") if units is None else (len(units.names), "groups")
+    if isinstance(test_size, float | np.floating):
+        if not 0 < test_size < 1:
+            raise ValueError(f"test_size: got {test_size}, expected a fraction between 0 and 1 or a number of {what}")
+        n_test = round(float(test_size) * n_units)
+    else:
+        n_test = check_integer(test_size, "test_size", 1)
+    if not 0 < n_test < n_units:
+        left = f"{test_size} of {n_units:,} {what} leaves {n_test:,} for test"
+        raise ValueError(f"test_size: {left}, need {what} on both sides")
+    mask = np.zeros(n_units, dtype=bool)
+    mask[as_generator(random_state).choice(n_units, n_test, replace=False, shuffle=False)] = True
+    return mask if units is None else mask[units.codes]
+
+
+def fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: Coded | None) -> np.ndarray:
+    """The fold of each row, int (n_rows,): sizes as equal as possible, rows of one group together."""
+    n_folds = check_integer(n_folds, "n_folds", 2)
+    rng = as_generator(random_state)
+    n_units, what = (n_rows, "row") if groups is None else (len(groups.names), "group")
+    if n_folds > n_units:
+        raise ValueError(f"n_folds: got {n_folds} folds for {n_units:,} {what}s, expected at most one fold per {what}")
+    if groups is None:
+        fold = np.arange(n_rows, dtype=np.int32) % n_folds
+        rng.shuffle(fold)
+        return fold
+    # The largest group first, each into the fold with the fewest rows so far; equals in random order.
+    sizes, order = np.bincount(groups.codes), rng.permutation(n_units)
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    heap = [(0, fold) for fold in range(n_folds)]
+    fold_of_group = np.empty(n_units, dtype=np.int32)
+    for number in order.tolist():
+        filled, target = heapq.heappop(heap)
+        fold_of_group[number] = target
+        heapq.heappush(heap, (filled + int(sizes[number]), target))
+    return fold_of_group[groups.codes]

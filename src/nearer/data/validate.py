@@ -1,0 +1,208 @@
+"""Checks of arguments, each in one place: numbers, fractions, labels, weights, random states."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nearer.data.coded import HOLDS_NUL, frozen, is_unicode
+from nearer.data.messages import first_of, shown
+
+INDEX_LIMIT = 2**31  # indices are stored as int32
+
+
+def refuse_rows(bad: Any, values: np.ndarray, name: str, why: str, what: str = "bad rows") -> None:
+    """Refuse values of which some rows are bad, bool (n_rows,), with the first of them."""
+    if bad.any():
+        row, first = int(np.argmax(bad)), values[np.argmax(bad)].tolist()
+        first = tuple(first) if isinstance(first, list) else first
+        raise ValueError(f"{name}: row {row} is {first}: {why}{first_of(int(np.count_nonzero(bad)), what)}")
+
+
+def take(values: Any, rows: Any) -> Any:
+    """Select rows of an array, of people or of details, that may be absent."""
+    return None if values is None else values[rows]
+
+
+def refuse_masked(values: Any, name: str, expected: str) -> None:
+    """Refuse a masked array with masked entries, which NumPy would otherwise take as if they were not masked."""
+    if isinstance(getattr(values, "_meta", None), np.ma.MaskedArray):  # of Dask; its mask is not there yet
+        values = values.compute()
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name}: got a masked array with masked entries, expected {expected}")
+
+
+def as_array(values: Any, name: str, expected: str) -> np.ndarray:
+    """An array of what may be none: a ragged list, a mask or anything else is refused."""
+    refuse_masked(values, name, expected)
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name}: the rows differ in length, expected {expected}") from error
+    except TypeError:
+        raise ValueError(f"{name}: got {type(values).__name__}, expected {expected}") from None
+
+
+def check_integer(value: Any, name: str, low: int, high: int | None = None) -> int:
+    """An integer between two bounds (inclusive)."""
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name}: got {value!r}, expected an integer") from None
+    if number < low or (high is not None and number > high):
+        bounds = f"at least {low}" if high is None or number < low else f"at most {high}"
+        raise ValueError(f"{name}: got {number}, expected {bounds}")
+    return number
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a plain or NumPy number (not a truth value, not a Decimal or Fraction)."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def check_number(value: Any, name: str, *, zero: bool = False, allow_none: bool = False) -> None:
+    """Refuse what is not a finite number above 0; zero and None may be fine as well."""
+    if value is None and allow_none:
+        return
+    if not is_number(value) or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+        kind = "a number >= 0" if zero else "a positive number"
+        raise ValueError(f"{name}: got {value!r}, expected {kind}{' or None' if allow_none else ''}")
+
+
+def check_bool(value: Any, name: str, *, allow_none: bool = False) -> None:
+    """Refuse what is not a truth value, plain or of NumPy: any other text or object would count as true."""
+    if not isinstance(value, bool | np.bool_) and not (value is None and allow_none):
+        raise ValueError(f"{name}: got {shown(value)}, expected True{', False or None' if allow_none else ' or False'}")
+
+
+def check_fraction(value: Any, name: str) -> float:
+    """A number from 0 to 1."""
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"{name}: got {value!r}, expected a number from 0 to 1")
+    return float(value)
+
+
+def check_numbers(values: Any, name: str) -> np.ndarray:
+    """Real numbers of any shape, as float64, C-contiguous."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "cmM":
+            raise TypeError
+        return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}: got {shown(values)}, expected numbers") from None
+
+
+def check_objects(n_objects: Any, labels: Any) -> tuple[int | None, np.ndarray | None]:
+    """The number of objects (None if neither is given) and the labels as an array of str."""
+    if n_objects is not None:
+        n_objects = check_integer(n_objects, "n_objects", 1, INDEX_LIMIT)
+    if labels is None:
+        return n_objects, None
+    refuse_masked(labels, "labels", "a name for each object")
+    try:
+        array = labels if isinstance(labels, np.ndarray) else np.asarray(labels, dtype=object)
+    except TypeError:
+        raise ValueError(f"labels: got {type(labels).__name__}, expected names of the objects") from None
+    if hasattr(labels, "iloc") and not labels.index.is_monotonic_increasing:
+        numbers = labels.index.to_numpy()
+        if numbers.dtype.kind in "iu" and np.array_equal(np.sort(numbers), np.arange(len(numbers))):
+            raise ValueError(
+                "labels: the index numbers the objects in another order than they stand in; give labels.sort_index(), "
+                "or .to_numpy() to go by position"
+            )
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"labels: got shape {array.shape}, expected (n_objects,) with at least one label")
+    for place, label in enumerate(array):
+        if isinstance(label, bool) or not isinstance(label, str | int | np.integer):
+            raise ValueError(f"labels: label {place} is {label!r}, expected text or an integer")
+        text = str(label)
+        if "\0" in text or not text.strip() or not is_unicode(text):
+            why = HOLDS_NUL if "\0" in text else "is empty" if not text.strip() else "holds half a character"
+            raise ValueError(f"labels: label {place} is {text!r}, which {why}")
+    array = array.astype(str)
+    values, counts = np.unique(array, return_counts=True)
+    if len(values) < len(array):
+        twice = values[np.argmax(counts > 1)]
+        first, second = np.flatnonzero(array == twice)[:2]
+        raise ValueError(f"labels: {str(twice)!r} occurs twice, at {first} and {second}")
+    if n_objects is not None and n_objects != len(array):
+        raise ValueError(f"labels: got {len(array):,} labels for {n_objects:,} objects")
+    return len(array), frozen(array)
+
+
+def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
+    """Weights as float64 (N,): finite, not negative, not all zero; None stays None."""
+    if weights is None:
+        return None
+    array = as_array(weights, "weights", "one number per row")
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"weights: got dtype {array.dtype}, expected numbers")
+    if array.ndim != 1 or (n_rows is not None and len(array) != n_rows):
+        expected = "(N,)" if n_rows is None else f"({n_rows},)"
+        raise ValueError(f"weights: got shape {array.shape}, expected {expected}, one for each row")
+    array = array.astype(np.float64)  # a copy, whoever holds the memory
+    bad = ~((array >= 0) & (array < np.inf))
+    refuse_rows(bad, array, "weights", "a weight must be a finite number, 0 or more", "bad weights")
+    with np.errstate(over="ignore"):
+        total = array.sum()
+    if not total > 0:
+        raise ValueError("weights: all are 0, expected at least one above 0")
+    if not np.isfinite(total):
+        raise ValueError("weights: their sum is infinite")
+    return frozen(array)
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A NumPy generator from None, an integer seed, a Generator or a legacy RandomState."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    if random_state is not None:
+        random_state = check_integer(random_state, "random_state", 0)
+    return np.random.default_rng(random_state)
+
+
+def row_names(X: Any) -> list[str] | None:
+    """Give the names of the rows of a pandas table; None for any other, and where they are just counted from 0."""
+    index = X.index if hasattr(X, "iloc") else None
+    if index is None or (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)):
+        return None
+    return list(map(str, index))
+
+
+def in_order_of(X: Any, names: Sequence[str] | None, what: str) -> Any:
+    """Put the rows of a pandas table in the order of other rows by name; None names those by their numbers."""
+    own = row_names(X)
+    numbers = [str(number) for number in range(len(own or ()))]
+    if own is None or (names is None and set(numbers) != set(own)):
+        return X
+    names = numbers if names is None else names
+    place = {name: spot for spot, name in enumerate(own)}
+    odd = sorted(set(own) ^ set(names)) or [name for name in place if own.count(name) > 1]
+    if odd:
+        raise ValueError(
+            f"{what}: the index names other rows than there are objects, such as {str(odd[0])!r}, expected each object "
+            "once; give .to_numpy() to go by position"
+        )
+    return X.iloc[[place[name] for name in names]]
+
+
+def named_rows(X: Any, labels: Any, what: str) -> tuple[Any, Any]:
+    """Name objects by the named rows of a pandas table; or put these, and columns named alike, in order of labels."""
+    names = row_names(X)
+    if names is None or all(name.isdecimal() for name in names):
+        return X, labels
+    if labels is not None:
+        names = list(map(str, labels))
+        X = in_order_of(X, names, what)
+    if hasattr(X, "columns") and sorted(map(str, X.columns)) == sorted(names) and len(set(names)) == len(names):
+        place = {str(name): spot for spot, name in enumerate(X.columns)}
+        X = X.iloc[:, [place[name] for name in names]]
+    return X, names

@@ -1,0 +1,113 @@
+"""Arrays of NumPy and MATLAB as tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearer._memory import available_memory
+from nearer.data.comparisons import INDEX_COLUMNS
+from nearer.data.messages import FileFormatError, listed, shown
+from nearer.data.validate import check_objects
+from nearer.io.files import refuse_impossible_text
+from nearer.io.sandbox import read_matlab
+from nearer.tables.table import MemoryTable
+
+
+def open_numpy(path: str, *, sheet: str | None = None) -> MemoryTable:
+    """Open a .npy array (memory-mapped) or the arrays of a .npz archive; `sheet` names one of these."""
+    try:
+        loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            arrays: Any = {"": _decoded(loaded)}
+        else:
+            with loaded:
+                _refuse_strange(loaded.zip)
+                arrays = {key: _decoded(loaded[key]) for key in loaded.files}
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    except Exception as error:  # NumPy and zip raise many kinds for a damaged file
+        pickled = any(word in str(error) for word in ("pickle", "Object arrays", "Python objects"))
+        why = "it holds Python objects (pickled), which are not read: loading them could run code" if pickled else error
+        raise FileFormatError(f"{path}: is not a readable NumPy file: {why}") from error
+    if sheet is None and isinstance(loaded, np.ndarray):
+        return open_matrix(path, "NumPy array", arrays[""])
+    return _open_arrays(path, "NumPy archive", arrays, sheet)
+
+
+def open_matlab(path: str, *, sheet: str | None = None) -> MemoryTable:
+    """Open the variables of a .mat file; `sheet` names one of them."""
+    form, arrays, others = read_matlab(path)
+    table = _open_arrays(path, form, arrays, sheet)
+    table.notes += [f"variables of other kinds not used: {listed(others)}"] if others else []
+    return table
+
+
+def open_matrix(name: str, form: str, array: np.ndarray) -> MemoryTable:
+    """Make a table of a structured array (n_rows,), or of (n_rows, n_columns), integers being object numbers."""
+    if array.dtype.names:
+        names, array = list(array.dtype.names), array.reshape(-1)
+        return MemoryTable(name, form, names, columns=[array[field] for field in names])
+    if array.ndim != 2 or not array.size:
+        raise FileFormatError(f"{name}: the array has shape {array.shape}, expected (n_rows, n_columns), not empty")
+    is_index = array.dtype.kind in "iu" and array.shape[1] in INDEX_COLUMNS
+    names = list(INDEX_COLUMNS[array.shape[1]]) if is_index else [""] * array.shape[1]
+    return MemoryTable(name, form, names, is_index=is_index, columns=list(array.T))
+
+
+def _open_arrays(path: str, form: str, arrays: Mapping[str, np.ndarray], sheet: str | None) -> MemoryTable:
+    """Make a table of the arrays of the most common length; `x` of shape (n_rows, w) gives ``x_1`` to ``x_w``."""
+    shapes = listed(f"{name!r} {array.shape}" for name, array in arrays.items()) or "none"
+    if sheet is not None:
+        if sheet not in arrays:
+            raise FileFormatError(f"{path}: no array {sheet!r}; there are {shapes}")
+        return open_matrix(f"{path}, array {sheet!r}", form, arrays[sheet])
+    rest = dict(arrays)
+    stored = rest.pop("labels") if "labels" in rest and rest["labels"].dtype.kind in "UT" else None
+    n_objects: Any = rest.pop("n_objects", None)
+    try:
+        n_objects = None if n_objects is None else n_objects.item()
+        n_objects = int(n_objects) if isinstance(n_objects, float) and n_objects.is_integer() else n_objects
+        _, labels = check_objects(n_objects, stored)
+    except ValueError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    lengths = Counter(len(array) for array in rest.values() if array.ndim in (1, 2) and array.size).most_common(2)
+    if not lengths or (len(lengths) == 2 and lengths[0][1] == lengths[1][1]):
+        what = "several lengths" if lengths else "no array of rows"
+        raise FileFormatError(f"{path}: got {what}: {shapes}; expected columns of one length, or say sheet=")
+    columns: dict[str, Any] = {}
+    unused = []
+    for name, array in rest.items():
+        if array.ndim not in (1, 2) or len(array) != lengths[0][0]:
+            unused.append(name)
+        elif array.dtype.names:
+            columns |= {field: array.reshape(len(array))[field] for field in array.dtype.names}
+        elif array.ndim == 1:
+            columns[name] = array
+        else:
+            columns |= {f"{name}_{number}": part for number, part in enumerate(array.T, 1)}
+    notes = [f"arrays not used: {listed(unused)}"] if unused else []
+    return MemoryTable(path, form, list(columns), labels, n_objects, notes=notes, columns=list(columns.values()))
+
+
+def _decoded(array: np.ndarray) -> np.ndarray:
+    array = np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+    refuse_impossible_text(array)
+    return array
+
+
+def _refuse_strange(archive: Any) -> None:
+    """Refuse an archive of other files, or of members that overlap or hold more than memory does."""
+    held = archive.namelist()
+    if not all(name.endswith(".npy") for name in held):
+        raise FileFormatError(f"is a zip archive of {listed(map(shown, held[:3]))}: unpack it first")
+    members = archive.infolist()
+    size, available = sum(member.file_size for member in members), available_memory()
+    if sum(member.compress_size for member in members) > Path(archive.filename or archive.fp.name).stat().st_size:
+        raise FileFormatError("is not a readable NumPy file: its members overlap")
+    if available is not None and size > available:
+        raise FileFormatError(f"holds arrays of {size / 1e9:,.1f} GB, and {available / 1e9:,.1f} GB are free")

@@ -1,0 +1,116 @@
+"""What holds a table in memory: frames, Arrow, columns by name, rows that name their cells, rows of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nearer.data.messages import FileFormatError, shown
+from nearer.tables.table import MemoryTable, Table
+
+
+def is_table(X: Any) -> bool:
+    """Whether X has named columns or holds names: a frame, an Arrow table, a dict, records, rows of text."""
+    named = any(hasattr(X, name) for name in ("__arrow_c_stream__", "column_names"))
+    if named or _names_cells(type(X)) or (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return True
+    if isinstance(X, np.ndarray):
+        kind = X.dtype.kind
+        return (
+            X.dtype.names is not None
+            or kind in "UT"
+            or (kind == "O" and X.size > 0 and isinstance(np.asarray(X).flat[0], str))
+        )
+    if not isinstance(X, Sequence) or isinstance(X, (str, bytes, memoryview)) or not X:
+        return False
+    if any(map(_names_cells, set(map(type, X)))):
+        return True
+    return isinstance(X[0], (list, tuple, np.ndarray)) and np.ndim(X[0]) > 0 and any(isinstance(c, str) for c in X[0])
+
+
+def as_table(X: Any, name: str = "table") -> Table:
+    """Make a table of a frame, an Arrow table, a mapping of columns, a structured array, or rows; `name` it."""
+    if isinstance(X, Table):
+        return X
+    found, columns = _named_columns(X, name)
+    # Columns called by the numbers 0, 1, 2, ..., as pandas does, have no names.
+    names = [""] * len(columns) if list(found) == list(range(len(columns))) else list(map(str, found))
+    if not names:
+        raise FileFormatError(f"{name}: got no columns, expected at least one")
+    return MemoryTable(name, type(X).__name__, names, columns=columns)
+
+
+def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
+    kind = type(X).__name__
+    if hasattr(X, "__dask_graph__"):
+        why = f"got a Dask {kind}, whose rows are not computed; call .compute(), or give it to fit"
+        raise FileFormatError(f"{name}: {why}")
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):  # polars
+        raise FileFormatError(f"{name}: got a {kind}, whose rows are not computed; call .collect() first")
+    if kind == "Series":
+        raise FileFormatError(f"{name}: got a {kind}, which is one column, expected a table")
+    if hasattr(X, "iloc"):
+        return _pandas_columns(X)
+    if hasattr(X, "get_columns"):  # polars
+        return X.columns, X.get_columns()
+    if not hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        X = pa.RecordBatchReader.from_stream(X).read_all()
+    if hasattr(X, "column_names"):
+        return X.column_names, [X.column(position) for position in range(len(X.column_names))]
+    if _names_cells(type(X)):
+        columns = _cells(X)
+        indexes = [column.index for column in columns.values() if hasattr(column, "iloc")]
+        if not all(index.equals(indexes[0]) for index in indexes):
+            expected = "expected the same; make one DataFrame of them, or give .to_numpy() to go by position"
+            raise FileFormatError(f"{name}: the columns differ in their index, {expected}")
+        return list(columns), list(columns.values())
+    if isinstance(X, np.ndarray) and X.dtype.names:
+        return X.dtype.names, [X[field] for field in X.dtype.names]
+    if isinstance(X, Sequence) and any(map(_names_cells, set(map(type, X)))):
+        if unnamed := [number for number, row in enumerate(X) if not _names_cells(type(row))]:
+            where = f"{name}, row {unnamed[0] + 1}"
+            raise FileFormatError(f"{where}: got {shown(X[unnamed[0]])}, expected named cells, as other rows have")
+        rows = list(map(_cells, X))
+        names = list(dict.fromkeys(key for row in rows for key in row))
+        return names, [[row.get(key) for row in rows] for key in names]
+    try:
+        array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 2:
+        raise FileFormatError(f"{name}: got {kind}, expected a table, or rows with the same number of cells")
+    return range(array.shape[1]), list(array.T)
+
+
+def _names_cells(kind: type) -> bool:
+    """Whether what is of a type names its cells: mappings, named tuples, rows of a database."""
+    if issubclass(kind, Mapping) or hasattr(kind, "_asdict"):
+        return True
+    return callable(getattr(kind, "keys", None)) and not hasattr(kind, "columns")
+
+
+def _cells(row: Any) -> Mapping[Any, Any]:
+    if isinstance(row, Mapping):
+        return row
+    return row._asdict() if hasattr(row, "_asdict") else dict(zip(row.keys(), row))
+
+
+def refuse_other_order(X: Any, beside: Any, name: str) -> None:
+    """Refuse a pandas column next to a pandas table whose rows have the same names in another order."""
+    if not hasattr(X, "iloc") or not hasattr(beside, "iloc") or len(X) != len(beside) or X.index.equals(beside.index):
+        return
+    if X.index.nlevels == beside.index.nlevels and X.index.is_unique and X.index.isin(beside.index).all():
+        remedy = ".loc[table.index] to go by the index, or .to_numpy() to go by position"
+        raise ValueError(f"{name}: its index has the rows of the table in another order, expected the same; {remedy}")
+
+
+def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Give the columns of a pandas frame (names may occur twice), and the named levels of its index."""
+    levels = [level for level, title in enumerate(X.index.names) if title is not None and title not in X.columns]
+    columns = [X.iloc[:, position] for position in range(X.shape[1])]
+    columns += [X.index.get_level_values(level).to_series().reset_index(drop=True) for level in levels]
+    return [*X.columns, *(X.index.names[level] for level in levels)], columns

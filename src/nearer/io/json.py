@@ -1,0 +1,92 @@
+"""JSON and JSON lines as tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nearer.data.messages import FileFormatError, listed, shown
+from nearer.io.text import decode_head, decoded_lines, open_bytes
+from nearer.tables.table import MemoryTable, Table
+
+
+def open_json(path: str, *, encoding: str | None = None, sheet: str | None = None) -> Table:
+    """Open ``[{"anchor": ..}, ..]``, ``[[0, 1, 2], ..]``, ``{"anchor": [..], ..}`` or ``{"rows": [{..}, ..], ..}``."""
+    with open_bytes(path) as file:
+        text, _ = decode_head(path, file.read(), True, encoding)
+    data = _parsed(path, text)
+    if isinstance(data, list) and sheet is None:
+        return _from_rows(MemoryTable(path, "JSON", []), data)
+    if not isinstance(data, dict) or not data:
+        expected = "an array of rows or an object of columns" if sheet is None else f"an object with the key {sheet!r}"
+        raise FileFormatError(f"{path}: got {shown(str(data))}, expected {expected}")
+    found = [key for key, value in data.items() if isinstance(value, list) and {*map(type, value)} == {dict}]
+    if sheet is not None or len(found) > 1:
+        if sheet not in found:
+            got = "several arrays of objects" if sheet is None else f"sheet={sheet!r}"
+            raise FileFormatError(f"{path}: got {got}, expected sheet= for one of {listed(map(repr, found)) or 'none'}")
+        found = [sheet]
+    if found:
+        table = _from_rows(MemoryTable(path, f"JSON, {found[0]!r}", []), data[found[0]])
+        table.notes += [f"not used: {listed(key for key in data if key not in found)}"] if len(data) > 1 else []
+        return table
+    if wrong := [f"{key!r}: {shown(str(value))}" for key, value in data.items() if not isinstance(value, list)]:
+        raise FileFormatError(f"{path}: got {wrong[0]}, expected a list of cells for each column")
+    return MemoryTable(path, "JSON", list(data), columns=list(data.values()))
+
+
+def _parsed(path: str, text: str, line: int | None = None) -> Any:
+    """Read JSON: the text of a whole file, or one `line` of it."""
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        hint = "; if each line is JSON of its own, call it .jsonl" if line is None and error.msg == "Extra data" else ""
+        where = f"{path}, line {line or error.lineno}, column {error.colno}"
+        raise FileFormatError(f"{where}: not JSON: {error.msg}{hint}") from error
+    except (RecursionError, ValueError) as error:
+        why = "brackets nested too deeply, expected rows" if isinstance(error, RecursionError) else error
+        raise FileFormatError(f"{path}{f', line {line}' if line else ''}: {why}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its pairs, where each key must occur once; JSON itself would take the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"got an object with the keys {listed(key for key, _ in pairs)}, expected each once")
+    return found
+
+
+def _from_rows(table: MemoryTable, rows: list[Any]) -> MemoryTable:
+    if not rows:
+        raise FileFormatError(f"{table.name}: is empty")
+    kind = type(rows[0])
+    for number, row in enumerate(rows):
+        if type(row) is not kind or kind not in (dict, list) or (kind is list and len(row) != len(rows[0])):
+            expected = "an object, or an array of as many cells as the others"
+            raise FileFormatError(f"{table.name}, {table.place(number)}: got {shown(str(row))}, expected {expected}")
+    if kind is list:
+        return replace(table, names=[""] * len(rows[0]), columns=list(zip(*rows)))
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = [[row.get(name) for row in rows] for name in names]
+    for column in columns:  # objects in cells become text
+        column[:] = [json.dumps(cell, ensure_ascii=False) if type(cell) is dict else cell for cell in column]
+    return replace(table, names=names, columns=columns)
+
+
+@dataclass
+class _JsonLinesTable(MemoryTable):
+    lines: Sequence[int] = ()  # the line of each row
+
+    def place(self, row: int) -> str:
+        return f"line {self.lines[row]}"
+
+
+def open_jsonl(path: str, *, encoding: str | None = None) -> Table:
+    """Open JSON lines: an object or an array on each line."""
+    with open_bytes(path) as file:
+        _, encoding = decode_head(path, file.read(1 << 16), False, encoding)
+    texts = ((number, text.strip("\ufeff \t\r\n")) for number, text in decoded_lines(path, encoding))
+    rows = {number: _parsed(path, text, number) for number, text in texts if text}
+    return _from_rows(_JsonLinesTable(path, "JSON lines", [], lines=list(rows)), list(rows.values()))

@@ -1,0 +1,246 @@
+"""Parquet as tables: a file, a folder, a pattern, or some row groups of a file."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from nearer.data.coded import Column, column_from_arrow, is_text
+from nearer.data.messages import FileFormatError, counted, listed
+from nearer.data.validate import check_objects
+from nearer.tables.table import MemoryTable, Table
+
+META_KEY = b"nearer"
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# What a folder of Parquet files with versions contains -> whose table it is.
+_LOGS = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata/*.metadata.json": "Iceberg"}
+
+
+@dataclass
+class RowGroups(Table):
+    """Some row groups of a Parquet file, at a path or an fsspec URL; small, so that it can be sent to workers."""
+
+    row_groups: tuple[int, ...] = ()
+    lengths: tuple[int, ...] = ()  # rows of all row groups of the file
+    texts: tuple[str, ...] = ()  # columns that hold text
+    folders: dict[str, str | None] = field(default_factory=dict)  # columns that folders stand for, as in weight=2
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.lengths[group] for group in self.row_groups)
+
+    @property
+    def first_row(self) -> int:
+        return sum(self.lengths[: self.row_groups[0]]) if self.row_groups else 0
+
+    def pieces(self, size: int, shuffled: bool) -> list[RowGroups]:
+        """Give what is read one after the other: all of it, or each row group if these are to be shuffled."""
+        return [replace(self, row_groups=(group,)) for group in self.row_groups] if shuffled else [self]
+
+    def place(self, row: int) -> str:
+        return f"row {self.first_row + row + 1}"
+
+    def read(self, positions: Sequence[int]) -> list[Column]:
+        return self.table(positions).read(positions)
+
+    def table(self, positions: Sequence[int], use_threads: bool = False) -> MemoryTable:
+        """Read the columns at some positions; the others are empty."""
+        with self._file(positions) as (file, names):
+            data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=use_threads)
+            return self._table(data, names)
+
+    def head(self, n_rows: int) -> list[list[str]]:
+        once = [position for position, name in enumerate(self.names) if self.names.count(name) == 1]
+        rows = itertools.chain.from_iterable(table.head(n_rows) for table in self.batches(n_rows, once))
+        return list(itertools.islice(rows, n_rows))
+
+    def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
+        """Yield tables of at most `size` rows that hold the columns at some positions."""
+        start = self.first_row
+        with self._file(positions) as (file, names):
+            for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
+                yield replace(self._table(batch, names), first_row=start)
+                start += batch.num_rows
+
+    @contextlib.contextmanager
+    def _file(self, positions: Sequence[int]) -> Iterator[tuple[Any, list[str]]]:
+        """Open the file to read the columns at some positions, and give the names of those that it has itself."""
+        names = [self.names[position] for position in positions]
+        if twice := [name for name in names if self.names.count(name) > 1]:
+            raise FileFormatError(f"{self.name}: two columns are called {twice[0]!r}, expected a name for each")
+        with _open_file(self.name, [name for name in names if name in self.texts]) as file:
+            yield file, [name for name in names if name not in self.folders]
+
+    def _table(self, data: Any, names: Sequence[str]) -> MemoryTable:
+        import pyarrow as pa
+
+        if missing := [name for name in names if name not in data.schema.names]:
+            raise FileFormatError(f"{self.name}: no column {missing[0]!r}, the columns are {data.schema.names}")
+        data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
+        columns = dict(zip(data.schema.names, data.columns))
+        columns |= {name: pa.repeat(pa.scalar(text, pa.string()), len(data)) for name, text in self.folders.items()}
+        found = [columns.get(name, pa.nulls(len(data))) for name in self.names]
+        return MemoryTable(self.name, self.form, self.names, self.labels, self.n_objects, columns=found)
+
+
+@dataclass
+class ParquetTable(Table):
+    """One or more Parquet files with the same columns, read one after the other."""
+
+    files: list[RowGroups] = field(default_factory=list)
+
+    def read(self, positions: Sequence[int]) -> list[Column]:
+        parts = [file.table(positions, use_threads=True) for file in self.files]
+        return [self._column(position, [part.columns[position] for part in parts]) for position in positions]
+
+    def _column(self, position: int, parts: list[Any]) -> Column:
+        """Put the parts of a column together; one without a cell has no say about its type, text is never a number."""
+        import pyarrow as pa
+
+        parts = [part if part.null_count < len(part) else pa.nulls(len(part)) for part in parts]
+        if len({part.type for part in parts}) > 1:
+            parts = [part.cast(pa.string()) if is_text(part.type) else part for part in parts]
+        try:
+            tables = [pa.table([part], names=[self.names[position]]) for part in parts]
+            return column_from_arrow(pa.concat_tables(tables, promote_options="permissive").column(0))
+        except (TypeError, ValueError, pa.ArrowException) as error:
+            raise FileFormatError(f"{self.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
+
+    def head(self, n_rows: int) -> list[list[str]]:
+        return next(file for file in self.files if file.n_rows).head(n_rows)
+
+    def place(self, row: int) -> str:
+        for file in self.files if len(self.files) > 1 else ():
+            if row < file.n_rows:
+                return f"{Path(file.name).name} row {row + 1}"
+            row -= file.n_rows
+        return super().place(row)
+
+
+def open_parquet(path: str) -> ParquetTable:
+    """Open Parquet files far enough to know their columns."""
+    names, left_out = parquet_files(path)
+    files = open_row_groups(path, list(map(look_into, names)), left_out)
+    first = files[0]
+    form = "Parquet" if len(files) == 1 else f"{len(files):,} Parquet files"
+    return ParquetTable(path, form, first.names, first.labels, first.n_objects, notes=first.notes, files=files)
+
+
+def open_row_groups(path: str, found: Sequence[RowGroups], left_out: Sequence[str] = ()) -> list[RowGroups]:
+    """Parquet files that were looked into, called `path` together; all must have the same columns."""
+    found = [_with_folders(path, table) for table in found]
+    first = found[0]
+    for table in found:
+        if sorted(table.names) != sorted(first.names):
+            expected = f"expected {listed(first.names)} as in {first.name}"
+            raise FileFormatError(f"{table.name}: got the columns {listed(table.names)}, {expected}")
+    if not any(table.n_rows for table in found):
+        raise FileFormatError(f"{path}: has no rows")
+    notes = [f"{counted(len(left_out), 'file')} left out, not read as Parquet: {listed(left_out)}"] if left_out else []
+    labels, sizes = first.labels, [table.n_objects for table in found if table.n_objects is not None]
+    n_objects = max(sizes) if len(sizes) == len(found) else None
+    stored = [None if table.labels is None else tuple(table.labels.tolist()) for table in found]
+    if len(set(stored)) > 1:
+        if not all(table.texts for table in found):
+            why = "the files store different lists of objects, and their numbers count them"
+            raise FileFormatError(f"{path}: {why}; write them with the names of the objects")
+        labels = np.array(list(dict.fromkeys(label for part in stored for label in part or ())), dtype=str)
+        n_objects = len(labels)
+    return [replace(table, names=first.names, notes=notes, labels=labels, n_objects=n_objects) for table in found]
+
+
+def _with_folders(path: str, table: RowGroups) -> RowGroups:
+    """Add the columns that folders below `path` stand for, as in weight=2/a.parquet, unless the file has them."""
+    given, parts = (
+        Path(one if "://" in one else os.path.abspath(one)).parts for one in (path, os.path.dirname(table.name))
+    )
+    pairs = (part.partition("=") for part in parts if part not in given)
+    found = {unquote(key): text for key, equals, text in pairs if key and equals}
+    keys = {key: None if text == _NO_VALUE else unquote(text) for key, text in found.items() if key not in table.names}
+    return replace(table, names=[*table.names, *keys], folders=keys)
+
+
+def look_into(url: str) -> RowGroups:
+    """Read the footer of a Parquet file, with the `labels` and `n_objects` that this package wrote into it."""
+    with _open_file(url) as file:
+        lengths = tuple(file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups))
+        schema = file.schema_arrow
+    try:
+        known = json.loads((schema.metadata or {}).get(META_KEY, b"{}"))
+        n_objects, labels = known.get("n_objects"), known.get("labels")
+        if not isinstance(labels or [], list) or not all(isinstance(label, str) for label in labels or ()):
+            raise ValueError("labels")
+        labels = check_objects(n_objects, labels)[1]
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise FileFormatError(f"{url}: the stored list of objects is damaged ({error})") from error
+    texts = tuple(field.name for field in schema if is_text(field.type))
+    groups = tuple(range(len(lengths)))
+    return RowGroups(url, "Parquet", schema.names, labels, n_objects, row_groups=groups, lengths=lengths, texts=texts)
+
+
+@contextlib.contextmanager
+def _open_file(url: str, texts: Sequence[str] = ()) -> Iterator[Any]:
+    """Open a Parquet file at a path or fsspec URL, and name it in errors; columns `texts` are read as codes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with contextlib.ExitStack() as stack:
+            source: Any = url
+            if "://" in url:
+                import fsspec  # type: ignore[import-untyped]
+
+                source = stack.enter_context(fsspec.open(url, "rb"))
+            # pyarrow would otherwise fetch all row groups at once
+            yield stack.enter_context(pq.ParquetFile(source, read_dictionary=list(texts), pre_buffer=False))
+    except FileFormatError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FileFormatError(f"{url}: cannot be read as Parquet: {reason}") from error
+
+
+def parquet_files(path: str | Path) -> tuple[list[str], list[str]]:
+    """List the Parquet files that a file, a folder or a pattern stands for; and those of a folder that are left out."""
+    path = Path(path)
+    if path.is_file():
+        return [str(path)], []
+    files, left_out = sorted(glob.glob(str(path), recursive=True)), list[str]()
+    if path.is_dir():
+        files, left_out = parquet_among(str(path), (str(file) for file in path.rglob("*") if file.is_file()))
+    if not files:
+        raise FileFormatError(f"{path}: no such file")
+    refuse_versions(map(os.path.abspath, files), lambda folder, mark: glob.glob(f"{glob.escape(folder)}/{mark}"))
+    return files, left_out
+
+
+def parquet_among(folder: str, files: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Sort the files below a folder that are not hidden into those to read, by their endings, and those left out."""
+    inside = {file: Path(os.path.relpath(file, folder)) for file in sorted(files)}
+    seen = {file: name for file, name in inside.items() if not any(part[0] in "._" for part in name.parts)}
+    read = [file for file, name in seen.items() if name.suffix.lower() in (".parquet", ".pq")]
+    if not read:
+        raise FileFormatError(f"{folder}: is a directory without Parquet files; expected a file")
+    taken = {*read}
+    return read, [str(name) for file, name in seen.items() if file not in taken]
+
+
+def refuse_versions(files: Iterable[str], find: Callable[[str, str], Any]) -> None:
+    """Refuse files of which a log says which still count; `find` looks for a pattern in a folder."""
+    folders = dict.fromkeys(str(folder) for file in files for folder in Path(file).parents if "=" not in folder.name)
+    for folder, (mark, whose) in itertools.product(folders, _LOGS.items()):
+        if find(folder, mark):
+            raise FileFormatError(
+                f"{folder}: is a table of {whose}, whose log ({mark}) says which of its files still count, expected "
+                "plain Parquet files; export the current version and read that"
+            )

@@ -1,0 +1,28 @@
+"""Spreadsheets as tables."""
+
+from __future__ import annotations
+
+from nearer.data.messages import FileFormatError, listed
+from nearer.data.validate import check_integer
+from nearer.io.sandbox import read_sheets
+from nearer.tables.table import MemoryTable
+
+
+def open_spreadsheet(path: str, *, sheet: str | None = None, header_row: int = 1) -> MemoryTable:
+    """Open a sheet (.xlsx, .xls, .ods), the only one with cells; `header_row` counts rows with cells, 0 for none."""
+    header_row = check_integer(header_row, "header_row", 0)
+    filled = {name: found for name, found in read_sheets(path).items() if found[1]}
+    if sheet is None and len(filled) == 1:
+        sheet = next(iter(filled))
+    if sheet not in filled:
+        got = "no sheet= given" if sheet is None else f"sheet={sheet!r}"
+        raise FileFormatError(f"{path}: {got}, expected one of those with cells: {listed(map(repr, filled)) or 'none'}")
+    above, rows = filled[sheet]
+    ends = [0, *(number for number, row in enumerate(rows, 1) if any(cell is not None for cell in row))]
+    start = ends[header_row] if header_row < len(ends) else len(rows)
+    if start == len(rows):
+        raise FileFormatError(f"{path}: sheet {sheet!r} has no rows below row {header_row}, the names of the columns")
+    names = ["" if cell is None else str(cell).strip() for cell in rows[start - 1]] if start else [""] * len(rows[0])
+    form = f"spreadsheet, sheet {sheet!r}"
+    columns = list(zip(*rows[start:]))
+    return MemoryTable(path, form, names, names_are_cells=start > 0, columns=columns, first_row=above + start)

@@ -1,0 +1,65 @@
+"""Comparisons with their objects numbered as on a map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nearer._memory import check_memory
+from nearer.data import Comparisons
+from nearer.data.coded import is_whole
+
+
+def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:
+    """The same comparisons with the objects numbered as on a map; those that it has not follow.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    labels : sequence of str, shape (n,), or None
+        Of the map.
+    named : bool
+        Whether comparisons without labels call their objects by numbers, as a table does. Otherwise, as in an array, a
+        number is a row of the map; where it may be a label too, that is refused.
+    """
+    if labels is None:
+        return comparisons if comparisons.labels is None else _by_number(comparisons)
+    if comparisons.labels is None:
+        rows = np.arange(len(labels)).astype(str)
+        if not named and not np.array_equal(labels, rows):
+            number = next(filter(is_whole, map(str, labels)), None)
+            if number is None:
+                return comparisons
+            raise ValueError(
+                f"comparisons: got numbers without names: are they rows of the map or its labels, such as {number!r}? "
+                "For labels give a table of them, for rows Comparisons(index, labels=labels of the map)"
+            )
+        comparisons = comparisons.replaced(labels=np.arange(comparisons.n_objects).astype(str))
+    return comparisons.relabelled(labels)
+
+
+def _by_number(comparisons: Comparisons) -> Comparisons:
+    """The same without labels, for a map without any: objects that are called by numbers are its rows."""
+    labels = [] if comparisons.labels is None else comparisons.labels.tolist()
+    if not labels or not all(map(is_whole, labels)):
+        raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
+    n_objects = max(map(int, labels)) + 1
+    what = f"comparisons: object number {n_objects - 1:,}"
+    check_memory(100.0 * n_objects, what, "are the numbers those of the map?")
+    return comparisons.relabelled(np.arange(n_objects).astype(str)).without_labels()
+
+
+def joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
+    """All comparisons over the objects of the further ones, equal rows merged; quadruplets if either has them.
+
+    The first objects of the further ones are those of the earlier ones, in the same order.
+    """
+    kinds = {earlier.kind, further.kind}
+    n_objects = max(earlier.n_objects, further.n_objects)
+    labels = earlier.labels if further.labels is None else further.labels
+    parts = [
+        Comparisons(part.index if len(kinds) == 1 else part.quadruplets(), n_objects, part.weights, labels)
+        for part in (earlier, further)
+    ]
+    return Comparisons.concat(parts).aggregate()

@@ -1,0 +1,547 @@
+"""From the cells of a table, or of one block of it, to answers and comparisons."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nearer.data.answers import Answers
+from nearer.data.coded import HOLDS_NUL, UNKNOWN, Coded, Coding, Column, distinct, exact_below, is_whole
+from nearer.data.constructors import Asked, Parts, assemble
+from nearer.data.messages import FileFormatError, counted, first_of, listed, plain, shown, shown_cell
+from nearer.data.validate import INDEX_LIMIT, take
+from nearer.tables.layout import BLANK, NONE, OPTIONAL, SKIP, Layout
+from nearer.tables.refusal import Refusal
+from nearer.tables.resolve import Plan
+from nearer.tables.table import Table
+
+Dropped = dict[str, tuple[int, str]]  # reason -> rows left out, and where the first is
+_IN_CACHE = 1 << 16  # rows whose codes stay in the processor's cache
+_SHOWN_CODES = 6
+SIDES = (("first", "left", "a", "1"), ("second", "right", "b", "2"), ("third", "c", "3"))
+_NUMERIC = ("weight", "votes_a", "votes_b", "seconds", "milliseconds")
+_SIDES = {word: place for place, names in enumerate(SIDES) for word in names}
+_SIDES |= {f"option{number}": number - 1 for number in range(1, 128)}
+_TRUTH = dict.fromkeys(("yes", "true", "1"), 1) | dict.fromkeys(("no", "false", "0"), 0)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """What every name of an object means."""
+
+    names: Coding
+    numbers: np.ndarray  # the object of each name, int32 (len(names),)
+    labels: np.ndarray | None  # (n_objects,); None: objects are called 0, 1, ..., n_objects - 1
+    n_objects: int
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether the object of each name is its position among the names."""
+        return np.array_equal(self.numbers, np.arange(len(self.numbers)))
+
+
+@dataclass
+class Decoded:
+    """Rows that count, as questions about objects, which are codes of `names` or numbers of objects."""
+
+    asked: Asked
+    names: Coding
+    n_rows: int  # of the table
+    dropped: Dropped
+    own: tuple[np.ndarray | None, Answers] | None = None  # entries and answers, as a file of this package has them
+
+    def parts(self, objects: Objects | None = None) -> Parts:
+        """Comparisons, of objects by their numbers, or by codes of `names`."""
+        known = (len(self.names), None) if objects is None else (objects.n_objects, objects.labels)
+        if self.own is None:
+            return assemble(self.asked, *known)
+        return Parts(self.asked.rows, known[0], self.own[1], self.own[0], self.asked.weights, known[1])
+
+
+def join_dropped(one: Dropped, other: Dropped) -> Dropped:
+    """Add up rows left out, keeping the first place of each reason."""
+    total = dict(one)
+    for reason, (count, place) in other.items():
+        before, first = total.get(reason, (0, place))
+        total[reason] = before + count, first
+    return total
+
+
+def decode(table: Table, plan: Plan, cells: Sequence[Column], objects: Objects | None = None) -> Decoded:
+    """Turn cells of a table, or of one block of it, into questions about `objects`, or about the names that occur."""
+    rows = _Rows(table, plan, cells)
+    rows.select()
+    rows.leave_out_empty()
+    rows.read_details()
+    names = rows.code_objects(objects)
+    n_coded = len(rows)
+    rows.read_choice(names)
+    kind, held = plan.form.kind, rows.held
+    if kind == "votes":
+        for role in plan.form.said:
+            rows.amounts(role)
+    if kind == "rankings":
+        rows.read_ranks()
+    if "weight" in rows.columns:
+        rows.amounts("weight")
+    if objects is None and len(rows) < n_coded:
+        names = rows.drop_unused(names)
+    rows.check_second_coding()
+    answers = Answers(plan.form.asked, len(rows), **rows.details)
+    index = held.pop("index")
+    if kind == "votes":
+        held["votes"] = np.stack([held.pop(role) for role in plan.form.said], axis=1)
+    if objects is not None and not objects.in_order:
+        index = np.append(objects.numbers, np.int32(-1))[index]
+    if "answer_number" not in rows.columns:
+        return Decoded(Asked(plan.form.asked, index, answers, **held), names, rows.n_rows, rows.dropped)
+    entry, answers = rows.own(answers)
+    filled = index[:, 0] >= 0  # the others are attention checks
+    asked = Asked(plan.form.asked, index[filled], answers, take(held.get("weights"), filled))
+    entry = entry[filled]
+    own = (None if np.array_equal(entry, np.arange(len(answers))) else entry, answers)
+    return Decoded(asked, names, rows.n_rows, rows.dropped, own)
+
+
+class _Rows:
+    """The rows of a block that are left, by role."""
+
+    def __init__(self, table: Table, plan: Plan, cells: Sequence[Column]) -> None:
+        self.table, self.plan, self.layout, self.form = table, plan, plan.layout, plan.form
+        read = dict(zip(plan.positions, cells))
+        for position, column in read.items():
+            if (row := column.first_nul()) is not None:
+                raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", position, row)
+        self.columns = {role: read[position] for role, position in plan.at.items()}
+        self.also = {role: read[position] for role, position in plan.also.items()}
+        self.where = {position: read[position] for position in plan.where}
+        self.n_rows = len(next(iter(read.values())).cells)
+        self.origin: np.ndarray | None = None  # the row of the table that each row comes from; None: all are there
+        self.held: dict[str, Any] = {}  # what was read of the rows that are left
+        self.details: dict[str, Any] = {}  # fields of `Answers`
+        self.dropped: Dropped = {}
+
+    def __len__(self) -> int:
+        return self.n_rows if self.origin is None else len(self.origin)
+
+    # ---- rows that are left out -------------------------------------------------------------------------------------
+
+    def place(self, row: int) -> str:
+        """Say where a row is in the user's terms."""
+        return self.table.place(int(row if self.origin is None else self.origin[row]))
+
+    def refusal(self, why: str, role: str, row: int, remedy: Layout) -> Refusal:
+        """Refuse a cell, with what to declare."""
+        where = f"{self.place(row)}, {self.table.title(self.plan.at[role])}"
+        return Refusal(self.table, f"{where}: {why}", [self.plan.declared.updated(remedy)])
+
+    def leave_out(self, mask: np.ndarray, reason: str) -> None:
+        """Drop rows, counted under a reason."""
+        if not mask.any():
+            return
+        place = self.place(int(np.argmax(mask)))
+        self.dropped = join_dropped(self.dropped, {reason: (int(np.count_nonzero(mask)), place)})
+        keep = ~mask
+        cells: tuple[dict[Any, Column], ...] = (self.columns, self.also, self.where)
+        for held in cells:
+            held.update({key: column.take(keep) for key, column in held.items()})
+        for found in (self.held, self.details):
+            found.update({name: values[keep] for name, values in found.items()})
+        self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
+
+    def bad(self, mask: np.ndarray, role: str, reason: str, why: str) -> None:
+        """Refuse rows that cannot be read, with the first of them, or drop them as declared."""
+        if not mask.any():
+            return
+        if self.layout.on_bad_rows == "drop":
+            self.leave_out(mask, reason)
+            return
+        row, more = int(np.argmax(mask)), first_of(int(np.count_nonzero(mask)), "such rows")
+        cell = self.columns[role].spelled().cell(row)
+        remedy = Layout().with_columns({role: NONE}) if role in OPTIONAL else Layout(on_bad_rows="drop")
+        if role in _NUMERIC and "," in (cell or ""):
+            remedy = Layout(decimal_comma=True)
+        got = "an empty cell" if cell is None or not cell.strip() else shown(cell)
+        raise self.refusal(f"got {got}, expected {why}{more}", role, row, remedy)
+
+    def select(self) -> None:
+        """Leave out rows that repeat the header or belong to it, and those that a condition does not select."""
+        if self.layout.skip_rows and not getattr(self.table, "first_row", 0):
+            self.leave_out(np.arange(self.n_rows) < self.layout.skip_rows, "further header row")
+        repeated = None
+        for role, column in self.columns.items():
+            mask = column.equal(self.table.names[self.plan.at[role]]) if column.is_text else None
+            repeated = mask if repeated is None or mask is None else repeated & mask
+            if repeated is None or not repeated.any():
+                break
+        else:
+            self.leave_out(np.asarray(repeated), "header repeated")
+        for position, values in self.plan.where.items():
+            column = self.where[position].spelled()
+            kept = [text.strip() in values for text in column.texts()]
+            kept_if_empty = "" in values
+            self.leave_out(~np.array([*kept, kept_if_empty])[column.cells], "not selected (where)")
+
+    def leave_out_empty(self) -> None:
+        """Leave out rows without objects or without an answer; a row that lacks an object is a bad row."""
+        missing, form = self.layout.missing, self.form
+        empty = {role: self.columns[role].empty(missing) for role in form.roles if role not in ("n_chosen", "ordered")}
+        skipped = {cell: 0 for cell, option in self.layout.answers.items() if option == SKIP}
+        if not any(mask.any() for mask in empty.values()) and not skipped:
+            return
+        objects = [empty[role] for role in form.objects]
+        blank = np.logical_and.reduce(objects)
+        silent = np.zeros_like(blank)
+        if form.answer is not None:
+            answer = self.columns[form.answer].spelled()
+            silent = empty[form.answer] | (_looked_up(answer, answer.texts(), skipped, str.strip) == 0)
+        elif form.kind == "votes":
+            silent = np.logical_and.reduce([empty[role] for role in form.said])
+        if form.kind == "rankings":
+            objects = self._only_inner(objects)
+        some = np.logical_or.reduce(objects) & ~blank
+        is_check = "answer_number" in self.columns  # an attention check, in a file of this package
+        silent = silent & ~blank & ~some
+        blank &= not is_check
+        self.leave_out(blank, "no objects")
+        silent, some = silent[~blank], some[~blank]
+        self.leave_out(silent, "no answer")
+        some = some[~silent]
+        if some.any():
+            row = int(np.argmax(some))
+            first = next(role for role in form.objects if self.columns[role].empty(missing)[row])
+            self.bad(some, first, "missing cell", "an object")
+
+    def _only_inner(self, empty: list[np.ndarray]) -> list[np.ndarray]:
+        """Empty cells of rankings but for the last ones: a ranking may have fewer candidates than others."""
+        found = np.stack(empty[1:])
+        last = np.logical_and.accumulate(found[::-1])[::-1] & ~found[:2].any(axis=0)
+        return [empty[0], *(found & ~last)]
+
+    # ---- objects ----------------------------------------------------------------------------------------------------
+
+    def code_objects(self, objects: Objects | None) -> Coding:
+        """Code the cells that hold objects, int32 (n_rows, n_columns), -1 for an empty one; gives the names."""
+        for role in self.form.objects:
+            self._refuse_fractions(role, self.columns[role])
+        for role in self.form.objects:
+            self.columns[role] = composed(self._without_blanks(self.columns[role]))
+        columns = [self.columns[role] for role in self.form.objects]
+        names = Coding.of(columns) if objects is None else objects.names
+        encoders = [names.encoder(column) for column in columns]
+        index = np.empty((len(self), len(encoders)), np.int32)
+        step = max(_IN_CACHE, len(names))
+        for start in range(0, len(index), step):
+            rows = slice(start, start + step)
+            for place, encode in enumerate(encoders):
+                index[rows, place] = encode(rows)
+        if objects is not None and index.size and index.min() < 0:
+            strange = (index < 0) & ~np.stack([column.empty() for column in columns], axis=1)
+            if strange.any():
+                row = int(np.argmax(strange.any(axis=1)))
+                cells = ", ".join(str(column.cell(row)) for column in columns)
+                raise FileFormatError(
+                    f"{self.table.name}, {self.place(row)} is ({cells}): an object that was not there "
+                    "when the data were first read; the data have changed since"
+                )
+        self.held["index"] = index
+        return names
+
+    def drop_unused(self, names: Coding) -> Coding:
+        """Code the objects anew after rows were dropped: some names may no longer occur."""
+        index = self.held["index"]
+        used = distinct(index[index >= 0])
+        place = np.full(len(names) + 1, -1, np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        self.held["index"] = place[index]
+        return Coding(names.values.take(used))
+
+    def _refuse_fractions(self, role: str, column: Column) -> None:
+        """Refuse numbers that are no names of objects."""
+        if column.cells.dtype.kind == "b":
+            raise self.table.refusal("got true and false, expected names or whole numbers", self.plan.at[role])
+        if column.cells.dtype.kind == "f":
+            bad = ~((np.trunc(column.cells) == column.cells) & (np.abs(column.cells) < exact_below(column.cells)))
+            self.bad(bad & ~np.isnan(column.cells), role, "no name", "a name or a whole number that a float can hold")
+
+    def _without_blanks(self, column: Column) -> Column:
+        """The same with -1 for cells that are empty, which makes text of numbers."""
+        empty = column.empty(self.layout.missing)
+        if not empty.any():
+            return column
+        column = column.spelled()
+        return Column(np.where(empty, np.int32(-1), column.cells), column.values)
+
+    # ---- what was answered ------------------------------------------------------------------------------------------
+
+    def read_choice(self, names: Coding) -> None:
+        """Read which option was chosen, by position: of two, the nearer one."""
+        role, form, index = self.form.answer, self.form, self.held["index"]
+        if role is None:
+            if form.kind in ("odd-one-out", "most-central"):  # the last of a, b, odd is the chosen one
+                self.held["choice"] = np.full(len(index), 2)
+            return
+        answer = self.columns[role].spelled()
+        texts = [text.strip() for text in answer.texts()]
+        options = form.options or ("a", "b")
+        coded = _looked_up(
+            answer, texts, {code: "abc".index(o) for code, o in self.layout.answers.items() if o in "abc"}
+        )
+        titles = {self.plan.called[option]: place for place, option in enumerate(form.options)}
+        letters = {option: place for place, option in enumerate(options)}
+        called = _looked_up(answer, texts, letters | titles, plain)
+        named = np.full(len(index), -1)
+        if form.options:
+            said = names.encode(composed(answer))
+            for place, option in reversed(list(enumerate(form.options))):
+                named[(index[:, form.objects.index(option)] == said) & (said >= 0)] = place
+        both = (coded < 0) & (called >= 0) & (named >= 0) & (called != named)
+        if both.any():
+            row = int(np.argmax(both))
+            why = f"{shown(answer.cell(row))} is the name of an option's column and of another option of this row"
+            raise self.refusal(why, role, row, Layout(answers={texts[answer.cells[row]]: BLANK}))
+        chosen = np.where(coded >= 0, coded, np.where(named >= 0, named, called))
+        unread = chosen < 0
+        if unread.any() and self.layout.on_bad_rows == "raise":
+            raise self._unread(role, answer, unread)
+        self.held["choice"] = 1 - chosen if role == "far" else chosen
+        self.leave_out(unread, "an answer that is none of the options")
+
+    def _unread(self, role: str, answer: Column, unread: np.ndarray) -> Refusal:
+        """Refuse answers that are neither an option, nor its column, nor a declared code."""
+        row, texts = int(np.argmax(unread)), answer.texts()
+        codes = [texts[code] for code in distinct(answer.cells[unread])[:_SHOWN_CODES].tolist()]
+        options = "its row's options" if self.form.options else "the pairs a (i, j) and b (l, k)"
+        why = f"{shown(answer.cell(row))} is none of {options}, nor the name of one's column"
+        many = f" ({counted(int(unread.sum()), 'such row')} of {len(unread):,})"
+        return self.refusal(why + many, role, row, Layout(answers={code.strip(): BLANK for code in codes}))
+
+    def amounts(self, role: str) -> None:
+        """Read a column of numbers that are 0 or more."""
+        column = self.columns[role]
+        numbers, wrong = column.as_numbers(self.layout.missing, self.layout.decimal_comma)
+        if role.startswith("votes"):
+            numbers = np.where(np.isnan(numbers) & ~wrong, 0.0, numbers)
+        wrong |= ~(numbers >= 0) | np.isinf(numbers)
+        self.held["weights" if role == "weight" else role] = numbers
+        self.bad(wrong, role, f"no number in {role}", "a number of 0 or more")
+
+    def read_ranks(self) -> None:
+        """Read how many candidates of each ranking were chosen, and whether they are in order."""
+        n_shown = (self.held["index"][:, 1:] >= 0).sum(axis=1)
+        ordered = np.ones(len(self), bool)
+        if "ordered" in self.columns:
+            self._look_up("ordered", self.columns["ordered"].empty(), _TRUTH, "yes or no, true or false, 1 or 0")
+            self.held["ordered"] = ordered = self.details.pop("ordered") == 1
+            n_shown = n_shown if len(ordered) == len(n_shown) else (self.held["index"][:, 1:] >= 0).sum(axis=1)
+        if "n_chosen" in self.columns:
+            numbers, wrong = self.columns["n_chosen"].as_numbers(self.layout.missing)
+            wrong |= ~((numbers >= 1) & (numbers <= n_shown - ~ordered) & (numbers == np.floor(numbers)))
+            self.held["n_chosen"] = np.where(wrong, 1, numbers).astype(np.int64)
+            self.bad(wrong, "n_chosen", "not understood in n_chosen", "a number of the candidates shown")
+        elif not ordered.all():
+            raise FileFormatError(f"{self.table.name}: rankings without order need a column n_chosen")
+
+    def check_second_coding(self) -> None:
+        """Refuse rows in which a program's two codings of one trial differ."""
+        if not self.also:
+            return
+        ours, choice = dict(zip(self.form.objects, self.held["index"].T)), self.held.get("choice")
+        if choice is not None and self.form.kind == "answers":
+            picked = np.where(choice == 0, ours["a"], ours["b"])
+            ours |= {"near": picked, "far": np.where(choice == 0, ours["b"], ours["a"])}
+        known: dict[Any, int] = {}  # cell of the second coding -> object of the first
+        for role, column in self.also.items():
+            column = column.spelled()
+            pairs = np.unique(np.stack([column.cells, ours[role]], axis=1), axis=0)
+            for code, number in pairs.tolist():
+                cell = column.texts()[code] if code >= 0 else None
+                if known.setdefault(cell, number) != number:
+                    row = int(np.argmax((column.cells == code) & (ours[role] == number)))
+                    title = self.table.title(self.plan.also[role])
+                    raise FileFormatError(
+                        f"{self.table.name}, {self.place(row)}: {title} is {shown(cell)}, which "
+                        f"elsewhere stands for another object; a file of {self.plan.program} codes each trial twice, "
+                        "and the two codings differ here. Declare the columns to use one of them"
+                    )
+
+    # ---- what else is known of an answer ----------------------------------------------------------------------------
+
+    def read_details(self) -> None:
+        """Read participants and details."""
+        for role in OPTIONAL:
+            if role not in self.columns or role == "weight":
+                continue
+            empty = self.columns[role].empty(self.layout.missing)
+            if empty.all():
+                continue
+            if role in ("participant", "chosen_by"):
+                self.details[role] = self._names(role, empty)
+            elif role in ("seconds", "milliseconds", "order"):
+                self._read_numbers(role)
+            elif role == "side":
+                self._look_up(role, empty, _SIDES, "left, right, first, second, third, 1, 2 or 3")
+            else:
+                self._look_up(role, empty, _TRUTH, "yes or no, true or false, 1 or 0")
+        if "catch" in self.details:
+            self.details["catch"] = self.details["catch"] == 1
+
+    def _names(self, role: str, empty: np.ndarray) -> Coded:
+        column = self.columns[role]
+        inexact = np.abs(column.cells) >= exact_below(column.cells)
+        self.bad(inexact, role, "a number too large", "text, since a float of this size loses digits")
+        column, empty = self.columns[role], empty[~inexact]
+        if not empty.any() and column.cells.dtype.kind == "i" and not column.is_text:
+            return Coded.of(column)
+        column = column.spelled()
+        if empty.any():
+            import pyarrow as pa
+
+            codes = np.where(empty, len(column.texts()), column.cells).astype(np.int32)
+            column = Column(codes, pa.array([*column.texts(), UNKNOWN], pa.string()))
+        coded = Coded.of(composed(column))
+        return whole_names(coded) if all(map(is_whole, coded.names.tolist())) else coded
+
+    def _read_numbers(self, role: str) -> None:
+        numbers, wrong = self.columns[role].as_numbers(self.layout.missing, self.layout.decimal_comma)
+        wrong |= (numbers < 0) | np.isinf(numbers)
+        if role == "order":
+            wrong |= (numbers != np.floor(numbers)) & ~np.isnan(numbers)
+            self.details["order"] = np.where(np.isnan(numbers) | wrong, -1, numbers).astype(np.int64)
+        else:
+            self.details["seconds"] = numbers / (1000.0 if role == "milliseconds" else 1.0)
+        expected = "a whole number of 0 or more" if role == "order" else "a time of 0 or more"
+        self.bad(wrong, role, f"no number in {role}", expected)
+
+    def _look_up(self, role: str, empty: np.ndarray, words: Mapping[str, int], expected: str) -> None:
+        """Read cells that are one of some words, -1 for an empty one."""
+        column = self.columns[role].spelled()
+        values = _looked_up(column, [text.strip().casefold() for text in column.texts()], words)
+        self.details[role] = np.where(empty, -1, values).astype(np.int8)
+        self.bad((values < 0) & ~empty, role, f"not understood in {role}", expected)
+
+    def own(self, answers: Answers) -> tuple[np.ndarray, Answers]:
+        """The entry of each row, and the answers, of a file in which several rows may be one answer."""
+        number, wrong = self.columns["answer_number"].as_numbers()
+        self.bad(wrong | np.isnan(number), "answer_number", "no answer number", "a number")
+        number = self.columns["answer_number"].as_numbers()[0]
+        _, first, entry = np.unique(number, return_index=True, return_inverse=True)
+        found = answers[first]
+        kinds = Coded.of(self.columns["question_kind"].spelled().take(first))
+        kind = str(kinds.names[0]) if len(kinds.names) == 1 else kinds
+        votes = self.columns["votes"].as_numbers()[0][first] if "votes" in self.columns else None
+        return entry.astype(np.int32), replace(found, kind=kind, votes=votes)
+
+
+def _looked_up(
+    column: Column, texts: list[str], words: Mapping[str, int], key: Callable[[str], str] = str
+) -> np.ndarray:
+    """What the text of each cell stands for, -1 for nothing."""
+    return np.array([*(words.get(key(text), -1) for text in texts), -1])[column.cells]
+
+
+def composed(column: Column) -> Column:
+    """The same with texts in Unicode NFC, so that one name is one name however its accents are written."""
+    if (column.letters() < 128).all():
+        return column
+    import pyarrow as pa
+
+    texts = [unicodedata.normalize("NFC", text) for text in column.texts()]
+    return Column(column.cells, pa.array(texts, pa.string()))
+
+
+def whole_names(coded: Coded) -> Coded:
+    """The same with names that are all whole numbers as numbers, sorted by size."""
+    names, place = np.unique(coded.names.astype(np.int64), return_inverse=True)
+    return Coded(place[coded.codes].astype(np.int32), names)
+
+
+# ---- what names of objects mean ------------------------------------------------------------------------------------
+
+
+def number_objects(
+    names: Coding, table: Table, layout: Layout, labels: np.ndarray | None = None, n_objects: int | None = None
+) -> Objects:
+    """Number the objects: names in code point order, whole numbers by size, or as labels or `index_base` say."""
+    counted_from, numbers = layout.index_base, _as_numbers(names)
+    stored = numbers is not None and table.n_objects is not None and not (names.is_text and table.labels is not None)
+    if counted_from is None and (n_objects is not None or stored):
+        counted_from = 0
+    if labels is None and n_objects is None:
+        labels, n_objects = table.labels, table.n_objects if stored else None
+    if counted_from is not None:
+        return _counted(names, numbers, table, counted_from, labels, n_objects)
+    texts = names.names()
+    if labels is not None:
+        place = {label: at for at, label in enumerate(labels.tolist())}
+        places = np.array([place.get(name, -1) for name in texts.tolist()])
+        if (places < 0).any():
+            unknown = texts[places < 0]
+            hint = "; if the numbers count the labels, declare index_base" if numbers is not None else ""
+            raise FileFormatError(
+                f"{table.name}: {shown(str(unknown[0]))} is not one of the {len(labels):,} known labels"
+                f"{first_of(len(unknown), 'such names')}{hint}"
+            )
+        return Objects(names, places.astype(np.int32), labels, len(labels))
+    if numbers is None:
+        return Objects(names, np.arange(len(names), dtype=np.int32), texts, len(names))
+    order = np.argsort(numbers, kind="stable")
+    places = np.empty(len(numbers), np.int32)
+    places[order] = np.arange(len(numbers), dtype=np.int32)
+    ordered = numbers[order]
+    is_count = ordered[0] == 0 and ordered[-1] == len(ordered) - 1
+    return Objects(names, places, None if is_count else ordered.astype(str), len(ordered))
+
+
+def _as_numbers(names: Coding) -> np.ndarray | None:
+    """Names that are all whole numbers, 0 or more, as numbers; None for any other."""
+    if not names.is_text:
+        return names.values if not len(names) or names.values[0] >= 0 else None
+    texts = names.names().tolist()
+    return np.array(list(map(int, texts)), np.int64) if all(map(is_whole, texts)) else None
+
+
+def _counted(
+    names: Coding, numbers: np.ndarray | None, table: Table, base: int, labels: np.ndarray | None, n_objects: int | None
+) -> Objects:
+    """Objects that are numbers which count them, from `base` on."""
+    if numbers is None:
+        such = next(name for name in names.names().tolist() if not is_whole(name))
+        raise FileFormatError(f"{table.name}: got {shown(such)}, expected object numbers counted from {base}")
+    limit = len(labels) if labels is not None else n_objects
+    lowest, highest = int(numbers.min()), int(numbers.max())
+    top = (INDEX_LIMIT if limit is None else limit) + base - 1
+    if lowest < base or highest > top:
+        worst = lowest if lowest < base else highest
+        hint = (
+            "; are they counted from 1? then declare index_base = 1" if limit and highest == limit and not base else ""
+        )
+        raise FileFormatError(f"{table.name}: object number {worst} is outside {base}..{top}{hint}")
+    size = limit if limit is not None else highest + 1 - base
+    if limit is None and size > 100 * len(numbers) + 10_000:
+        raise FileFormatError(
+            f"{table.name}: object numbers go up to {highest:,}, but only {len(numbers):,} of them occur; without "
+            "index_base they are names"
+        )
+    if base and labels is None:
+        labels = np.arange(base, size + base).astype(str)
+    return Objects(names, (numbers - base).astype(np.int32), labels, size)
+
+
+def unused_columns(table: Table, plan: Plan, n_rows: int = 200, most: int = 4) -> list[str]:
+    """Columns that are not used, with their values where the first rows show only a few."""
+    if not plan.unused:
+        return []
+    head = [row for row in table.head(n_rows + plan.layout.skip_rows) if row != table.names][plan.layout.skip_rows :]
+    found = []
+    for position in plan.unused:
+        cells = [" ".join(row[position].split()) for row in head]
+        values = sorted({cell for cell in cells if cell})
+        few = 0 < len(values) <= most and 2 * len(values) <= len(head)
+        found.append(f"{table.names[position]} ({listed(map(shown_cell, values))})" if few else table.names[position])
+    return found

@@ -1,0 +1,270 @@
+"""From the names of columns, or a declaration, to what every column means. Cells are never looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from nearer.data.messages import FileFormatError, closest, listed, plain
+from nearer.tables.layout import BLANK, CORE, FORMS, NONE, OPTIONAL, Form, Layout, is_rank, ranking, tomllib
+from nearer.tables.refusal import Refusal
+from nearer.tables.table import Table
+
+_LETTERS = ("i", "j", "l", "k", "a", "b", "c")
+_RESHAPE = "A row must be one answer: if a row holds several, reshape the table first, for example with pandas.melt."
+_FIRST = "If the first row is data, declare positions, such as anchor=1,near=2,far=3."
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the rows of a table are read."""
+
+    layout: Layout  # as declared, completed by what a program fixes
+    declared: Layout
+    form: Form
+    at: dict[str, int]  # role -> position of its column
+    also: dict[str, int] = field(default_factory=dict)  # the same trial coded a second time
+    where: dict[int, tuple[str, ...]] = field(default_factory=dict)  # position -> values of the rows that count
+    unused: tuple[int, ...] = ()  # positions of columns that are not used
+    program: str = ""  # the program or dialect that was recognised
+    called: dict[str, str] = field(default_factory=dict)  # role -> name of its column, as `plain` gives it
+
+    @property
+    def positions(self) -> list[int]:
+        """All columns that must be read."""
+        return list(dict.fromkeys([*self.at.values(), *self.also.values(), *self.where]))
+
+    def without(self, roles: Iterable[str]) -> Plan:
+        """The same, but some optional columns are not read."""
+        kept = {role: position for role, position in self.at.items() if role not in roles}
+        return replace(self, at=kept)
+
+
+@cache
+def known() -> dict[str, Any]:
+    """Names, programs and dialects."""
+    text = resources.files("nearer.tables").joinpath("layouts.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def role_names() -> dict[str, str]:
+    """Name of a column, as `plain` gives it -> its role."""
+    own = {role: role for role in (*CORE, *OPTIONAL)}
+    return own | {plain(name): role for role, names in known()["names"].items() for name in names}
+
+
+def resolve(table: Table, layout: Layout | None = None) -> Plan:
+    """Find out what every column of a table means; `Refusal` if names and declaration do not say."""
+    return _Resolving(table, layout or Layout()).plan()
+
+
+class _Resolving:
+    """One table and what is declared about it."""
+
+    def __init__(self, table: Table, layout: Layout) -> None:
+        self.table, self.declared = table, layout
+        self.names = [plain(name) for name in table.names]
+        columns = layout.columns.items()
+        self.claimed = {role: self._position(column) for role, column in columns if column not in (BLANK, NONE)}
+        self.absent = {role for role, column in columns if column == NONE}
+        self.core = {role for role in self.claimed if _is_core(role)}  # declared ones
+        self.program = None if self.core or layout.kind else self._recognised("program")
+        self.dialect = {} if self.program else self._recognised("dialect") or {}
+        self._strip_prefixes(self.dialect.get("prefixes", ()))
+
+    def plan(self) -> Plan:
+        named = self._named()
+        at = {role: positions[0] for role, positions in named.items()} | self.claimed
+        several = {role: spots for role, spots in named.items() if len(spots) > 1 and role not in self.claimed}
+        form = self._form(at, several)
+        if self.declared.answers and form.answer is None:
+            raise FileFormatError(f"{self.table.name}: answers are declared, but {form.kind} have no column of answers")
+        optional = {role: at[role] for role in (*OPTIONAL, "answer_number", "question_kind", "votes") if role in at}
+        at = {role: at[role] for role in form.roles} | optional
+        also = self._present((self.program or {}).get("also", {}))
+        where = {self._position(column): kept for column, kept in self.declared.where.items()}
+        used = {*at.values(), *also.values(), *where}
+        unused = tuple(position for position, name in enumerate(self.names) if position not in used and name)
+        if self.declared.strict and unused:
+            titles = {role: self.table.names[spot] or spot + 1 for role, spot in at.items()}
+            problem = f"columns that are not used: {self._titles(unused)} (strict)"
+            raise Refusal(self.table, problem, [Layout(form.kind).with_columns(titles)])
+        source = self.program or self.dialect
+        given = {key: source[key] for key in ("answers", "missing", "skip_rows") if key in source}
+        layout = Layout(**given).updated(self.declared) if given else self.declared
+        called = {role: self.names[position] for role, position in at.items()}
+        return Plan(layout, self.declared, form, at, also, where, unused, source.get("name", ""), called)
+
+    # ---- what is known ----------------------------------------------------------------------------------------------
+
+    def _recognised(self, kind: str) -> dict[str, Any] | None:
+        """The first program or dialect of which all columns are there."""
+        names = set(self.names)
+        return next((one for one in known()[kind] if names.issuperset(map(plain, one["signature"]))), None)
+
+    def _strip_prefixes(self, prefixes: Sequence[str]) -> None:
+        for position, name in enumerate(self.table.names):
+            for prefix in prefixes:
+                if name.casefold().startswith(prefix.casefold()):
+                    self.names[position] = plain(name[len(prefix) :])
+
+    def _present(self, columns: Mapping[str, Any]) -> dict[str, int]:
+        """Role -> position of the columns of a program that are there."""
+        found = {}
+        for role, name in columns.items():
+            names = [plain(one) for one in ([name] if isinstance(name, str) else name)]
+            at = next((self.names.index(one) for one in names if one in self.names), None)
+            if at is not None:
+                found[role] = at
+        return found
+
+    def _position(self, column: str | int) -> int:
+        """Position of a declared column."""
+        names, table = self.table.names, self.table
+        if isinstance(column, int):
+            if column > len(names):
+                raise FileFormatError(f"{table.name}: got column {column}, expected 1 to {len(names)}")
+            return column - 1
+        exact = [position for position, name in enumerate(names) if name == column]
+        found = exact or [position for position, name in enumerate(self.names) if name and name == plain(column)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise FileFormatError(f"{table.name}: {len(found)} columns are called {column!r}, expected one")
+        near = closest(column, [name for name in names if name])
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise FileFormatError(f"{table.name}: no column is called {column!r}, there are {listed(names, 20)}{hint}")
+
+    # ---- what names say ---------------------------------------------------------------------------------------------
+
+    def _named(self) -> dict[str, list[int]]:
+        """Role -> positions of the columns that are called so and not declared as something else."""
+        taken, found = set(self.claimed.values()), {}
+        if self.program:
+            fixed = self._present(self.program["columns"])
+            if "ranks" in self.program:
+                stem = plain(self.program["ranks"])
+                ranks = ((name.removeprefix(f"{stem}_"), spot) for spot, name in enumerate(self.names))
+                fixed |= {f"rank_{number}": spot for number, spot in ranks if number.isdecimal()}
+            found = {role: [spot] for role, spot in fixed.items() if role not in self.claimed}
+            taken |= {*fixed.values(), *self._present(self.program.get("also", {})).values()}
+        by_role: dict[str, list[int]] = {}
+        letters = self._letters()
+        for position, name in enumerate(self.names):
+            role = role_names().get(name) or (name if is_rank(name) else None)
+            if role is None or position in taken or (name in _LETTERS and name not in letters):
+                continue
+            by_role.setdefault(role, []).append(position)
+        for role, positions in by_role.items():
+            if role in self.claimed or role in self.absent:
+                continue
+            if role in found:  # fixed by a program
+                found[role] += positions if _is_core(role) else []
+                continue
+            found[role] = self._one(role, positions) if role in OPTIONAL else positions
+        found |= {role: [spot] for role, spot in self._present(self.dialect.get("columns", {})).items()
+                  if role not in found and role not in self.claimed}  # fmt: skip
+        found = {role: positions for role, positions in found.items() if positions and role not in self.absent}
+        if "seconds" in found or "seconds" in self.claimed:
+            found.pop("milliseconds", None)
+        return found
+
+    def _letters(self) -> set[str]:
+        """The single letters that count, as complete sets."""
+        there = set(self.names) & set(_LETTERS)
+        whole = {"i", "j", "l", "k"} if there >= {"i", "j", "l", "k"} else set()
+        roles = {role_names().get(name) for name in self.names} | self.claimed.keys()
+        if there >= {"a", "b", "c"} or (there >= {"a", "b"} and "anchor" in roles):
+            whole |= {"a", "b", "c"} & there
+        return whole
+
+    def _one(self, role: str, positions: list[int]) -> list[int]:
+        """The column of an optional role: the one with its own name, or the only one."""
+        own = [position for position in positions if self.names[position] == role]
+        if len(own) == 1 or len(positions) == 1:
+            return own if len(own) == 1 else positions
+        if role in self.dialect.get("columns", {}):
+            return []
+        remedies = [self.declared.with_columns({role: self.table.names[position]}) for position in positions]
+        raise Refusal(self.table, f"columns {self._titles(positions)} each could be the {role}", remedies)
+
+    def _titles(self, positions: Iterable[int]) -> str:
+        return listed(repr(self.table.names[position]) for position in positions)
+
+    # ---- what a row says --------------------------------------------------------------------------------------------
+
+    def _form(self, at: Mapping[str, int], several: Mapping[str, list[int]]) -> Form:
+        """The form whose columns are all there and which leaves no known name unused."""
+        core = {role for role in at if _is_core(role)}
+        kind = self.declared.kind or (self.program or {}).get("kind")
+        ranks = ranking(core)
+        forms = [*FORMS, ranks] if any(map(is_rank, core)) or kind == "rankings" else [*FORMS]
+        forms = [form for form in forms if kind in (None, form.kind) and self.core <= {*form.roles}]
+        if not forms:
+            raise ValueError(f"columns: got {listed(sorted(self.core))}, expected those of {kind or 'one kind of row'}")
+        whole = [form for form in forms if core.issuperset(form.roles)]
+        whole = [form for form in whole if self._is_settled(form) or not form.declared]
+        fewest = min((len(core - {*form.roles}) for form in whole), default=0)
+        best = [form for form in whole if len(core - {*form.roles}) == fewest]
+        settled = bool(best) and self._is_settled(best[0])
+        for role, spots in several.items():
+            if settled and role not in best[0].roles:
+                continue
+            titles = self._titles(spots)
+            layouts = [self._declaring(form, {**at, role: spot}) for form in (best or forms)[:1] for spot in spots]
+            raise Refusal(self.table, f"columns {titles} each could be the {role}", layouts)
+        if not whole:
+            raise self._incomplete(forms, core, at)
+        if fewest and not settled and not self.program:
+            raise self._ambiguous(best, whole, core, at)
+        if fewest and self.program:
+            left = self._titles(at[role] for role in sorted(core - {*best[0].roles}))
+            problem = f"a file of {self.program['name']} with a further column {left}, which may be the answer"
+            raise Refusal(self.table, problem, [self._declaring(best[0], at)])
+        return best[0]
+
+    def _is_settled(self, form: Form) -> bool:
+        """Whether the declaration alone says what a row is."""
+        return self.declared.kind is not None or self.core.issuperset(form.roles)
+
+    def _declaring(self, form: Form, at: Mapping[str, int]) -> Layout:
+        """A layout that declares a form, with blanks for columns that are not known."""
+        names, columns = self.table.names, {}
+        for role in form.roles:
+            unique = role in at and names[at[role]] and names.count(names[at[role]]) == 1
+            columns[role] = BLANK if role not in at else names[at[role]] if unique else at[role] + 1
+        kind = form.kind if form.declared or len({*columns.values()}) == 1 else None
+        row = self.declared.header if any(isinstance(column, int) for column in columns.values()) else None
+        return self.declared.updated(Layout(kind, header_row=row)).with_columns(columns)
+
+    def _incomplete(self, forms: Sequence[Form], core: set[str], at: Mapping[str, int]) -> Refusal:
+        """Refuse a table that lacks columns, with the forms of which most are there."""
+        hits = {form: len(core & {*form.roles}) for form in forms}
+        most, width = max(hits.values()), len(self.table.names)
+        near = [form for form in forms if hits[form] == most and len(form.roles) <= width] or [*forms]
+        if not most:
+            near = [form for form in near if form.said in ((), ("answer",), ("odd",), ("central",))] or near
+        near = [form for form in near if not form.declared or width == 3] or near
+        missing = listed(dict.fromkeys(role for role in near[0].roles if role not in at))
+        problem = f"no column says the {missing}" if most else "no column has a name that says what a row means"
+        note = f"{_FIRST} {_RESHAPE}" if self.table.names_are_cells and not most else _RESHAPE
+        return Refusal(self.table, problem, [self._declaring(form, at) for form in near[:5]], note)
+
+    def _ambiguous(self, best: Sequence[Form], whole: Sequence[Form], core: set[str], at: Mapping[str, int]) -> Refusal:
+        form = best[0]
+        left = sorted(core - {*form.roles})
+        titles = self._titles(at[role] for role in left)
+        remedies = [self._declaring(one, at) for one in dict.fromkeys([*best, *whole])]
+        if form.kind == "triplets" and "answer" in left:  # near and far may be the options shown
+            shown = {"anchor": at["anchor"], "a": at["near"], "b": at["far"], "answer": at["answer"]}
+            remedies.append(self._declaring(FORMS[1], shown))
+        says = f"columns {self._titles(at[role] for role in form.roles)} make up a row"
+        return Refusal(self.table, f"{says}, and {titles} may say something else", remedies)
+
+
+def _is_core(role: str) -> bool:
+    return role in CORE or is_rank(role)

@@ -1,0 +1,87 @@
+"""`Table`: named columns, from whatever carries them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nearer.data.coded import Column, column_of
+from nearer.data.messages import FileFormatError
+
+
+@dataclass
+class Table(ABC):
+    """Named columns; a carrier (text, Parquet, a frame, ...) makes one, and nothing else knows the carrier."""
+
+    name: str  # as shown in messages: the path of a file, or "table"
+    form: str  # what carries it, in words, such as "comma-separated"
+    names: list[str]  # one for each column; "" for a column without a name
+    labels: np.ndarray | None = None  # all objects (n_objects,), as stored by a file that this package wrote
+    n_objects: int | None = None  # likewise, where objects are numbers
+    is_index: bool = False  # whether it is a bare array of object numbers: triplets or quadruplets by its width
+    notes: list[str] = field(default_factory=list)  # what else was done to read it
+    names_are_cells: bool = False  # whether the names are the cells of a row, which might be data
+
+    @abstractmethod
+    def read(self, positions: Sequence[int]) -> list[Column]:
+        """Read the columns at some positions, each of n_rows cells."""
+
+    def head(self, n_rows: int) -> list[list[str]]:
+        """Show the first rows as text."""
+        columns = self.read(range(len(self.names)))
+        shown = range(min(n_rows, len(columns[0])))
+        return [["" if (cell := column.cell(row)) is None else str(cell) for column in columns] for row in shown]
+
+    def place(self, row: int) -> str:
+        """Say where a row of data, counted from 0, is in the user's terms."""
+        return f"row {row + 1}"
+
+    def title(self, position: int) -> str:
+        """Name a column for a message."""
+        name = self.names[position]
+        return f"column {name!r}" if name else f"column {position + 1}"
+
+    def refusal(self, why: str, position: int, row: int | None = None) -> FileFormatError:
+        """Refuse what is in a column, with the first row of it where known."""
+        where = self.name if row is None else f"{self.name}, {self.place(row)}"
+        return FileFormatError(f"{where}, {self.title(position)}: {why}")
+
+
+@dataclass
+class MemoryTable(Table):
+    """Columns in memory, each anything that `column_of` takes."""
+
+    columns: Sequence[Any] = ()
+    row_word: str = "row"  # what a row is called in messages
+    first_row: int = 0  # rows before the first, where this is a block of something larger
+
+    def read(self, positions: Sequence[int]) -> list[Column]:
+        found = []
+        for position in positions:
+            try:
+                found.append(column_of(self.columns[position]))
+            except (TypeError, ValueError) as error:
+                raise FileFormatError(f"{self.name}: {self.title(position)}: {error}") from error
+        lengths = {len(column) for column in found}
+        if len(lengths) > 1:
+            sizes = ", ".join(f"{self.title(spot)} {len(column):,}" for spot, column in zip(positions, found))
+            raise FileFormatError(f"{self.name}: the columns differ in length: {sizes}")
+        return found
+
+    def head(self, n_rows: int) -> list[list[str]]:
+        shown: list[list[str]] = []
+        for column in self.columns:
+            try:
+                cells = column_of(column[:n_rows])
+                shown.append(["" if (cell := cells.cell(row)) is None else str(cell) for row in range(len(cells))])
+            except (TypeError, ValueError, IndexError):
+                shown.append([])  # no column at all
+        n_shown = max(map(len, shown), default=0)
+        return [list(row) for row in zip(*(cells or ["?"] * n_shown for cells in shown))]
+
+    def place(self, row: int) -> str:
+        return f"{self.row_word} {self.first_row + row + 1}"

@@ -1,0 +1,179 @@
+"""Columns and codes: any carrier of the same cells gives the same names and numbers."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearer.data.coded import Coding, check_coded, column_of, distinct, is_whole
+
+INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+
+
+def cells(column):
+    return [column.cell(row) for row in range(len(column))]
+
+
+def text(*values):
+    return column_of(list(values))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("carrier", [np.asarray, pa.array, pd.Series])
+def test_integers_of_any_width_are_the_same_column(dtype, carrier):
+    column = column_of(carrier(np.array([3, 0, 120], dtype)))
+    assert cells(column) == [3, 0, 120]
+    assert Coding.of([column]).values.tolist() == [0, 3, 120]
+
+
+def test_the_ends_of_integers():
+    column = column_of(np.array([-128, 127, 0], np.int8))
+    assert Coding.of([column]).encode(column).tolist() == [0, 2, 1]
+    assert cells(column_of(np.array([0, 2**63 - 1], np.uint64))) == [0, 2**63 - 1]
+    with pytest.raises(TypeError, match="18446744073709551615"):
+        column_of(np.array([0, 2**64 - 1], np.uint64))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["b", None, "a", ""],
+        np.array(["b", None, "a", ""], object),
+        pd.Series(["b", None, "a", ""]),
+        pd.Series(["b", None, "a", ""], dtype="category"),
+        pa.array(["b", None, "a", ""], pa.large_string()),
+        pa.chunked_array([["b", None], ["a", ""]]),
+        pa.chunked_array([pa.array(["b", None]).dictionary_encode(), pa.array(["a", ""]).dictionary_encode()]),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_text_of_any_carrier_is_the_same_column(given):
+    column = column_of(given)
+    assert column.is_text
+    assert cells(column) == ["b", None, "a", ""]
+    assert column.empty().tolist() == [False, True, False, True]
+    assert cells(column.take(np.array([2, 0]))) == ["a", "b"]
+
+
+def test_missing_codes_are_exact_but_for_blanks_around_them():
+    column = text("NA", " NA ", "na", "", "-99", None)
+    assert column.empty(["NA", "-99"]).tolist() == [True, True, False, True, True, True]
+    assert column.empty().tolist() == [False, False, False, True, False, True]
+    assert column_of(np.array([1.0, np.nan, -99])).empty(["-99"]).tolist() == [False, True, True]
+    assert column_of(np.ma.array([1, 2, 3], mask=[0, 1, 0])).empty().tolist() == [False, True, False]
+
+
+def test_cells_of_several_kinds_become_text():
+    assert cells(column_of(["a", 1, 2.0, None, 2.5, True])) == ["a", "1", "2", None, "2.5", "True"]
+    assert cells(column_of(np.array([1.0, 2.0])).spelled()) == ["1", "2"]
+    for wrong in (["a", [1]], np.array([1j])):
+        with pytest.raises(TypeError):
+            column_of(wrong)
+    broken = pa.Array.from_buffers(pa.string(), 1, [*pa.array(["é"]).buffers()[:2], pa.py_buffer(b"\xe9x")])
+    with pytest.raises(ValueError, match="UTF8"):
+        column_of(broken)
+
+
+def test_text_read_as_numbers():
+    numbers, bad = text(" 1.5", "+2", "-3e2", ".5", "NA", "", "many", "1,5", "0x10", "1_000").as_numbers(["NA"])
+    assert numbers[:4].tolist() == [1.5, 2, -300, 0.5]
+    assert np.isnan(numbers[4:]).all()
+    assert bad.tolist() == [False] * 6 + [True] * 4
+    assert text("1,5", "2").as_numbers(decimal_comma=True)[0].tolist() == [1.5, 2]
+
+
+@pytest.mark.parametrize("word", ["0", "17", "9" * 18])
+def test_whole_numbers_in_plain_form(word):
+    assert is_whole(word)
+    assert not any(map(is_whole, ("007", "-1", "1.0", "", "٣", "²", " 1", "1" + "0" * 18)))
+
+
+def test_names_are_sorted_numbers_by_size_texts_by_code_point():
+    assert Coding.of([column_of([10, 9]), column_of([200.0])]).values.tolist() == [9, 10, 200]
+    assert Coding.of([text("b", "B"), text("a", "é", "10", "9")]).names().tolist() == ["10", "9", "B", "a", "b", "é"]
+    beside = Coding.of([column_of([10, 9]), text("a", "9")])
+    assert beside.names().tolist() == ["10", "9", "a"]
+    assert beside.encode(column_of([9, 10, 8])).tolist() == [1, 0, -1]
+    unused = pd.Series(pd.Categorical(["a", "c"], categories=["a", "b", "c"]))
+    assert Coding.of([column_of(unused)]).names().tolist() == ["a", "c"]
+
+
+@pytest.mark.parametrize("numbers", [[-3, 0, 7], [5, 6, 7], [0, 1, 2], [-(2**62), 0, 2**62]])
+def test_codes_are_places_and_strangers_have_none(numbers):
+    coding = Coding.of([column_of(numbers)])
+    assert coding.encode(column_of(numbers[::-1])).tolist() == [2, 1, 0]
+    assert coding.encode(column_of([numbers[2], numbers[0] - 1, numbers[2] + 1])).tolist() == [2, -1, -1]
+    assert pickle.loads(pickle.dumps(coding)).encode(column_of(numbers)).tolist() == [0, 1, 2]
+
+
+def test_codings_are_united():
+    numbers, more, words = (Coding.of([column]) for column in (column_of([5, 1]), column_of([-2, 5]), text("x", "5")))
+    assert Coding.union([numbers, more]).values.tolist() == [-2, 1, 5]
+    assert Coding.union([numbers, words]).names().tolist() == ["1", "5", "x"]
+    empty = Coding(np.empty(0, np.int64))
+    assert Coding.union([empty, words]).names().tolist() == ["5", "x"]
+    assert len(Coding.union([empty, empty])) == 0
+
+
+@given(st.lists(st.integers(-(2**40), 2**40), min_size=1), st.lists(st.integers(-50, 50), min_size=1))
+def test_codings_are_sorted_sets(one, other):
+    coding = Coding.union([Coding.of([column_of(one)]), Coding.of([column_of(other)])])
+    expected = sorted({*one, *other})
+    assert coding.values.tolist() == expected
+    assert [expected[place] for place in coding.encode(column_of(one))] == one
+
+
+@pytest.mark.parametrize("column", [text("c", None, "a", "zz"), column_of(np.array([7, 5, 9, 1]))])
+@pytest.mark.parametrize("names", [text("a", "b", "c"), column_of(np.array([5, 6, 7]))])
+def test_some_rows_are_numbered_as_all_are(column, names):
+    coding = Coding.of([names])
+    known = dict(zip(coding.names().tolist(), range(3)))
+    expected = [known.get(str(cell), -1) for cell in cells(column)]
+    assert coding.encode(column).tolist() == expected
+    encode = coding.encoder(column)
+    assert [*encode(slice(0, 3)), *encode(slice(3, 4))] == expected
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint64])
+def test_distinct_numbers(dtype):
+    ends = np.iinfo(dtype)
+    for numbers in ([], [3], [3, 3], [2, 3, 2, 0, 3], [ends.max, ends.min, ends.max, ends.min], [[5, 4], [4, 5]]):
+        given = np.array(numbers, dtype)
+        np.testing.assert_array_equal(distinct(given), np.unique(given), strict=True)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "", "ß", None]), min_size=1), st.integers(1, 50))
+def test_texts_in_chunks_are_those_of_each_cell(texts, size):
+    chunks = pa.chunked_array([texts[start : start + size] for start in range(0, len(texts), size)], pa.string())
+    assert cells(column_of(chunks)) == texts
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (["p", None, ""], "row 1 has no person.*2"),
+        ([1.0, 1.5, 2.0], "1.5"),
+        (np.zeros((3, 2), int), r"\(3, 2\)"),
+        (["p", "q"], r"\(2,\).*\(3,\)"),
+        (["p", "q\0", "r"], "row 1"),
+    ],
+)
+def test_names_that_are_missing_or_none_are_refused(values, reason):
+    with pytest.raises(ValueError, match=f"^people: .*{reason}"):
+        check_coded(values, 3, "people", "person")
+
+
+def test_what_is_given_is_not_held():
+    given = np.array([0, 1, 2], np.int32)
+    names = check_coded(given, 3, "people", "person")
+    given[:] = 0
+    assert names.each().tolist() == [0, 1, 2]
+    for array in (names.codes, names.names, names.each()):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[1]
