@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 help:
 	@echo "make demo   embed 21 European cities from comparisons of road distances alone (writes demo/)"
 	@echo "make test   run the test suite"
-	@echo "make tools  tests of the benchmarks and of what makes random cases"
+	@echo "make tools  tests of the benchmarks, the experiments and of what makes random cases"
 	@echo "make bounds kernels with every index checked: compiled with checks, and as plain Python"
 	@echo "make fuzz   random calls and damaged files for MINUTES (2); make kill: KILLS (100) at random moments;"
 	@echo "            make soak: the same work again and again for MINUTES, memory must stay flat"
@@ -56,9 +56,9 @@ test: export OPENBLAS_NUM_THREADS := 1
 test: $(STAMP) $(COMPILED)
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not pages and not tools" $(PYTEST_ARGS)
 
-# What measures and breaks nearer, and no user runs.
+# Of benchmarks, experiments and the largest of the server: what no user runs.
 tools: $(STAMP) $(COMPILED)
-	$(BIN)/python -m pytest -q -n 2 -m tools tests/test_benchmark*.py tests/test_fuzz.py
+	$(BIN)/python -m pytest -q -n 2 -m tools tests/test_benchmark*.py tests/test_fuzz.py tests/experiments tests/collect
 
 # Two tests tell bits or NaN apart, which compiled code without checks alone gets right. The first run compiles anew:
 # its code must not end up among that of every day.

@@ -103,6 +103,7 @@ def test_questions_are_chosen_for_the_queue_and_asked(tmp_path):
     served.stop()
 
 
+@pytest.mark.tools
 def test_the_process_works_dies_and_comes_back_while_people_answer(tmp_path):
     study = make_study(tmp_path / "s", WORDS, number=32, requests_per_second=10_000, adaptive=True)
     served = Served(study)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import sqlalchemy as sa
 from benchmarks.collect import PAGE, Tally, check_once, measure_kills, measure_people, summary
 from serving import Served, make_study
 
 from nearer.collect.store import answers
+
+pytestmark = pytest.mark.tools
 
 
 def test_what_is_lost_or_counted_twice_is_seen(tmp_path):

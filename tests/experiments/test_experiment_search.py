@@ -7,6 +7,8 @@ import math
 import pytest
 from experiments.search import neighbours, search, untried
 
+pytestmark = pytest.mark.tools
+
 
 def around(best):
     """A bowl over the logarithms of step and inner, with its lowest point at `best`."""

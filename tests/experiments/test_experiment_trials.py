@@ -19,6 +19,8 @@ from experiments.trials import Lab
 from experiments import trials
 from nearer.solvers import SBB, SVRG
 
+pytestmark = pytest.mark.tools
+
 CALLS: list[int] = []
 
 

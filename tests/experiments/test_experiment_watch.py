@@ -12,6 +12,8 @@ from experiments.watch import Enough, PlainSteps, Watched, follow, reach, trace
 
 from nearer.objective import LocalObjective
 
+pytestmark = pytest.mark.tools
+
 SETTINGS = {
     "cvx": {"relative_lam": 0.1},
     "batch": {"step": 0.5},

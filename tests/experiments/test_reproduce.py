@@ -20,6 +20,8 @@ from experiments.theory.run import rate_of_decay, smallest_epsilon, step_bounds
 from experiments.trials import Lab
 from experiments.verdicts import HOLDS, NOT, PART, UNKNOWN, convex_scaling, four_times, judge_all, recall
 
+pytestmark = pytest.mark.tools
+
 
 def reproduce(*args):
     result = CliRunner().invoke(command, [str(arg) for arg in args])

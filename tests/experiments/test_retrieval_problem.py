@@ -10,6 +10,8 @@ from nearer import FeatureMap, OrdinalEmbedding
 from nearer.datasets import load_letters
 from nearer.metrics import mean_average_precision
 
+pytestmark = pytest.mark.tools
+
 
 @pytest.fixture(scope="module")
 def letters():

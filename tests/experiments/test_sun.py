@@ -10,6 +10,8 @@ from experiments.sun import load_sun
 from scipy.io import savemat
 from scipy.sparse import csc_matrix
 
+pytestmark = pytest.mark.tools
+
 FEATURES = np.arange(12.0).reshape(4, 3) / 7
 LABELS = np.array([2, 1, 2, 9])
 

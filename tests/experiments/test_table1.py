@@ -10,6 +10,8 @@ from nearer.metrics import comparison_accuracy
 from nearer.objective import LocalObjective
 from nearer.solvers import SBB, SVRG
 
+pytestmark = pytest.mark.tools
+
 # loss: epsilon, first step, most test error after 100 epochs
 SETTINGS = {"hinge": (0.025, 5e-4, 0.06), "ste": (0.025, 5e-4, 0.05), "tste": (0.005, 0.05, 0.085)}
 DATA_SEEDS = range(3)  # the first ones, none left out: a single data set says little about a median so near the bound

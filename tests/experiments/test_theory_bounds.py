@@ -11,6 +11,8 @@ from experiments.theory.bounds import estimate_lipschitz, theorem_inner_steps
 import oracles
 from problems import random_problem
 
+pytestmark = pytest.mark.tools
+
 
 class _Quadratic:
     """``x^T A x / 2`` for a symmetric A (n, n)."""

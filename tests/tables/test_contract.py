@@ -38,7 +38,7 @@ def of_each_kind(test):
 
 @of_each_kind
 def test_every_carrier_says_what_was_written(kind, tmp_path):
-    @examples(10)
+    @examples(6)
     @given(sheet=sheets(kind))
     def check(sheet):
         found = {carrier: read(sheet, carrier, tmp_path) for carrier in CARRIERS}
@@ -66,7 +66,7 @@ def test_every_carrier_says_what_was_written(kind, tmp_path):
 
 @of_each_kind
 def test_blocks_say_what_the_whole_says(kind, tmp_path):
-    @examples(15)
+    @examples(8)
     @given(sheet=sheets(kind), size=st.integers(1, 5))
     def check(sheet, size):
         whole = read(sheet, "dict", tmp_path).comparisons
