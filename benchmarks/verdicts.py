@@ -23,6 +23,7 @@ from scipy.stats import chi2, t
 from benchmarks import common
 from benchmarks.synthetic import answered
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.check import check
 from nearer.dimensions import questions_of
 from nearer.losses import get_loss
 from nearer.metrics import comparison_distances, log_ratio, procrustes_align
@@ -375,7 +376,7 @@ def participants(quick: bool = False) -> Rows:
     ):  # fmt: skip
         honest, found, studies = [], [], 3 if quick else 100
         for seed in range(studies):
-            report = a_study(seed, n_careless, per_person, n_questions, n_harder).check().participants
+            report = check(a_study(seed, n_careless, per_person, n_questions, n_harder)).participants
             flagged = {int(person.participant) for person in report if person.suspicious}
             found.append(sum(person >= 20 - n_careless for person in flagged))
             honest.append(len(flagged) - found[-1])
