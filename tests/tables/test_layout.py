@@ -75,7 +75,7 @@ def test_a_role_that_is_nearly_one_is_suggested():
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("columns = 3", ""), ("colums.anchor = 'x'", "columns"), ("kind = 'pairs'", "pairs"),
+        ("columns = 3", ""), ("column.anchor = 'x'", "columns"), ("kind = 'pairs'", "pairs"),
         ("[columns]\nx = 'y'", "'x'"), ("layout = 3", "layout"), ("layout = []", "layout"), ("= 3", "TOML"),
         ("answers = 'f'", ""), ("\xff", "TOML"),
         ("[[layout]]\nkind = 'triplets'\n[[layout]]\nkind = 'pairs'", "layout 2"), ("header_row = 'one'", "header_row"),
