@@ -22,7 +22,7 @@ ORDER = [
     {"data"},
     {"tables"},
     {"io", "losses"},
-    {"archive", "coordinates", "objective"},
+    {"archive", "coordinates", "objective", "sources"},
     {"solvers", "metrics"},
     {"check", "placement", "dimensions", "lapses"},
     {"distributed"},

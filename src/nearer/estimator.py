@@ -27,7 +27,7 @@ from nearer.data import (
     renumbered,
 )
 from nearer.dimensions import choose_components
-from nearer.io import as_comparisons, open_blocks, read_comparisons
+from nearer.io import open_blocks, read_comparisons
 from nearer.io.blocks import in_blocks
 from nearer.io.frames import is_table
 from nearer.io.read import warn_dropped
@@ -47,6 +47,7 @@ from nearer.placement import Placement, extended, filled, place_objects
 from nearer.registry import WITH_MODEL
 from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.solvers.starts import Checkpoint, TimeSpent, best_of_starts, is_over, keeping_start
+from nearer.sources import as_comparisons
 from nearer.warning_types import ConvergenceWarning, InputWarning, UnplacedObjectsWarning, UnseenObjectsWarning
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]

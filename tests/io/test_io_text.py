@@ -144,7 +144,7 @@ def test_headers_of_other_programs(save):
 def test_the_row_of_the_header_is_declared(save, header_row):
     path = save("My lab,,\n" * (header_row - 1) + table())
     assert said(path, Layout(header_row=header_row)) == ROWS
-    with pytest.raises(FileFormatError, match=r"ends before row 9|t\.csv"):
+    with pytest.raises(FileFormatError, match=r"ends before line 9|t\.csv"):
         read_comparisons(path, Layout(header_row=9))
     plain = save("\n".join(map(",".join, ROWS)) + "\n")
     assert said(plain, Layout(anchor=1, near=2, far=3)) == ROWS
@@ -152,6 +152,8 @@ def test_the_row_of_the_header_is_declared(save, header_row):
 
 
 def test_lines_are_counted_as_an_editor_does(save):
+    path = save("My lab,,\n\nref,n,f\noboe,flute,drum\n")
+    assert said(path, Layout(header_row=3, anchor="ref", near="n", far="f")) == ROWS[:1]
     head = 'anchor,near,far,weight\n\n"two\nlines",b,c,1\n\n'
     with pytest.raises(FileFormatError, match="line 6, column 'weight'"):
         read_comparisons(save(head + "a,b,c,heavy\n"))

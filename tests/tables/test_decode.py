@@ -10,8 +10,9 @@ import pytest
 from carriers import spelled
 
 from nearer import Layout
-from nearer.io import FileFormatError, as_comparisons, open_blocks, read_comparisons
+from nearer.io import FileFormatError, open_blocks, read_comparisons
 from nearer.io.read import warn_dropped
+from nearer.sources import as_comparisons
 from nearer.warning_types import InputWarning
 
 T = {"anchor": ["oboe", "gong", "harp"], "near": ["flute", "harp", "oboe"], "far": ["drum", "oboe", "gong"]}
@@ -64,10 +65,41 @@ def test_every_coding_of_an_answer(role, cells, layout):
     assert found.answers.side.tolist() == [0, 1, 0] if role != "far" else True
 
 
-@pytest.mark.parametrize("cells", [["flute", "b", "oboe"], ["a", "b", "a"], ["option_1", "b", "a"]])
+@pytest.mark.parametrize("cells", [["flute", "Option 2", "oboe"], ["option_1", "option_2", "OPTION 1"]])
 def test_answers_may_be_the_name_of_the_column(cells):
     table = {"anchor": ASK["anchor"], "option_1": ASK["a"], "Option 2": ASK["b"], "choice": cells}
     assert spelled(made(table))[1] == ("gong", "oboe", "harp")
+
+
+def test_objects_called_as_roles_are_objects():
+    ask = {"reference": ["d", "d"], "left": ["b", "c"], "right": ["c", "b"], "response": ["b", "b"]}
+    assert spelled(made(ask)) == [("d", "b", "c")] * 2
+    ask = {"anchor": ["d", "d"], "a": ["b", "c"], "b": ["c", "b"], "answer": ["b", "b"]}
+    refused(ask, match="row 1")  # the column b, or the object
+    assert spelled(made(ask, Layout(anchor="anchor", a="a", b="b", near="answer"))) == [("d", "b", "c")] * 2
+
+
+def test_columns_without_a_name_are_listed_and_can_be_selected_on(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("anchor,near,far,,\noboe,flute,drum,practice,\ngong,harp,drum,test,\n")
+    assert [name.split(" (")[0] for name in read(path).unused] == ["column 4"]
+    refused(path, Layout(strict=True), match="4")
+    assert spelled(made(path, Layout(where={"4": "test"}))) == [("gong", "harp", "drum")]
+
+
+def test_answers_without_a_participant_are_noted():
+    table = {"anchor": ["x", "x"], "near": ["y", "y"], "far": ["z", "z"], "participant": ["p", None]}
+    result = read(table)
+    assert result.comparisons.participants.tolist() == ["p", "unknown"]
+    assert any("participant" in note for note in result.notes)
+    assert read({**table, "participant": ["p", "q"]}).notes == ()
+
+
+@pytest.mark.parametrize("cells", [["1.0", "0.0"], ["Y", "N"], [1.0, 0.0], [True, False], ["yes", ""]])
+def test_attention_checks_are_marked_in_several_ways(cells):
+    table = {"anchor": ["x", "x"], "near": ["y", "z"], "far": ["z", "y"], "catch": cells}
+    assert made(table).answers.is_check().tolist() == [True, False]
+    refused({**table, "catch": ["perhaps", "no"]}, match="on_bad_rows")  # not: leave the column aside
 
 
 def test_answers_that_are_none_of_the_options_are_refused_with_the_first_row_or_dropped():

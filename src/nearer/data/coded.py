@@ -72,7 +72,7 @@ class Column:
     def equal(self, text: str) -> np.ndarray:
         import pyarrow.compute as pc
 
-        return self.holding(pc.equal(self.values, text))
+        return self.holding(pc.equal(pc.utf8_lower(self.values), text))
 
     def letters(self) -> np.ndarray:
         """All bytes of the distinct texts, for a first look that is much faster than one at each text."""

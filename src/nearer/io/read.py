@@ -33,13 +33,13 @@ from nearer.data.messages import (
 from nearer.data.validate import check_objects, check_weights
 from nearer.io.arrays import open_matrix
 from nearer.io.files import is_pattern, refuse_irregular
-from nearer.io.frames import as_table, is_table, refuse_other_order
+from nearer.io.frames import as_table, is_table
 from nearer.io.text import COMPRESSED, open_bytes
 from nearer.registry import FORMATS
 from nearer.tables.decode import Decoded, Dropped, Objects, decode, join_dropped, number_objects, unused_columns
 from nearer.tables.layout import Layout, load_layouts
 from nearer.tables.resolve import Plan, resolve
-from nearer.tables.table import MemoryTable, Table
+from nearer.tables.table import Table
 from nearer.warning_types import InputWarning
 
 _FORMAT_OF = {ending: entry.name for entry in FORMATS.values() for ending in entry.endings}
@@ -328,7 +328,7 @@ def read_table(
     result = ReadResult(
         comparisons.replaced(dropped=counts), "", table.name, table.form,
         plans[0].form.kind, titles, tuple(plan.layout for plan in plans), plans[0].program,
-        found[0].n_rows, dropped, tuple(unused), tuple(table.notes),
+        found[0].n_rows, dropped, tuple(unused), (*table.notes, *(note for one in found for note in one.notes)),
     )  # fmt: skip
     return replace(result, understood=_understood(result, name or Path(table.name).name))
 
@@ -401,56 +401,3 @@ def _understood(result: ReadResult, name: str) -> str:
     first = made.index[0] if made.labels is None else made.labels[made.index[0]]
     came.append(f"first row: {answer_sentence([shown_cell(str(object)) for object in first])}")
     return f"{name}: {', '.join(said)}: " + "; ".join([*came[:-1], *result.notes, came[-1]])
-
-
-# ---- whatever an estimator is given --------------------------------------------------------------------------------
-
-
-def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: int | None = None) -> Comparisons:
-    """Whatever an estimator is given: Comparisons, an array or a table; y are answers, weights multiply those of X."""
-    if not isinstance(X, Comparisons):
-        if not is_table(X):
-            if y is not None:
-                return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight)
-            return Comparisons(X, n_objects=n_objects, weights=sample_weight)
-        result = _read_beside(X, y, sample_weight, n_objects)
-        warn_dropped(result.path, result.dropped)
-        return result.comparisons
-    n_objects = check_objects(n_objects, None)[0]
-    if n_objects is not None and n_objects != X.n_objects:
-        if n_objects < X.n_objects or X.labels is not None:
-            raise ValueError(f"n_objects: got {n_objects:,}, but the comparisons are over {X.n_objects:,} objects")
-        X = X.replaced(n_objects=n_objects)
-    if sample_weight is not None:
-        weights = check_weights(sample_weight, len(X))
-        X = X.replaced(weights=weights if X.weights is None else check_weights(weights * X.weights, None))
-    return X if y is None else Comparisons.from_answers(X, y)
-
-
-def _read_beside(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> ReadResult:
-    """Read a table with answers and weights that were given next to it, as further columns."""
-    table, layout = as_table(X), Layout()
-    if y is None and sample_weight is None:
-        return read_table(table, n_objects=n_objects)
-    assert isinstance(table, MemoryTable)
-    names, columns = list(table.names), list(table.columns)
-    if y is not None:
-        refuse_other_order(X, y, "y")
-        answers = np.asarray(y)
-        if answers.ndim == 2 and answers.shape[1] == 2:
-            names, columns = [*names, "votes_a", "votes_b"], [*columns, answers[:, 0], answers[:, 1]]
-        else:
-            if answers.dtype.kind not in "biuf":
-                raise ValueError(f"y: got dtype {answers.dtype}, expected +1 or -1, or bool")
-            codes = {"True": "a", "1": "a", "False": "b", "-1": "b"}
-            names, columns = [*names, "y"], [*columns, answers.reshape(-1)]
-            layout = layout.updated(Layout(answer=len(names), answers=codes))
-    if sample_weight is not None:
-        refuse_other_order(X, sample_weight, "sample_weight")
-        weights = check_weights(sample_weight, None)
-        at = resolve(table, layout).at.get("weight") if y is None else None
-        if at is not None:
-            weights = weights * table.read([at])[0].as_numbers()[0]
-        names, columns = [*names, "sample_weight"], [*columns, weights]
-        layout = layout.updated(Layout(weight=len(names)))
-    return read_table(replace(table, names=names, columns=columns), (layout,), n_objects=n_objects)

@@ -94,8 +94,8 @@ def _split(path: str, text: Iterable[str], delimiter: str) -> Iterator[_Row]:
 
 
 def _first_rows(path: str, text: str, delimiter: str, above: int) -> list[_Row]:
-    rows = _split(path, io.StringIO(text, newline=""), delimiter)
-    return list(itertools.islice(rows, above, above + 1 + SAMPLE_ROWS))
+    rows = (row for row in _split(path, io.StringIO(text, newline=""), delimiter) if row[0] > above)
+    return list(itertools.islice(rows, 1 + SAMPLE_ROWS))
 
 
 def _squeezed(text: str) -> str:
@@ -144,7 +144,7 @@ def _undecodable(path: str, encoding: str, byte: int, line: int) -> FileFormatEr
 def open_text(
     path: str, *, delimiter: str | None = None, encoding: str | None = None, header_row: int = 1
 ) -> TextTable:
-    """Open a delimited text file, also compressed; `header_row` counts rows that are not blank, 0 for no header."""
+    """Open a delimited text file, also compressed; `header_row` is the line of the names of the columns, 0 for none."""
     header_row = check_integer(header_row, "header_row", 0)
     with open_bytes(path) as file:
         head = file.read(HEAD_BYTES)
@@ -155,7 +155,7 @@ def open_text(
     if not text.strip():
         raise FileFormatError(f"{path}: is empty")
     sep_line = _SEP_LINE.match(text)  # Excel's own declaration of the delimiter
-    above = max(header_row - 1, 0) + (sep_line is not None)
+    above = max(header_row - 1, 1 if sep_line else 0)  # lines
     if delimiter is None:
         delimiter = sep_line[1] if sep_line else _find_delimiter(path, text, above)
     delimiter = _CALLED.get(delimiter, delimiter)
@@ -163,7 +163,7 @@ def open_text(
         raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
     rows = _first_rows(path, text, delimiter, above)
     if not rows:
-        raise FileFormatError(f"{path}: ends before row {header_row}, expected the names of the columns there")
+        raise FileFormatError(f"{path}: ends before line {header_row}, expected the names of the columns there")
     first, last, cells = rows[0]
     if len(cells) > MOST_COLUMNS:
         raise FileFormatError(f"{path}, line {first}: {len(cells):,} columns, expected at most {MOST_COLUMNS:,}")

@@ -14,11 +14,11 @@ from scipy.special import expit, ndtri
 from nearer import kernels
 from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, check_integer, check_numbers, row_names
-from nearer.io import as_comparisons
 from nearer.io.frames import is_table
 from nearer.losses import Loss, get_loss
 from nearer.metrics.on_map import on_labels
 from nearer.registry import WITH_MODEL
+from nearer.sources import as_comparisons
 
 CHUNK_ROWS = 1 << 17  # rows handled at once: a few MB of work space, whatever the number of comparisons
 # A far pair e^10 times as far says no more than that, and a distance of 0 not infinitely much.

@@ -21,12 +21,12 @@ from nearer.data.coded import Coded
 from nearer.data.messages import closest, counted, listed
 from nearer.data.splits import answer_of_rows, fold_of_rows
 from nearer.estimator import OrdinalEmbedding
-from nearer.io import as_comparisons
 from nearer.lapses import SHARES, log_likelihoods, population, responsibilities
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
 from nearer.metrics.agreement import first_rows, responses
 from nearer.people.individual import places_within
 from nearer.selection.common import quiet_map, template
+from nearer.sources import as_comparisons
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -18,13 +18,13 @@ from nearer.data.messages import counted
 from nearer.data.splits import question_of_rows
 from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
-from nearer.io import as_comparisons
 from nearer.metrics import comparison_accuracy, log_ratio
 from nearer.metrics.agreement import first_rows
 from nearer.questions.strategies import Pool, Strategy, check_kind
 from nearer.questions.suggest import State, suggest
 from nearer.selection.bootstrap import Interval, check_level, interval_of
 from nearer.selection.common import fit_best, gaps_in_the_middle, n_d_log_n, quiet_map, template
+from nearer.sources import as_comparisons
 from nearer.warning_types import ConvergenceWarning, RepeatedQuestionsWarning, UnseenObjectsWarning
 
 __all__ = ["LAWS", "Crowd", "Forecast", "Plan", "Recorded", "Study", "forecast", "plan_study", "simulate_study"]

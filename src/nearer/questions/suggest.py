@@ -14,7 +14,6 @@ from sklearn.base import clone
 from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_generator, check_fraction, check_integer
 from nearer.estimator import OrdinalEmbedding
-from nearer.io import as_comparisons
 from nearer.metrics import comparison_distances
 from nearer.objective import resolve_jobs
 from nearer.placement import extended, filled
@@ -22,6 +21,7 @@ from nearer.questions import strategies
 from nearer.questions.strategies import Balanced, Odds, Pool, Random, Situation, Strategy, check_kind, fit_odds
 from nearer.registry import STRATEGIES
 from nearer.selection.common import fit_quietly, gaps_in_the_middle, n_d_log_n, template
+from nearer.sources import as_comparisons
 from nearer.warning_types import RepeatedQuestionsWarning
 
 __all__ = ["Questions", "State", "suggest"]

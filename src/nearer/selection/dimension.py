@@ -16,10 +16,10 @@ from nearer.data.splits import fold_of_rows, groups_of, question_of_rows
 from nearer.data.validate import take
 from nearer.dimensions import Evidence, held_out_ratios, weigh
 from nearer.estimator import OrdinalEmbedding
-from nearer.io import as_comparisons
 from nearer.metrics import comparison_accuracy, log_loss
 from nearer.selection.common import Interrupted, at_random, fit_best, n_d_log_n, quiet_map, template
 from nearer.solvers import Auto, get_solver
+from nearer.sources import as_comparisons
 
 # Standard errors by which the chosen dimension beats a smaller, and a larger one, that is ruled out; and answers needed
 # to see one dimension more, as a multiple of n d log n. `benchmarks.verdicts` measures how often the verdict holds.

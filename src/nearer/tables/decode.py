@@ -27,7 +27,7 @@ SIDES = (("first", "left", "a", "1"), ("second", "right", "b", "2"), ("third", "
 _NUMERIC = ("weight", "votes_a", "votes_b", "seconds", "milliseconds")
 _SIDES = {word: place for place, names in enumerate(SIDES) for word in names}
 _SIDES |= {f"option{number}": number - 1 for number in range(1, 128)}
-_TRUTH = dict.fromkeys(("yes", "true", "1"), 1) | dict.fromkeys(("no", "false", "0"), 0)
+_TRUTH = dict.fromkeys(("yes", "y", "true", "1", "1.0"), 1) | dict.fromkeys(("no", "n", "false", "0", "0.0"), 0)
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Decoded:
     names: Coding
     n_rows: int  # of the table
     dropped: Dropped
+    notes: list[str]
     own: tuple[np.ndarray | None, Answers] | None = None  # entries and answers, as a file of this package has them
 
     def parts(self, objects: Objects | None = None) -> Parts:
@@ -99,13 +100,13 @@ def decode(table: Table, plan: Plan, cells: Sequence[Column], objects: Objects |
     if objects is not None and not objects.in_order:
         index = np.append(objects.numbers, np.int32(-1))[index]
     if "answer_number" not in rows.columns:
-        return Decoded(Asked(plan.form.asked, index, answers, **held), names, rows.n_rows, rows.dropped)
+        return Decoded(Asked(plan.form.asked, index, answers, **held), names, rows.n_rows, rows.dropped, rows.notes)
     entry, answers = rows.own(answers)
     filled = index[:, 0] >= 0  # the others are attention checks
     asked = Asked(plan.form.asked, index[filled], answers, take(held.get("weights"), filled))
     entry = entry[filled]
     own = (None if np.array_equal(entry, np.arange(len(answers))) else entry, answers)
-    return Decoded(asked, names, rows.n_rows, rows.dropped, own)
+    return Decoded(asked, names, rows.n_rows, rows.dropped, rows.notes, own)
 
 
 class _Rows:
@@ -125,6 +126,7 @@ class _Rows:
         self.held: dict[str, Any] = {}  # what was read of the rows that are left
         self.details: dict[str, Any] = {}  # fields of `Answers`
         self.dropped: Dropped = {}
+        self.notes: list[str] = []
 
     def __len__(self) -> int:
         return self.n_rows if self.origin is None else len(self.origin)
@@ -163,7 +165,8 @@ class _Rows:
             return
         row, more = int(np.argmax(mask)), first_of(int(np.count_nonzero(mask)), "such rows")
         cell = self.columns[role].spelled().cell(row)
-        remedy = Layout().with_columns({role: NONE}) if role in OPTIONAL else Layout(on_bad_rows="drop")
+        aside = role in OPTIONAL and role != "catch"  # a check that is not known as such would become an answer
+        remedy = Layout().with_columns({role: NONE}) if aside else Layout(on_bad_rows="drop")
         if role in _NUMERIC and "," in (cell or ""):
             remedy = Layout(decimal_comma=True)
         got = "an empty cell" if cell is None or not cell.strip() else shown(cell)
@@ -175,7 +178,7 @@ class _Rows:
             self.leave_out(np.arange(self.n_rows) < self.layout.skip_rows, "further header row")
         repeated = None
         for role, column in self.columns.items():
-            mask = column.equal(self.table.names[self.plan.at[role]]) if column.is_text else None
+            mask = column.equal(self.table.names[self.plan.at[role]].lower()) if column.is_text else None
             repeated = mask if repeated is None or mask is None else repeated & mask
             if repeated is None or not repeated.any():
                 break
@@ -288,23 +291,24 @@ class _Rows:
             return
         answer = self.columns[role].spelled()
         texts = [text.strip() for text in answer.texts()]
-        options = form.options or ("a", "b")
         coded = _looked_up(
             answer, texts, {code: "abc".index(o) for code, o in self.layout.answers.items() if o in "abc"}
         )
         titles = {self.plan.called[option]: place for place, option in enumerate(form.options)}
-        letters = {option: place for place, option in enumerate(options)}
-        called = _looked_up(answer, texts, letters | titles, plain)
+        called = _looked_up(answer, texts, titles or {"a": 0, "b": 1}, plain)
         named = np.full(len(index), -1)
         if form.options:
             said = names.encode(composed(answer))
             for place, option in reversed(list(enumerate(form.options))):
                 named[(index[:, form.objects.index(option)] == said) & (said >= 0)] = place
-        both = (coded < 0) & (called >= 0) & (named >= 0) & (called != named)
+        # Only `answer` may name a column; near, far, odd and central name an object where they can.
+        both = (coded < 0) & (called >= 0) & (named >= 0) & (called != named) & (role == "answer")
         if both.any():
             row = int(np.argmax(both))
             why = f"{shown(answer.cell(row))} is the name of an option's column and of another option of this row"
-            raise self.refusal(why, role, row, Layout(answers={texts[answer.cells[row]]: BLANK}))
+            columns = {one: self.table.names[self.plan.at[one]] for one in form.objects}
+            remedy = Layout().with_columns(columns | {"near": self.table.names[self.plan.at[role]]})
+            raise self.refusal(f"{why}; if it is the object:", role, row, remedy)
         chosen = np.where(coded >= 0, coded, np.where(named >= 0, named, called))
         unread = chosen < 0
         if unread.any() and self.layout.on_bad_rows == "raise":
@@ -402,6 +406,7 @@ class _Rows:
         if empty.any():
             import pyarrow as pa
 
+            self.notes.append(f"{counted(int(empty.sum()), 'answer')} without a {role}, put under {UNKNOWN!r}")
             codes = np.where(empty, len(column.texts()), column.cells).astype(np.int32)
             column = Column(codes, pa.array([*column.texts(), UNKNOWN], pa.string()))
         coded = Coded.of(composed(column))
@@ -543,5 +548,6 @@ def unused_columns(table: Table, plan: Plan, n_rows: int = 200, most: int = 4) -
         cells = [" ".join(row[position].split()) for row in head]
         values = sorted({cell for cell in cells if cell})
         few = 0 < len(values) <= most and 2 * len(values) <= len(head)
-        found.append(f"{table.names[position]} ({listed(map(shown_cell, values))})" if few else table.names[position])
+        name = table.names[position] or f"column {position + 1}"
+        found.append(f"{name} ({listed(map(shown_cell, values))})" if few else name)
     return found

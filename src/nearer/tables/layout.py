@@ -110,8 +110,8 @@ class Layout:
     where : mapping of str to str or sequence of str, optional
         Rows that count: column -> its value, or values.
     header_row : int, optional
-        Row that holds the names of the columns, counted from 1; 0 for none. Default: 1, or 0 where columns are declared
-        by their position.
+        Line of a text, or row of a sheet, that holds the names of the columns, counted from 1; 0 for none. Default: the
+        first that is not blank, or 0 where columns are declared by their position.
     skip_rows : int
         Rows below the header that are no data.
     missing : sequence of str

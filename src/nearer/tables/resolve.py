@@ -15,7 +15,8 @@ from nearer.tables.table import Table
 
 _LETTERS = ("i", "j", "l", "k", "a", "b", "c")
 _RESHAPE = "A row must be one answer: if a row holds several, reshape the table first, for example with pandas.melt."
-_FIRST = "If the first row is data, declare positions, such as anchor=1,near=2,far=3."
+_FIRST = "If the first row is data, declare positions, such as anchor=1; if the names are in another line, header_row."
+_HEAD = 200  # rows looked at
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,15 @@ class _Resolving:
         optional = {role: at[role] for role in (*OPTIONAL, "answer_number", "question_kind", "votes") if role in at}
         at = {role: at[role] for role in form.roles} | optional
         also = self._present((self.program or {}).get("also", {}))
-        where = {self._position(column): kept for column, kept in self.declared.where.items()}
+        where = {
+            self._position(int(column) if column.isdecimal() and column not in self.table.names else column): kept
+            for column, kept in self.declared.where.items()
+        }
         used = {*at.values(), *also.values(), *where}
-        unused = tuple(position for position, name in enumerate(self.names) if position not in used and name)
+        rest = [position for position in range(len(self.names)) if position not in used]
+        bare = {position for position in rest if not self.table.names[position]}  # of these, empty ones are none
+        head = self.table.head(_HEAD) if bare else []
+        unused = tuple(at for at in rest if at not in bare or any(row[at].strip() for row in head))
         if self.declared.strict and unused:
             titles = {role: self.table.names[spot] or spot + 1 for role, spot in at.items()}
             problem = f"columns that are not used: {self._titles(unused)} (strict)"
@@ -193,7 +200,7 @@ class _Resolving:
         raise Refusal(self.table, f"columns {self._titles(positions)} each could be the {role}", remedies)
 
     def _titles(self, positions: Iterable[int]) -> str:
-        return listed(repr(self.table.names[position]) for position in positions)
+        return listed(repr(self.table.names[position] or position + 1) for position in positions)
 
     # ---- what a row says --------------------------------------------------------------------------------------------
 
