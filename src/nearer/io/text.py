@@ -309,7 +309,8 @@ class TextTable(Table):
         return replace(column, values=pc.utf8_ltrim(column.values, characters=" "))
 
     def head(self, n_rows: int) -> list[list[str]]:
-        return [row[: len(self.names)] for row in self.rows[:n_rows]]
+        width = len(self.names)  # a row of another width is refused when it is read
+        return [[*row, *[""] * width][:width] for row in self.rows[:n_rows]]
 
     def place(self, row: int) -> str:
         found = next(itertools.islice(self._data("replace"), row, None), None)
