@@ -245,6 +245,7 @@ def test_network_cut_half_way_keeps_the_answers_and_sends_them(serve, person):
     assert choices(served.store)[:3] == ["[0]", "[1]", "[1]"]
 
 
+@pytest.mark.tools
 def test_a_closed_laptop_sends_what_is_left_the_next_day(browser, tmp_path):
     study = make_study(tmp_path / "s", number=4, practice=False, requests_per_second=1000, link=LINK)
     served = Served(study)
@@ -280,6 +281,7 @@ def test_a_closed_laptop_sends_what_is_left_the_next_day(browser, tmp_path):
         served.stop()
 
 
+@pytest.mark.tools
 def test_a_full_disk_and_killed_servers_are_waited_for(person, tmp_path):
     """The page stays open, tells what it does, and goes on by itself; every answer is there once."""
     study = make_study(tmp_path / "s", number=8, practice=False, requests_per_second=1000)

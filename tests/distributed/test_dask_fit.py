@@ -179,6 +179,7 @@ def test_bad_arguments(client, answers):
         OrdinalEmbedding().fit(answers[0], client=3)
 
 
+@pytest.mark.tools
 class TestLosses:
     """What happens when machines die."""
 

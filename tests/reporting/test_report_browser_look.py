@@ -11,7 +11,7 @@ from browser_page import history, spread
 from nearer.reporting import Report, Scores, worst_violations
 from nearer.warning_types import InputWarning
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.tools]
 
 
 def test_pictures_are_shown(page, tmp_path):
