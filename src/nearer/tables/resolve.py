@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
@@ -33,7 +33,7 @@ class Plan:
     program: str = ""  # the program or dialect that was recognised
     called: dict[str, str] = field(default_factory=dict)  # role -> name of its column, as `plain` gives it
 
-    @property
+    @cached_property
     def positions(self) -> list[int]:
         """All columns that must be read."""
         return list(dict.fromkeys([*self.at.values(), *self.also.values(), *self.where]))
