@@ -2,9 +2,8 @@
 
 Every call between functions of `src/nearer` is recorded. A file is entered from above if the file that calls it imports
 it; a call of a file that is not imported, such as a method of an abstract class, goes against the direction. The target
-is at most nine files, each entered from one file above, so that who reads the code follows one direction. Two of them
-hold the data that travel along (cells and codes, answers) and are used at every step. Helpers that every layer shares
-(messages, checks of arguments) are listed apart.
+is at most nine files, each entered from one file above, so that who reads the code follows one direction. Helpers that
+every layer shares (messages, checks of arguments) are listed apart.
 
     python benchmarks/trace_reading.py [answers.csv] [--rows 2000]
 """
@@ -29,7 +28,6 @@ from nearer.io import read_comparisons
 
 ROOT = Path(nearer.__file__).parent
 SHARED = ("data/messages.py", "data/validate.py", "_memory.py", "__init__.py")
-TRAVEL = ("data/coded.py", "data/answers.py")
 MOST_FILES = 9
 OPENER = "io/read.py"  # opens carriers by the names in the registry
 
@@ -132,7 +130,7 @@ def main() -> None:
     several = 0
     for file in files:
         above = [one for one in trace.callers(file, above=True) if one not in SHARED]
-        several += len(above) > 1 and file not in TRAVEL
+        several += len(above) > 1
         print(f"  {file:24s} {trace.entered[file]:5d} calls, entered from {', '.join(above) or 'outside'}")
         for one, count in trace.callers(file, above=False).items():
             if one != OPENER:
