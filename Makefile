@@ -59,7 +59,7 @@ test: $(STAMP) $(COMPILED)
 # Of benchmarks, experiments and the largest of the server: what no user runs.
 tools: $(STAMP) $(COMPILED)
 	$(BIN)/python -m pytest -q -n 2 -m tools tests/test_benchmark*.py tests/test_fuzz.py tests/experiments tests/collect \
-	  tests/distributed tests/reporting
+	  tests/distributed tests/reports
 
 # Two tests tell bits or NaN apart, which compiled code without checks alone gets right. The first run compiles anew:
 # its code must not end up among that of every day.

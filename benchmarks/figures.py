@@ -26,7 +26,7 @@ from benchmarks import common
 from benchmarks.common import ROOT, about, table
 from nearer.io.files import atomic_write
 from nearer.plots.figure import save_figure, style_axes
-from nearer.reporting.display import PALETTE
+from nearer.reports.display import PALETTE
 
 Record = dict[str, Any]
 _MARKERS = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)

@@ -38,7 +38,7 @@ from nearer.io import atomic_write
 from nearer.plots import save_figure
 from nearer.questions import Crowd, forecast, simulate_study, suggest
 from nearer.questions.strategies import Pool, Posterior, Predictive, fit_odds
-from nearer.reporting.display import PALETTE
+from nearer.reports.display import PALETTE
 
 Rows = list[dict[str, Any]]
 

@@ -27,7 +27,7 @@ import nearer
 from nearer.io import read_comparisons
 
 ROOT = Path(nearer.__file__).parent
-SHARED = ("data/messages.py", "data/validate.py", "_memory.py", "__init__.py")
+SHARED = ("data/messages.py", "data/validate.py", "machine.py", "__init__.py")
 MOST_FILES = 9
 OPENER = "io/read.py"  # opens carriers by the names in the registry
 

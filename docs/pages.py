@@ -220,7 +220,7 @@ def _command(line: str) -> str:
         from click.testing import CliRunner
 
         from nearer.cli import cli
-        from nearer.cli._output import Say
+        from nearer.cli.output import Say
 
         # That code is compiled is said once on a machine, which need not be this one.
         with mock.patch.object(Say, "compiling"):

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from experiments.methods import NAMES
 from nearer.plots.figure import save_figure, style_axes
-from nearer.reporting.display import PALETTE
+from nearer.reports.display import PALETTE
 
 LABELS = {**NAMES, "raw": "raw features", "bb": "BB"}
 _LOOKS = {

@@ -85,7 +85,7 @@ def repeated(text):
                 yield node.lineno, f"{node.name}: {name} repeats the signature"
 
 
-LAYERS = ("data", "io", "objective", "solvers", "distributed", "metrics", "selection", "reporting", "plots", "cli")
+LAYERS = ("data", "io", "objective", "solvers", "distributed", "metrics", "selection", "reports", "plots", "cli")
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -137,7 +137,7 @@ USED_BY_PEOPLE = (
     ".people",
     ".datasets",
     ".distributed",
-    ".reporting",
+    ".reports",
 )
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nearer import Comparisons, OrdinalEmbedding, _memory
+from nearer import Comparisons, OrdinalEmbedding, machine
 from nearer.metrics import log_loss
 from nearer.solvers import GD, LBFGS, SGD, SVRG, Auto, Constant
 from nearer.warning_types import ConvergenceWarning
@@ -33,26 +33,26 @@ def data():
 
 @pytest.mark.parametrize("wanted", [{"n_components": 10**12}, {"n_init": 10**12}, {"n_objects": 2 * 10**9}])
 def test_a_map_that_cannot_fit_is_refused(wanted, monkeypatch):
-    monkeypatch.setattr(_memory, "_of_machine", lambda: 20 * 10**9)
+    monkeypatch.setattr(machine, "_of_machine", lambda: 20 * 10**9)
     with pytest.raises(ValueError, match=r"fit: n_objects = .*needs about .* are free; ask for fewer"):
         OrdinalEmbedding(**wanted).fit(T)
 
 
 def test_memory_is_the_least_of_all_limits(monkeypatch):
-    monkeypatch.setattr(_memory, "_of_machine", lambda: 3_000)
-    monkeypatch.setattr(_memory, "_of_container", lambda limit, used: 2_000)
-    monkeypatch.setattr(_memory, "_of_process", lambda: None)
-    assert _memory.available_memory() == 2_000
-    _memory.check_memory(2_000, "it", "")
+    monkeypatch.setattr(machine, "_of_machine", lambda: 3_000)
+    monkeypatch.setattr(machine, "_of_container", lambda limit, used: 2_000)
+    monkeypatch.setattr(machine, "_of_process", lambda: None)
+    assert machine.available_memory() == 2_000
+    machine.check_memory(2_000, "it", "")
     with pytest.raises(ValueError, match=r"it: needs about 2\.0 kB, and 2\.0 kB are free; do less"):
-        _memory.check_memory(2_001, "it", "do less")
-    monkeypatch.setattr(_memory, "_of_machine", lambda: None)
-    monkeypatch.setattr(_memory, "_of_container", lambda limit, used: None)
-    _memory.check_memory(1e30, "unknown is not refused", "")
+        machine.check_memory(2_001, "it", "do less")
+    monkeypatch.setattr(machine, "_of_machine", lambda: None)
+    monkeypatch.setattr(machine, "_of_container", lambda limit, used: None)
+    machine.check_memory(1e30, "unknown is not refused", "")
 
 
 def test_the_memory_of_this_machine_is_known():
-    assert _memory.available_memory() is None or _memory.available_memory() > 10**6
+    assert machine.available_memory() is None or machine.available_memory() > 10**6
 
 
 # ---- fits that fail ------------------------------------------------------------------------------------------------

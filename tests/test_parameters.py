@@ -11,8 +11,8 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io import atomic_write
 from nearer.metrics import nearest_neighbours, procrustes_align
 from nearer.people import IndividualEmbedding
-from nearer.people.quality import ExclusionRules
-from nearer.reporting import study
+from nearer.people.participants import ExclusionRules
+from nearer.reports import study
 from nearer.solvers import Auto
 
 X = np.random.default_rng(0).normal(size=(6, 2))

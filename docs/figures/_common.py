@@ -11,7 +11,7 @@ from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 from nearer.plots.figure import style_axes
-from nearer.reporting.display import PALETTE
+from nearer.reports.display import PALETTE
 
 __all__ = ["PALETTE", "panels", "save", "write_table"]
 

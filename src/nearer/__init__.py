@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from nearer.estimator import CKL, GNMDS, SOE, STE, TSTE, OrdinalEmbedding
     from nearer.featuremap import FeatureMap
     from nearer.io import read_comparisons, write_comparisons
-    from nearer.model import load
+    from nearer.model_file import load
     from nearer.people import IndividualEmbedding
-    from nearer.reporting import report
+    from nearer.reports import report
     from nearer.tables import Layout
 
 # Loaded on first use: the command line must answer --help without waiting for compilers and solvers.
@@ -23,9 +23,9 @@ _HOMES = dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"
     "FeatureMap": "nearer.featuremap",
     "IndividualEmbedding": "nearer.people",
     "Layout": "nearer.tables",
-    "load": "nearer.model",
+    "load": "nearer.model_file",
     "read_comparisons": "nearer.io",
-    "report": "nearer.reporting",
+    "report": "nearer.reports",
     "write_comparisons": "nearer.io",
 }
 

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer._tables import html_table
 from nearer.data import Comparisons, check_integer, constructors, splits
 from nearer.data.coded import distinct
 from nearer.data.constructors import CHUNK
 from nearer.data.messages import FileFormatError, counted, listed
 from nearer.data.splits import answer_of_rows, question_of_rows
-from nearer.metrics.agreement import (
+from nearer.metrics.neighbours import (
     MIN_SHARED,
     SIGNIFICANCE,
     ParticipantCheck,
@@ -26,6 +25,7 @@ from nearer.metrics.agreement import (
     responses,
     shares_of_answers,
 )
+from nearer.notebook import html_table
 from nearer.tables.decode import decode
 from nearer.tables.layout import Layout
 from nearer.tables.resolve import resolve

@@ -16,8 +16,7 @@ from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._memory import check_memory
-from nearer._tables import data_frame
+from nearer.auto_dimension import choose_components
 from nearer.data import (
     Comparisons,
     as_generator,
@@ -26,13 +25,13 @@ from nearer.data import (
     check_numbers,
     renumbered,
 )
-from nearer.dimensions import choose_components
 from nearer.io import open_blocks, read_comparisons
 from nearer.io.blocks import in_blocks
 from nearer.io.frames import is_table
 from nearer.io.read import warn_dropped
-from nearer.lapses import Reliability, weigh_answers
+from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, get_loss, loss_with
+from nearer.machine import check_memory
 from nearer.metrics import (
     WorstComparisons,
     comparison_accuracy,
@@ -40,8 +39,9 @@ from nearer.metrics import (
     principal_axes,
     worst_comparisons,
 )
-from nearer.metrics.agreement import shares_of_answers
+from nearer.metrics.neighbours import shares_of_answers
 from nearer.metrics.on_map import joined, on_labels
+from nearer.notebook import data_frame
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.registry import WITH_MODEL
@@ -86,7 +86,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     Parameters
     ----------
     n_components : int or "auto", default 2
-        Dimension of the map. "auto": the one that held-out answers speak for, see `nearer.dimensions`; it takes a
+        Dimension of the map. "auto": the one that held-out answers speak for, see `nearer.auto_dimension`; it takes a
         few times as long and needs the answers in memory.
     loss : str or Loss, default "tste"
         "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste", "soe" or "softplus"; see `nearer.losses`.
@@ -106,7 +106,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Time limit of a fit, with all its starts and rounds of `reliability`; the point reached by then is kept.
     reliability : bool, default False
         Estimate with the map how often each participant guesses, so that the answers of those who do weigh less; see
-        `nearer.lapses`. For comparisons in memory whose participants are known, and the losses ckl, ste and tste.
+        `nearer.lapse_rates`. For comparisons in memory whose participants are known, and the losses ckl, ste and tste.
     warm_start : bool, default False
         Start from the last `embedding_`; objects that are new since then start at random.
     callbacks : sequence of callable, optional
@@ -320,7 +320,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         with_comparisons : bool, default True
             Also save the comparisons, which `partial_fit` needs.
         """
-        from nearer.model import save_model
+        from nearer.model_file import save_model
 
         save_model(self, path, force, feature_map, with_comparisons)
 
@@ -550,7 +550,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 "part of them finds"
             )
         if client is not None or is_dask:
-            from nearer.distributed.objective import cluster_objective
+            from nearer.distributed.dask_objective import cluster_objective
 
             given = (X, y, sample_weight) if held is None else (held, None, None)
             with cluster_objective(

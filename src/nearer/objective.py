@@ -19,12 +19,12 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from nearer._memory import available_cores
 from nearer.data import Comparisons
 from nearer.data.coded import frozen
 from nearer.data.splits import question_of_rows
 from nearer.kernels import check_inside
 from nearer.losses import CustomLoss, Loss, get_loss
+from nearer.machine import available_cores
 
 __all__ = [
     "BaseObjective",

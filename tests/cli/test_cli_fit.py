@@ -233,7 +233,7 @@ def test_the_map_is_kept_whatever_the_report_meets(nearer, answers, tmp_path, tr
     (tmp_path / "out").mkdir()
     for name in (*other, "report.html"):
         (tmp_path / "out" / name).write_text("old")
-    monkeypatch.setattr(f"nearer.reporting.{what}", fail)
+    monkeypatch.setattr(f"nearer.reports.{what}", fail)
     called = nearer("fit", "answers.csv", "-o", "out", "--force", *QUICK)
     assert called.code == 2
     kept = "out: kept embedding.csv, model.nearer, summary.json, written before this failed:"

@@ -12,7 +12,7 @@ import pytest
 
 import nearer as package
 from nearer.cli import COMMANDS, cli
-from nearer.cli._output import explain, plain, visible
+from nearer.cli.output import explain, plain, visible
 from nearer.io import FileFormatError
 
 HEAVY = (
@@ -75,7 +75,7 @@ def test_options_have_the_names_and_defaults_of_the_library():
     from nearer.cli.fit import fit_command as fit
     from nearer.cli.maps import place_command as place
     from nearer.estimator import OrdinalEmbedding
-    from nearer.reporting import report
+    from nearer.reports import report
 
     library = inspect.signature(OrdinalEmbedding).parameters
     options = fit.make_context("fit", ["answers.csv", "-o", "out"]).params

@@ -16,8 +16,8 @@ import pytest
 from numba.core import config
 
 from nearer import kernels
-from nearer.cli._output import Say
 from nearer.cli.fit import Interrupt, Watch
+from nearer.cli.output import Say
 from nearer.coordinates import read_embedding
 from nearer.solvers.starts import Checkpoint, in_threads
 from warm import Warm
@@ -233,7 +233,7 @@ def test_ctrl_c_in_a_study_leaves_it_out(nearer, answers, tmp_path, monkeypatch)
 
 
 def test_ctrl_c_while_writing_leaves_nothing(nearer, answers, tmp_path, tree, monkeypatch):
-    monkeypatch.setattr("nearer.reporting.Report.save", interrupted)
+    monkeypatch.setattr("nearer.reports.Report.save", interrupted)
     called = nearer("fit", "answers.csv", "-o", "out", "--cv", 0, "--n-init", 1)
     assert called.code == 130
     assert called.err.endswith("nearer fit: interrupted; nothing more was written\n")
@@ -330,7 +330,7 @@ def busy(*args):
     while True:
         time.sleep(0.01)
 
-commands._inputs.read_answers = busy
+commands.inputs.read_answers = busy
 main()
 """
 

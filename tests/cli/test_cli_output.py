@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from nearer.cli._output import OutputFolder, finish_moving
+from nearer.cli.output import OutputFolder, finish_moving
 from nearer.io.files import atomic_write, part_name, refuse_unwritable, remove_leftovers
 
 NAMES = ("a.txt", "b.txt")
@@ -114,7 +114,7 @@ def test_a_move_cut_short_is_finished_by_the_next_command(tmp_path, tree, monkey
     if others:
         (tmp_path / "out/notes.txt").write_text("mine")
     else:
-        monkeypatch.setattr("nearer.cli._output._exchange", lambda one, other: False)
+        monkeypatch.setattr("nearer.cli.output._exchange", lambda one, other: False)
     moves = []
     real = os.replace
 

@@ -11,7 +11,7 @@ from scipy.io import loadmat
 
 from nearer import load
 from nearer.coordinates import read_embedding, write_embedding
-from nearer.reporting import describe
+from nearer.reports import describe
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
 
 from nearer import Comparisons, load
 from nearer.io import read_comparisons, write_comparisons
-from nearer.people import quality
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +51,14 @@ def test_people_are_listed_and_left_out_by_rules(people, nearer, tmp_path):
 
 def test_n_jobs_reaches_the_folds(people, nearer, monkeypatch):
     asked = []
-    side_by_side = quality.quiet_map
+    participants_module = sys.modules["nearer.people.participants"]
+    side_by_side = participants_module.quiet_map
 
     def record(task, n_jobs, *given):
         asked.append(n_jobs)
         return side_by_side(task, n_jobs, *given)
 
-    monkeypatch.setattr(quality, "quiet_map", record)
+    monkeypatch.setattr(participants_module, "quiet_map", record)
     one, two = (nearer("people", people, "--cv", 3, "--n-jobs", jobs) for jobs in (1, 2))
     assert asked == [1, 2]
     assert one.out == two.out

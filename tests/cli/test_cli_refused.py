@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from nearer import coordinates
-from nearer.cli import _output
+from nearer.cli import output
 from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.io import read_comparisons, write, write_comparisons
 from nearer.plots import figure
-from nearer.reporting import content
+from nearer.reports import content
 
 LABELS = [f"obj{number:02d}" for number in range(12)]
 RULES = "min_answers = 1\n"
@@ -40,10 +40,10 @@ def files(tmp_path, answers, points, models):
 
 
 def test_endings_are_those_of_the_library():
-    assert _output.ANSWERS == write.WRITTEN
-    assert _output.POSITIONS == coordinates.ENDINGS
-    assert _output.PICTURES == figure.ENDINGS
-    assert _output.PAGES == content.ENDINGS
+    assert output.ANSWERS == write.WRITTEN
+    assert output.POSITIONS == coordinates.ENDINGS
+    assert output.PICTURES == figure.ENDINGS
+    assert output.PAGES == content.ENDINGS
 
 
 CSV, ALL_POSITIONS = ".csv", ".csv, .npz, .mat"

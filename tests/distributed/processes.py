@@ -12,7 +12,7 @@ from pathlib import Path
 from distributed import Client
 from warm import Warm
 
-LIBRARIES = ("distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "nearer.distributed.objective")
+LIBRARIES = ("distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "nearer.distributed.dask_objective")
 
 
 class Processes:

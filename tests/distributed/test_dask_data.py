@@ -13,7 +13,7 @@ import pytest
 from nearer import Comparisons, Layout
 from nearer.distributed import DaskObjective, open_data
 from nearer.distributed.cluster import Engine
-from nearer.distributed.data import _dealt_out, _row_groups, _runs
+from nearer.distributed.partitions import _dealt_out, _row_groups, _runs
 from nearer.io import FileFormatError, write_comparisons
 from nearer.objective import LocalObjective
 from problems import random_problem

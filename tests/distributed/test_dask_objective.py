@@ -9,7 +9,7 @@ import pytest
 
 from contracts import assert_follows, assert_same_objective
 from nearer.distributed import DaskObjective, open_data
-from nearer.distributed.objective import plan_steps, split
+from nearer.distributed.dask_objective import plan_steps, split
 from nearer.objective import LocalObjective, SampledObjective, Snapshot
 from nearer.solvers import SVRG, get_solver
 from nearer.warning_types import PerformanceWarning

@@ -33,8 +33,8 @@ from nearer.check import check
 from nearer.coordinates import read_embedding, write_embedding
 from nearer.io import FileFormatError, open_blocks, read_comparisons, write_comparisons
 from nearer.metrics import comparison_accuracy, log_loss, procrustes_distance, worst_comparisons
-from nearer.reporting import Report, Scores, worst_violations
-from nearer.reporting.page import load_thumbnails
+from nearer.reports import Report, Scores, worst_violations
+from nearer.reports.page import load_thumbnails
 from nearer.solvers import GD, LBFGS, SGD, SVRG, Auto
 from nearer.solvers.starts import Checkpoint
 from nearer.sources import as_comparisons

@@ -9,8 +9,8 @@ import pytest
 
 import nearer
 from nearer import GNMDS, TSTE, Comparisons, OrdinalEmbedding
+from nearer.auto_dimension import Evidence, choose_components, questions_of, weigh
 from nearer.datasets import make_comparisons, make_points
-from nearer.dimensions import Evidence, choose_components, questions_of, weigh
 from nearer.metrics import AnswerLaw
 from nearer.plots import plot_dimensions
 from nearer.selection import cross_validate_dimensions
@@ -342,8 +342,8 @@ def test_the_dimension_is_chosen_from_whole_answers(monkeypatch):
         parts.append((train, test))
         return np.zeros((len(dims), len(test)))
 
-    monkeypatch.setattr("nearer.dimensions.held_out_ratios", ratios)
-    monkeypatch.setattr("nearer.dimensions._PER_COORDINATE", 1)  # a sample of 120 answers will do
+    monkeypatch.setattr("nearer.auto_dimension.held_out_ratios", ratios)
+    monkeypatch.setattr("nearer.auto_dimension._PER_COORDINATE", 1)  # a sample of 120 answers will do
     choose_components(odd_one_out(), np.random.default_rng(0))
     for train, test in parts:
         assert (np.bincount(train.answer) == 2).all()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.auto_dimension import questions_of
 from nearer.datasets import make_comparisons, make_points
-from nearer.dimensions import questions_of
 from nearer.metrics import AnswerLaw
 from nearer.plots import plot_learning_curve
 from nearer.selection import LearningCurve, PowerLaw, fit_power_law, learning_curve

@@ -220,7 +220,7 @@ def test_layouts_of_different_questions_are_read_together(tmp_path):
 
 @pytest.mark.slow
 def test_a_cluster_says_what_was_written(client_here, tmp_path):
-    from nearer.distributed.data import open_data
+    from nearer.distributed.partitions import open_data
 
     @examples(6)
     @given(data=st.data(), kind=st.sampled_from([kind for kind in KINDS if "code" not in kind]))

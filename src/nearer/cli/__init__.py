@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from nearer import __version__
-from nearer.cli._output import INTERRUPTED, can_put_right, explain, visible
+from nearer.cli.output import INTERRUPTED, can_put_right, explain, visible
 
 __all__ = ["main"]
 

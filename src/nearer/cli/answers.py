@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import nearer
-from nearer.cli import _inputs, _output
-from nearer.cli._output import OutputFile, Say, speaking
+from nearer.cli import inputs, output
+from nearer.cli.output import OutputFile, Say, speaking
 from nearer.registry import STRATEGIES, SUGGESTED
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _ASK = click.option(
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), help="Also look for objects with too few answers for it.")
 @click.option("--exit-code", is_flag=True, help="Exit with code 1 if there is a problem or a suspicion.")
-@_inputs.reading_options
+@inputs.reading_options
 def check_command(say: Say, file: str, n_components: int | None, exit_code: bool, reading: dict[str, Any]) -> None:
     """Look for faults in FILE: contradictions, islands, objects in too few answers, doubtful participants.
 
@@ -35,7 +35,7 @@ def check_command(say: Say, file: str, n_components: int | None, exit_code: bool
     """
     from nearer.check import check, suspicions
 
-    result = _inputs.read_answers(say, file, reading)
+    result = inputs.read_answers(say, file, reading)
     found = check(result.comparisons, n_components)
     doubts = suspicions(result.comparisons, _unused(file, reading))
     values = {"input": result.facts(), "check": found.to_dict(), "suspicions": [one._asdict() for one in doubts]}
@@ -49,10 +49,10 @@ def _unused(path: str, reading: dict[str, Any]) -> dict[str, np.ndarray] | None:
     from nearer.check import unused_values
     from nearer.io.read import open_table
 
-    layouts, _ = _inputs.find_layouts(path, reading)
+    layouts, _ = inputs.find_layouts(path, reading)
     if not Path(path).is_file() or path.lower().endswith(".zip") or len(layouts) > 1:
         return None
-    return unused_values(open_table(path, layouts, **_inputs.carrier_options(reading)), layouts[0])
+    return unused_values(open_table(path, layouts, **inputs.carrier_options(reading)), layouts[0])
 
 
 @speaking(
@@ -69,13 +69,13 @@ rules.toml holds what was written down beforehand, any of:
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the others' maps.")
 @click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; nobody is left out without it.")
-@click.option("-o", "--out", type=OutputFile(*_output.ANSWERS), help="Write the answers of those who are kept.")
-@click.option("--table", type=OutputFile(*_output.TABLES), help="Write the table of all people as CSV.")
+@click.option("-o", "--out", type=OutputFile(*output.ANSWERS), help="Write the answers of those who are kept.")
+@click.option("--table", type=OutputFile(*output.TABLES), help="Write the table of all people as CSV.")
 @click.option("--cv", type=click.IntRange(2), default=10, show_default=True, help="Folds: maps without some people.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
-@_inputs.FORCE
-@_inputs.fitting_options
-@_inputs.reading_options
+@inputs.FORCE
+@inputs.fitting_options
+@inputs.reading_options
 def people_command(
     say: Say, file: str, n_components: int, rules: str | None, out: str | None, table: str | None, cv: int,
     differ_too: bool, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
@@ -86,11 +86,11 @@ def people_command(
     """
     if out is not None and rules is None:
         raise ValueError("--out: without --rules nobody is left out, so there is nothing to write")
-    estimator = _inputs.make_estimator(fitting, n_components)
+    estimator = inputs.make_estimator(fitting, n_components)
     from nearer.people import ExclusionRules, differ, exclude, participants
 
     asked = None if rules is None else ExclusionRules.read(rules)
-    result = _inputs.read_answers(say, file, reading)
+    result = inputs.read_answers(say, file, reading)
     with say.compiling():
         options = {name: fitting[name] for name in ("random_state", "n_jobs")}
         found = participants(result.comparisons, estimator, n_folds=cv, **options)
@@ -112,7 +112,7 @@ def people_command(
         texts.append(str(tested))
     if table is not None:
         columns = found.table() | {"participant": found.participant.astype(str).tolist()}
-        _output.write_text(table, _output.csv_text(columns), force)
+        output.write_text(table, output.csv_text(columns), force)
         say.note(f"wrote {table}")
     say.result(values, "\n\n".join(texts))
 
@@ -122,10 +122,10 @@ def people_command(
     "nearer convert triplets.mat answers.csv --columns anchor,near,far",
 )
 @click.argument("file", type=click.Path())
-@click.argument("target", type=OutputFile(*_output.ANSWERS))
+@click.argument("target", type=OutputFile(*output.ANSWERS))
 @click.option("--aggregate", is_flag=True, help="Equal answers become one row, with their number as weight.")
-@_inputs.FORCE
-@_inputs.reading_options
+@inputs.FORCE
+@inputs.reading_options
 def convert_command(say: Say, file: str, target: str, aggregate: bool, force: bool, reading: dict[str, Any]) -> None:
     """Write the answers of FILE to TARGET as plain comparisons: anchor, near, far or i, j, l, k.
 
@@ -133,7 +133,7 @@ def convert_command(say: Say, file: str, target: str, aggregate: bool, force: bo
     """
     from nearer.io import write_comparisons
 
-    result = _inputs.read_answers(say, file, reading)
+    result = inputs.read_answers(say, file, reading)
     comparisons = result.comparisons.aggregate() if aggregate else result.comparisons
     write_comparisons(target, comparisons, force=force)
     values = {"input": result.facts(), "output": target, "n_comparisons": len(comparisons)}
@@ -156,12 +156,12 @@ def convert_command(say: Say, file: str, target: str, aggregate: bool, force: bo
     "--noise", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Fraction of answers turned around."
 )
 @click.option("--class-column", metavar="COLUMN", help="Column of classes, where there are several.")
-@_inputs.RANDOM_STATE
+@inputs.RANDOM_STATE
 @click.option(
-    "-o", "--out", required=True, type=OutputFile(*_output.ANSWERS),
+    "-o", "--out", required=True, type=OutputFile(*output.ANSWERS),
     help="File to write: .csv, .tsv, .jsonl, .parquet, .npz.",
 )  # fmt: skip
-@_inputs.FORCE
+@inputs.FORCE
 def simulate_command(
     say: Say, file: str, source: str, n_comparisons: int | None, kind: str, noise: float, class_column: str | None,
     random_state: int, out: str, force: bool,
@@ -179,17 +179,17 @@ def simulate_command(
     from nearer.io import objects, write_comparisons
 
     if source != "classes":
-        _inputs.refuse_given(["class_column"], f"got --from {source}, expected --from classes, which has such a column")
+        inputs.refuse_given(["class_column"], f"got --from {source}, expected --from classes, which has such a column")
     if n_comparisons is None and source != "distances":
         raise click.UsageError(f"-n: got none, expected how many comparisons to draw from {source}")
     if source == "classes" and kind != "triplets":
         raise click.UsageError("--kind: got quadruplets, expected triplets, all that classes give")
     make: Callable[..., nearer.Comparisons]
     if source == "points":
-        points, labels = _inputs.read_numbers(say, file)
+        points, labels = inputs.read_numbers(say, file)
         make = partial(nearer.Comparisons.from_points, points, n_comparisons or 0, kind)
     elif source == "distances":
-        distances, labels = _inputs.read_distances(file)
+        distances, labels = inputs.read_distances(file)
         make = partial(nearer.Comparisons.from_distances, distances, n_comparisons, kind)
     else:
         table = objects.read_objects(file, objects.WORDS, column=class_column)
@@ -217,7 +217,7 @@ def simulate_command(
 )
 @click.argument("file", type=click.Path(), required=False)
 @click.option("-n", "--size", type=click.IntRange(1), default=100, show_default=True, help="How many questions.")
-@click.option("-o", "--out", type=OutputFile(*_output.TABLES), help="CSV file to write; printed if not given.")
+@click.option("-o", "--out", type=OutputFile(*output.TABLES), help="CSV file to write; printed if not given.")
 @click.option(
     "--strategy", type=click.Choice(list(STRATEGIES)), default="auto", show_default=True, help="How to choose."
 )
@@ -233,9 +233,9 @@ def simulate_command(
 @click.option("--pending", type=click.Path(), help="CSV file of questions in flight, as this command writes them.")
 @_ASK
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the map.")
-@_inputs.RANDOM_STATE
-@_inputs.FORCE
-@_inputs.reading_options
+@inputs.RANDOM_STATE
+@inputs.FORCE
+@inputs.reading_options
 def suggest_command(
     say: Say, file: str | None, out: str | None, objects: str | None, exclude: str | None, pending: str | None,
     ask: str, force: bool, reading: dict[str, Any], **choosing: Any,
@@ -249,8 +249,8 @@ def suggest_command(
     if file is None and objects is None:
         raise click.UsageError("FILE: got none, expected a file of answers, or --objects where there are none yet")
     if file is None:
-        _inputs.refuse_given(reading, "says how to read FILE, but got none")
-    result = None if file is None else _inputs.read_answers(say, file, reading)
+        inputs.refuse_given(reading, "says how to read FILE, but got none")
+    result = None if file is None else inputs.read_answers(say, file, reading)
     known = None if result is None else result.comparisons
     from threadpoolctl import threadpool_limits
 
@@ -272,7 +272,7 @@ def suggest_command(
     chosen = {name: int((found.strategy == name).sum()) for name in sorted(set(found.strategy.tolist()))}
     values = {"output": out, "kind": ask, "strategies": chosen, "questions": table}
     values |= {"random_state": choosing["random_state"], "input": None if result is None else result.facts()}
-    _output.give_table(say, _output.csv_text(table, ".6g"), out, force, values, repr(found))
+    output.give_table(say, output.csv_text(table, ".6g"), out, force, values, repr(found))
 
 
 def _objects(say: Say, given: str | None) -> int | list[str] | None:
@@ -331,10 +331,10 @@ def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), default="random", show_default=True, help="Of asking.")
 @_ASK
 @click.option("--n-runs", type=click.IntRange(2), default=5, show_default=True, help="Simulated studies.")
-@_inputs.N_JOBS
-@click.option("--plot", "picture", type=OutputFile(*_output.PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
-@_inputs.RANDOM_STATE
-@_inputs.FORCE
+@inputs.N_JOBS
+@click.option("--plot", "picture", type=OutputFile(*output.PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
+@inputs.RANDOM_STATE
+@inputs.FORCE
 def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, force: bool, **simulated: Any) -> None:
     """Estimate how many answers a map of N_OBJECTS objects needs, before anything is asked.
 

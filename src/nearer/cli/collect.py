@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli._inputs import FORCE
-from nearer.cli._output import TABLES, OutputFile, Say, speaking
+from nearer.cli.inputs import FORCE
+from nearer.cli.output import TABLES, OutputFile, Say, speaking
 from nearer.registry import COLLECTED
 
 if TYPE_CHECKING:

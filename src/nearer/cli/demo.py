@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import nearer
-from nearer.cli._inputs import FORCE, RANDOM_STATE
-from nearer.cli._output import OutputFolder, Say, repeat_command, speaking, write_summary
+from nearer.cli.inputs import FORCE, RANDOM_STATE
+from nearer.cli.output import OutputFolder, Say, repeat_command, speaking, write_summary
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ def demo_command(say: Say, out: str, random_state: int, force: bool) -> None:
     from nearer.datasets import load_eurodist
     from nearer.metrics import procrustes_align
     from nearer.plots import plot_map, save_figure
-    from nearer.reporting import Scores, describe, judge, study
+    from nearer.reports import Scores, describe, judge, study
 
     cities = load_eurodist()
     comparisons = nearer.Comparisons.from_distances(cities.distances, labels=cities.names)
@@ -94,7 +94,7 @@ def _classical_scaling(distances: np.ndarray) -> np.ndarray:
 
 
 def _told(values: dict[str, Any], folder: OutputFolder) -> str:
-    from nearer.reporting.words import percent
+    from nearer.reports.sentences import percent
 
     held = values["held_out"]
     return "\n".join([

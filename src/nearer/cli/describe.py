@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from nearer.cli._inputs import FORCE, carrier_options, find_layouts, reading_options
-from nearer.cli._output import Say, speaking, write_text
+from nearer.cli.inputs import FORCE, carrier_options, find_layouts, reading_options
+from nearer.cli.output import Say, speaking, write_text
 
 
 @speaking(

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import nearer
-from nearer.cli import _inputs, _output
-from nearer.cli._output import OutputFile, OutputFolder, Say, speaking
+from nearer.cli import inputs, output
+from nearer.cli.output import OutputFile, OutputFolder, Say, speaking
 
 if TYPE_CHECKING:
     import numpy as np
 
     from nearer.io import ReadResult
-    from nearer.reporting import Findings
+    from nearer.reports import Findings
     from nearer.selection import DimensionSelection
 
 
-FILES = ("embedding.csv", _inputs.MODEL, "summary.json", "report.html")
+FILES = ("embedding.csv", inputs.MODEL, "summary.json", "report.html")
 _SAMPLE = 50_000  # comparisons looked at for the error shown
 _EVERY = 0.25  # seconds between two updates
 
@@ -52,7 +52,7 @@ class Interrupt:
             signal.signal(signal.SIGINT, before)
 
     def attempt(self, name: str, details: str, run: Callable[[], Any]) -> Any:
-        """Monitor of `nearer.reporting.study`: after ctrl-C, keep what a study finished, and leave out the rest."""
+        """Monitor of `nearer.reports.study`: after ctrl-C, keep what a study finished, and leave out the rest."""
         if self.pressed:
             return None
         self.say.note(f"{name}: {details}")
@@ -152,19 +152,19 @@ def _number_or_auto(value: Any) -> int | str:
     help="Dimensions of the map; auto: as many as the answers support.",
 )  # fmt: skip
 @click.option("--cv", type=click.IntRange(0), help="Folds of cross-validation; 0: none.  [default: 5, unless large]")
-@_inputs.CV_BY
-@click.option("--dims", type=_inputs.dimensions, help="Also compare maps of these dimensions, such as 1-5.")
+@inputs.CV_BY
+@click.option("--dims", type=inputs.dimensions, help="Also compare maps of these dimensions, such as 1-5.")
 @click.option("--learning-curve", is_flag=True, help="Also estimate whether more answers would help.")
 @click.option("--bootstrap", type=click.IntRange(2), metavar="B", help="B resamples, for regions of uncertainty.")
-@_inputs.IMAGES
-@_inputs.GROUPS
+@inputs.IMAGES
+@inputs.GROUPS
 @click.option("--title", help="Heading of the report.  [default: name of the file]")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: tcp://host:8786, or local:4 workers here.")
 @click.option("--checkpoint", type=click.Path(), help="File that keeps the fit while it goes on; removed at the end.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
-@_inputs.FORCE
-@_inputs.fitting_options
-@_inputs.reading_options
+@inputs.FORCE
+@inputs.fitting_options
+@inputs.reading_options
 def fit_command(
     say: Say, file: str, out: str, n_components: int | str, cv: int | None, cv_by: str, dims: tuple[int, ...] | None,
     learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
@@ -185,7 +185,7 @@ def fit_command(
     if checkpoint is not None:
         from nearer.solvers.starts import Checkpoint
 
-        _output.claim(checkpoint, "--checkpoint")
+        output.claim(checkpoint, "--checkpoint")
         if Path(checkpoint).exists() and not resume:
             raise FileExistsError(f"{checkpoint}: exists already: go on from it with --resume, or remove it")
         # --force does not replace one, which may hold hours of work.
@@ -193,16 +193,16 @@ def fit_command(
         if resume:
             going = "going on from there" if begun else "no such checkpoint yet, starting afresh"
             say.note(f"{checkpoint}: {going}")
-    _inputs.make_estimator(fitting, n_components)  # refuses bad options before a large file is read
+    inputs.make_estimator(fitting, n_components)  # refuses bad options before a large file is read
     answers, read = _read(say, file, reading, cluster)
     if answers is None and (cv or dims or learning_curve or bootstrap or cv_by == "participant"):
         studies = "--cv, --cv-by participant, --dims, --learning-curve and --bootstrap"
         raise ValueError(f"{studies} need the answers, which stay on the cluster")
     if cv == 0 and not dims:
-        _inputs.refuse_given(["cv_by"], "got --cv 0, expected some folds to keep together by it")
+        inputs.refuse_given(["cv_by"], "got --cv 0, expected some folds to keep together by it")
     colours = None
     if answers is not None:  # a bad file is refused before the work
-        colours = _inputs.read_groups(say, groups, _inputs.as_names(answers.labels, answers.n_objects))
+        colours = inputs.read_groups(say, groups, inputs.as_names(answers.labels, answers.n_objects))
     elif groups is not None:
         from nearer.io.objects import read_cells
 
@@ -210,8 +210,8 @@ def fit_command(
     if cv_by == "participant" and answers is not None and answers.people is None:
         raise ValueError("--cv-by participant: who gave the answers is not known; say --columns participant=NAME")
     from nearer.coordinates import write_embedding
-    from nearer.reporting import default_cv, describe, study
-    from nearer.reporting.words import scores_line
+    from nearer.reports import default_cv, describe, study
+    from nearer.reports.sentences import scores_line
 
     interrupt = Interrupt(say)
     keeping = {} if checkpoint is None else {"checkpoint": checkpoint, "resume": resume}
@@ -230,15 +230,15 @@ def fit_command(
     summary = _summary(model, found, read, fitting, interrupt.pressed)
     with folder as target:
         write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
-        model.save(target / _inputs.MODEL)
-        _output.write_summary(target, summary)
+        model.save(target / inputs.MODEL)
+        output.write_summary(target, summary)
         folder.keep()  # the map, whatever the report may meet
-        colours = colours or _inputs.read_groups(say, groups, _inputs.as_names(model.labels_, model.n_objects_))
+        colours = colours or inputs.read_groups(say, groups, inputs.as_names(model.labels_, model.n_objects_))
         report = describe(
-            model, answers, found, title=title or Path(file).stem, command=_output.repeat_command(), facts=facts,
+            model, answers, found, title=title or Path(file).stem, command=output.repeat_command(), facts=facts,
             groups=colours, images=images,
         )  # fmt: skip
-        _output.write_summary(target, summary | {"report": report.to_dict()})
+        output.write_summary(target, summary | {"report": report.to_dict()})
         report.save(target / "report.html")
     line = scores_line(found)
     say.result(summary, line or None if say.quiet else f"{line}\nwrote {', '.join(folder.files())}".lstrip())
@@ -246,7 +246,7 @@ def fit_command(
         click.echo(f"nearer fit: interrupted; wrote the best map so far to {folder.shown}", err=True)
         if checkpoint is not None:
             click.echo(f"nearer fit: go on with --checkpoint {checkpoint} --resume --force", err=True)
-        raise click.exceptions.Exit(_output.INTERRUPTED)
+        raise click.exceptions.Exit(output.INTERRUPTED)
     if checkpoint is not None:
         Path(checkpoint).unlink(missing_ok=True)  # only now: the results are in their place
 
@@ -261,12 +261,12 @@ def _read(
         or path.suffix.lower() in (".parquet", ".pq")
         or (path.is_dir() and any(path.glob("*.parquet")))
     ):
-        given = _inputs.were_given(reading)
+        given = inputs.were_given(reading)
         if not given:
             say.note(f"{file}: Parquet files, read by the workers of the cluster")
             return None, {"path": file, "format": "parquet", "read_by": "workers"}
         say.note(f"{file}: read here, not by the workers of the cluster, who know nothing of {', '.join(given)}")
-    result = _inputs.read_answers(say, file, reading)
+    result = inputs.read_answers(say, file, reading)
     return result.comparisons, result.facts()
 
 
@@ -283,7 +283,7 @@ def _fit(
     if isinstance(n_components, int):
         many = counted(n_components, "dimension")
     watch = Watch(say, interrupt, in_reach, fitting["max_seconds"])
-    model = _inputs.make_estimator(fitting, n_components, [watch])
+    model = inputs.make_estimator(fitting, n_components, [watch])
     if in_reach is None:  # only the workers know the training error
         model.set_params(solver=replace(get_solver(model.solver), record_error=True))
     connected: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
@@ -310,7 +310,7 @@ def _summary(
     """The content of summary.json."""
     return {
         "nearer": nearer.__version__,
-        "command": _output.repeat_command(),
+        "command": output.repeat_command(),
         "interrupted": interrupted,
         "input": read,
         "n_objects": model.n_objects_,
@@ -318,7 +318,7 @@ def _summary(
         "loss": {"name": model.loss_.name} | vars(model.loss_),
         "options": fitting,
         "result": {
-            "map": _inputs.fingerprint(model),
+            "map": inputs.fingerprint(model),
             "objective": model.objective_,
             "converged": model.result_.converged,
             "message": model.result_.message,
@@ -335,14 +335,14 @@ def _summary(
 @speaking("nearer dims answers.csv", "nearer dims answers.csv --dims 1-8 --loss ste --plot dims.png")
 @click.argument("file", type=click.Path())
 @click.option(
-    "--dims", type=_inputs.dimensions, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5."
+    "--dims", type=inputs.dimensions, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5."
 )
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
-@_inputs.CV_BY
-@click.option("--plot", "picture", type=OutputFile(*_output.PICTURES), help="Also draw the result: .png, .svg or .pdf.")
-@_inputs.FORCE
-@_inputs.fitting_options
-@_inputs.reading_options
+@inputs.CV_BY
+@click.option("--plot", "picture", type=OutputFile(*output.PICTURES), help="Also draw the result: .png, .svg or .pdf.")
+@inputs.FORCE
+@inputs.fitting_options
+@inputs.reading_options
 def dims_command(
     say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None, force: bool,
     fitting: dict[str, Any], reading: dict[str, Any],
@@ -352,11 +352,11 @@ def dims_command(
     Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
     dimension that no larger one beats. Ctrl-C stops the computation and reports what is known by then (exit code 130).
     """
-    estimator = _inputs.make_estimator(fitting)
-    result = _inputs.read_answers(say, file, reading)
+    estimator = inputs.make_estimator(fitting)
+    result = inputs.read_answers(say, file, reading)
     comparisons = result.comparisons
     from nearer.check import check
-    from nearer.reporting.words import dimension_lines
+    from nearer.reports.sentences import dimension_lines
     from nearer.selection import Interrupted, cross_validate_dimensions
 
     say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {cv} folds")
@@ -369,7 +369,7 @@ def dims_command(
     except Interrupted as stopped:
         say.result(_values(stopped.found, result), dimension_lines(stopped.found))
         click.echo(f"nearer dims: interrupted{'' if picture is None else f'; {picture} was not drawn'}", err=True)
-        raise click.exceptions.Exit(_output.INTERRUPTED) from None
+        raise click.exceptions.Exit(output.INTERRUPTED) from None
     checked = check(comparisons)
     ceiling = checked.noise_ceiling
     if picture is not None:

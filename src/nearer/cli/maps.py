@@ -10,47 +10,47 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import nearer
-from nearer.cli import _inputs, _output
-from nearer.cli._output import OutputFile, Say, speaking
+from nearer.cli import inputs, output
+from nearer.cli.output import OutputFile, Say, speaking
 
 if TYPE_CHECKING:
     import numpy as np
 
 _POSITIONS = click.option(
-    "-o", "--out", type=OutputFile(*_output.POSITIONS), help="CSV file for the positions; printed if not given."
+    "-o", "--out", type=OutputFile(*output.POSITIONS), help="CSV file for the positions; printed if not given."
 )
 
 
 @speaking("nearer score out new_answers.csv", "nearer score out/embedding.csv new_answers.csv --loss ste --json")
-@_inputs.MAP
+@inputs.MAP
 @click.argument("file", type=click.Path())
-@_inputs.LOSS_OF_COORDINATES
-@_inputs.reading_options
+@inputs.LOSS_OF_COORDINATES
+@inputs.reading_options
 def score_command(say: Say, map_path: str, file: str, loss: str | None, reading: dict[str, Any]) -> None:
     """Report how many answers of FILE the MAP satisfies.
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv). For a loss with a model of
     the answers, also how well it predicts them: log-loss, and the expected error of its probabilities.
     """
-    from nearer.reporting import judge
-    from nearer.reporting.words import judgement_lines
+    from nearer.reports import judge
+    from nearer.reports.sentences import judgement_lines
 
-    model = _inputs.open_map(map_path, loss)
-    comparisons, facts = _inputs.read_for_map(say, file, reading, model)
+    model = inputs.open_map(map_path, loss)
+    comparisons, facts = inputs.read_for_map(say, file, reading, model)
     found = judge(model, comparisons)
     say.result(found.to_dict() | {"input": facts}, judgement_lines(found))
 
 
 @speaking("nearer place out answers_about_new.csv", "nearer place out answers_about_new.csv -o new.csv --json")
-@_inputs.MAP
+@inputs.MAP
 @click.argument("file", type=click.Path())
 @_POSITIONS
 @click.option("--whole-map", is_flag=True, help="Give all objects, not only the new ones.")
 @click.option("--n-init", type=click.IntRange(1), default=8, show_default=True, help="Starts; the best is kept.")
-@_inputs.RANDOM_STATE
-@_inputs.LOSS_OF_COORDINATES
-@_inputs.FORCE
-@_inputs.reading_options
+@inputs.RANDOM_STATE
+@inputs.LOSS_OF_COORDINATES
+@inputs.FORCE
+@inputs.reading_options
 def place_command(
     say: Say, map_path: str, file: str, out: str | None, whole_map: bool, n_init: int, random_state: int,
     loss: str | None, force: bool, reading: dict[str, Any],
@@ -61,20 +61,20 @@ def place_command(
     """
     from nearer.data.messages import counted
 
-    model = _inputs.open_map(map_path, loss)
+    model = inputs.open_map(map_path, loss)
     if not hasattr(model, "loss_"):
         raise ValueError(f"{map_path}: got coordinates alone, expected a loss too; say --loss")
     model.random_state = random_state
-    comparisons, facts = _inputs.read_for_map(say, file, reading, model)
+    comparisons, facts = inputs.read_for_map(say, file, reading, model)
     placed = model.place(comparisons, n_init=n_init)
     say.note(repr(placed))
     if placed.n_unused:
         say.note(f"{counted(placed.n_unused, 'comparison')} not used: no new object is named")
     positions, labels = placed.embedding, placed.objects if placed.labels is None else placed.labels
     if whole_map:
-        positions, labels = placed.full_embedding, _inputs.as_names(placed.full_labels, len(placed.full_embedding))
+        positions, labels = placed.full_embedding, inputs.as_names(placed.full_labels, len(placed.full_embedding))
     values = placed.to_dict() | {"random_state": random_state, "input": facts}
-    _output.give_positions(say, positions, labels, out, force, values)
+    output.give_positions(say, positions, labels, out, force, values)
 
 
 def _number_or_cv(value: Any) -> float | str:
@@ -85,7 +85,7 @@ def _number_or_cv(value: Any) -> float | str:
 
 
 @speaking("nearer map out features.csv", "nearer map out features_of_all.npy -o new.csv --gamma 0.5 --alpha 0.1")
-@_inputs.MAP
+@inputs.MAP
 @click.argument("features", type=click.Path())
 @_POSITIONS
 @click.option("--gamma", type=_number_or_cv, default="cv", show_default=True, help="Inverse width of the kernel.")
@@ -93,8 +93,8 @@ def _number_or_cv(value: Any) -> float | str:
 @click.option(
     "--standardise/--as-they-are", default=True, show_default=True, help="Bring all features to one scale first."
 )
-@_inputs.RANDOM_STATE
-@_inputs.FORCE
+@inputs.RANDOM_STATE
+@inputs.FORCE
 def map_command(
     say: Say, map_path: str, features: str, out: str | None, gamma: Any, alpha: Any, standardise: bool,
     random_state: int, force: bool,
@@ -108,11 +108,11 @@ def map_command(
     import numpy as np
 
     from nearer.data.messages import counted
-    from nearer.reporting.words import percent
+    from nearer.reports.sentences import percent
 
-    model = _inputs.open_map(map_path)
-    on_map = _inputs.as_names(model.labels_, model.n_objects_)
-    values, labels = _inputs.read_numbers(say, features)
+    model = inputs.open_map(map_path)
+    on_map = inputs.as_names(model.labels_, model.n_objects_)
+    values, labels = inputs.read_numbers(say, features)
     if not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values).all(axis=1)))
         where = f"{values[row].tolist()} in row {row + 1} of the data"
@@ -141,7 +141,7 @@ def map_command(
         missed = -float(np.max(learnt.cv_results_["mean_test_score"]))
         found["explained"] = 1.0 - missed / float(positions.var(axis=0).mean())
         say.note(f"the features explain {percent(found['explained'])} of the spread of held-out objects of the map")
-    _output.give_positions(say, learnt.transform(values[new]), names[new], out, force, found)
+    output.give_positions(say, learnt.transform(values[new]), names[new], out, force, found)
 
 
 def _matched(path: str, on_map: np.ndarray, names: np.ndarray | None, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -160,11 +160,11 @@ def _matched(path: str, on_map: np.ndarray, names: np.ndarray | None, n_rows: in
 
 
 @speaking("nearer neighbours out Paris Rome -k 3", "nearer neighbours out -o neighbours.csv")
-@_inputs.MAP
+@inputs.MAP
 @click.argument("objects", nargs=-1, metavar="[OBJECT]...")
 @click.option("-k", type=click.IntRange(1), default=5, show_default=True, help="How many for each object.")
-@click.option("-o", "--out", type=OutputFile(*_output.TABLES), help="CSV file to write, instead of printing.")
-@_inputs.FORCE
+@click.option("-o", "--out", type=OutputFile(*output.TABLES), help="CSV file to write, instead of printing.")
+@inputs.FORCE
 def neighbours_command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str | None, force: bool) -> None:
     """List which objects are nearest to each OBJECT on the MAP; for all objects if none is named.
 
@@ -175,8 +175,8 @@ def neighbours_command(say: Say, map_path: str, objects: tuple[str, ...], k: int
     from nearer.data.messages import counted
     from nearer.metrics import nearest_neighbours
 
-    model = _inputs.open_map(map_path)
-    labels = _inputs.as_names(model.labels_, model.n_objects_).tolist()
+    model = inputs.open_map(map_path)
+    labels = inputs.as_names(model.labels_, model.n_objects_).tolist()
     number = {label: row for row, label in enumerate(labels)}
     for name in objects:
         if name not in number:
@@ -197,13 +197,13 @@ def neighbours_command(say: Say, map_path: str, objects: tuple[str, ...], k: int
                 for column, value in zip(table.values(), (labels[row], rank + 1, labels[other], far)):
                     column.append(value)
     rows = counted(len(table["label"]), "row")
-    _output.give_table(say, _output.csv_text(table, ".6g"), out, force, {"neighbours": table}, rows)
+    output.give_table(say, output.csv_text(table, ".6g"), out, force, {"neighbours": table}, rows)
 
 
 @speaking("nearer export out map.mat", "nearer export out/model.nearer map.npz")
-@_inputs.MAP
-@click.argument("target", type=OutputFile(*_output.POSITIONS))
-@_inputs.FORCE
+@inputs.MAP
+@click.argument("target", type=OutputFile(*output.POSITIONS))
+@inputs.FORCE
 def export_command(say: Say, map_path: str, target: str, force: bool) -> None:
     """Write the coordinates and labels of a MAP to TARGET.
 
@@ -215,7 +215,7 @@ def export_command(say: Say, map_path: str, target: str, force: bool) -> None:
     from nearer.coordinates import write_embedding
     from nearer.data.messages import counted
 
-    model = _inputs.open_map(map_path)
+    model = inputs.open_map(map_path)
     write_embedding(target, model.embedding_, model.labels_, force=force)
     n, d = model.embedding_.shape
     values = {"output": target, "n_objects": n, "n_components": d}
@@ -227,23 +227,23 @@ def export_command(say: Say, map_path: str, target: str, force: bool) -> None:
     "nearer plot out -o map.svg --groups genres.csv --axes 1,3",
     "nearer plot out -o calibration.png --what calibration --file new_answers.csv",
 )
-@_inputs.MAP
+@inputs.MAP
 @click.option(
-    "-o", "--out", required=True, type=OutputFile(*_output.PICTURES), help="Picture to write: .png, .svg or .pdf."
+    "-o", "--out", required=True, type=OutputFile(*output.PICTURES), help="Picture to write: .png, .svg or .pdf."
 )
 @click.option(
     "--what", type=click.Choice(["map", "convergence", "steps", "calibration"]), default="map", show_default=True
 )
 @click.option("--axes", default="1,2", show_default=True, help="Which two, of a map with more dimensions.")
-@_inputs.GROUPS
+@inputs.GROUPS
 @click.option("--labels/--no-labels", "with_labels", default=True, show_default=True, help="Write the labels.")
 @click.option("--title", help="Above the picture.")
 @click.option("--size", metavar="WIDTHxHEIGHT", help="Of the map in inches, such as 5x4.  [default: shape of the map]")
 @click.option("--dpi", type=click.FloatRange(10, 2000), default=200, show_default=True, help="Dots per inch of a PNG.")
 @click.option("--file", type=click.Path(), help="Answers for the calibration, preferably new ones.")
-@_inputs.LOSS_OF_COORDINATES
-@_inputs.FORCE
-@_inputs.reading_options
+@inputs.LOSS_OF_COORDINATES
+@inputs.FORCE
+@inputs.reading_options
 def plot_command(
     say: Say, map_path: str, out: str, what: str, axes: str, groups: str | None, with_labels: bool, title: str | None,
     size: str | None, dpi: float, file: str | None, loss: str | None, force: bool, reading: dict[str, Any],
@@ -253,22 +253,22 @@ def plot_command(
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv).
     """
     if what != "map":
-        _inputs.refuse_given(["axes", "groups", "with_labels", "size"], f"got --what {what}, expected a map to draw")
+        inputs.refuse_given(["axes", "groups", "with_labels", "size"], f"got --what {what}, expected a map to draw")
     if what != "calibration":
         why = f"got --what {what}, expected --what calibration, which needs answers"
-        _inputs.refuse_given(["file", "loss", *reading], why)
+        inputs.refuse_given(["file", "loss", *reading], why)
     if file is None:
-        _inputs.refuse_given(reading, "says how to read --file, but got none")
+        inputs.refuse_given(reading, "says how to read --file, but got none")
     if not out.lower().endswith(".png"):
-        _inputs.refuse_given(["dpi"], f"got {out}, expected a .png, which alone has dots")
-    model = _inputs.open_map(map_path, loss)
+        inputs.refuse_given(["dpi"], f"got {out}, expected a .png, which alone has dots")
+    model = inputs.open_map(map_path, loss)
     from nearer import plots
 
     if what == "map":
-        labels = _inputs.as_names(model.labels_, model.n_objects_)
+        labels = inputs.as_names(model.labels_, model.n_objects_)
         shown = labels if with_labels else None
         drawn = plots.plot_map(
-            model.embedding_, shown, _inputs.read_groups(say, groups, labels), axes=_axes(axes, model), title=title,
+            model.embedding_, shown, inputs.read_groups(say, groups, labels), axes=_axes(axes, model), title=title,
             size=_size(size),
         )  # fmt: skip
     elif what == "calibration":
@@ -303,19 +303,19 @@ def _axes(text: str, model: nearer.OrdinalEmbedding) -> tuple[int, int]:
     first, second = (int(part) - 1 for part in parts)
     most = model.embedding_.shape[1]
     if most == 1:
-        _inputs.refuse_given(["axes"], "got a map of one dimension, expected one with axes to choose from")
+        inputs.refuse_given(["axes"], "got a map of one dimension, expected one with axes to choose from")
     elif first == second or max(first, second) >= most:
         raise ValueError(f"--axes: got {text!r}, expected two different numbers from 1 to {most}")
     return first, second
 
 
 def _calibration(say: Say, model: nearer.OrdinalEmbedding, path: str, file: str | None, reading: dict[str, Any]) -> Any:
-    from nearer.reporting.studies import calibrate
+    from nearer.reports.studies import calibrate
 
     if not hasattr(model, "loss_"):
         raise ValueError(f"{path}: got coordinates alone, expected a loss too; say --loss")
     if file is not None:
-        comparisons, _ = _inputs.read_for_map(say, file, reading, model)
+        comparisons, _ = inputs.read_for_map(say, file, reading, model)
     elif hasattr(model, "comparisons_"):
         say.note("calibration on the answers the map was made from; new ones (--file) would say more")
         comparisons = model.comparisons_
@@ -328,14 +328,14 @@ def _calibration(say: Say, model: nearer.OrdinalEmbedding, path: str, file: str 
     "nearer report out -o report.html --images photos --groups genres.csv",
     "nearer report out/embedding.csv --file answers.csv -o report.html",
 )
-@_inputs.MAP
-@click.option("-o", "--out", required=True, type=OutputFile(*_output.PAGES), help="HTML file to write.")
+@inputs.MAP
+@click.option("-o", "--out", required=True, type=OutputFile(*output.PAGES), help="HTML file to write.")
 @click.option("--file", type=click.Path(), help="Answers to judge the map by, if it was saved without its own.")
-@_inputs.IMAGES
-@_inputs.GROUPS
+@inputs.IMAGES
+@inputs.GROUPS
 @click.option("--title", help="Heading of the report.  [default: as before]")
-@_inputs.FORCE
-@_inputs.reading_options
+@inputs.FORCE
+@inputs.reading_options
 def report_command(
     say: Say, map_path: str, out: str, file: str | None, images: str | None, groups: str | None, title: str | None,
     force: bool, reading: dict[str, Any],
@@ -346,14 +346,14 @@ def report_command(
     before (regions, dimensions, learning curve, scores) is taken over from the folder's summary.json; with --file, what
     the other answers say takes the place of the scores.
     """
-    from nearer.reporting import Report, describe, study
-    from nearer.reporting.words import scores_line
+    from nearer.reports import Report, describe, study
+    from nearer.reports.sentences import scores_line
 
     if file is None:
-        _inputs.refuse_given(reading, "says how to read --file, but got none")
-    model = _inputs.open_map(map_path)
-    comparisons, facts = (None, None) if file is None else _inputs.read_for_map(say, file, reading, model)
-    earlier = _inputs.read_summary(map_path, model)
+        inputs.refuse_given(reading, "says how to read --file, but got none")
+    model = inputs.open_map(map_path)
+    comparisons, facts = (None, None) if file is None else inputs.read_for_map(say, file, reading, model)
+    earlier = inputs.read_summary(map_path, model)
     kept = Report.from_dict(earlier.get("report") or {})
     # Who answered how is taken over too, unless it is asked of other answers.
     found = study(model, comparisons, cv=0, people=False if file is None and "people" in kept else None)
@@ -364,7 +364,7 @@ def report_command(
     if not Path(kept.get("images") or ".").is_dir():
         say.note(f"{kept['images']}: no such folder any more, so no pictures; give it with --images")
         del kept["images"]
-    coloured = _inputs.read_groups(say, groups, _inputs.as_names(model.labels_, model.n_objects_))
+    coloured = inputs.read_groups(say, groups, inputs.as_names(model.labels_, model.n_objects_))
     changes = {"title": title, "images": images, "groups": coloured}
     made = describe(model, comparisons, found, command=earlier.get("command") or "")
     kept |= {name: value for name, value in changes.items() if value is not None}
@@ -373,7 +373,7 @@ def report_command(
 
 
 @speaking("nearer methods out", "nearer methods out/model.nearer --bibtex > references.bib")
-@_inputs.MAP
+@inputs.MAP
 @click.option("--bibtex", is_flag=True, help="Print the references as BibTeX instead.")
 def methods_command(say: Say, map_path: str, bibtex: bool) -> None:
     """Write how a MAP was made, for the methods section of a paper.
@@ -381,12 +381,12 @@ def methods_command(say: Say, map_path: str, bibtex: bool) -> None:
     MAP is a folder that `nearer fit` wrote, or its model file. What was found out with it (cross-validation,
     dimensions, regions) is taken from the folder's summary.json.
     """
-    from nearer.reporting.methods import bibliography, methods_paragraph, references, told_of
+    from nearer.reports.methods import bibliography, methods_paragraph, references, told_of
 
-    model = _inputs.open_map(map_path)
+    model = inputs.open_map(map_path)
     if not hasattr(model, "loss_"):
         raise ValueError(f"{map_path}: got coordinates alone, expected the folder or model that nearer fit wrote")
-    figures = told_of(model, _inputs.read_summary(map_path, model))
+    figures = told_of(model, inputs.read_summary(map_path, model))
     paragraph = methods_paragraph(figures)
     cited = references(figures)
     text = bibliography(figures) if bibtex else "\n\n".join([paragraph, "References", *cited])

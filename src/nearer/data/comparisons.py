@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from nearer._tables import html_table
 from nearer.data import constructors, generated, splits, validate
 from nearer.data.answers import NOT_ADAPTIVE, Answers
 from nearer.data.coded import Coded, frozen, is_whole
 from nearer.data.constructors import Asked, Parts
 from nearer.data.messages import counted
+from nearer.notebook import html_table
 
 INDEX_COLUMNS = {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nearer._memory import check_memory
 from nearer.data.answers import Answers
 from nearer.data.coded import check_coded
 from nearer.data.constructors import Parts, exchanged
 from nearer.data.validate import as_array, check_integer, check_objects
+from nearer.machine import check_memory
 
 # Comparisons drawn in one go; the gathered points of a chunk stay in cache. Part of what a seed means: do not change.
 _DRAW = 1 << 16

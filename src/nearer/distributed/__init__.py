@@ -6,7 +6,7 @@ Needs the ``dask`` extra: ``pip install 'nearer[dask]'``; without it, the names 
 from __future__ import annotations
 
 from nearer.distributed.cluster import ClusterError, connect
-from nearer.distributed.data import ClusterData, open_data
-from nearer.distributed.objective import DaskObjective
+from nearer.distributed.dask_objective import DaskObjective
+from nearer.distributed.partitions import ClusterData, open_data
 
 __all__ = ["ClusterData", "ClusterError", "DaskObjective", "connect", "open_data"]

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from nearer._memory import available_memory
 from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.messages import FileFormatError, listed, shown
 from nearer.data.validate import check_objects
 from nearer.io.files import refuse_impossible_text
 from nearer.io.sandbox import read_matlab
+from nearer.machine import available_memory
 from nearer.tables.table import MemoryTable
 
 

@@ -40,8 +40,8 @@ def read_sheets(path: str) -> dict[str, tuple[int, list[list[Any]]]]:
 
 @contextlib.contextmanager
 def _read_by_child(kind: str, path: str) -> Iterator[Path]:
-    from nearer._memory import available_memory
     from nearer.data.messages import FileFormatError
+    from nearer.machine import available_memory
 
     free = available_memory()
     limit = -1 if free is None else free // 2 + (4 << 30)  # the libraries that are mapped take some; -1 is none

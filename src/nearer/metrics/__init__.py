@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from nearer.metrics.alignment import (
-    Similarity,
-    fit_procrustes,
-    nearest_neighbours,
-    neighbourhood_agreement,
-    principal_axes,
-    procrustes_align,
-    procrustes_distance,
-    spread_shares,
-)
 from nearer.metrics.comparison import (
     AnswerLaw,
     Calibration,
@@ -25,6 +15,16 @@ from nearer.metrics.comparison import (
     log_ratio,
     wilson_interval,
     worst_comparisons,
+)
+from nearer.metrics.procrustes import (
+    Similarity,
+    fit_procrustes,
+    nearest_neighbours,
+    neighbourhood_agreement,
+    principal_axes,
+    procrustes_align,
+    procrustes_distance,
+    spread_shares,
 )
 from nearer.metrics.retrieval import (
     RetrievalScores,

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, ndtri
 
 from nearer import kernels
-from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, check_integer, check_numbers, row_names
 from nearer.io.frames import is_table
 from nearer.losses import Loss, get_loss
 from nearer.metrics.on_map import on_labels
+from nearer.notebook import data_frame, html_table
 from nearer.registry import WITH_MODEL
 from nearer.sources import as_comparisons
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from nearer._memory import check_memory
 from nearer.data import Comparisons
 from nearer.data.coded import is_whole
+from nearer.machine import check_memory
 
 
 def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:

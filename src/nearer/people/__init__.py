@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nearer.people.individual import Difference, IndividualEmbedding, SpreadChoice, differ
-from nearer.people.quality import ExclusionRules, Exclusions, ParticipantTable, exclude, participants
+from nearer.people.participants import ExclusionRules, Exclusions, ParticipantTable, exclude, participants
 
 __all__ = [
     "Difference", "ExclusionRules", "Exclusions", "IndividualEmbedding", "ParticipantTable", "SpreadChoice", "differ",

@@ -13,16 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from nearer import kernels
-from nearer._tables import data_frame
 from nearer.data import Answers, Comparisons, as_generator, check_bool, check_integer
 from nearer.data.coded import Coded, check_coded, frozen
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.frames import is_table
-from nearer.lapses import Reliability, log_likelihoods, population, responsibilities, weigh_answers
+from nearer.lapse_rates import Reliability, log_likelihoods, population, responsibilities, weigh_answers
 from nearer.losses import Loss, loss_with
 from nearer.metrics import comparison_distances, fit_answer_law
-from nearer.metrics.agreement import first_rows, shares_of_answers
+from nearer.metrics.neighbours import first_rows, shares_of_answers
 from nearer.metrics.on_map import on_labels
+from nearer.notebook import data_frame
 from nearer.objective import block_bounds, in_order, resolve_jobs
 from nearer.registry import WITH_MODEL
 from nearer.sources import as_comparisons

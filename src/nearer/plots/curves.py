@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from nearer.metrics import wilson_interval
 from nearer.plots.figure import GREY, chart_axes, columns, literal_legend
-from nearer.reporting.display import PALETTE
+from nearer.reports.display import PALETTE
 
 _X_TITLES = {"epoch": "Epoch", "n_gradients": "Gradients of single comparisons", "seconds": "Seconds"}
 _Y_TITLES = {

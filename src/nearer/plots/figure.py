@@ -19,7 +19,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
 from nearer.io.files import atomic_write, check_ending
-from nearer.reporting.display import clean_text, natural_key, shorten
+from nearer.reports.display import clean_text, natural_key, shorten
 
 GREY = "#6b7280"
 ENDINGS = (".png", ".svg", ".pdf")

@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 
 from nearer.metrics import spread_shares
 from nearer.plots.figure import GREY, chart_axes, literal, literal_legend, new_axes
-from nearer.reporting.display import N_SHAPES, PALETTE, group_codes, label_texts, merge_small_groups, shorten_apart
+from nearer.reports.display import N_SHAPES, PALETTE, group_codes, label_texts, merge_small_groups, shorten_apart
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")[:N_SHAPES]
 _NAMED = 30  # people; names of more would cover each other

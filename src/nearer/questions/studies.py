@@ -12,14 +12,14 @@ import numpy as np
 from scipy.optimize import brentq
 from sklearn.base import clone
 
+from nearer.auto_dimension import questions_of
 from nearer.data import Comparisons, as_generator, check_fraction, check_integer, check_numbers
 from nearer.data.coded import check_coded
 from nearer.data.messages import counted
 from nearer.data.splits import question_of_rows
-from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_ratio
-from nearer.metrics.agreement import first_rows
+from nearer.metrics.neighbours import first_rows
 from nearer.questions.strategies import Pool, Strategy, check_kind
 from nearer.questions.suggest import State, suggest
 from nearer.selection.bootstrap import Interval, check_level, interval_of

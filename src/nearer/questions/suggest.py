@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_generator, check_fraction, check_integer
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_distances
+from nearer.notebook import data_frame, html_table
 from nearer.objective import resolve_jobs
 from nearer.placement import extended, filled
 from nearer.questions import strategies

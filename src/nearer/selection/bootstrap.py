@@ -26,7 +26,7 @@ from nearer.metrics import (
     log_ratio,
     procrustes_align,
 )
-from nearer.metrics.agreement import first_rows
+from nearer.metrics.neighbours import first_rows
 from nearer.metrics.on_map import on_labels
 from nearer.selection.common import fit_best, fit_quietly, quiet_map, simulated, template
 from nearer.sources import as_comparisons

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from nearer.data import Comparisons
 from nearer.data.coded import distinct
 from nearer.estimator import OrdinalEmbedding
-from nearer.metrics.agreement import first_rows
+from nearer.metrics.neighbours import first_rows
 from nearer.objective import resolve_jobs
 from nearer.solvers.starts import in_threads
 from nearer.warning_types import UnseenObjectsWarning

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from nearer.auto_dimension import Evidence, held_out_ratios, weigh
 from nearer.data import Comparisons, as_generator, check_integer
 from nearer.data.messages import counted
 from nearer.data.splits import fold_of_rows, groups_of, question_of_rows
 from nearer.data.validate import take
-from nearer.dimensions import Evidence, held_out_ratios, weigh
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import comparison_accuracy, log_loss
 from nearer.selection.common import Interrupted, at_random, fit_best, n_d_log_n, quiet_map, template

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
+from nearer.auto_dimension import questions_of
 from nearer.data import Answers, Comparisons, as_generator, check_fraction, check_integer
 from nearer.data.splits import question_of_rows
 from nearer.data.validate import take
-from nearer.dimensions import questions_of
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_ratio
 from nearer.selection.bootstrap import Interval, interval_of

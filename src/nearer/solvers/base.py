@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from nearer._tables import html_table
 from nearer.data import check_bool, check_integer, check_number
+from nearer.notebook import html_table
 from nearer.objective import Objective, SampledObjective, SplittableObjective
 
 if TYPE_CHECKING:

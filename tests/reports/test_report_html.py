@@ -14,8 +14,8 @@ import pytest
 from nearer.check import check
 from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
-from nearer.reporting import Report, Scores, describe, worst_violations
-from nearer.reporting.page import embed_json, script_data
+from nearer.reports import Report, Scores, describe, worst_violations
+from nearer.reports.page import embed_json, script_data
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import nearer
-from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets, load
-from nearer import model as model_file
+from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets, load, model_file
 from nearer.io import FileFormatError
 from nearer.losses import TSTELoss
 from nearer.solvers import LBFGS, SBB, SVRG

@@ -8,8 +8,8 @@ import pytest
 import nearer
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.metrics import calibration, log_loss
-from nearer.reporting import Findings, Report, Scores, default_cv, describe, judge, study
-from nearer.reporting.studies import calibrate, cross_validate
+from nearer.reports import Findings, Report, Scores, default_cv, describe, judge, study
+from nearer.reports.studies import calibrate, cross_validate
 from nearer.selection import cross_validate_dimensions
 from nearer.warning_types import InputWarning
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 from simulated_people import answers_of
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.people import ExclusionRules, exclude, participants, quality
-from nearer.people.quality import _logistic_slopes, _longest_streak, _repeats, _share_of_guesses
+from nearer.people import ExclusionRules, exclude, participants
+from nearer.people.participants import _logistic_slopes, _longest_streak, _repeats, _share_of_guesses
 
 DOES = ["random", "left", "inverted", "tired"] + ["careful"] * 26
 
@@ -49,15 +50,15 @@ def test_the_careless_are_found_each_in_their_way(table):
 
 def test_folds_run_side_by_side_with_the_same_result(study, table, monkeypatch):
     together = threading.Barrier(2)
-    measure = quality.comparison_distances
+    measure = sys.modules["nearer.people.participants"].comparison_distances
 
     def waits_for_another(*args):
         together.wait(60)
         return measure(*args)
 
-    monkeypatch.setattr(quality, "comparison_distances", waits_for_another)
+    monkeypatch.setattr(sys.modules["nearer.people.participants"], "comparison_distances", waits_for_another)
     np.testing.assert_equal(participants(study, n_jobs=2).table(), table.table())
-    monkeypatch.setattr(quality, "comparison_distances", measure)
+    monkeypatch.setattr(sys.modules["nearer.people.participants"], "comparison_distances", measure)
     np.testing.assert_equal(participants(study, n_jobs=1).table(), table.table())
 
 
@@ -121,7 +122,7 @@ def test_slopes_are_those_of_the_likelihood():
 
 
 def test_the_interval_holds_what_is_likely():
-    from nearer.lapses import SHARES
+    from nearer.lapse_rates import SHARES
 
     logs = -((SHARES - 0.5) ** 2)[None] * 100.0
     middle, low, high = _share_of_guesses(logs)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from browser_page import history, spread
-from nearer.reporting import Report, worst_violations
+from nearer.reports import Report, worst_violations
 
 pytestmark = pytest.mark.browser
 

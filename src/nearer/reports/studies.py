@@ -18,7 +18,7 @@ from nearer.data.splits import group
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.metrics.comparison import judged
 from nearer.people import participants
-from nearer.reporting.display import label_texts
+from nearer.reports.display import label_texts
 from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:

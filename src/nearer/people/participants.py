@@ -15,15 +15,15 @@ from scipy.special import expit
 from scipy.stats import norm
 from sklearn.base import clone
 
-from nearer._tables import data_frame, html_table
 from nearer.data import Comparisons, as_generator, check_integer, is_number
 from nearer.data.coded import Coded
 from nearer.data.messages import closest, counted, listed
 from nearer.data.splits import answer_of_rows, fold_of_rows
 from nearer.estimator import OrdinalEmbedding
-from nearer.lapses import SHARES, log_likelihoods, population, responsibilities
+from nearer.lapse_rates import SHARES, log_likelihoods, population, responsibilities
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
-from nearer.metrics.agreement import first_rows, responses
+from nearer.metrics.neighbours import first_rows, responses
+from nearer.notebook import data_frame, html_table
 from nearer.people.individual import places_within
 from nearer.selection.common import quiet_map, template
 from nearer.sources import as_comparisons

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from browser_page import history, spread
-from nearer.reporting import Report, Scores, worst_violations
+from nearer.reports import Report, Scores, worst_violations
 from nearer.warning_types import InputWarning
 
 pytestmark = [pytest.mark.browser, pytest.mark.tools]

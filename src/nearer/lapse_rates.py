@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer._tables import data_frame
 from nearer.data.coded import Coded, frozen
+from nearer.notebook import data_frame
 
 __all__ = ["SHARES", "Reliability", "log_likelihoods", "population", "responsibilities", "weigh_answers"]
 

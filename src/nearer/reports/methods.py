@@ -10,7 +10,7 @@ from nearer import __version__
 from nearer.check import check as check_answers
 from nearer.data.messages import counted
 from nearer.registry import LOSSES, Work
-from nearer.reporting.words import interval, percent
+from nearer.reports.sentences import interval, percent
 
 if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nearer.metrics import comparison_accuracy, worst_comparisons
-from nearer.reporting import worst_violations
+from nearer.reports import worst_violations
 
 
 def slow_violations(X, index, weights):

@@ -10,7 +10,7 @@ import pytest
 import nearer
 from nearer import STE, Comparisons, IndividualEmbedding, OrdinalEmbedding
 from nearer.data.coded import Coded
-from nearer.lapses import SHARES, log_likelihoods, population, responsibilities, weigh_answers
+from nearer.lapse_rates import SHARES, log_likelihoods, population, responsibilities, weigh_answers
 from nearer.metrics import comparison_accuracy
 from nearer.solvers import LBFGS
 from nearer.solvers import base as base_module

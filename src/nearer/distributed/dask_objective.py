@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from nearer._memory import available_memory
 from nearer.data import Comparisons
 from nearer.distributed.cluster import ClusterError, can_import, connected
-from nearer.distributed.data import ClusterData, open_data, place
+from nearer.distributed.partitions import ClusterData, open_data, place
 from nearer.io.blocks import BlockPlan, total_weight
 from nearer.losses import CustomLoss, Loss
+from nearer.machine import available_memory
 from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
 from nearer.solvers.starts import Checkpoint
 from nearer.warning_types import PerformanceWarning

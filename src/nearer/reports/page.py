@@ -20,9 +20,9 @@ import numpy as np
 
 from nearer.data.messages import answer_sentence, listed
 from nearer.metrics import spread_shares
-from nearer.people.quality import shown_cells
-from nearer.reporting import words
-from nearer.reporting.display import (
+from nearer.people.participants import shown_cells
+from nearer.reports import sentences
+from nearer.reports.display import (
     PALETTE,
     clean_text,
     decimals_of,
@@ -34,8 +34,8 @@ from nearer.reporting.display import (
 from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:
-    from nearer.reporting.content import Report
-    from nearer.reporting.studies import Violations
+    from nearer.reports.content import Report
+    from nearer.reports.studies import Violations
 
 _SCRIPTS = ("base.js", "view.js", "draw.js", "map.js", "pairs.js", "charts.js", "main.js")
 MAX_COVARIANCE_NUMBERS = 600_000  # beyond, the file would be too large for a browser
@@ -61,7 +61,7 @@ def render(report: Report) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     n_objects, n_components = report.embedding.shape
-    reading = words.map_sentence(n_objects, n_components, spread_shares(report.embedding).tolist())
+    reading = sentences.map_sentence(n_objects, n_components, spread_shares(report.embedding).tolist())
     parts = {
         "policy": policy,
         "style": style,
@@ -69,7 +69,7 @@ def render(report: Report) -> str:
         "data": embed_json(values),
         "title": _text(report.title),
         "subtitle": f'<p class="subtitle">{_text(report.subtitle)}</p>' if report.subtitle else "",
-        "headline": _sentence(words.headline(report.scores)),
+        "headline": _sentence(sentences.headline(report.scores)),
         "scores": _scores(report),
         "map_text": _sentence(reading),
         "notes": "".join(f"<p>{_text(note)}</p>" for note in notes),
@@ -100,7 +100,7 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         values["answers"] = [round(float(number), 1) for number in report.n_answers]
     values["few"] = np.flatnonzero(report.has_few_answers).tolist()
     if values["few"]:
-        notes.append(words.few_answers_sentence(len(values["few"]), n_components))
+        notes.append(sentences.few_answers_sentence(len(values["few"]), n_components))
     unplaced = int((~np.isfinite(report.embedding).all(axis=1)).sum())
     if unplaced:
         notes.append(f"Without a position, and so not shown: {unplaced:,} of {n_objects:,} objects.")
@@ -139,7 +139,7 @@ def embed_json(value: Any) -> str:
 
 
 def _asset(name: str) -> str:
-    return files("nearer.reporting").joinpath("assets", name).read_text(encoding="utf-8")
+    return files("nearer.reports").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
@@ -209,13 +209,13 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "") -
     )
 
 
-def _tried(report: Report) -> words.Tried | None:
+def _tried(report: Report) -> sentences.Tried | None:
     """How the map's dimension compares with the one chosen; None if it was not among those tried."""
     accuracy = {d: value for d, value, _ in _by_dimension(report)}
     shown, chosen = report.embedding.shape[1], report.chosen_dimension
     if chosen is None or not {shown, chosen} <= set(accuracy):
         return None
-    return words.Tried(shown, chosen, accuracy[shown], accuracy[chosen])
+    return sentences.Tried(shown, chosen, accuracy[shown], accuracy[chosen])
 
 
 def _by_dimension(report: Report) -> list[tuple[int, float, float | None]]:
@@ -232,22 +232,26 @@ def _scores(report: Report) -> str:
         low, high = scores.held_out_low, scores.held_out_high
         told = "answers it has not seen" + (", to random questions" if scores.random_only else "")
         if low is not None and high is not None:
-            told += f"; {100 * scores.level:g} % interval {words.interval(low, high)}"
-        board += _score("On new answers", words.percent(scores.held_out), told, "held", scores.held_out, low, high)
+            told += f"; {100 * scores.level:g} % interval {sentences.interval(low, high)}"
+        board += _score("On new answers", sentences.percent(scores.held_out), told, "held", scores.held_out, low, high)
     if scores.training is not None:
         told = "answers the map was made from"
-        board += _score("On its own answers", words.percent(scores.training), told, "train", scores.training)
+        board += _score("On its own answers", sentences.percent(scores.training), told, "train", scores.training)
     if scores.ceiling is not None:
         low = scores.ceiling_low
-        value = words.percent(scores.ceiling) if low in (None, scores.ceiling) else words.interval(low, scores.ceiling)
-        told = words.ceiling_source(scores)
+        value = (
+            sentences.percent(scores.ceiling)
+            if low in (None, scores.ceiling)
+            else sentences.interval(low, scores.ceiling)
+        )
+        told = sentences.ceiling_source(scores)
         board += _score("Best possible", value, told, "limit", None, scores.ceiling_least, scores.ceiling)
     if not board:
         return "<p>No score was computed for this map.</p>"
-    sentences = " ".join(words.fit_sentences(scores, _tried(report)))
+    said = " ".join(sentences.fit_sentences(scores, _tried(report)))
     return (
         f'<dl class="scores">{board}</dl><p class="scale" aria-hidden="true"><span>50 % (guessing)</span>'
-        f"<span>100 %</span></p><p>{_sentence(sentences)}</p>"
+        f"<span>100 %</span></p><p>{_sentence(said)}</p>"
     )
 
 
@@ -302,12 +306,12 @@ def _dimensions(report: Report, table: Mapping[str, Any]) -> str:
     scores = _by_dimension(report)
     is_partial = report.chosen_dimension is None and "n_folds" in table
     accuracy = {d: a for d, a, _ in scores}
-    told = words.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1], accuracy, is_partial)
+    told = sentences.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1], accuracy, is_partial)
     rows = (
-        [str(d), _sentence(words.percent(a)), "–" if e is None or not np.isfinite(e) else f"± {100 * e:.1f}"]
+        [str(d), _sentence(sentences.percent(a)), "–" if e is None or not np.isfinite(e) else f"± {100 * e:.1f}"]
         for d, a, e in scores
     )
-    label = "Held-out accuracy by dimension: " + ", ".join(f"{d}: {words.percent(a)}" for d, a, _ in scores)
+    label = "Held-out accuracy by dimension: " + ", ".join(f"{d}: {sentences.percent(a)}" for d, a, _ in scores)
     body = f'<p>{_sentence(told)}</p><div class="two">{_chart("chart-dimensions", label)}'
     return body + _table(["Dimensions", "Held-out", "Standard error"], rows, "numbers") + "</div>"
 
@@ -320,7 +324,7 @@ def _learning(_report: Report, _curve: Mapping[str, Any]) -> str:
 def _convergence(report: Report, history: Mapping[str, Any]) -> str:
     objective = [value for value in history["objective"] if value is not None]
     label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
-    told = words.convergence_sentence(report.in_stages)
+    told = sentences.convergence_sentence(report.in_stages)
     body = f"<p>{_sentence(told)}</p>{_chart('chart-objective', label)}"
     if "step_size" in history:
         steps = _chart("chart-steps", "Step size by epoch")
@@ -329,7 +333,7 @@ def _convergence(report: Report, history: Mapping[str, Any]) -> str:
 
 
 def _violations(report: Report, violations: Violations) -> str:
-    told = words.violations_sentence(
+    told = sentences.violations_sentence(
         violations.n_violated, violations.n_answers, violations.n_unplaced, violations.share,
         (report.check or {}).get("answers_are_rows", True),
     )  # fmt: skip
@@ -341,7 +345,7 @@ def _violations(report: Report, violations: Violations) -> str:
     rows = (
         [
             answer_sentence([_name(label) for label in v.objects]),
-            _sentence(words.distances_sentence(v.near, v.far, width)),
+            _sentence(sentences.distances_sentence(v.near, v.far, width)),
             f"{v.weight:g}",
         ]
         for v in violations.worst
@@ -360,11 +364,11 @@ def _check(report: Report, check: Mapping[str, Any]) -> str:
 
 def _people(report: Report, people: Mapping[str, Any]) -> str:
     cells = shown_cells(people, MAX_PEOPLE)
-    told = " ".join(words.people_sentences(people))
+    told = " ".join(sentences.people_sentences(people))
     rows = zip(*(map(_name if name == "participant" else _sentence, column) for name, column in cells.items()))
     n_people = len(people["participant"])
     which = f"the {MAX_PEOPLE} most doubtful of {n_people:,}" if n_people > MAX_PEOPLE else "the most doubtful first"
-    head = [words.PEOPLE_TITLES.get(name, name) for name in cells]
+    head = [sentences.PEOPLE_TITLES.get(name, name) for name in cells]
     table = f"<details><summary>Table of people, {which}</summary>{_table(head, rows, 'numbers')}</details>"
     return f"<p>{_sentence(told)}</p>{table}"
 

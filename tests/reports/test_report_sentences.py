@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearer.data.messages import answer_sentence, counted
-from nearer.metrics.agreement import noise_ceiling
-from nearer.reporting import Scores
-from nearer.reporting.display import clean_text, group_codes, merge_small_groups, natural_key, shorten, shorten_apart
-from nearer.reporting.studies import CrossValidation, Findings, Judgement
-from nearer.reporting.words import (
+from nearer.metrics.neighbours import noise_ceiling
+from nearer.reports import Scores
+from nearer.reports.display import clean_text, group_codes, merge_small_groups, natural_key, shorten, shorten_apart
+from nearer.reports.sentences import (
     Tried,
     ceiling_source,
     data_sentence,
@@ -35,6 +34,7 @@ from nearer.reporting.words import (
     scores_line,
     violations_sentence,
 )
+from nearer.reports.studies import CrossValidation, Findings, Judgement
 from nearer.selection.dimension import _selection
 
 

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 
 import nearer
 from nearer import registry
-from nearer.cli._output import Say, command_with, finish_moving
+from nearer.cli.output import Say, command_with, finish_moving
 from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ def read_groups(say: Say, path: str | None, on_map: np.ndarray) -> list[str] | N
 
 def read_summary(map_path: str, model: nearer.OrdinalEmbedding) -> dict[str, Any]:
     """The summary.json beside a map, with its CrossValidation; {} if there is none, or (with a warning) of another."""
-    from nearer.reporting import CrossValidation
+    from nearer.reports import CrossValidation
 
     path = Path(map_path)
     file = (path if path.is_dir() else path.parent) / "summary.json"

@@ -6,7 +6,7 @@ import pytest
 
 from nearer import __version__
 from nearer.losses import loss_names
-from nearer.reporting.methods import Figures, bibliography, methods_paragraph, references
+from nearer.reports.methods import Figures, bibliography, methods_paragraph, references
 
 BARE = Figures(21, 2, "tste", 1, 0)
 FIT = (

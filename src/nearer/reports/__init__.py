@@ -6,8 +6,8 @@ load anything. (``nearer.report`` is the name of the function.)
 
 from __future__ import annotations
 
-from nearer.reporting.content import Report, describe, report
-from nearer.reporting.studies import (
+from nearer.reports.content import Report, describe, report
+from nearer.reports.studies import (
     CrossValidation,
     Findings,
     Judgement,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nearer.data.messages import counted
 
 if TYPE_CHECKING:
-    from nearer.reporting.studies import Findings, Judgement, Scores
+    from nearer.reports.studies import Findings, Judgement, Scores
     from nearer.selection import DimensionSelection
 
 _OVERFIT = 0.05  # difference in accuracy beyond which seen and unseen answers are clearly different

@@ -26,7 +26,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.featuremap import FeatureMap, kernel_ridge
 from nearer.io import FileFormatError, atomic_write
 from nearer.io.files import refuse_irregular
-from nearer.lapses import Reliability
+from nearer.lapse_rates import Reliability
 from nearer.losses import Loss, get_loss
 from nearer.registry import KINDS, LOSSES, SOLVERS, STEP_SIZES
 from nearer.solvers import History, HistoryRow, Result

@@ -16,7 +16,7 @@ from nearer.data.splits import group, question_of_rows, same_question
 from nearer.data.validate import take
 from nearer.losses import SoftplusLoss
 from nearer.metrics import AnswerLaw, fit_answer_law, log_ratio
-from nearer.metrics.agreement import first_rows
+from nearer.metrics.neighbours import first_rows
 from nearer.objective import LocalObjective
 from nearer.solvers.batch import descend
 from nearer.solvers.guide import main_axes
