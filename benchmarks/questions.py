@@ -1,6 +1,6 @@
-"""What choosing questions is worth: error against number of answers, by strategy; speed; the stopping rule.
+"""What choosing questions is worth: error against number of answers, by strategy; speed.
 
-    python -m benchmarks.questions [curves] [stopping] [speed] [summary] [pages]
+    python -m benchmarks.questions [curves] [speed] [summary] [pages]
                                    [--only NUMBER ...] [--minutes M] [--quick]
 
 Everything is simulated, so that the truth is known. `curves` runs one setting after the other and keeps each in
@@ -36,8 +36,9 @@ from benchmarks.figures import NOT_RUN, fill, legend, panels
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.io import atomic_write
 from nearer.plots import save_figure
-from nearer.questions import Crowd, forecast, simulate_study, suggest
-from nearer.questions.strategies import Pool, Posterior, Predictive, fit_odds
+from nearer.questions import Crowd, Predictive, simulate_study, suggest
+from nearer.questions.pool import Pool
+from nearer.questions.posterior import Posterior, fit_odds
 from nearer.reports.display import PALETTE
 
 Rows = list[dict[str, Any]]
@@ -285,7 +286,7 @@ def pages() -> None:
     """Write the tables that were saved into docs/questions.md."""
     page = common.ROOT / "docs" / "questions.md"
     content = {}
-    for name in ("curves", "stopping", "speed"):
+    for name in ("curves", "speed"):
         path = common.RESULTS / f"questions{'' if name == 'curves' else '_' + name}.json"
         if path.is_file():
             record = json.loads(path.read_text())
@@ -294,82 +295,6 @@ def pages() -> None:
             content[f"questions-{name}"] = NOT_RUN
     with atomic_write(page, force=True, mode="w") as file:
         file.write(fill(page.read_text(encoding="utf-8"), content))
-
-
-# ---- the stopping rule -----------------------------------------------------------------------------------------------
-
-
-def _stopping_case(case: tuple[Setting, float, str, int]) -> dict[str, Any]:
-    setting, times, strategy, seed = case
-    rng = np.random.default_rng([SEED + 1, seed, SETTINGS.index(setting)])
-    crowd, d = crowd_of(setting, rng), POINTS[setting.kind][1]
-    count, more = round(times * unit_of(setting)), 500
-    test = crowd.truth(20_000, rng)
-    chance = crowd.probability(test.index)
-
-    def accuracy(answers: Comparisons) -> float:
-        right = OrdinalEmbedding(d, n_jobs=1, random_state=0).fit(answers).predict(test)
-        return float(np.where(right, chance, 1.0 - chance).mean())
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        answers = simulate_study(
-            crowd, [count + more], strategy=strategy, batch=round(unit_of(setting) / 8), random_state=rng,
-            estimator=OrdinalEmbedding(d, n_jobs=1),
-        ).comparisons  # fmt: skip
-        now, later = accuracy(answers[:count]), accuracy(answers[: count + more])
-        told = forecast(answers[:count], more, n_components=d, random_state=seed, n_jobs=1)
-    return {
-        "case": (setting.kind, strategy), "side": _side(setting.kind, setting.noise),
-        "gain": later - now, "inside": told.gain.low <= later - now <= told.gain.high,
-        "told": told.gain.estimate, "width": told.gain.high - told.gain.low, "enough": told.is_enough(),
-        "accuracy": told.accuracy.estimate - now, "accuracy inside": told.accuracy.low <= now <= told.accuracy.high,
-        "adaptive": _apparent(answers[:count], d) - now if strategy == "auto" else math.nan,
-    }  # fmt: skip
-
-
-def _apparent(answers: Comparisons, d: int) -> float:
-    """Accuracy on held-out answers of all kinds, as if no question had been chosen."""
-    train, test = answers.split(0.2, random_state=0)
-    return OrdinalEmbedding(d, n_jobs=1, random_state=0).fit(train).score(test)
-
-
-def stopping(quick: bool = False) -> None:
-    """90 % intervals for the change by 500 further answers, and for the accuracy, in simulated studies."""
-    some = [one for one in SETTINGS if one.n <= 60]
-    cases = [
-        (setting, (1.0, 2.0, 4.0)[(seed + number) % 3], strategy, seed)
-        for seed in range(1 if quick else 6)
-        for number, setting in enumerate(some[:2] if quick else some)
-        for strategy in ("random", "auto")
-    ]
-    with ProcessPoolExecutor(2) as pool:
-        found = list(pool.map(_stopping_case, cases))
-    rows = []
-    for name, mine in (
-        *((f"{side}, {s}", [one for one in found if one["case"][1] == s and one["side"] == side])
-          for side in SIDES for s in ("random", "auto")),
-        ("all", found),
-    ):  # fmt: skip
-        if not mine:
-            continue
-        enough = [one for one in mine if one["enough"]]
-        rows.append({
-            "studies": name, "count": len(mine), "change inside": _mean(mine, "inside"),
-            "mean change": _mean(mine, "gain"), "mean foretold": _mean(mine, "told"),
-            "mean width": _mean(mine, "width"),
-            "said enough": len(enough), "wrongly": sum(abs(one["gain"]) >= 0.005 for one in enough),
-            "accuracy inside": _mean(mine, "accuracy inside"), "accuracy told - true": _mean(mine, "accuracy"),
-            "if chosen answers counted": _mean(mine, "adaptive"),
-        })  # fmt: skip
-    print(common.table(rows), flush=True)
-    if not quick:
-        common.save("questions_stopping", rows, about=stopping.__doc__)
-
-
-def _mean(found: Rows, name: str) -> float:
-    values = np.array([one[name] for one in found], dtype=float)
-    return float(np.nanmean(values)) if np.isfinite(values).any() else math.nan
 
 
 # ---- speed -----------------------------------------------------------------------------------------------------------
@@ -429,7 +354,7 @@ def _timed(work: Callable[[], None], repeats: int) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("curves", "stopping", "speed", "summary", "pages")
+    parts = ("curves", "speed", "summary", "pages")
     parser.add_argument("parts", nargs="*", choices=[*parts, []], help="default: all")
     parser.add_argument("--only", type=int, nargs="*", help="settings of the curves, by number")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no setting after so long")
@@ -442,7 +367,7 @@ def main() -> None:
             if not args.quick:
                 {"summary": summary, "pages": pages}[name]()
         else:
-            {"stopping": stopping, "speed": speed}[name](args.quick)
+            speed(args.quick)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons
-from nearer.questions.strategies import Odds, Pool, Posterior, Predictive, fit_odds
+from nearer.questions import Predictive
+from nearer.questions.pool import Pool
+from nearer.questions.posterior import Odds, Posterior, fit_odds
 
 ODDS = [Odds(0.0, 0.3, 2.0, 0.0), Odds(0.5, 0.1, 1.5, 0.05), Odds(1.0, 0.2, 0.7, 0.1), Odds(0.25, 0.2, 0.7, 0.1)]
 RNG = np.random.default_rng(3)

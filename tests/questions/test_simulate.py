@@ -1,4 +1,4 @@
-"""Simulated people answer as their law says, recorded answers come back, and studies go as told."""
+"""Simulated people, recorded answers, simulated studies, plans."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.check import check
-from nearer.questions import Crowd, Recorded, forecast, plan_study, simulate_study
-from nearer.questions.strategies import Pool
+from nearer.questions import Crowd, Recorded, plan_study, simulate_study
+from nearer.questions.pool import Pool
 
 POINTS = np.random.default_rng(1).normal(size=(12, 2))
 
@@ -119,48 +119,6 @@ def test_wrong_studies_are_refused():
             simulate_study(crowd, [10], **arguments)
 
 
-# ---- the stopping rule ----
-
-
-def test_enough_is_said_when_nothing_changes_any_more():
-    crowd = Crowd(POINTS, "ste", 2.0)
-    rng = np.random.default_rng(0)
-    rows = crowd.answer(np.concatenate([Pool(12, np.arange(12)).draw(660, rng) for _ in range(8)]), "triplets", rng)
-    found = forecast(rows, 20, random_state=0)
-    assert not found.early
-    assert found.is_enough()
-    assert "less than" in str(found)
-    assert found.accuracy.low < found.accuracy.estimate < found.accuracy.high
-    assert found.n_random == len(rows)
-
-
-def test_few_answers_are_too_few_to_say():
-    crowd = Crowd(POINTS, "ste", 2.0)
-    study = simulate_study(crowd, [70], strategy="random", random_state=0)
-    found = forecast(study.comparisons, 100, random_state=0)
-    assert found.early
-    assert not found.is_enough()
-    assert found.gain.high == pytest.approx(1 - found.accuracy.estimate)
-    assert "too few answers" in str(found)
-
-
-def test_accuracy_is_that_of_the_random_share():
-    crowd = Crowd(POINTS, "ste", 2.0)
-    rng = np.random.default_rng(0)
-    rows = crowd.answer(Pool(12, np.arange(12)).draw(600, rng), "triplets", rng)
-    chosen = np.where(np.arange(600) < 200, "random", "predictive")
-    turned = rows.flipped(np.arange(600) % 3 == 1)  # a third of all answers, then back where random
-    mixed = Comparisons(
-        np.where((np.arange(600) < 200)[:, None], rows.index, turned.index), n_objects=12, details={"chosen_by": chosen}
-    )
-    assert forecast(mixed, 100, random_state=0).n_random == 200
-    assert mixed.at_random.sum() == 200
-    with pytest.raises(ValueError, match="got 20 answers to random questions, expected at least 50"):
-        forecast(Comparisons(rows.index[:200], details={"chosen_by": ["random"] * 20 + ["predictive"] * 180}))
-    with pytest.raises(ValueError, match="more: got 0"):
-        forecast(rows, 0)
-
-
 # ---- planning ----
 
 
@@ -213,16 +171,6 @@ def test_others_measure_accuracy_on_random_questions_too():
     assert Comparisons(data.index).at_random is None
     with pytest.raises(ValueError, match="all to questions chosen by earlier answers"):
         cross_validate_dimensions(OrdinalEmbedding(2), data[~blind], [2], random_state=0)
-
-
-def test_a_forecast_counts_odd_one_out_answers_once():
-    crowd, rng = Crowd(POINTS, "ste", 2.0), np.random.default_rng(0)
-    data = crowd.answer(Pool(12, np.arange(12), "odd-one-out").draw(120, rng), "odd-one-out", rng)
-    found = forecast(data, 100, random_state=0)
-    assert (len(data), found.n_random) == (240, 120)
-    assert found.early  # 2 n d log2 n are 172
-    with pytest.raises(ValueError, match="got 40 answers to random questions"):
-        forecast(data[:80])
 
 
 def test_studies_of_odd_one_out_questions_count_answers():

@@ -11,7 +11,8 @@ from scipy.spatial.distance import pdist
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.questions import CrowdKernel, Predictive, Situation, Uncertainty, strategies, suggest
-from nearer.questions.strategies import Odds, Pool
+from nearer.questions.pool import Pool
+from nearer.questions.posterior import Odds
 from nearer.registry import STRATEGIES
 
 POINTS = np.random.default_rng(1).normal(size=(16, 2))

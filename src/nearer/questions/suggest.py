@@ -18,7 +18,9 @@ from nearer.notebook import data_frame, html_table
 from nearer.objective import resolve_jobs
 from nearer.placement import extended, filled
 from nearer.questions import strategies
-from nearer.questions.strategies import Balanced, Odds, Pool, Random, Situation, Strategy, check_kind, fit_odds
+from nearer.questions.pool import Pool, check_kind
+from nearer.questions.posterior import Odds, fit_odds
+from nearer.questions.strategies import Balanced, Random, Situation, Strategy
 from nearer.registry import STRATEGIES
 from nearer.selection.common import fit_quietly, gaps_in_the_middle, n_d_log_n, template
 from nearer.sources import as_comparisons
@@ -27,55 +29,55 @@ from nearer.warning_types import RepeatedQuestionsWarning
 __all__ = ["Questions", "State", "suggest"]
 
 _NONE = np.zeros((0, 3), dtype=np.int32)
-# Answers left out to see how sure answers are, and how many there must be for that.
+# Fraction of the answers held out to fit their law, and the fewest answers that allow it.
 _HELD_OUT = 0.25
 _FEWEST_FOR_ODDS = 40
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """State of a round for the next, which is quicker with it and no different without; it can be pickled."""
+    """Warm start for the next round: optional, and can be pickled."""
 
     embedding: np.ndarray  # (n_objects, n_components), the last map
     labels: np.ndarray | None  # (n_objects,)
-    n_comparisons: int  # answers at the last fresh start
+    n_comparisons: int  # rows of the answers at the last cold start
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
     """Questions to ask.
 
-    Triplets ``head, a, b``: is the head nearer to a or to b? Or three objects: which is the odd one out? Accuracy may
-    be measured on the answers to those whose `strategy` is "random".
+    Triplets ``head, a, b`` (is the head nearer to a or to b?) or three objects (which is the odd one out?). Measure
+    accuracy only on answers to questions whose `strategy` is "random" or "balanced".
     """
 
     index: np.ndarray  # int32 (size, 3)
-    information: np.ndarray  # (size,), expected, in bits, as the strategy computes it; NaN where it does not
-    strategy: np.ndarray  # str (size,), by which each was chosen
+    information: np.ndarray  # (size,), expected information in bits; NaN if the strategy does not compute it
+    strategy: np.ndarray  # str (size,), the strategy that chose each question
     kind: str  # "triplets" or "odd-one-out"
     n_objects: int
     labels: np.ndarray | None  # (n_objects,)
-    state: State | None  # for the next call
+    state: State | None  # pass it to the next call
 
     def __len__(self) -> int:
         return len(self.index)
 
     def answered(self, answers: Any, participants: Any = None) -> Comparisons:
-        """Return the comparisons that answers in the order of the questions give; two rows for each odd one out.
+        """Return the comparisons for answers in the order of the questions; two rows per odd-one-out answer.
 
         Parameters
         ----------
         answers : array-like, shape (size,)
-            Of triplets: True or +1 if a is nearer, False or -1 if b is. Else the odd one out, by number.
+            Triplets: True or +1 if a is nearer, False or -1 if b is. Odd-one-out: the number of the odd object.
         participants : array-like of str or int, shape (size,), optional
-            Who answered.
+            The participant of each answer.
         """
         made = Comparisons.from_answers if self.kind == "triplets" else Comparisons.from_odd_one_out
         known = {"labels": self.labels, "participants": participants, "details": {"chosen_by": self.strategy}}
         return made(self.index, answers, n_objects=self.n_objects, **known)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of a table, one row for each question; objects by label where they have one."""
+        """Return the columns of a table, one row per question; objects by label if there are labels."""
         names = ("head", "a", "b") if self.kind == "triplets" else ("a", "b", "c")
         objects = self.index if self.labels is None else self.labels[self.index]
         table = {name: column.tolist() for name, column in zip(names, objects.T)}
@@ -115,38 +117,38 @@ def suggest(
     Parameters
     ----------
     known : OrdinalEmbedding, Comparisons or what `OrdinalEmbedding.fit` takes in memory, optional
-        The answers so far; a fitted model brings its own. None: there are none yet, and `objects` are needed.
+        The answers so far, or a model fitted to them; without answers, `objects` is required.
     strategy : str or Strategy, default "auto"
-        "random"; "balanced" (every object equally often); "uncertainty" (the closest calls); "crowd-kernel" (highest
-        information about the position of the head); "predictive" (highest information about the answers to random
-        questions); or an object with a method `choose` like theirs. "auto": random up to n d log2 n answers about n
-        objects in d dimensions, then predictive, but balanced as long as some objects are in fewer than d log2 n
-        answers. Without answers, all that need a map are random.
+        "random"; "balanced" (every object equally often); "uncertainty" (highest entropy of the answer); "crowd-kernel"
+        (highest information about the position of the head); "predictive" (highest information about the answers to
+        random questions); or a `Strategy`. "auto": random up to n d log2 n answers about n objects in d dimensions,
+        then balanced for objects with fewer than d log2 n answers, then predictive. Strategies that need a map are
+        random until there are answers.
     random_share : float, default 0.2
-        Fraction of the questions that are chosen at random whatever the strategy: accuracy is measured on their
-        answers, since those to chosen questions are a biased sample.
+        Fraction of the questions chosen at random whatever the strategy. Accuracy is measured on their answers:
+        questions chosen by other strategies are a biased sample.
     objects : int or sequence of str, optional
-        Objects to ask about beside those that the answers name: how many there are in all, or their labels.
+        All objects, by number or by labels; default: those in the answers.
     exclude : sequence of int or str, or array-like of shape (m, 3), optional
-        Objects, or questions, not to ask about; by label where there are labels.
+        Objects not to ask about, or questions not to ask; by number or by label.
     pending : Questions, or array-like of int or str of shape (p, 3), optional
-        Questions asked whose answers have not come yet; not asked again, and counted as if they had been answered.
+        Questions asked but not yet answered. They are not asked again, and count as if they had been answered.
     among : array-like of int or str of shape (q, 3), optional
-        All questions that can be asked; default: every one about the objects.
+        The questions to choose from; default: all questions about the objects.
     kind : {"triplets", "odd-one-out"}, default "triplets"
     n_components : int, optional
-        Dimension of the map; default that of the model, else 2.
+        Dimension of the map; default: that of the model, else 2.
     random_state : int or Generator, optional
     n_jobs : int, optional
         Threads; the result does not depend on it.
     state : State, optional
-        ``state`` of the last round's questions.
+        ``state`` of the previous round's questions.
 
     Returns
     -------
     Questions
-        In random order, none twice. A question that was answered comes again only, with a warning, when none is left
-        that was not.
+        Different questions in random order. Answered questions are repeated, with a warning, only if too few
+        unanswered ones are left.
     """
     size = check_integer(size, "size", 1)
     check_fraction(random_share, "random_share")
@@ -170,12 +172,12 @@ def suggest(
                 f"{len(allowed):,} objects that may be asked; ask for fewer, or exclude less"
             )
         warnings.warn(
-            f"only {pool.n_open:,} questions about {len(allowed):,} objects have not been answered: others come again",
+            f"only {pool.n_open:,} questions about {len(allowed):,} objects are unanswered; others are repeated",
             RepeatedQuestionsWarning,
             stacklevel=2,
         )
         pool = bounds
-    # With fewer answers than that, a map is too vague to choose questions by.
+    # With fewer answers, the map is too inaccurate to choose questions by.
     least = n_d_log_n(int(data.seen.sum()), d) if data is not None and strategy == "auto" else 1
     if chooser.needs_map and (data is None or data.n_answers < least):
         chooser = Random()
@@ -188,8 +190,7 @@ def suggest(
         situation = replace(situation, embedding=X, odds=_odds(model, X, data, rng))
     n_balanced = 0
     if strategy == "auto" and chooser.needs_map:
-        # The map cannot predict the information of answers about an object of which next to nothing is known, such as
-        # a new one: objects asked about far less than others come first.
+        # The position of a new object is unknown, and so is the information of questions about it: ask those first.
         lacking = math.ceil(d * math.log2(len(allowed))) - situation.counts()[0][allowed]
         n_balanced = min(int(np.maximum(lacking, 0).sum()), size - n_random)
     shares = ((Random(), n_random), (Balanced(), n_balanced), (chooser, size - n_random - n_balanced))
@@ -206,7 +207,7 @@ def suggest(
 
 
 def _strategy(strategy: str | Strategy) -> Strategy:
-    """The strategy to use once there are enough answers."""
+    """The strategy for a name; "auto" is the one used once there are enough answers."""
     if not isinstance(strategy, str):
         if not callable(getattr(strategy, "choose", None)):
             raise ValueError(f"strategy: got {strategy!r}, expected a name or an object with a method choose")
@@ -219,7 +220,7 @@ def _strategy(strategy: str | Strategy) -> Strategy:
 def _fitted(
     model: OrdinalEmbedding, known: Any, data: Comparisons, state: State | None, rng: np.random.Generator
 ) -> State:
-    """The map of the answers, started from that of the last round."""
+    """Fit a map of the answers, warm-started from the last round."""
     if getattr(known, "comparisons_", None) is data:
         return State(known.embedding_, known.labels_, len(data))
     base = template(model)
@@ -234,10 +235,7 @@ def _fitted(
 
 
 def _odds(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng: np.random.Generator) -> Odds:
-    """How sure answers are that the map was not fitted to: a quarter of them, by a map of the others.
-
-    A map of few answers satisfies far too many of those it was fitted to, above all close calls.
-    """
+    """Law of the answers on the map X, from held-out answers: a map satisfies too many of those it was fitted to."""
     if data.n_answers < _FEWEST_FOR_ODDS:
         return fit_odds(X, data)
     train, test = data.split(_HELD_OUT, random_state=rng)
@@ -252,7 +250,7 @@ def _odds(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng: np.ran
 
 
 def _renumbered(state: State, data: Comparisons) -> np.ndarray:
-    """The last map with its objects numbered as those of the answers; NaN for objects it does not have."""
+    """The last map with its objects numbered as in the answers; NaN for new objects."""
     if state.labels is None or data.labels is None:
         return filled(state.embedding, data.n_objects)[: data.n_objects]
     X = np.full((data.n_objects, state.embedding.shape[1]), np.nan)
@@ -264,7 +262,7 @@ def _renumbered(state: State, data: Comparisons) -> np.ndarray:
 def _known(
     known: Any, objects: int | Sequence[str] | None, n_components: int | None
 ) -> tuple[OrdinalEmbedding, Comparisons | None, int, np.ndarray | None]:
-    """What to fit, the answers, the number of objects and their labels."""
+    """The model to fit, the answers, the number of objects and their labels."""
     model = OrdinalEmbedding(2)
     data: Comparisons | None = None
     if isinstance(known, OrdinalEmbedding):
@@ -277,7 +275,7 @@ def _known(
         model.set_params(n_components=check_integer(n_components, "n_components", 1))
     if data is None:
         if objects is None:
-            raise ValueError("objects: got None and no answers, expected how many objects there are, or their labels")
+            raise ValueError("objects: got None and no answers, expected the number of objects, or their labels")
         return model, None, *_fresh(objects)
     if objects is not None:
         n_objects, labels = _fresh(objects)
@@ -294,7 +292,7 @@ def _known(
 
 
 def _fresh(objects: Any) -> tuple[int, np.ndarray | None]:
-    """How many objects, and their labels."""
+    """The number of objects, and their labels."""
     if isinstance(objects, (int, np.integer)) and not isinstance(objects, bool):
         return check_integer(objects, "objects", 3), None
     if isinstance(objects, str):
@@ -306,7 +304,7 @@ def _fresh(objects: Any) -> tuple[int, np.ndarray | None]:
 
 
 def _exclusions(exclude: Any, n_objects: int, labels: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Objects (m,) that may be asked about, and questions (p, 3) that may not be asked."""
+    """Objects (m,) to ask about, and questions (p, 3) not to ask."""
     everything = np.arange(n_objects)
     if isinstance(exclude, str):
         raise ValueError(f"exclude: got {exclude!r}, expected a sequence of objects, or questions of shape (m, 3)")
@@ -316,7 +314,7 @@ def _exclusions(exclude: Any, n_objects: int, labels: np.ndarray | None) -> tupl
 
 
 def _rows(questions: Any, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
-    """Questions (m, 3) as numbers of objects."""
+    """Questions as numbers of objects, (m, 3)."""
     if isinstance(questions, (Comparisons, Questions)):
         own = questions.labels
         questions = questions.index if own is None or labels is None else own[questions.index]
@@ -334,7 +332,7 @@ def _rows(questions: Any, name: str, n_objects: int, labels: np.ndarray | None) 
 
 
 def _numbers(values: np.ndarray, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
-    """Numbers of objects given by number or by label, of the same shape."""
+    """Numbers of objects given by number or by label, in the same shape."""
     if not values.size:
         return np.zeros(values.shape, dtype=np.int32)
     if values.dtype.kind not in "iu":
