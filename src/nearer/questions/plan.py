@@ -122,14 +122,16 @@ def plan_study(
 
     def accuracy(tried: list[int], crowd: Crowd, seed: int) -> np.ndarray:
         batch = max(tried[0] // 2, 1)
-        options = {"strategy": strategy, "kind": kind, "batch": batch, "estimator": base, "random_state": seed}
-        return 1.0 - simulate_study(crowd, tried, **options).error
+        found = simulate_study(
+            crowd, tried, strategy=strategy, kind=kind, batch=batch, estimator=base, random_state=seed
+        )
+        return 1.0 - found.error
 
     for stop in range(3, len(sizes) + 3, 3):
-        found = np.array(quiet_map(accuracy, n_jobs, [sizes[:stop]] * n_runs, crowds, seeds))
-        if found[:, -1].min() >= target:
+        runs = np.array(quiet_map(accuracy, n_jobs, [sizes[:stop]] * n_runs, crowds, seeds))
+        if runs[:, -1].min() >= target:
             break
-    return Plan(n, d, wrong, target, strategy, np.array(sizes[:stop]), found)
+    return Plan(n, d, wrong, target, strategy, np.array(sizes[:stop]), runs)
 
 
 def _crowd(n: int, d: int, wrong: float, rng: np.random.Generator) -> Crowd:
